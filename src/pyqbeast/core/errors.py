@@ -1,0 +1,38 @@
+"""The exceptions of pyqbeast: one family, each class also a built-in kind.
+
+A message says what is wrong, where, and what to do about it.
+"""
+
+from __future__ import annotations
+
+
+class QbeastError(Exception):
+    """The base of every exception that pyqbeast raises on purpose."""
+
+
+class InvalidInputError(QbeastError, ValueError):
+    """An option, argument or column that cannot be used as given."""
+
+
+class FormatError(QbeastError, ValueError):
+    """Stored bytes or text (a revision, a block tag, a vector, a fragment) that do not follow their format."""
+
+
+class TableNotFoundError(QbeastError, FileNotFoundError):
+    """There is no table where one was expected."""
+
+
+class NotIndexedError(QbeastError, LookupError):
+    """The table exists and is not indexed, or has no such revision, cube or file."""
+
+
+class SessionError(QbeastError, RuntimeError):
+    """The Spark session, the JVM or the versions in it cannot run pyqbeast."""
+
+
+class CommitConflictError(QbeastError, RuntimeError):
+    """Another writer changed the table so that this write could not land; nothing was written."""
+
+
+class UnsupportedError(QbeastError, NotImplementedError):
+    """A feature of a format, or a kind of query, that pyqbeast knows of and does not support."""

@@ -1,0 +1,4 @@
+"""TileDB arrays in pure Python: schemas, fragments, filters, reading, writing, and a Spark source on top.
+
+May import `pyqbeast.core.errors` and nothing else of pyqbeast; needs neither libtiledb nor, outside the Spark source, Spark.
+"""
