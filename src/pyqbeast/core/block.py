@@ -1,0 +1,135 @@
+"""Blocks: the rows of one cube inside one file, and the tags of a file that describe its blocks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pyqbeast.core.cube import CubeId
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.facts import (
+    BLOCK_CUBE,
+    BLOCK_CUBE_ID,
+    BLOCK_ELEMENT_COUNT,
+    BLOCK_MAX_WEIGHT,
+    BLOCK_MIN_WEIGHT,
+    BLOCK_REPLICATED,
+    LEGACY_TAG_CUBE,
+    LEGACY_TAG_ELEMENT_COUNT,
+    LEGACY_TAG_MAX_WEIGHT,
+    LEGACY_TAG_MIN_WEIGHT,
+    LEGACY_TAG_STATE,
+    STAGING_REVISION,
+    STATE_FLOODED,
+    TAG_BLOCKS,
+    TAG_REVISION,
+    WEIGHT_MAX,
+    WEIGHT_MIN,
+)
+from pyqbeast.core.json_text import compact_json
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The rows of one cube inside one file.
+
+    Every row's weight lies in `min_weight`..`max_weight`; `max_weight` is the weight of the cube, not of a row. The
+    rows of a `replicated` block are stored a second time, in blocks of child cubes: readers leave it out.
+    """
+
+    cube: CubeId
+    min_weight: int
+    max_weight: int
+    element_count: int
+    replicated: bool = False
+
+
+class FileTags(NamedTuple):
+    """What the tags of a file say. A file of revision 0 is not indexed and has no blocks.
+
+    `problem` tells why a file that has index tags is nevertheless taken as not indexed; None where all is well.
+    """
+
+    revision_id: int
+    blocks: list[Block]
+    problem: str | None = None
+
+
+def blocks_to_json(blocks: Iterable[Block]) -> str:
+    """The text of the `blocks` tag."""
+    return compact_json(
+        [
+            {
+                BLOCK_CUBE_ID: block.cube.to_string(),
+                BLOCK_MIN_WEIGHT: block.min_weight,
+                BLOCK_MAX_WEIGHT: block.max_weight,
+                BLOCK_ELEMENT_COUNT: block.element_count,
+                BLOCK_REPLICATED: block.replicated,
+            }
+            for block in blocks
+        ]
+    )
+
+
+def parse_tags(tags: Mapping[str, str] | None, dimensions_of: Callable[[int], int | None]) -> FileTags:
+    """The revision and the blocks of a file; `dimensions_of` gives a revision's dimensions, None for an unknown one.
+
+    Never raises: a file whose tags cannot be understood counts as not indexed, so that it is still read.
+    """
+    if not tags or TAG_REVISION not in tags:
+        return FileTags(STAGING_REVISION, [])
+    try:
+        revision_id = int(tags[TAG_REVISION])
+        if revision_id == STAGING_REVISION:
+            return FileTags(STAGING_REVISION, [])
+        dimensions = dimensions_of(revision_id)
+        if dimensions is None:
+            raise FormatError(f"revision {revision_id} is not in the table's configuration")
+        return FileTags(revision_id, _blocks(tags, dimensions))
+    except (ValueError, TypeError) as error:
+        return FileTags(STAGING_REVISION, [], f"index tags cannot be used: {error}")
+
+
+def _blocks(tags: Mapping[str, str], dimensions: int) -> list[Block]:
+    if TAG_BLOCKS in tags:
+        stored = json.loads(tags[TAG_BLOCKS])
+        if not isinstance(stored, list) or not stored:
+            raise FormatError(f"tag {TAG_BLOCKS!r} has to be a list of blocks, not {tags[TAG_BLOCKS]!r}")
+        return [_block(item, dimensions) for item in stored]
+    if LEGACY_TAG_CUBE in tags:
+        return [_legacy_block(tags, dimensions)]
+    return [Block(CubeId.root(dimensions), WEIGHT_MIN, WEIGHT_MAX, 0)]
+
+
+def _block(item: Any, dimensions: int) -> Block:  # noqa: ANN401 (any JSON value)
+    if not isinstance(item, dict):
+        raise FormatError(f"a block has to be an object, not {item!r}")
+    cube = item.get(BLOCK_CUBE_ID, item.get(BLOCK_CUBE))
+    low, high, count = (item.get(name) for name in (BLOCK_MIN_WEIGHT, BLOCK_MAX_WEIGHT, BLOCK_ELEMENT_COUNT))
+    # `type` and not `isinstance`: a JSON boolean is no weight.
+    if not (isinstance(cube, str) and type(low) is type(high) is type(count) is int):
+        raise FormatError(
+            f"a block needs {BLOCK_CUBE_ID}, {BLOCK_MIN_WEIGHT}, {BLOCK_MAX_WEIGHT} and {BLOCK_ELEMENT_COUNT}, "
+            f"not {item!r}"
+        )
+    return _checked(cube, dimensions, low, high, count, replicated=item.get(BLOCK_REPLICATED, False) is True)
+
+
+def _legacy_block(tags: Mapping[str, str], dimensions: int) -> Block:
+    """The one block of a file written before format 0.6."""
+    names = (LEGACY_TAG_MIN_WEIGHT, LEGACY_TAG_MAX_WEIGHT, LEGACY_TAG_ELEMENT_COUNT)
+    missing = [name for name in names if name not in tags]
+    if missing:
+        raise FormatError(f"tags {', '.join(missing)} are missing")
+    low, high, count = (int(tags[name]) for name in names)
+    replicated = tags.get(LEGACY_TAG_STATE, STATE_FLOODED) != STATE_FLOODED
+    return _checked(tags[LEGACY_TAG_CUBE], dimensions, low, high, count, replicated=replicated)
+
+
+def _checked(cube: str, dimensions: int, low: int, high: int, count: int, *, replicated: bool) -> Block:
+    """A block whose figures can be true; files are skipped because of them, so others are not let in."""
+    if not (WEIGHT_MIN <= low <= high <= WEIGHT_MAX and count >= 0):
+        raise FormatError(f"the block of cube {cube!r} has weights {low}..{high} and {count} rows")
+    return Block(CubeId.from_string(cube, dimensions), low, high, count, replicated)

@@ -1,0 +1,213 @@
+"""The text of the option `columnStats`: what the user knows of the columns before any data is read."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import re
+import zoneinfo
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.facts import STATISTIC_HISTOGRAM, STATISTIC_MAX, STATISTIC_MIN, STATISTIC_QUANTILES
+from pyqbeast.core.quantiles import utf16_key
+from pyqbeast.core.transformer import HISTOGRAM, LINEAR, QUANTILES, ColumnStatistics, Transformer
+from pyqbeast.core.types import DATE, FLOAT, INTEGER, LONG, STRING, TIMESTAMP, epoch_milliseconds
+
+_EXAMPLE = '{"price_min": 0.0, "price_max": 100.0, "day_min": "2024-01-01", "day_max": "2024-12-31"}'
+_BITS = {INTEGER: 32, LONG: 64}
+_TIMESTAMP = re.compile(
+    r"(?P<date>\d{4}-\d{2}-\d{2})(?:(?P<gap>[ T])(?P<time>\d{2}:\d{2}(?::\d{2})?)(?:\.(?P<fraction>\d{1,9}))?"
+    r"\s?(?P<offset>Z|[+-]\d{2}:?\d{2})?)?"
+)
+
+
+class StatedStatistics(NamedTuple):
+    """What a `columnStats` text says: statistics by column, and the keys that fit no indexed column."""
+
+    columns: dict[str, ColumnStatistics]
+    unused: list[str]
+
+
+def parse_column_stats(text: str, transformers: Iterable[Transformer], zone: str = "UTC") -> StatedStatistics:
+    """The statistics in a JSON object such as `{"a_min": 0, "a_max": 9, "b_quantiles": [0.0, 1.5, 9.0]}`.
+
+    Linear columns take `_min` and `_max`, both or neither; the other kinds `_quantiles` or `_histogram`. Dates are
+    `yyyy-MM-dd`; timestamps are texts or seconds since 1970, and texts without an offset are in `zone`. An empty
+    text says nothing. Raises InvalidInputError for everything that cannot be understood.
+    """
+    stated = _json_object(text) if text.strip() else {}
+    columns: dict[str, ColumnStatistics] = {}
+    used: set[str] = set()
+    for transformer in transformers:
+        names = _keys(transformer)
+        used.update(names)
+        if any(stated.get(name) is not None for name in names):
+            columns[transformer.column] = _statistics(transformer, stated, zone)
+    return StatedStatistics(columns, [key for key in stated if key not in used])
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    """The JSON object in the text; texts in single quotes are accepted as well, as Spark's reader does."""
+    for candidate in (text, _double_quoted(text)):
+        try:
+            parsed = json.loads(candidate)
+        except ValueError:
+            continue
+        if isinstance(parsed, dict):
+            return parsed
+        break
+    raise InvalidInputError(f"columnStats has to be a JSON object such as {_EXAMPLE}, not: {text}")
+
+
+def _double_quoted(text: str) -> str:
+    """The text with single-quoted JSON texts turned into double-quoted ones."""
+
+    def quoted(match: re.Match[str]) -> str:
+        found = match.group()
+        if found.startswith('"'):
+            return found
+        return '"' + found[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
+
+    return re.sub(r'"(?:[^"\\]|\\.)*"' + r"|'(?:[^'\\]|\\.)*'", quoted, text)
+
+
+def _keys(transformer: Transformer) -> list[str]:
+    """The keys that say something about the column."""
+    endings = {
+        LINEAR: [STATISTIC_MIN, STATISTIC_MAX],
+        QUANTILES: [STATISTIC_QUANTILES],
+        HISTOGRAM: [STATISTIC_HISTOGRAM],
+    }
+    return [transformer.column + ending for ending in endings.get(transformer.kind, [])]
+
+
+def _statistics(transformer: Transformer, stated: Mapping[str, Any], zone: str) -> ColumnStatistics:
+    if transformer.kind == LINEAR:
+        return _bounds(transformer, stated, zone)
+    (key,) = _keys(transformer)
+    if transformer.data_type == STRING:
+        texts = _ascending(key, stated[key], "texts", _text, utf16_key)
+        return (
+            ColumnStatistics(histogram=texts)
+            if transformer.kind == HISTOGRAM
+            else ColumnStatistics(quantiles=texts)
+        )
+    return ColumnStatistics(quantiles=_ascending(key, stated[key], "numbers", _double, float))
+
+
+def _bounds(transformer: Transformer, stated: Mapping[str, Any], zone: str) -> ColumnStatistics:
+    keys = _keys(transformer)
+    missing = [key for key in keys if stated.get(key) is None]
+    if missing:
+        raise InvalidInputError(
+            f"columnStats has one bound of column {transformer.column!r} only: add {missing[0]!r} or leave both out"
+        )
+    low, high = (_bound(key, stated[key], str(transformer.data_type), zone) for key in keys)
+    if not low < high:
+        raise InvalidInputError(
+            f"columnStats has to have {keys[0]} below {keys[1]}, not {stated[keys[0]]!r} and {stated[keys[1]]!r}"
+        )
+    return ColumnStatistics(minimum=low, maximum=high)
+
+
+def _bound(key: str, value: object, data_type: str, zone: str) -> int | float:
+    if data_type == TIMESTAMP:
+        return _timestamp(key, value, zone)
+    if data_type == DATE:
+        return _date(key, value)
+    if data_type in _BITS:
+        whole = _double(key, value)
+        exact = value if isinstance(value, int) else int(whole)
+        if exact != value or not -(1 << _BITS[data_type] - 1) <= exact < 1 << _BITS[data_type] - 1:
+            raise InvalidInputError(
+                f"columnStats: {key} has to be a whole number of {_BITS[data_type]} bits, not {value!r}"
+            )
+        return exact
+    double = _double(key, value)
+    return float(np.float32(double)) if data_type == FLOAT else double
+
+
+def _double(key: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise InvalidInputError(f"columnStats: {key} has to be a finite number, not {value!r}")
+    return float(value)
+
+
+def _text(key: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidInputError(f"columnStats: {key} has to hold texts, not {value!r}")
+    return value
+
+
+def _date(key: str, value: object) -> int:
+    try:
+        return epoch_milliseconds(dt.date.fromisoformat(_text(key, value)))
+    except ValueError:
+        raise InvalidInputError(
+            f"columnStats: {key} has to be a date such as '2024-12-31', not {value!r}"
+        ) from None
+
+
+def _timestamp(key: str, value: object, zone: str) -> int:
+    """Epoch milliseconds of a text, or of seconds since 1970."""
+    if not isinstance(value, str):
+        return math.floor(_double(key, value) * 1000.0)
+    match = _TIMESTAMP.fullmatch(value.strip())
+    try:
+        if match is None:
+            raise ValueError
+        moment = dt.datetime.fromisoformat(f"{match['date']}T{match['time'] or '00:00'}")
+        micros = int((match["fraction"] or "0").ljust(9, "0")) // 1000
+        return epoch_milliseconds(moment.replace(microsecond=micros, tzinfo=_zone(match, zone)))
+    except ValueError:
+        raise InvalidInputError(
+            f"columnStats: {key} has to be a timestamp such as '2024-12-31 23:59:59' (zone {zone}), "
+            f"'2024-12-31T23:59:59Z' or seconds since 1970, not {value!r}"
+        ) from None
+
+
+def _zone(match: re.Match[str], zone: str) -> dt.tzinfo:
+    """The zone of a timestamp text.
+
+    After a date and a space the Z is a plain letter of the older text format, which never meant UTC.
+    """
+    offset = match["offset"]
+    if offset is None or (offset == "Z" and match["gap"] == " "):
+        return session_zone(zone)
+    if offset == "Z":
+        return dt.timezone.utc
+    minutes = int(offset[1:3]) * 60 + int(offset[-2:])
+    return dt.timezone(dt.timedelta(minutes=-minutes if offset[0] == "-" else minutes))
+
+
+def session_zone(name: str) -> dt.tzinfo:
+    """The time zone of this name or offset (`Europe/Madrid`, `+02:00`). Raises InvalidInputError for an unknown one."""
+    offset = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?", name)
+    if offset:
+        shift = dt.timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
+        return dt.timezone(-shift if offset[1] == "-" else shift)
+    if name in {"UTC", "Z", "GMT"}:
+        return dt.timezone.utc
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+        raise InvalidInputError(f"time zone {name!r} is not known here") from None
+
+
+def _ascending(
+    key: str, value: object, what: str, parse: Callable[[str, object], Any], order: Callable[[Any], Any]
+) -> tuple[Any, ...]:
+    if not isinstance(value, list) or len(value) < 2:
+        raise InvalidInputError(f"columnStats: {key} has to be a list of at least two {what}, not {value!r}")
+    items = tuple(parse(key, item) for item in value)
+    for before, after in zip(items, items[1:], strict=False):
+        if order(after) < order(before):
+            raise InvalidInputError(
+                f"columnStats: {key} has to be ascending, but {after!r} comes after {before!r}"
+            )
+    return items

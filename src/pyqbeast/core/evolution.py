@@ -1,0 +1,110 @@
+"""How a table's revision changes with new data and new options.
+
+A write goes in two steps: `updated_transformers` says which statistics to gather, `evolve` what they lead to. A new
+revision starts a new, empty tree; files of older ones stay as they are.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pyqbeast.core.column_spec import ColumnSpec
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.facts import STATISTIC_QUANTILES
+from pyqbeast.core.revision import Revision
+from pyqbeast.core.transform import Transformation
+from pyqbeast.core.transformation import Empty
+from pyqbeast.core.transformer import EMPTY, ColumnStatistics, Transformer
+
+_MAX_CUBE_SIZE = 2**31 - 1
+
+
+def updated_transformers(
+    current: Revision | None, specs: Sequence[ColumnSpec], types: Mapping[str, str]
+) -> tuple[Transformer, ...]:
+    """The transformers for a write with these column specs; `types` has the format's type name of each column.
+
+    A column keeps its transformer unless its spec names another kind or its type has changed. Raises
+    InvalidInputError where the table is indexed by other columns.
+    """
+    if current is None:
+        return tuple(Transformer.for_column(spec.name, spec.kind, types[spec.name]) for spec in specs)
+    names = [spec.name for spec in specs]
+    if names != current.columns:
+        raise InvalidInputError(
+            f"the table is indexed by {', '.join(current.columns)}, not by {', '.join(names)}. Leave columnsToIndex "
+            "out to go on with the same columns, or overwrite the table to index others"
+        )
+    return tuple(
+        _updated(transformer, spec, types[spec.name])
+        for transformer, spec in zip(current.transformers, specs, strict=True)
+    )
+
+
+def _updated(transformer: Transformer, spec: ColumnSpec, data_type: str) -> Transformer:
+    if transformer.kind == EMPTY:
+        return Transformer.for_column(spec.name, spec.kind, data_type)
+    kind = spec.kind or transformer.kind
+    if kind == transformer.kind and data_type == transformer.data_type:
+        return transformer
+    return Transformer(spec.name, kind, data_type)
+
+
+def evolve(
+    current: Revision | None,
+    transformers: Sequence[Transformer],
+    statistics: Mapping[str, ColumnStatistics],
+    stated: Mapping[str, ColumnStatistics],
+    *,
+    cube_size: int | None,
+    table_id: str,
+    now_ms: int,
+    rng: random.Random,
+) -> Revision:
+    """The revision that rows with these statistics go to: `current` itself where they fit it, else the next one.
+
+    `statistics` were gathered from the data and `stated` given by the user, both by column; a range covers the old
+    revision, the data and what was stated. `cube_size` None keeps the current one. Raises InvalidInputError for a
+    cube size out of 1..2^31-1 and for a quantile column whose quantiles nobody gave.
+    """
+    size = cube_size if cube_size is not None or current is None else current.cube_size
+    if size is None or not 1 <= size <= _MAX_CUBE_SIZE:
+        raise InvalidInputError(f"cubeSize has to be a number of rows from 1 to {_MAX_CUBE_SIZE}, not {size}")
+    built = [_built(transformer, statistics, stated, rng) for transformer in transformers]
+    old: Sequence[Transformation] = (current.transformations if current else ()) or [Empty()] * len(built)
+    merged = tuple(
+        before.merge(new, rng) if before.superseded_by(new) else before
+        for before, new in zip(old, built, strict=True)
+    )
+    for transformer, transformation in zip(transformers, merged, strict=True):
+        if isinstance(transformation, Empty):
+            raise _no_quantiles(transformer)
+    if current is None:
+        return Revision(1, now_ms, table_id, size, tuple(transformers), merged)
+    changed = replace(current, cube_size=size, transformers=tuple(transformers), transformations=merged)
+    if changed == current:
+        return current
+    return replace(changed, id=current.id + 1, timestamp=now_ms)
+
+
+def _built(
+    transformer: Transformer,
+    statistics: Mapping[str, ColumnStatistics],
+    stated: Mapping[str, ColumnStatistics],
+    rng: random.Random,
+) -> Transformation:
+    """The transformation of one column by the data and by what the user stated."""
+    built = transformer.build(statistics.get(transformer.column, ColumnStatistics()), rng)
+    if transformer.column in stated:
+        return built.merge(transformer.build(stated[transformer.column], rng), rng)
+    return built
+
+
+def _no_quantiles(transformer: Transformer) -> InvalidInputError:
+    key = transformer.column + STATISTIC_QUANTILES
+    return InvalidInputError(
+        f"column {transformer.column!r} is to be indexed by quantiles and none are known: give them as "
+        f"columnStats='{{\"{key}\": [...]}}', two or more in ascending order"
+    )

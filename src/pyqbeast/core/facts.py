@@ -1,0 +1,62 @@
+"""Constants of the stored format: every name and number that a reader and a writer have to share.
+
+The build writes these values into a properties file for the Java side, so this module holds plain strings and
+numbers only and imports nothing.
+"""
+
+from __future__ import annotations
+
+#: Smallest and largest weight of a row or a block: the bounds of a signed 32-bit integer.
+WEIGHT_MIN = -(2**31)
+WEIGHT_MAX = 2**31 - 1
+#: fraction = (weight - WEIGHT_OFFSET) / WEIGHT_RANGE, in doubles.
+WEIGHT_OFFSET = -2147483648.0
+WEIGHT_RANGE = 4294967295.0
+#: Seed of Spark's `hash` over the indexed columns, which is the weight of a row.
+HASH_SEED = 42
+
+#: Keys of the table's configuration.
+REVISION_PREFIX = "qbeast.revision."
+LAST_REVISION = "qbeast.lastRevisionID"
+#: The revision of files that carry no index metadata.
+STAGING_REVISION = 0
+
+#: Tags of an indexed file.
+TAG_REVISION = "revision"
+TAG_BLOCKS = "blocks"
+
+#: Fields of one block inside the `blocks` tag, in the order they are written. `cube` is read as well as `cubeId`.
+BLOCK_CUBE_ID = "cubeId"
+BLOCK_CUBE = "cube"
+BLOCK_MIN_WEIGHT = "minWeight"
+BLOCK_MAX_WEIGHT = "maxWeight"
+BLOCK_ELEMENT_COUNT = "elementCount"
+BLOCK_REPLICATED = "replicated"
+
+#: Tags of a file written before format 0.6, all of them texts; one cube per file.
+LEGACY_TAG_STATE = "state"
+LEGACY_TAG_CUBE = "cube"
+LEGACY_TAG_MIN_WEIGHT = "minWeight"
+LEGACY_TAG_MAX_WEIGHT = "maxWeight"
+LEGACY_TAG_ELEMENT_COUNT = "elementCount"
+#: A FLOODED cube holds its rows alone; those of the other two states were also copied to their children.
+STATE_FLOODED = "FLOODED"
+STATE_ANNOUNCED = "ANNOUNCED"
+STATE_REPLICATED = "REPLICATED"
+
+#: Symbols of a cube id, each standing for six bits.
+CUBE_SYMBOLS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+#: Names that the write path adds to the rows; a table column must not have one of them.
+HELPER_WEIGHT = "_qbeastWeight"
+HELPER_CUBE = "_qbeastCube"
+HELPER_FILE = "_qbeastFileUUID"
+
+#: Endings of the statistics names of a column, in `columnStats` and in the gathered statistics.
+STATISTIC_MIN = "_min"
+STATISTIC_MAX = "_max"
+STATISTIC_QUANTILES = "_quantiles"
+STATISTIC_HISTOGRAM = "_histogram"
+
+#: Package that prefixes the class names in a revision.
+CLASS_PREFIX = "io.qbeast.core.transform."

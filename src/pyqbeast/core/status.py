@@ -1,0 +1,65 @@
+"""The status of a revision's tree: what its blocks add up to, cube by cube."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pyqbeast.core.block import Block
+from pyqbeast.core.cube import CubeId
+from pyqbeast.core.facts import WEIGHT_MAX
+from pyqbeast.core.revision import Revision
+from pyqbeast.core.weight import fraction_of
+
+
+@dataclass(frozen=True, slots=True)
+class CubeStatus:
+    """All stored blocks of a cube together: their smallest maximum weight, and the sum of their rows."""
+
+    cube: CubeId
+    max_weight: int
+    element_count: int
+
+    def normalized_weight(self, cube_size: int) -> float:
+        """The weight as a fraction; of a cube that takes everything, how often its rows would fit into `cube_size`.
+
+        A half-full leaf has 2.0. A leaf without rows has 1.0.
+        """
+        if self.max_weight < WEIGHT_MAX:
+            return fraction_of(self.max_weight)
+        return cube_size / self.element_count if self.element_count else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """The cubes of one revision, in cube order (an ancestor right before its subtree)."""
+
+    revision: Revision
+    cubes: dict[CubeId, CubeStatus]
+    _paths: list[tuple[int, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_paths", [cube.path for cube in self.cubes])
+
+    @classmethod
+    def from_blocks(cls, revision: Revision, blocks: Iterable[Block]) -> IndexStatus:
+        """The status by the blocks of all live files of the revision; replicated blocks are left out.
+
+        Revision 0 has no blocks: its status is a root without rows that takes everything.
+        """
+        if revision.is_staging:
+            root = CubeId.root(revision.dimensions)
+            return cls(revision, {root: CubeStatus(root, WEIGHT_MAX, 0)})
+        figures: dict[CubeId, tuple[int, int]] = {}
+        for block in blocks:
+            if not block.replicated:
+                weight, count = figures.get(block.cube, (WEIGHT_MAX, 0))
+                figures[block.cube] = min(weight, block.max_weight), count + block.element_count
+        ordered = sorted(figures, key=lambda cube: cube.path)
+        return cls(revision, {cube: CubeStatus(cube, *figures[cube]) for cube in ordered})
+
+    def is_leaf(self, cube: CubeId) -> bool:
+        """Whether no stored cube lies strictly inside this one, which need not be stored itself."""
+        following = bisect_right(self._paths, cube.path)
+        return following == len(self._paths) or self._paths[following][: cube.depth] != cube.path

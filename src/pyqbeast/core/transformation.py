@@ -1,0 +1,110 @@
+"""The base of all transformations, and what they share in reading stored JSON."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.core.facts import CLASS_PREFIX
+from pyqbeast.core.types import Value
+
+
+class Transformation(ABC):
+    """A function from the values of one column to coordinates in 0..1, with its parameters."""
+
+    __slots__ = ()
+
+    #: Class name in the stored JSON, without the package.
+    class_name: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Transformation:
+        """The transformation of a stored JSON object. Raises FormatError where a field is missing or of another kind."""
+
+    @abstractmethod
+    def fields(self) -> dict[str, Any]:
+        """The fields of the stored JSON object after its class name, in order."""
+
+    @abstractmethod
+    def coordinate(self, value: Value) -> float:
+        """The coordinate of a value; None is SQL's null. Values outside the known range may fall outside 0..1."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored JSON object, fields in order. Floats in it are doubles to be written with a fraction."""
+        return {"className": CLASS_PREFIX + self.class_name, **self.fields()}
+
+    def superseded_by(self, other: Transformation) -> bool:
+        """Whether data described by `other` needs a new revision because this transformation does not fit it."""
+        return not isinstance(other, (type(self), Empty))
+
+    def merge(self, other: Transformation, rng: random.Random) -> Transformation:
+        """The transformation that fits what both describe. `rng` draws the stand-in for null where one is needed."""
+        return self if isinstance(other, Empty) else other
+
+
+class Empty(Transformation):
+    """The transformation of a column that nothing is known of yet: every value takes coordinate 0."""
+
+    __slots__ = ()
+    class_name = "EmptyTransformation"
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Empty:
+        """See `Transformation.from_json`."""
+        return cls()
+
+    def fields(self) -> dict[str, Any]:
+        """No fields."""
+        return {}
+
+    def coordinate(self, value: Value) -> float:
+        """Always 0.0."""
+        return 0.0
+
+    def merge(self, other: Transformation, rng: random.Random) -> Transformation:
+        """Always the other one."""
+        return other
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Empty)
+
+    def __hash__(self) -> int:
+        return hash(Empty)
+
+    def __repr__(self) -> str:
+        return "Empty()"
+
+
+def field(fields: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 (any JSON value)
+    """A field that has to be there. Raises FormatError naming it."""
+    if name not in fields:
+        raise FormatError(f"{fields.get('className', 'the object')} has no field {name!r}: {dict(fields)}")
+    return fields[name]
+
+
+def text_list(fields: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """A field that is a list of two texts at least. Raises FormatError."""
+    items = field(fields, name)
+    if not isinstance(items, list) or len(items) < 2 or not all(isinstance(item, str) for item in items):
+        raise FormatError(f"field {name!r} has to be a list of at least two texts, not {items!r}")
+    return tuple(items)
+
+
+def number(value: object, name: str) -> int | float:
+    """`value` as a number, as any of JSON's kinds of number. Raises FormatError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+        raise FormatError(f"field {name!r} has to be a number, not {value!r}")
+    return value
+
+
+def as_double(value: Value) -> float:
+    """A number as a double. Raises InvalidInputError for a value that is no number."""
+    if value is None or isinstance(value, (str, bytes)):
+        raise InvalidInputError(
+            f"a number is needed here, not {value!r}; dates and times as epoch milliseconds"
+        )
+    return float(value)

@@ -1,0 +1,160 @@
+"""Transformers: the recipe of one indexed column, that is how statistics become its transformation."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.core.facts import CLASS_PREFIX, STATISTIC_QUANTILES, WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.hashing import Hash
+from pyqbeast.core.linear import spanning
+from pyqbeast.core.quantiles import DEFAULT_HISTOGRAM, NumericQuantiles, StringHistogram, StringQuantiles
+from pyqbeast.core.transformation import Empty, Transformation, as_double, field
+from pyqbeast.core.types import ALL_TYPES, DATE, FLOAT, INTEGRAL_TYPES, STRING, TIMESTAMP
+
+LINEAR = "linear"
+HASHING = "hashing"
+QUANTILES = "quantiles"
+HISTOGRAM = "histogram"
+EMPTY = "empty"
+
+_NUMERIC_QUANTILES_CLASS = "CDFNumericQuantilesTransformer"
+_STRING_QUANTILES_CLASS = "CDFStringQuantilesTransformer"
+#: Class name to (kind, name of the field with the data type; None where the class stores no type).
+_KIND_OF_CLASS = {
+    "LinearTransformer": (LINEAR, "dataType"),
+    "HashTransformer": (HASHING, "dataType"),
+    _NUMERIC_QUANTILES_CLASS: (QUANTILES, "orderedDataType"),
+    _STRING_QUANTILES_CLASS: (QUANTILES, None),
+    "StringHistogramTransformer": (HISTOGRAM, "dataType"),
+    "EmptyTransformer": (EMPTY, None),
+}
+_CLASS_OF_KIND = {kind: name for name, (kind, _) in _KIND_OF_CLASS.items() if kind != QUANTILES}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStatistics:
+    """What is known of a column's values: of data, or as the user stated it. Anything may be missing.
+
+    `minimum` and `maximum` are finite numbers, dates and timestamps as epoch milliseconds. `quantiles` are two or
+    more ascending numbers or texts, `histogram` two or more ascending texts.
+    """
+
+    minimum: int | float | Decimal | None = None
+    maximum: int | float | Decimal | None = None
+    quantiles: tuple[float, ...] | tuple[str, ...] | None = None
+    histogram: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transformer:
+    """The recipe of a column: its name, the kind, and the format's name of its type (None for kind `empty`).
+
+    Raises InvalidInputError for a kind that the type does not go with.
+    """
+
+    column: str
+    kind: str
+    data_type: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind == EMPTY:
+            return
+        if self.kind not in {LINEAR, HASHING, QUANTILES, HISTOGRAM} or self.data_type not in ALL_TYPES:
+            raise InvalidInputError(
+                f"column {self.column!r}: no kind {self.kind!r} for type {self.data_type!r}"
+            )
+        is_text = self.data_type == STRING
+        if self.kind == LINEAR and is_text:
+            raise self._refusal("use hashing or quantiles")
+        if self.kind == HISTOGRAM and not is_text:
+            raise self._refusal("use quantiles")
+        if self.kind == HASHING and self.data_type in {DATE, TIMESTAMP}:
+            # Other implementations cannot read a hashed date, so none is written.
+            raise self._refusal("use linear or quantiles")
+
+    def _refusal(self, advice: str) -> InvalidInputError:
+        return InvalidInputError(
+            f"column {self.column!r} of {self.data_type} cannot be indexed by {self.kind}: {advice}"
+        )
+
+    @classmethod
+    def for_column(cls, column: str, kind: str | None, data_type: str) -> Transformer:
+        """The transformer of a column; without a kind texts are hashed and everything else is linear."""
+        return cls(column, kind or (HASHING if data_type == STRING else LINEAR), data_type)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Transformer:
+        """The transformer of a stored JSON object. Raises FormatError for anything it cannot be."""
+        name = fields.get("className") if isinstance(fields, Mapping) else None
+        simple = name.removeprefix(CLASS_PREFIX) if isinstance(name, str) else ""
+        if simple not in _KIND_OF_CLASS:
+            raise FormatError(f"{name!r} is no transformer of the format; known: {sorted(_KIND_OF_CLASS)}")
+        kind, type_field = _KIND_OF_CLASS[simple]
+        data_type = field(fields, type_field) if type_field else STRING if kind == QUANTILES else None
+        try:
+            return cls(str(field(fields, "columnName")), kind, data_type)
+        except InvalidInputError as error:
+            raise FormatError(str(error)) from None
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored JSON object, fields in order."""
+        if self.kind == QUANTILES:
+            name = _STRING_QUANTILES_CLASS if self.data_type == STRING else _NUMERIC_QUANTILES_CLASS
+        else:
+            name = _CLASS_OF_KIND[self.kind]
+        fields = {"className": CLASS_PREFIX + name, "columnName": self.column}
+        type_field = _KIND_OF_CLASS[name][1]
+        if type_field and self.data_type:
+            fields[type_field] = self.data_type
+        return fields
+
+    @property
+    def spec(self) -> str:
+        """The column as `columnsToIndex` names it: `name:kind`."""
+        return f"{self.column}:{self.kind}"
+
+    def build(self, statistics: ColumnStatistics, rng: random.Random) -> Transformation:
+        """The transformation that the statistics lead to; `rng` draws the stand-in for null.
+
+        Quantiles that are not known give Empty. Raises InvalidInputError for bounds that are no finite numbers.
+        """
+        if self.kind == LINEAR:
+            low, high = (self._number(bound) for bound in (statistics.minimum, statistics.maximum))
+            return spanning(str(self.data_type), low, high, rng)
+        if self.kind == HASHING:
+            return Hash(rng.randint(WEIGHT_MIN, WEIGHT_MAX))
+        if self.kind == HISTOGRAM:
+            return StringHistogram(statistics.histogram or DEFAULT_HISTOGRAM)
+        if self.kind == QUANTILES and statistics.quantiles:
+            return self._by_quantiles(statistics.quantiles)
+        return Empty()
+
+    def _by_quantiles(self, quantiles: tuple[float, ...] | tuple[str, ...]) -> Transformation:
+        texts = [item for item in quantiles if isinstance(item, str)]
+        is_text = self.data_type == STRING
+        if len(quantiles) < 2 or len(texts) != (len(quantiles) if is_text else 0):
+            raise InvalidInputError(
+                f"{self.column + STATISTIC_QUANTILES} has to be a list of at least two "
+                f"{'texts' if is_text else 'numbers'}, not {list(quantiles)}"
+            )
+        if is_text:
+            return StringQuantiles(tuple(texts))
+        return NumericQuantiles(tuple(as_double(item) for item in quantiles), str(self.data_type))
+
+    def _number(self, bound: int | float | Decimal | None) -> int | float | None:
+        """A bound as the type stores it."""
+        if bound is None:
+            return None
+        if not math.isfinite(bound):
+            raise InvalidInputError(f"the bounds of column {self.column!r} have to be finite, not {bound}")
+        if self.data_type in INTEGRAL_TYPES:
+            return int(bound)
+        return float(np.float32(bound)) if self.data_type == FLOAT else float(bound)
