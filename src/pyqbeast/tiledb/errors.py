@@ -1,0 +1,73 @@
+"""The errors of this package: which file, which field, what is wrong."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import lz4.block
+import zstandard
+
+from pyqbeast.core.errors import FormatError, UnsupportedError
+
+
+class ArrayFormatError(FormatError):
+    """Bytes of an array that do not follow the format: truncated, contradictory or changed.
+
+    Attributes:
+        problem: What is wrong, in words.
+        file: The path inside the array, or "" where it is not known.
+        field: The part of the file, or "".
+    """
+
+    def __init__(self, problem: str, *, file: str = "", field: str = "") -> None:
+        self.problem = problem
+        self.file = file
+        self.field = field
+        super().__init__(": ".join(part for part in (file, field, problem) if part))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (self.problem, self.file, self.field)
+
+
+class EncryptedArrayError(UnsupportedError):
+    """The array is encrypted and no key, or no library to use it, is at hand."""
+
+
+def _rebuild(problem: str, file: str, field: str) -> ArrayFormatError:
+    return ArrayFormatError(problem, file=file, field=field)
+
+
+#: What the codecs and NumPy raise on bytes that make no sense. Everything else is a bug of ours.
+DECODING_ERRORS = (
+    ValueError,
+    IndexError,
+    OverflowError,
+    EOFError,
+    OSError,
+    struct.error,
+    zlib.error,
+    zstandard.ZstdError,
+    lz4.block.LZ4BlockError,
+)
+
+
+@contextmanager
+def reading(file: str, field: str = "") -> Iterator[None]:
+    """Say in every error about broken bytes which file and which part of it they are in."""
+    try:
+        yield
+    except ArrayFormatError as error:
+        if error.file and (error.field or not field):
+            raise
+        raise ArrayFormatError(
+            error.problem, file=error.file or file, field=": ".join(p for p in (field, error.field) if p)
+        ) from error.__cause__
+    except FormatError:
+        raise
+    except FileNotFoundError:
+        raise
+    except DECODING_ERRORS as error:
+        raise ArrayFormatError(f"cannot be decoded ({error})", file=file, field=field) from error

@@ -1,0 +1,103 @@
+"""What a filter is: a reversible step between the cells of a chunk and its bytes on disk."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from pyqbeast.tiledb.cursor import Cursor, u32
+from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
+from pyqbeast.tiledb.errors import ArrayFormatError
+
+Octets = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class ChunkContext:
+    """What a filter has to know of the cells it sees.
+
+    Attributes:
+        datatype: The type of the values that enter the filter when writing.
+        cell_val_num: Values per cell of the field.
+        version: The format version of the fragment.
+        limit: The most bytes that decoding one part may give; more is taken for damage.
+    """
+
+    datatype: Datatype
+    cell_val_num: int = 1
+    version: int = 22
+    limit: int = 2**31
+
+    @property
+    def cell_size(self) -> int:
+        """Bytes of a cell, or of a value where cells vary in length."""
+        return self.datatype.size * (1 if self.cell_val_num == VAR_NUM else self.cell_val_num)
+
+    def of_type(self, datatype: Datatype) -> ChunkContext:
+        """The same for values of another type."""
+        return replace(self, datatype=datatype)
+
+
+class Filter(ABC):
+    """One step of a pipeline.
+
+    `encode` takes and gives (metadata, data) of one chunk: the metadata of a later filter is followed by
+    that of the earlier ones, and `decode` peels its own off the front.
+    """
+
+    #: The number of the filter on disk, and its name in messages.
+    id: int
+    name: str
+
+    def options(self) -> bytes:
+        """The options as the schema stores them."""
+        return b""
+
+    def output_type(self, datatype: Datatype) -> Datatype:
+        """The type of the values that leave the filter when writing."""
+        return datatype
+
+    def needs_whole_tile(self, context: ChunkContext) -> bool:
+        """Whether the filter works on cells of text and so puts a tile into a single chunk."""
+        return False
+
+    @abstractmethod
+    def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
+        """Undo the filter on one chunk."""
+
+    @abstractmethod
+    def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
+        """Apply the filter to one chunk."""
+
+
+def octets(data: bytes | memoryview | npt.NDArray[np.generic]) -> Octets:
+    """Any buffer as a flat array of bytes, without a copy where it is contiguous."""
+    if isinstance(data, np.ndarray):
+        return np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+    return np.frombuffer(data, dtype=np.uint8)
+
+
+def values(data: Octets, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
+    """The whole values in `data`; bytes of a last partial one are left out."""
+    kind = np.dtype(dtype)
+    whole = data[: data.size // kind.itemsize * kind.itemsize]
+    if whole.ctypes.data % kind.itemsize:
+        whole = whole.copy()
+    return whole.view(kind)
+
+
+def read_parts(metadata: memoryview, data: Octets) -> tuple[list[Octets], memoryview]:
+    """The parts that a shuffling filter kept apart, and the metadata of the filters before it."""
+    cursor = Cursor(metadata)
+    sizes = cursor.array("<u4", cursor.u32("number of parts"), "part sizes").astype(np.int64)
+    if int(sizes.sum()) != data.size:
+        raise ArrayFormatError(f"parts of {sizes.sum()} bytes in a chunk of {data.size}")
+    return np.split(data, np.cumsum(sizes)[:-1]) if sizes.size else [data], cursor.rest()
+
+
+def part_header(*sizes: int) -> bytes:
+    """The metadata of a filter that keeps parts of these sizes apart."""
+    return u32(len(sizes), *sizes)

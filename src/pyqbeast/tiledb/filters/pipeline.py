@@ -1,0 +1,133 @@
+"""Pipelines of filters: as the schema stores them, and applied to chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.tiledb.cursor import Cursor, u8, u32
+from pyqbeast.tiledb.datatypes import Datatype
+from pyqbeast.tiledb.errors import ArrayFormatError
+from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets
+from pyqbeast.tiledb.filters.checks import Aes256Gcm, Md5, Sha256
+from pyqbeast.tiledb.filters.compress import Bzip2, Compressor, Gzip, Lz4, Rle, Zstd
+from pyqbeast.tiledb.filters.delta import Delta, DoubleDelta
+from pyqbeast.tiledb.filters.scale import FloatScale
+from pyqbeast.tiledb.filters.shuffle import BitShuffle, ByteShuffle, Xor
+from pyqbeast.tiledb.filters.text import Dictionary
+from pyqbeast.tiledb.filters.windows import BitWidthReduction, PositiveDelta
+
+#: Chunks of a tile are at most this long, unless the schema says otherwise.
+MAX_CHUNK_SIZE = 65536
+
+_NOOP, _WEBP, _WEBP_IN_DOCS = 0, 18, 17
+_COMPRESSORS = (Gzip, Zstd, Lz4, Rle, Bzip2, Dictionary)
+_PLAIN = (BitShuffle, ByteShuffle, Xor, Md5, Sha256, Aes256Gcm)
+_WINDOWED = (BitWidthReduction, PositiveDelta)
+_DIFFERENCES = (Delta, DoubleDelta)
+#: The schema version since which the options name the type to take values for.
+_REINTERPRET_SINCE = {Delta.id: 19, DoubleDelta.id: 20}
+
+
+@dataclass(frozen=True)
+class FilterPipeline:
+    """The filters of a field in the order in which they are applied when writing.
+
+    Attributes:
+        filters: The filters.
+        max_chunk_size: The most bytes of a chunk before filtering; one cell may be longer.
+    """
+
+    filters: tuple[Filter, ...] = ()
+    max_chunk_size: int = MAX_CHUNK_SIZE
+
+    @classmethod
+    def parse(cls, cursor: Cursor, version: int) -> FilterPipeline:
+        """Read a pipeline from a schema or generic tile of this format version.
+
+        Raises:
+            UnsupportedError: A filter that is known and not supported (WebP).
+            ArrayFormatError: An unknown filter, or broken bytes.
+        """
+        max_chunk_size, count = cursor.u32("max chunk size"), cursor.u32("number of filters")
+        filters = []
+        for _ in range(count):
+            number, size = cursor.u8("filter"), cursor.u32("filter options size")
+            options = Cursor(cursor.take(size, "filter options"), cursor.file)
+            if number != _NOOP:
+                filters.append(_filter(number, options, version))
+        return cls(tuple(filters), max_chunk_size)
+
+    def to_bytes(self) -> bytes:
+        """The pipeline as a schema stores it."""
+        out = u32(self.max_chunk_size, len(self.filters))
+        for step in self.filters:
+            options = step.options()
+            out += u8(step.id) + u32(len(options)) + options
+        return out
+
+    @property
+    def names(self) -> list[str]:
+        """The filters' names, in the order in which they are applied when writing."""
+        return [step.name for step in self.filters]
+
+    def with_key(self, key: bytes | None) -> FilterPipeline:
+        """The pipeline as it is in an encrypted array: encryption comes last."""
+        return FilterPipeline((*self.filters, Aes256Gcm(key)), self.max_chunk_size)
+
+    def steps(self, context: ChunkContext) -> list[tuple[Filter, ChunkContext]]:
+        """Each filter with what it sees."""
+        out = []
+        for step in self.filters:
+            out.append((step, context))
+            context = context.of_type(step.output_type(context.datatype))
+        return out
+
+    def is_text(self, context: ChunkContext) -> bool:
+        """Whether the first filter keeps the cells' lengths itself, so that the offsets tile is empty."""
+        return bool(self.filters) and self.filters[0].needs_whole_tile(context)
+
+
+def _filter(number: int, options: Cursor, version: int) -> Filter:
+    for kind in _PLAIN:
+        if number == kind.id:
+            return kind()
+    for compressor in (*_COMPRESSORS, *_DIFFERENCES):
+        if number == compressor.id:
+            return _compressor(compressor, options, version)
+    for windowed in _WINDOWED:
+        if number == windowed.id:
+            return windowed(options.u32("window"))
+    if number == FloatScale.id:
+        return FloatScale(options.f64("scale"), options.f64("offset"), options.u64("width"))
+    if number in (_WEBP, _WEBP_IN_DOCS):
+        raise UnsupportedError(f"{options.file}: the WebP filter ({number}) is not supported")
+    raise ArrayFormatError(f"unknown filter {number}", file=options.file, field="filter pipeline")
+
+
+def _compressor(kind: type[Compressor], options: Cursor, version: int) -> Filter:
+    options.u8("compressor")
+    level = options.i32("compression level")
+    if not issubclass(kind, _DIFFERENCES):
+        return kind(level)
+    stored = version >= _REINTERPRET_SINCE[kind.id]
+    reinterpret = Datatype.parse(options.u8("reinterpret"), "reinterpret") if stored else Datatype.ANY
+    return kind(level, None if reinterpret is Datatype.ANY else reinterpret, stored)
+
+
+def decode_chunk(
+    steps: Sequence[tuple[Filter, ChunkContext]], metadata: memoryview, data: Octets
+) -> tuple[memoryview, Octets]:
+    """Undo the filters of a chunk, the last one first."""
+    for step, context in reversed(steps):
+        metadata, data = step.decode(metadata, data, context)
+    return metadata, data
+
+
+def encode_chunk(steps: Sequence[tuple[Filter, ChunkContext]], data: Octets) -> tuple[bytes, Octets]:
+    """Apply the filters to a chunk, the first one first."""
+    metadata = b""
+    for step, context in steps:
+        metadata, data = step.encode(metadata, data, context)
+    return metadata, data

@@ -1,0 +1,60 @@
+"""Float scaling: floating-point values as scaled integers, which is not reversible to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyqbeast.tiledb.cursor import f64, u64
+from pyqbeast.tiledb.datatypes import Datatype
+from pyqbeast.tiledb.errors import ArrayFormatError
+from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets, octets, part_header, read_parts, values
+from pyqbeast.tiledb.filters.shuffle import SIGNED
+
+
+class FloatScale(Filter):
+    """A value is stored as the integer nearest to (value - offset) / scale.
+
+    Args:
+        scale: The factor.
+        offset: What is taken off first.
+        width: Bytes of the stored integer: 1, 2, 4 or 8.
+    """
+
+    id, name = 15, "float-scale"
+
+    def __init__(self, scale: float = 1.0, offset: float = 0.0, width: int = 8) -> None:
+        if width not in SIGNED:
+            raise ArrayFormatError(f"float-scale: integers of {width} bytes")
+        self.scale, self.offset, self.width = scale, offset, width
+
+    def options(self) -> bytes:
+        return f64(self.scale) + f64(self.offset) + u64(self.width)
+
+    def output_type(self, datatype: Datatype) -> Datatype:
+        return SIGNED[self.width]
+
+    def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
+        parts, before = read_parts(metadata, data)
+        stored, target = SIGNED[self.width].dtype, _float_of(context.datatype.size)
+        if any(part.size % self.width for part in parts):
+            raise ArrayFormatError(f"float-scale: a part is no whole number of {self.width}-byte integers")
+        integers = [values(part, stored).astype(np.float64) for part in parts]
+        with np.errstate(over="ignore", invalid="ignore"):
+            floats = [(self.scale * numbers + self.offset).astype(target) for numbers in integers]
+        return before, octets(np.concatenate(floats))
+
+    def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
+        floats = values(data, _float_of(context.datatype.size)).astype(np.float64)
+        integers = np.round((floats - self.offset) / self.scale)
+        bounds = np.iinfo(SIGNED[self.width].dtype)
+        if not np.isfinite(integers).all() or (np.abs(integers) > bounds.max).any():
+            raise ArrayFormatError(f"float-scale: a value does not fit into {self.width} bytes")
+        out = octets(integers.astype(SIGNED[self.width].dtype))
+        return part_header(out.size) + metadata, out
+
+
+def _float_of(size: int) -> np.dtype[np.generic]:
+    # The filter takes the bytes for floats of the field's width, whatever the field's type is called.
+    if size not in (4, 8):
+        raise ArrayFormatError(f"float-scale on values of {size} bytes")
+    return np.dtype(f"<f{size}")

@@ -1,0 +1,127 @@
+"""Filters that reorder or combine bits: byteshuffle, bitshuffle and xor."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from pyqbeast.tiledb.datatypes import Datatype
+from pyqbeast.tiledb.errors import ArrayFormatError
+from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets, octets, part_header, read_parts, values
+
+#: Bitshuffle works in blocks of this many bytes.
+_BLOCK = 8192
+#: Signed integers by their width in bytes.
+SIGNED = {1: Datatype.INT8, 2: Datatype.INT16, 4: Datatype.INT32, 8: Datatype.INT64}
+
+
+class ByteShuffle(Filter):
+    """First bytes of all values, then second bytes, and so on; bytes of a partial value stay at the end."""
+
+    id, name = 9, "byteshuffle"
+
+    def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
+        parts, before = read_parts(metadata, data)
+        return before, _joined([_transpose(part, context.datatype.size, False) for part in parts])
+
+    def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
+        return part_header(data.size) + metadata, _transpose(data, context.datatype.size, True)
+
+
+def _transpose(data: Octets, width: int, forward: bool) -> Octets:
+    if width == 1:
+        return data
+    count = data.size // width
+    out = np.empty_like(data)
+    table = data[: count * width].reshape((count, width) if forward else (width, count))
+    out[: count * width].reshape(table.shape[::-1])[...] = table.T
+    out[count * width :] = data[count * width :]
+    return out
+
+
+class BitShuffle(Filter):
+    """First bits of all values of a block, then second bits, and so on.
+
+    A part whose size is no multiple of 8 bytes and of the value is stored as it is.
+    """
+
+    id, name = 8, "bitshuffle"
+
+    def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
+        parts, before = read_parts(metadata, data)
+        width = context.datatype.size
+        return before, _joined([_unshuffle(part, width) if _fits(part.size, width) else part for part in parts])
+
+    def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
+        width = context.datatype.size
+        whole = data.size // (8 * width) * 8 * width
+        sizes = [size for size in (whole, data.size - whole) if size]
+        return part_header(*sizes) + metadata, _joined([_shuffle(data[:whole], width), data[whole:]])
+
+
+def _fits(size: int, width: int) -> bool:
+    return size % 8 == 0 and size % width == 0
+
+
+def _blocks(size: int, width: int) -> list[tuple[int, int]]:
+    """(start, values per block) of the runs of equal blocks: the full ones, then a shorter last one."""
+    per_block = _BLOCK // width
+    full = size // width // per_block * per_block
+    rest = (size // width - full) // 8 * 8
+    return [(start, n) for start, n in ((0, per_block if full else 0), (full * width, rest)) if n]
+
+
+def _unshuffle(data: Octets, width: int) -> Octets:
+    out = data.copy()
+    for start, per_block in _blocks(data.size, width):
+        end = start + (data.size - start) // (per_block * width) * per_block * width
+        bits = data[start:end].reshape(-1, width, 8, per_block // 8).transpose(0, 3, 1, 2)
+        matrices = _transpose_bits(np.ascontiguousarray(bits).view("<u8")[..., 0])
+        bytes_ = matrices[..., None].view(np.uint8).swapaxes(-1, -2)
+        out[start:end].reshape(bytes_.shape)[...] = bytes_
+    return out
+
+
+def _shuffle(data: Octets, width: int) -> Octets:
+    out = data.copy()
+    for start, per_block in _blocks(data.size, width):
+        end = start + (data.size - start) // (per_block * width) * per_block * width
+        bytes_ = data[start:end].reshape(-1, per_block // 8, 8, width).swapaxes(-1, -2)
+        matrices = _transpose_bits(np.ascontiguousarray(bytes_).view("<u8")[..., 0])
+        bits = matrices[..., None].view(np.uint8).transpose(0, 2, 3, 1)
+        out[start:end].reshape(bits.shape)[...] = bits
+    return out
+
+
+def _transpose_bits(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Each 64-bit word taken as eight rows of eight bits, transposed."""
+    for shift, mask in ((7, 0x00AA00AA00AA00AA), (14, 0x0000CCCC0000CCCC), (28, 0x00000000F0F0F0F0)):
+        swap = (words ^ (words >> np.uint64(shift))) & np.uint64(mask)
+        words = words ^ swap ^ (swap << np.uint64(shift))
+    return words
+
+
+class Xor(Filter):
+    """Each value xor-ed with the one before it."""
+
+    id, name = 16, "xor"
+
+    def output_type(self, datatype: Datatype) -> Datatype:
+        return SIGNED[datatype.size]
+
+    def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
+        parts, before = read_parts(metadata, data)
+        dtype = SIGNED[context.datatype.size].dtype
+        for part in parts:
+            if part.size % dtype.itemsize:
+                raise ArrayFormatError(f"xor: {part.size} bytes are no whole values of {dtype.itemsize}")
+        return before, _joined([octets(np.bitwise_xor.accumulate(values(part, dtype))) for part in parts])
+
+    def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
+        numbers = values(data, SIGNED[context.datatype.size].dtype).copy()
+        numbers[1:] = numbers[1:] ^ numbers[:-1]  # type: ignore[operator]
+        return part_header(data.size) + metadata, octets(numbers)
+
+
+def _joined(parts: list[Octets]) -> Octets:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
