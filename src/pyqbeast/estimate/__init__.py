@@ -1,0 +1,50 @@
+"""Estimates with bounds from a progressive sample: the arithmetic, without Spark.
+
+Lives here: what a query's aggregates need to know of each step (`state`), how the bounds follow from it
+(`student`, `interval`, `formulas`, `percentile`, `aggregates`), when to stop and what to read next
+(`stopping`, `budget`), and which groups a sample may have missed (`groups`).
+May import: numpy, the standard library and `pyqbeast.core.errors`. Imported by `pyqbeast.table`.
+
+The loop of a caller, who owns the reading:
+
+1. `layout = layout_for(aggregates)` names the partial aggregates (`layout.moments`, `layout.columns`).
+2. `step = next_step(files, wanted=pilot)` names the weights to read.
+3. Aggregate the rows with `step.start <= weight < step.stop` by (group, bucket) and
+   `state = merge(state, State.from_rows(layout, ...))`.
+4. `estimates = [estimate(state, a, step.fraction, ...) for a in aggregates]`.
+5. Stop where `all_met(estimates, goal)`, else `next_step(files, wanted_fraction(estimates, goal, ...), ...)`.
+"""
+
+from pyqbeast.estimate.aggregates import Aggregate, Estimates, Facts, Status, estimate, layout_for
+from pyqbeast.estimate.budget import Files, Step, next_step
+from pyqbeast.estimate.groups import Completeness, completeness
+from pyqbeast.estimate.percentile import grid_probabilities
+from pyqbeast.estimate.state import Layout, Moment, State, bucket_count, fold, merge, pilot_centres, recentre
+from pyqbeast.estimate.stopping import Goal, all_met, met, wanted_fraction
+
+__all__ = [
+    "Aggregate",
+    "Completeness",
+    "Estimates",
+    "Facts",
+    "Files",
+    "Goal",
+    "Layout",
+    "Moment",
+    "State",
+    "Status",
+    "Step",
+    "all_met",
+    "bucket_count",
+    "completeness",
+    "estimate",
+    "fold",
+    "grid_probabilities",
+    "layout_for",
+    "merge",
+    "met",
+    "next_step",
+    "pilot_centres",
+    "recentre",
+    "wanted_fraction",
+]

@@ -1,0 +1,237 @@
+"""Estimates of aggregates, with bounds and what the bounds are worth."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.estimate.formulas import FORMULAS
+from pyqbeast.estimate.groups import missed_keys
+from pyqbeast.estimate.interval import bounds, distinct_keys, leave_out
+from pyqbeast.estimate.percentile import POINTS, min_keys, percentile_bounds
+from pyqbeast.estimate.state import ROWS, FloatArray, Layout, Moment, State
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A requested aggregate.
+
+    Attributes:
+        kind: a name of `FORMULAS`, or `min`, `max`, `percentile`.
+        columns: names of the columns or expressions: none for count(*), two for `corr`, else one.
+        p: the percentile, between 0 and 1.
+    """
+
+    kind: str
+    columns: tuple[str, ...] = ()
+    p: float | None = None
+
+    def __post_init__(self) -> None:
+        wanted = (0, 1) if self.kind == "count" else (2,) if self.kind == "corr" else (1,)
+        if self.kind not in (*FORMULAS, "min", "max", "percentile"):
+            raise InvalidInputError(
+                f"aggregate {self.kind!r} cannot be estimated: use one of {', '.join(FORMULAS)}"
+            )
+        if len(self.columns) not in wanted:
+            raise InvalidInputError(f"{self.kind} cannot take the columns {self.columns}")
+        if (self.kind == "percentile") != (self.p is not None and 0 <= self.p <= 1):
+            raise InvalidInputError(
+                f"{self.kind} with p={self.p}: a percentile needs p between 0 and 1, no other does"
+            )
+
+    @property
+    def moments(self) -> tuple[Moment, ...]:
+        """The sums it needs; the first counts the rows that take part."""
+        if self.kind in FORMULAS:
+            return tuple(
+                Moment(self.columns, powers if self.columns else ()) for powers in FORMULAS[self.kind].powers
+            )
+        below = (Moment(self.columns, (0,), (self.p, j)) for j in range(POINTS)) if self.p is not None else ()
+        return (Moment(self.columns, (0,)), *below)
+
+    @property
+    def extremes(self) -> tuple[str, ...]:
+        """The columns whose smallest and largest value it needs."""
+        return () if self.kind in ("count", "count_if", "percentile") else self.columns
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known from outside the sample; without it a sample cannot tell what it missed.
+
+    Attributes:
+        key_rows: rows of the most frequent key (combination of indexed values), as the writer recorded it.
+        bounds: of columns, smallest and largest value in the files (their statistics).
+    """
+
+    key_rows: float | None = None
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
+class Status(enum.IntEnum):
+    """What an estimate's bounds are worth."""
+
+    EXACT = 0
+    """All is read: low = value = high."""
+    BOUNDED = 1
+    """The bounds hold with the stated confidence, and the rows not seen are too small to upset that."""
+    SAMPLE_ONLY = 2
+    """The bounds hold if the sample saw all kinds of rows; nothing from outside says that it did."""
+    CERTAIN = 3
+    """Bounds of min or max: always true, with no confidence to state."""
+    FEW_KEYS = 4
+    """The group was seen, through too few keys for a bound."""
+    HEAVY_TAIL = 5
+    """A few keys not seen could move the value by more than the bounds say."""
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """One aggregate in every group; all arrays are [group].
+
+    Attributes:
+        aggregate: what is estimated.
+        value: the estimate; NaN where no rows take part.
+        low: lower bound, NaN where there is none.
+        high: upper bound, NaN where there is none.
+        status: `Status` codes.
+        keys: about how many distinct keys the estimate rests on.
+        min_keys: how many a bound needs.
+        unseen: how far keys that the sample may have missed can move the value, in widths of the bounds; NaN
+            where nothing tells.
+    """
+
+    aggregate: Aggregate
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    status: NDArray[np.int8]
+    keys: FloatArray
+    min_keys: float
+    unseen: FloatArray
+
+    @property
+    def margin(self) -> FloatArray:
+        """The distance from the value to the farther bound: within it the truth lies. NaN without bounds."""
+        # Where both are infinite the difference is NaN, which no criterion takes for small.
+        with np.errstate(invalid="ignore"):
+            return np.maximum(self.high - self.value, self.value - self.low)
+
+
+def layout_for(aggregates: Iterable[Aggregate], buckets: int = 128) -> Layout:
+    """The partial aggregates that a list of aggregates needs of every step."""
+    moments, columns = {ROWS: None}, dict[str, None]()
+    for aggregate in aggregates:
+        moments.update(dict.fromkeys(aggregate.moments))
+        columns.update(dict.fromkeys(aggregate.extremes))
+    return Layout(tuple(moments), tuple(columns), buckets)
+
+
+def estimate(
+    state: State,
+    aggregate: Aggregate,
+    fraction: float | FloatArray,
+    confidence: float = 0.95,
+    facts: Facts | None = None,
+    grid: FloatArray | None = None,
+) -> Estimates:
+    """The aggregate in every group of the state.
+
+    Args:
+        state: of a layout that has the aggregate's moments and extremes.
+        aggregate: what to estimate.
+        fraction: the exact share of the weight range that was read; one number, or one per group.
+        confidence: of each bound by itself; for m bounds at once ask for 1 - (1 - confidence) / m.
+        facts: what is known from outside the sample.
+        grid: [group, threshold] for a percentile; NaN rows for groups without a grid.
+    """
+    facts = facts or Facts()
+    share = np.broadcast_to(np.asarray(fraction, dtype=np.float64), len(state.groups))
+    if aggregate.kind in ("min", "max"):
+        return _extreme(state, aggregate, share, facts)
+    if aggregate.kind != "percentile":
+        return _from_sums(state, aggregate, share, confidence, facts)
+    if grid is None:
+        raise InvalidInputError("a percentile needs its grid of thresholds")
+    return _percentile(state, aggregate, share, confidence, facts, grid)
+
+
+def _from_sums(
+    state: State, aggregate: Aggregate, share: FloatArray, confidence: float, facts: Facts
+) -> Estimates:
+    formula, columns = FORMULAS[aggregate.kind], aggregate.columns
+    centres = state.layout.centres_of(columns)
+    sampled, whole = _sums(state, aggregate)
+    value, influence = leave_out(lambda sums: formula.value(sums, centres), sampled, whole, share)
+    low, high = bounds(value, influence, share, confidence)
+    low, high = np.maximum(low, formula.lowest), np.minimum(high, formula.highest)
+    with np.errstate(all="ignore"):
+        population = whole + sampled.sum(axis=1) / share[:, None]
+        seen = formula.reach(population, state.span(aggregate.extremes) - centres[:, None], centres)
+        missed = np.full(len(share), np.nan)
+        if facts.key_rows is not None and all(column in facts.bounds for column in aggregate.extremes):
+            span = np.array([facts.bounds[column] for column in aggregate.extremes]).reshape(1, -1, 2)
+            missed = facts.key_rows * formula.reach(population, span - centres[:, None], centres) - seen
+        unseen = missed_keys(share, confidence) * np.maximum(missed, 0) / (high - low)
+    return _judged(
+        aggregate, value, low, high, share, distinct_keys(sampled[..., 0]), formula.min_keys, unseen
+    )
+
+
+def _percentile(
+    state: State, aggregate: Aggregate, share: FloatArray, confidence: float, facts: Facts, grid: FloatArray
+) -> Estimates:
+    p = aggregate.p or 0.0
+    sampled, whole = _sums(state, aggregate)
+    found = percentile_bounds(p, sampled, whole, share, confidence, grid)
+    with np.errstate(all="ignore"):
+        rows = whole[:, 0] + sampled[..., 0].sum(axis=1) / share
+        missed = ((facts.key_rows or np.nan) - 1) * max(p, 1 - p) / rows
+        unseen = missed_keys(share, confidence) * missed / (2 * found.half_share)
+    # Counts below thresholds do not give the exact value, not even of all rows: that takes a query of its own.
+    below_all = np.minimum(share, np.nextafter(1, 0))
+    keys = distinct_keys(sampled[..., 0])
+    return _judged(aggregate, found.value, found.low, found.high, below_all, keys, min_keys(p), unseen)
+
+
+def _extreme(state: State, aggregate: Aggregate, share: FloatArray, facts: Facts) -> Estimates:
+    """The sample's own extreme bounds the true one on one side, the files' statistics on the other."""
+    largest = aggregate.kind == "max"
+    value = state.span(aggregate.columns, whole=True)[:, 0, int(largest)]
+    value = np.where(np.isfinite(value), value, np.nan)
+    outer = facts.bounds.get(aggregate.columns[0], (-np.inf, np.inf))[int(largest)]
+    other = np.where(share >= 1, value, outer)
+    low, high = (value, other) if largest else (other, value)
+    keys = distinct_keys(_sums(state, aggregate)[0][..., 0])
+    status = np.where(share >= 1, Status.EXACT, Status.CERTAIN).astype(np.int8)
+    return Estimates(aggregate, value, low, high, status, keys, 0, np.zeros(len(share)))
+
+
+def _sums(state: State, aggregate: Aggregate) -> tuple[FloatArray, FloatArray]:
+    at = state.index(aggregate.moments)
+    return state.sampled[..., at], state.whole[..., at]
+
+
+def _judged(
+    aggregate: Aggregate,
+    value: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    share: FloatArray,
+    keys: FloatArray,
+    needed: float,
+    unseen: FloatArray,
+) -> Estimates:
+    """The estimates with their status; bounds that too few keys support are taken away."""
+    status = np.where(np.isnan(unseen), Status.SAMPLE_ONLY, Status.BOUNDED)
+    status = np.where(unseen > 1, Status.HEAVY_TAIL, status)
+    few = (keys < needed) & (share < 1)
+    status = np.where(few, Status.FEW_KEYS, status)
+    status = np.where(share >= 1, Status.EXACT, status)
+    low, high = np.where(few, np.nan, low), np.where(few, np.nan, high)
+    return Estimates(aggregate, value, low, high, status.astype(np.int8), keys, needed, unseen)

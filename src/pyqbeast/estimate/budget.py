@@ -1,0 +1,137 @@
+"""Which weights to read next, so that all steps and the exact answer after them cost at most 1.1 exact queries.
+
+A sample of fraction f is the rows whose weight (a signed 32-bit hash) lies below `threshold(f)`. A file has to be
+read for the weights [start, stop) if its smallest weight is below stop and its largest is not below start. A file
+whose weights straddle a threshold is read once on either side of it, which is what a step costs beyond its rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pyqbeast.core.errors import InvalidInputError
+
+#: The weights are the integers in [START, END).
+START, END = -(2**31), 2**31
+#: All bytes read, over those of the exact query.
+MOST_BYTES = 1.1
+
+
+class Files:
+    """The files of a query: those that are left after pruning by its filter and hold weights.
+
+    Files read in whole, without an index, are no part of it: they cost the same whatever is sampled.
+    """
+
+    def __init__(self, size: ArrayLike, low: ArrayLike, high: ArrayLike) -> None:
+        """Arrays [file]: bytes, smallest and largest weight (both inclusive) over the file's blocks."""
+        self.size = np.asarray(size, dtype=np.int64)
+        self.low = np.asarray(low, dtype=np.int64)
+        self.high = np.asarray(high, dtype=np.int64)
+        if not self.size.shape == self.low.shape == self.high.shape:
+            raise InvalidInputError(
+                "a file needs a size, a smallest and a largest weight: the arrays differ in length"
+            )
+
+    @property
+    def total(self) -> int:
+        """The bytes of the exact query."""
+        return int(self.size.sum())
+
+    def cost(self, start: int, stop: int) -> int:
+        """The bytes of the files needed for the weights [start, stop)."""
+        return int(self.size[self.needed(start, stop)].sum())
+
+    def needed(self, start: int, stop: int) -> NDArray[np.bool_]:
+        """Which files [file] the weights [start, stop) need."""
+        return np.asarray((self.low < stop) & (self.high >= start) & (start < stop))
+
+
+@dataclass(frozen=True)
+class Step:
+    """The rows with start <= weight < stop are to be read next.
+
+    Attributes:
+        start: where the last step stopped.
+        stop: END if this step ends with the exact answer.
+        cost: bytes of this step.
+        restart: the exact answer cannot be had by adding up: run the query over all weights instead.
+    """
+
+    start: int
+    stop: int
+    cost: int
+    restart: bool = False
+
+    @property
+    def fraction(self) -> float:
+        """The share of the weight range that has been read after the step."""
+        return fraction(self.stop)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the answer after this step is exact."""
+        return self.stop == END
+
+
+def threshold(share: float) -> int:
+    """The weight below which the share of all weights lies."""
+    return START + math.ceil(min(max(share, 0.0), 1.0) * (END - START))
+
+
+def fraction(stop: int) -> float:
+    """The share of all weights below a threshold."""
+    return (stop - START) / (END - START)
+
+
+def next_step(
+    files: Files, wanted: float, start: int = START, spent: int = 0, mergeable: bool = True
+) -> Step:
+    """The step from `start` up to the wanted fraction or somewhat beyond; to the exact answer if that is too dear.
+
+    The stop is rounded up to the largest threshold that needs the same files. If reading on from there to the exact
+    answer would break the budget, the next larger thresholds are tried. The choice looks at weights only, so
+    it does not bias the sample.
+
+    Args:
+        files: of the query.
+        wanted: the fraction to read up to; 1 for the exact answer.
+        start: where the last step stopped.
+        spent: bytes of the steps so far.
+        mergeable: the exact answer can be had by adding up the steps; a percentile's cannot.
+    """
+    stops = _stops(files, max(threshold(wanted), start + 1))
+    if wanted < 1:
+        rest = _cost_from(files, stops) if mergeable else np.full(len(stops), files.total)
+        now = _cost_below(files, start, stops)
+        fits = (stops < END) & (spent + now + rest <= MOST_BYTES * files.total)
+        if fits.any():
+            at = int(fits.argmax())
+            return Step(start, int(stops[at]), int(now[at]))
+    if mergeable or start == START:
+        return Step(start, END, files.cost(start, END))
+    return Step(START, END, files.total, restart=True)
+
+
+def _stops(files: Files, least: int) -> NDArray[np.int64]:
+    """The thresholds from `least` on that are the largest to need the files they need, ascending, END last."""
+    return np.unique(np.append(files.low[files.low >= least], END))
+
+
+def _cost_below(files: Files, start: int, stops: NDArray[np.int64]) -> NDArray[np.int64]:
+    """`files.cost(start, stop)` for every stop above start."""
+    size = np.where(files.high >= start, files.size, 0)
+    order = np.argsort(files.low)
+    sums = np.append(0, np.cumsum(size[order]))
+    return np.asarray(sums[np.searchsorted(files.low[order], stops, side="left")])
+
+
+def _cost_from(files: Files, stops: NDArray[np.int64]) -> NDArray[np.int64]:
+    """`files.cost(stop, END)` for every stop."""
+    order = np.argsort(files.high)
+    sums = np.append(0, np.cumsum(files.size[order]))
+    return np.asarray(sums[-1] - sums[np.searchsorted(files.high[order], stops, side="left")])

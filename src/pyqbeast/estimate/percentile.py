@@ -1,0 +1,82 @@
+"""Percentiles from counts below fixed thresholds, which add up from step to step where sketches do not.
+
+After the pilot a grid of thresholds is fixed around the pilot's quantile; each step then counts the rows at or
+below every threshold. The bounds are the thresholds where the bounds of the share below cross p (Woodruff 1952):
+rounded outwards, so they hold for ties and integers too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.estimate.interval import bounds, leave_out
+from pyqbeast.estimate.state import FloatArray
+
+#: Thresholds per grid, and how many naive standard errors it spans on either side: clusters make the true one larger.
+POINTS, SPREAD = 41, 8.0
+
+
+class PercentileBounds(NamedTuple):
+    """Per group the value and its bounds, and half the width of the bounds of the share of rows below the value."""
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    half_share: FloatArray
+
+
+def grid_probabilities(p: float, keys: float) -> list[float]:
+    """The probabilities whose quantiles in a pilot of so many keys make the grid for percentile `p`."""
+    half = SPREAD * math.sqrt(p * (1 - p) / max(keys, 1))
+    return [float(q) for q in np.linspace(max(p - half, 0.0), min(p + half, 1.0), POINTS)]
+
+
+def min_keys(p: float) -> float:
+    """Distinct keys that the bound of percentile `p` needs: 100 / (p (1 - p))."""
+    return 100 / (p * (1 - p)) if 0 < p < 1 else math.inf
+
+
+def percentile_bounds(
+    p: float,
+    sampled: FloatArray,
+    whole: FloatArray,
+    fraction: float | FloatArray,
+    confidence: float,
+    grid: FloatArray,
+) -> PercentileBounds:
+    """The bounds of percentile `p`.
+
+    Args:
+        p: between 0 and 1.
+        sampled: [group, bucket, 1 + threshold]: rows, and rows at or below each threshold.
+        whole: [group, 1 + threshold]: the same of rows known in whole.
+        fraction: of the weights, sampled; one number or one per group.
+        confidence: of the bounds.
+        grid: [group, threshold], ascending. Bounds beyond its ends are infinite.
+    """
+    share, influence = leave_out(lambda sums: sums[..., 1:] / sums[..., :1], sampled, whole, fraction)
+    low_share, high_share = bounds(share, influence, fraction, confidence)
+    inf = np.full((len(grid), 1), np.inf)
+    at = np.minimum(_first(share >= p), grid.shape[1] - 1)[:, None]
+    half = np.take_along_axis((high_share - low_share) / 2, at, axis=1)[:, 0]
+    # The p-quantile is the first value with at least the share p at or below it. The true one lies above the
+    # last threshold whose share is surely below p, and not above the first whose share surely is not.
+    return PercentileBounds(
+        _pick(np.hstack([grid, inf]), _first(share >= p)),
+        _pick(np.hstack([-inf, grid]), _first(high_share >= p)),
+        _pick(np.hstack([grid, inf]), _first(low_share >= p)),
+        half,
+    )
+
+
+def _first(reached: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Per group [group] the first threshold that is reached [group, threshold], or the number of thresholds."""
+    return np.where(reached.any(axis=1), reached.argmax(axis=1), reached.shape[1])
+
+
+def _pick(values: FloatArray, at: NDArray[np.intp]) -> FloatArray:
+    return np.asarray(np.take_along_axis(values, at[:, None], axis=1)[:, 0])

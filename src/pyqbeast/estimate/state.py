@@ -1,0 +1,220 @@
+"""What is kept of the rows read so far: sums per group and bucket, which add up from step to step.
+
+A row's bucket is the low bits of its weight (the hash of its indexed columns), so rows that share a weight
+share a bucket: the buckets are random groups of whole clusters, and their spread is an honest variance.
+A key lies in exactly one step, because a step is a range of weights.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pyqbeast.core.errors import InvalidInputError
+
+FloatArray: TypeAlias = NDArray[np.float64]
+Group: TypeAlias = tuple[Hashable, ...]
+
+#: One object for every NaN in a group's key: NaN equals nothing, not even itself, but is found by identity.
+_NAN = float("nan")
+
+
+class Moment(NamedTuple):
+    """One partial aggregate: the sum, over the rows where every column is set, of prod((column - centre) ** power).
+
+    Without columns it counts rows; with all powers 0 it counts the rows where every column is set.
+    With `at_most` = (p, j) only rows count whose column is at most entry j of their group's grid for percentile p.
+    """
+
+    columns: tuple[str, ...] = ()
+    powers: tuple[int, ...] = ()
+    at_most: tuple[float, int] | None = None
+
+
+ROWS = Moment()
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The meaning of a state's axes.
+
+    Attributes:
+        moments: the sums, `ROWS` first.
+        columns: the columns whose smallest and largest value are kept.
+        buckets: how many buckets; a power of two, the bucket is `weight & (buckets - 1)`.
+        centres: what is subtracted from a column before it is multiplied (0 where absent), against cancellation.
+    """
+
+    moments: tuple[Moment, ...]
+    columns: tuple[str, ...]
+    buckets: int = 128
+    centres: Mapping[str, float] = field(default_factory=dict)
+
+    def centres_of(self, columns: Sequence[str]) -> FloatArray:
+        """The centres of `columns`, as an array."""
+        return np.array([self.centres.get(column, 0.0) for column in columns], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class State:
+    """Sums and extremes of the rows read.
+
+    Attributes:
+        layout: the meaning of the axes.
+        groups: the keys of the result groups; `((),)` where the query has no groups.
+        sums: [group, bucket + 1, moment]; the last slot of the bucket axis holds rows that were read in whole and
+            are no sample (files without an index), counted once and without variance.
+        spans: [group, bucket + 1, column, 2], smallest and largest value; +inf, -inf where nothing was read.
+    """
+
+    layout: Layout
+    groups: tuple[Group, ...]
+    sums: FloatArray
+    spans: FloatArray
+
+    @classmethod
+    def empty(cls, layout: Layout, groups: Sequence[Group] = ()) -> State:
+        """No rows: what a step that returned nothing adds."""
+        slots = (len(groups), layout.buckets + 1)
+        spans = np.empty((*slots, len(layout.columns), 2))
+        spans[..., 0], spans[..., 1] = np.inf, -np.inf
+        return cls(layout, tuple(groups), np.zeros((*slots, len(layout.moments))), spans)
+
+    @classmethod
+    def from_rows(
+        cls,
+        layout: Layout,
+        groups: Sequence[Group],
+        buckets: ArrayLike,
+        sums: ArrayLike,
+        lows: ArrayLike = (),
+        highs: ArrayLike = (),
+    ) -> State:
+        """The state of one step, from the rows that a group-by (group, bucket) returned, in any order.
+
+        Args:
+            layout: what the columns of `sums`, `lows` and `highs` are.
+            groups: [row] group keys.
+            buckets: [row] `weight & (buckets - 1)`, or -1 for rows read in whole from files without an index.
+            sums: [row, moment]; 0 for the sum of no values, where SQL says NULL.
+            lows: [row, column] smallest values, +inf where there are none.
+            highs: [row, column] largest values, -inf where there are none; NaN is the largest, as in Spark.
+        """
+        place: dict[Group, int] = {}
+        at = np.array([place.setdefault(_key(group), len(place)) for group in groups], dtype=np.intp)
+        state = cls.empty(layout, tuple(place))
+        slot = np.asarray(buckets, dtype=np.intp)
+        if slot.size and not (-1 <= slot.min() and slot.max() < layout.buckets):
+            raise InvalidInputError(
+                f"a bucket lies outside -1 to {layout.buckets - 1}: mask weights by buckets - 1"
+            )
+        values = np.asarray(sums, dtype=np.float64).reshape(len(at), len(layout.moments))
+        np.add.at(state.sums, (at, slot), values)
+        shape = (len(at), len(layout.columns))
+        np.fmin.at(state.spans[..., 0], (at, slot), np.asarray(lows, dtype=np.float64).reshape(shape))
+        np.maximum.at(state.spans[..., 1], (at, slot), np.asarray(highs, dtype=np.float64).reshape(shape))
+        return state
+
+    @property
+    def sampled(self) -> FloatArray:
+        """[group, bucket, moment]: the sums of the sampled rows."""
+        return self.sums[:, :-1]
+
+    @property
+    def whole(self) -> FloatArray:
+        """[group, moment]: the sums of the rows that were read in whole."""
+        return self.sums[:, -1]
+
+    def index(self, moments: Sequence[Moment]) -> list[int]:
+        """Where `moments` lie on the last axis of `sums`."""
+        return [self.layout.moments.index(moment) for moment in moments]
+
+    def span(self, columns: Sequence[str], whole: bool = False) -> FloatArray:
+        """[group, column, 2]: smallest and largest value sampled; with `whole`, of all rows read."""
+        at = [self.layout.columns.index(column) for column in columns]
+        part = self.spans[:, slice(None) if whole else slice(-1)][:, :, at]
+        return np.stack([part[..., 0].min(axis=1), part[..., 1].max(axis=1)], axis=-1)
+
+
+def merge(left: State, right: State) -> State:
+    """The state of the rows of both; associative and commutative up to rounding and the order of groups."""
+    if left.layout != right.layout:
+        raise InvalidInputError("states of different layouts cannot be merged: fold and recentre them first")
+    place = {group: at for at, group in enumerate(dict.fromkeys(left.groups + right.groups))}
+    out = State.empty(left.layout, tuple(place))
+    for part in (left, right):
+        at = np.array([place[group] for group in part.groups], dtype=np.intp)
+        out.sums[at] += part.sums
+        out.spans[at, ..., 0] = np.fmin(out.spans[at, ..., 0], part.spans[..., 0])
+        out.spans[at, ..., 1] = np.maximum(out.spans[at, ..., 1], part.spans[..., 1])
+    return out
+
+
+def bucket_count(groups: int) -> int:
+    """How many buckets to use for so many result groups: 128, and fewer where the state would grow too large."""
+    return 128 if groups <= 2_000 else 64 if groups <= 8_000 else 32
+
+
+def fold(state: State, buckets: int) -> State:
+    """The same rows in fewer buckets (a power of two): low bits stay low bits."""
+    ratio, rest = divmod(state.layout.buckets, buckets)
+    if rest or ratio & (ratio - 1):
+        raise InvalidInputError(f"{state.layout.buckets} buckets cannot be folded into {buckets}")
+
+    def folded(values: FloatArray, add: np.ufunc) -> FloatArray:
+        parts = values[:, :-1].reshape(len(values), ratio, buckets, *values.shape[2:])
+        return np.concatenate([add.reduce(parts, axis=1), values[:, -1:]], axis=1)
+
+    lows, highs = (folded(state.spans[..., i], add) for i, add in enumerate((np.fmin, np.maximum)))
+    layout = replace(state.layout, buckets=buckets)
+    return State(layout, state.groups, folded(state.sums, np.add), np.stack([lows, highs], axis=-1))
+
+
+def pilot_centres(state: State) -> dict[str, float]:
+    """A centre near the mean for every column that is squared; one for all groups.
+
+    Rounded to a power of two no larger than the standard deviation, so that sums of integers stay exact.
+    """
+    centres: dict[str, float] = {}
+    totals = dict(zip(state.layout.moments, state.sums.sum(axis=(0, 1)).tolist(), strict=True))
+    for columns, powers, _ in state.layout.moments:
+        if 2 not in powers or columns[powers.index(2)] in centres:
+            continue
+        ones = tuple(power // 2 for power in powers)
+        rows = totals[Moment(columns, (0,) * len(columns))]
+        if rows == 0:
+            continue
+        column, mean = columns[powers.index(2)], totals[Moment(columns, ones)] / rows
+        variance = totals[Moment(columns, powers)] / rows - mean**2
+        unit = 2.0 ** math.floor(math.log2(variance) / 2) if variance > 0 else 1.0
+        centres[column] = state.layout.centres.get(column, 0.0) + round(mean / unit) * unit
+    return centres
+
+
+def recentre(state: State, centres: Mapping[str, float]) -> State:
+    """The same rows with their moments about other centres (binomial theorem)."""
+    layout = replace(state.layout, centres=dict(centres))
+    sums = state.sums.copy()
+    for at, (columns, powers, at_most) in enumerate(layout.moments):
+        if at_most is not None:
+            continue
+        shifts = state.layout.centres_of(columns) - layout.centres_of(columns)
+        sums[..., at] = 0.0
+        for lower in itertools.product(*(range(power + 1) for power in powers)):
+            factor = math.prod(
+                math.comb(power, low) * shift ** (power - low)
+                for power, low, shift in zip(powers, lower, shifts.tolist(), strict=True)
+            )
+            if factor != 0.0:
+                sums[..., at] += factor * state.sums[..., layout.moments.index(Moment(columns, lower))]
+    return State(layout, state.groups, sums, state.spans)
+
+
+def _key(group: Group) -> Group:
+    return tuple(_NAN if isinstance(part, float) and math.isnan(part) else part for part in group)

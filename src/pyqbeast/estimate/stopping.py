@@ -1,0 +1,108 @@
+"""When the estimates are good enough, and how much to read next where they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.estimate.aggregates import Estimates, Status
+from pyqbeast.estimate.state import FloatArray
+
+#: Keys that a pilot should hold: fewer make the first prediction poor and an early stop too easy.
+PILOT_KEYS = 3_000
+#: Steps by prediction after the pilot; what they do not settle is answered exactly.
+PREDICTED_STEPS = 2
+#: A prediction beyond this fraction is not worth a sample.
+LARGEST_SAMPLE = 0.5
+
+# Head room of a prediction, and how far one step may go from what little it knows.
+_SAFETY, _KEY_SAFETY = 1.15, 1.3
+_SMALLEST_STEP, _LARGEST_STEP = 1.1, 16.0
+_FEW_KEYS_STEPS = (2.0, 8.0)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The error that every estimate has to meet.
+
+    Attributes:
+        error: largest distance from the value to the truth: as a share of the truth, or in its unit.
+        relative: which of the two.
+    """
+
+    error: float
+    relative: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.error > 0:
+            raise InvalidInputError(
+                f"error={self.error}: a tolerance must be above 0; for an exact answer run the query"
+            )
+
+    def allowed(self, value: FloatArray) -> FloatArray:
+        """The margin that meets the error, by value.
+
+        A margin w <= e (|value| - w) makes the distance to the truth at most e |truth|, because |truth| is at
+        least |value| - w; near zero it asks for more than e |value| does, and stops no query by chance.
+        """
+        return (
+            self.error * np.abs(value) / (1 + self.error)
+            if self.relative
+            else np.full(value.shape, self.error)
+        )
+
+
+def met(estimates: Estimates, goal: Goal) -> NDArray[np.bool_]:
+    """Which groups [group] of an estimate are done: exact, certain bounds (min, max), or within the error."""
+    with np.errstate(invalid="ignore"):
+        within = estimates.margin <= goal.allowed(estimates.value)
+    bounded = np.isin(estimates.status, (Status.BOUNDED, Status.SAMPLE_ONLY))
+    return np.isin(estimates.status, (Status.EXACT, Status.CERTAIN)) | (bounded & within)
+
+
+def all_met(estimates: Sequence[Estimates], goal: Goal) -> bool:
+    """Whether the sample read is enough: there are groups, and every estimate of every group is done.
+
+    A sample without a single group says nothing of the groups that there are.
+    """
+    return all(len(each.value) > 0 and bool(met(each, goal).all()) for each in estimates)
+
+
+def wanted_fraction(estimates: Sequence[Estimates], goal: Goal, fraction: float, steps: int) -> float:
+    """The fraction to read up to next, 1 for the exact answer: the largest that any estimate asks for.
+
+    Args:
+        estimates: those of the sample read, not all met.
+        goal: the error to meet.
+        fraction: read so far, above 0.
+        steps: read so far; the pilot is the first.
+    """
+    if steps > PREDICTED_STEPS or any(len(each.value) == 0 for each in estimates):
+        return 1.0
+    wanted = max(float(_wanted(each, goal, fraction).max()) for each in estimates)
+    return wanted if wanted <= LARGEST_SAMPLE else 1.0
+
+
+def _wanted(estimates: Estimates, goal: Goal, fraction: float) -> FloatArray:
+    """The fraction [group] that each group asks for."""
+    with np.errstate(all="ignore"):
+        # The squared error falls with the odds of the fraction, (1 - f) / f.
+        odds = _SAFETY * (estimates.margin / goal.allowed(estimates.value)) ** 2 * fraction / (1 - fraction)
+        by_error = np.where(np.isfinite(odds), odds / (1 + odds), 1.0)
+        by_keys = fraction * _KEY_SAFETY * estimates.min_keys / np.maximum(estimates.keys, 1)
+        # A missed key weighs in with 1 / f, the width of the bounds with its root: the excess falls with the root.
+        by_tail = fraction * np.clip(estimates.unseen**2, _SMALLEST_STEP, _LARGEST_STEP)
+    few = estimates.status == Status.FEW_KEYS
+    heavy = estimates.status == Status.HEAVY_TAIL
+    # Beyond the largest sample, the prediction is not cut to a step: on to the exact answer at once.
+    by_error = np.where(
+        by_error > LARGEST_SAMPLE, 1.0, np.clip(by_error, _SMALLEST_STEP * fraction, _LARGEST_STEP * fraction)
+    )
+    low, high = _FEW_KEYS_STEPS
+    by_keys = np.where(by_keys > LARGEST_SAMPLE, 1.0, np.clip(by_keys, low * fraction, high * fraction))
+    wanted = np.where(few, by_keys, np.where(heavy, np.maximum(by_error, by_tail), by_error))
+    return np.where(met(estimates, goal), 0.0, wanted)
