@@ -1,0 +1,82 @@
+"""Compiles the JVM bridge into src/pyqbeast/jars/ when the package is built; the jar is never committed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOT = Path(__file__).resolve().parent
+PACKAGE = ROOT / "src" / "pyqbeast"
+JAR = PACKAGE / "jars" / "pyqbeast-bridge.jar"
+
+
+def load(path: Path) -> ModuleType:
+    """A module by its file: the package itself cannot be imported before its dependencies are there."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def javac() -> str:
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which("javac", path=f"{home}/bin") if home else shutil.which("javac")
+    if found is None:
+        raise SystemExit("pyqbeast: building needs a JDK 17 or newer (javac is neither in JAVA_HOME nor on the path)")
+    return found
+
+
+def compile_to(folder: Path) -> None:
+    maven = load(PACKAGE / "maven.py")
+    locked = {**maven.read_lock(ROOT / "jvm" / "classpath.lock"), **maven.read_lock(PACKAGE / "delta_jars.lock")}
+    classpath = os.pathsep.join(str(maven.fetch(where, checksum)) for where, checksum in locked.items())
+    sources = sorted(str(path) for path in (ROOT / "jvm" / "src").rglob("*.java"))
+    # Every warning is an error. Left out are those about the libraries' own class files.
+    lint = ["-Xlint:all,-path,-classfile", "-Werror", "-proc:none"]
+    command = [javac(), *lint, "--release", "17", "-g:source,lines", "-cp", classpath, "-d", str(folder), *sources]
+    if subprocess.run(command, check=False).returncode:
+        raise SystemExit("pyqbeast: the JVM bridge does not compile, see above")
+
+
+def add_resources(folder: Path, version: str) -> None:
+    shutil.copytree(ROOT / "jvm" / "resources", folder, dirs_exist_ok=True)
+    facts = load(PACKAGE / "core" / "facts.py")
+    texts = {name: value for name, value in vars(facts).items() if name.isupper() and not isinstance(value, tuple)}
+    (folder / "pyqbeast").mkdir()
+    (folder / "pyqbeast" / "version.txt").write_text(version + "\n")
+    (folder / "pyqbeast" / "format.properties").write_text("".join(f"{k}={v}\n" for k, v in sorted(texts.items())))
+
+
+def write_jar(folder: Path) -> None:
+    JAR.parent.mkdir(exist_ok=True)
+    with zipfile.ZipFile(JAR, "w", zipfile.ZIP_DEFLATED) as jar:
+        for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+            # The same sources make the same bytes: no times, no permissions of this machine.
+            entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), (1980, 1, 1, 0, 0, 0))
+            entry.external_attr = 0o644 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            jar.writestr(entry, path.read_bytes())
+
+
+class BridgeHook(BuildHookInterface):  # type: ignore[type-arg]
+    """Runs before hatchling collects the files of a wheel or an sdist."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile the bridge; an sdist brings its jar along, so that installing from it needs no JDK."""
+        if (ROOT / "PKG-INFO").exists() and JAR.exists():
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            compile_to(Path(folder))
+            add_resources(Path(folder), self.metadata.version)
+            write_jar(Path(folder))

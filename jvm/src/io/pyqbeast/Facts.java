@@ -1,0 +1,46 @@
+package io.pyqbeast;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.Properties;
+
+/** Constants of the Qbeast format. The build writes them into the jar from {@code pyqbeast.core.facts}. */
+final class Facts {
+  private static final Properties FACTS = load();
+
+  static final String REVISION_PREFIX = text("REVISION_PREFIX");
+  static final String LAST_REVISION = text("LAST_REVISION");
+  static final String TAG_REVISION = text("TAG_REVISION");
+  static final String TAG_BLOCKS = text("TAG_BLOCKS");
+  static final int WEIGHT_MIN = Integer.parseInt(text("WEIGHT_MIN"));
+  static final int WEIGHT_MAX = Integer.parseInt(text("WEIGHT_MAX"));
+  static final int HASH_SEED = Integer.parseInt(text("HASH_SEED"));
+  private static final double WEIGHT_OFFSET = Double.parseDouble(text("WEIGHT_OFFSET"));
+  private static final double WEIGHT_RANGE = Double.parseDouble(text("WEIGHT_RANGE"));
+
+  private Facts() {}
+
+  /** The smallest weight outside the lowest {@code fraction} of all weights; Java's cast truncates and saturates. */
+  static int weightOf(double fraction) {
+    return (int) (fraction * WEIGHT_RANGE + WEIGHT_OFFSET);
+  }
+
+  static String text(String name) {
+    String value = FACTS.getProperty(name);
+    if (value == null) {
+      throw new IllegalStateException("the pyqbeast jar was built without the constant " + name);
+    }
+    return value;
+  }
+
+  private static Properties load() {
+    Properties facts = new Properties();
+    try (InputStream in = Facts.class.getResourceAsStream("/pyqbeast/format.properties")) {
+      facts.load(in);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return facts;
+  }
+}

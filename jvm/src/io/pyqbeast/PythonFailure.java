@@ -1,0 +1,17 @@
+package io.pyqbeast;
+
+/** Python raised an exception during a write. The Python side puts the original in its place. */
+public final class PythonFailure extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+  private final String key;
+
+  PythonFailure(String key, String message) {
+    super(message);
+    this.key = key;
+  }
+
+  /** Names the exception that Python keeps. */
+  public String key() {
+    return key;
+  }
+}

@@ -1,0 +1,98 @@
+package io.pyqbeast;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SQLContext;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.connector.catalog.SupportsV1OverwriteWithSaveAsTable;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.execution.streaming.Source;
+import org.apache.spark.sql.sources.BaseRelation;
+import org.apache.spark.sql.sources.CreatableRelationProvider;
+import org.apache.spark.sql.sources.DataSourceRegister;
+import org.apache.spark.sql.sources.RelationProvider;
+import org.apache.spark.sql.sources.StreamSourceProvider;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import scala.Option;
+import scala.Tuple2;
+
+/**
+ * The data source {@code qbeast}: reads as Delta does and writes through Python.
+ *
+ * <p>It asks Delta's source instead of extending it. Spark loads every registered source whenever it looks one up, and a
+ * class whose parent is missing would break all formats in a session that has our jar and not Delta's.
+ */
+public final class QbeastDataSource
+    implements DataSourceRegister,
+        SupportsV1OverwriteWithSaveAsTable,
+        RelationProvider,
+        CreatableRelationProvider,
+        StreamSourceProvider {
+
+  /** Delta's source, in a class of its own so that it is loaded when it is needed and not before. */
+  private static final class Delta {
+    static final org.apache.spark.sql.delta.sources.DeltaDataSource SOURCE =
+        new org.apache.spark.sql.delta.sources.DeltaDataSource();
+  }
+
+  @Override
+  public String shortName() {
+    return "qbeast";
+  }
+
+  @Override
+  public StructType inferSchema(CaseInsensitiveStringMap options) {
+    return Delta.SOURCE.inferSchema(options);
+  }
+
+  @Override
+  public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
+    return Delta.SOURCE.getTable(schema, partitioning, properties);
+  }
+
+  @Override
+  public BaseRelation createRelation(
+      SQLContext context, scala.collection.immutable.Map<String, String> parameters) {
+    return Delta.SOURCE.createRelation(context, parameters);
+  }
+
+  @Override
+  public BaseRelation createRelation(
+      SQLContext context,
+      SaveMode mode,
+      scala.collection.immutable.Map<String, String> parameters,
+      Dataset<Row> data) {
+    Map<String, String> options = new HashMap<>(Scala.map(parameters));
+    Bridge.write(mode.name(), options, data);
+    return Delta.SOURCE.createRelation(context, Scala.map(Map.of("path", options.get("path"))));
+  }
+
+  @Override
+  public boolean supportsDataType(DataType type) {
+    return Delta.SOURCE.supportsDataType(type);
+  }
+
+  @Override
+  public Tuple2<String, StructType> sourceSchema(
+      SQLContext context,
+      Option<StructType> schema,
+      String provider,
+      scala.collection.immutable.Map<String, String> parameters) {
+    return Delta.SOURCE.sourceSchema(context, schema, provider, parameters);
+  }
+
+  @Override
+  public Source createSource(
+      SQLContext context,
+      String metadataPath,
+      Option<StructType> schema,
+      String provider,
+      scala.collection.immutable.Map<String, String> parameters) {
+    return Delta.SOURCE.createSource(context, metadataPath, schema, provider, parameters);
+  }
+}

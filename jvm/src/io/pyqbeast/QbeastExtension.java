@@ -1,0 +1,18 @@
+package io.pyqbeast;
+
+import org.apache.spark.sql.SparkSessionExtensions;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
+
+/**
+ * What {@code spark.sql.extensions} names. It has to stand before Delta's extension: {@link IndexedScan} prepares the
+ * scans that Delta's own rule would otherwise take.
+ */
+public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
+  @Override
+  public BoxedUnit apply(SparkSessionExtensions extensions) {
+    extensions.injectOptimizerRule(Scala.function(SampleRule::new));
+    extensions.injectPreCBORule(Scala.function(IndexedScan::new));
+    return BoxedUnit.UNIT;
+  }
+}

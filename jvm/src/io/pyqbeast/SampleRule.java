@@ -1,0 +1,119 @@
+package io.pyqbeast;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.LessThan;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sample;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import scala.Function1;
+import scala.runtime.AbstractPartialFunction;
+
+/**
+ * Turns a sample of an indexed table into a filter on the rows' weights, which {@link IndexedScan} then prunes by.
+ *
+ * <p>Only a sample without replacement over deterministic projections and filters of one relation means the same as the
+ * filter; every other shape keeps Spark's own sampling. So does a sample of something that is already cut by weight:
+ * the two would pick the same rows.
+ */
+public final class SampleRule extends Rule<LogicalPlan> {
+  static final String ENABLED = "spark.qbeast.sample.pushdown";
+
+  private final SparkSession session;
+
+  public SampleRule(SparkSession session) {
+    this.session = session;
+  }
+
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    if (!Boolean.parseBoolean(session.conf().get(ENABLED, "true"))) {
+      return plan;
+    }
+    return plan.transformUp(
+        new AbstractPartialFunction<LogicalPlan, LogicalPlan>() {
+          @Override
+          public boolean isDefinedAt(LogicalPlan node) {
+            return node instanceof Sample;
+          }
+
+          @Override
+          public <A extends LogicalPlan, B> B applyOrElse(A node, Function1<A, B> other) {
+            return node instanceof Sample sample
+                ? cast(pushed(sample).orElse(sample))
+                : other.apply(node);
+          }
+        });
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <B> B cast(LogicalPlan plan) {
+    return (B) plan;
+  }
+
+  private static Optional<LogicalPlan> pushed(Sample sample) {
+    return sample.withReplacement()
+        ? Optional.empty()
+        : below(sample.child(), sample.lowerBound(), sample.upperBound());
+  }
+
+  private static Optional<LogicalPlan> below(LogicalPlan plan, double lower, double upper) {
+    if (plan instanceof Project project) {
+      boolean plain = Scala.list(project.projectList()).stream().allMatch(e -> ((Expression) e).deterministic());
+      return plain
+          ? below(project.child(), lower, upper).map(child -> project.copy(project.projectList(), child))
+          : Optional.empty();
+    }
+    if (plan instanceof Filter filter) {
+      boolean plain = filter.condition().deterministic() && !WeightRange.isMentioned(filter.condition());
+      return plain
+          ? below(filter.child(), lower, upper).map(child -> filter.copy(filter.condition(), child))
+          : Optional.empty();
+    }
+    if (plan instanceof LogicalRelation relation
+        && relation.relation() instanceof HadoopFsRelation files
+        && files.location() instanceof TahoeLogFileIndex index) {
+      return filtered(relation, IndexedColumns.of(index.metadata().configuration()), lower, upper);
+    }
+    return Optional.empty();
+  }
+
+  private static Optional<LogicalPlan> filtered(
+      LogicalRelation relation, List<String> columns, double lower, double upper) {
+    List<Expression> attributes = new ArrayList<>();
+    for (String column : columns) {
+      for (Attribute attribute : Scala.list(relation.output())) {
+        if (attribute.name().equals(column)) {
+          attributes.add(attribute);
+        }
+      }
+    }
+    if (columns.isEmpty() || attributes.size() != columns.size()) {
+      return Optional.empty();
+    }
+    Expression weight = new Murmur3Hash(Scala.seq(attributes), Facts.HASH_SEED);
+    Expression condition = null;
+    if (upper < 1.0) {
+      // All of a table is all of it: the row with the largest weight of all belongs to it too.
+      condition = new LessThan(weight, Literal$.MODULE$.apply(Facts.weightOf(upper)));
+    }
+    if (lower > 0.0) {
+      Expression from = new GreaterThanOrEqual(weight, Literal$.MODULE$.apply(Facts.weightOf(lower)));
+      condition = condition == null ? from : new And(condition, from);
+    }
+    return Optional.of(condition == null ? relation : new Filter(condition, relation));
+  }
+}

@@ -1,0 +1,39 @@
+package io.pyqbeast;
+
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import scala.Function1;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractFunction1;
+
+/** Scala's collections and functions from Java's. */
+final class Scala {
+  private Scala() {}
+
+  static <T> Seq<T> seq(List<T> list) {
+    return CollectionConverters.asScala(list).toSeq();
+  }
+
+  static <T> List<T> list(scala.collection.Seq<T> seq) {
+    return CollectionConverters.asJava(seq);
+  }
+
+  static <K, V> scala.collection.immutable.Map<K, V> map(Map<K, V> map) {
+    return scala.collection.immutable.Map.from(CollectionConverters.asScala(map));
+  }
+
+  static <K, V> Map<K, V> map(scala.collection.Map<K, V> map) {
+    return CollectionConverters.asJava(map);
+  }
+
+  static <A, B> Function1<A, B> function(Function<A, B> body) {
+    return new AbstractFunction1<A, B>() {
+      @Override
+      public B apply(A argument) {
+        return body.apply(argument);
+      }
+    };
+  }
+}

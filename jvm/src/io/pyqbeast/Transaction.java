@@ -1,0 +1,266 @@
+package io.pyqbeast;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.DeltaColumnMapping$;
+import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
+import org.apache.spark.sql.delta.DeltaConfigs;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.DeltaOptions;
+import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.OptimisticTransaction$;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.FileAction;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.commands.WriteIntoDelta;
+import org.apache.spark.sql.delta.constraints.Constraint;
+import org.apache.spark.sql.delta.schema.ImplicitMetadataOperation$;
+import org.apache.spark.sql.types.StructType;
+import scala.Function0;
+import scala.Option;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction0;
+
+/**
+ * A Delta transaction that also stores revisions and block tags. Delta writes the rows and decides on schema, replaced
+ * files and conflicts; Python says what the revision is and which blocks each written file holds.
+ */
+public final class Transaction extends OptimisticTransaction {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  /** Files smaller than Parquet's 20,000 rows a page let a box query skip more inside a file. */
+  private static final String PAGE_ROWS = "parquet.page.row.count.limit";
+
+  private final SparkSession session;
+  private final List<AddFile> written = new ArrayList<>();
+  private Seq<Action> actions = Scala.seq(List.of());
+  private DeltaOptions options;
+  private Map<String, String> stored = Map.of();
+  private boolean dropsRevisions;
+  private String conflict = "";
+
+  private Transaction(SparkSession session, DeltaLog log) {
+    super(log, Option.empty(), Option.empty());
+    this.session = session;
+  }
+
+  /** Starts on the newest version of the table at a path, which need not exist yet. */
+  public static Transaction begin(SparkSession session, String path) {
+    DeltaLog log = DeltaLog.forTable(session, new Path(path));
+    log.update(false, Option.empty(), Option.empty());
+    return new Transaction(session, log);
+  }
+
+  public boolean exists() {
+    return readVersion() >= 0;
+  }
+
+  public String configuration() throws JsonProcessingException {
+    return JSON.writeValueAsString(Scala.map(metadata().configuration()));
+  }
+
+  /** Names of the table's columns and of the partitioning ones, each with its Spark type as JSON. */
+  public String schema() {
+    return exists() ? metadata().schemaString() : "";
+  }
+
+  public boolean isPartitioned() {
+    return !metadata().partitionColumns().isEmpty();
+  }
+
+  /**
+   * Entries of the table's configuration to store with the next change of metadata.
+   *
+   * @param entries a JSON object of texts
+   * @param fresh whether the revisions that are there now go
+   */
+  public void store(String entries, boolean fresh) throws JsonProcessingException {
+    stored = JSON.readValue(entries, new TypeReference<Map<String, String>>() {});
+    dropsRevisions = fresh;
+  }
+
+  /** Whether a write with these options, by its {@code txnAppId} and {@code txnVersion}, has been committed before. */
+  public boolean isDone(Dataset<Row> data, String mode, Map<String, String> given) {
+    return command(data, SaveMode.valueOf(mode), given).hasBeenExecuted(this, session, Option.apply(options));
+  }
+
+  /**
+   * Writes rows that are laid out already, one partition a file, and keeps the actions for {@link #commit}.
+   *
+   * @param pageRows rows a Parquet page
+   */
+  public void write(Dataset<Row> data, String mode, Map<String, String> given, int pageRows) {
+    SparkSession own = ((org.apache.spark.sql.classic.SparkSession) session).cloneSession();
+    if (own.conf().getOption(PAGE_ROWS).isEmpty()) {
+      own.conf().set(PAGE_ROWS, Integer.toString(pageRows));
+    }
+    Dataset<Row> rows =
+        org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+            (org.apache.spark.sql.classic.SparkSession) own,
+            ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed());
+    WriteIntoDelta command = command(rows, SaveMode.valueOf(mode), given);
+    active(
+        () -> {
+          storeUnlessDeltaWill(command, rows.schema());
+          actions = command.writeAndReturnCommitData(this, own, Option.empty(), false).actions();
+          return null;
+        });
+  }
+
+  private WriteIntoDelta command(Dataset<Row> data, SaveMode mode, Map<String, String> given) {
+    options = new DeltaOptions(Scala.map(given), session.sessionState().conf());
+    Map<String, String> properties = new HashMap<>(given);
+    properties.keySet().removeIf(key -> !key.startsWith("delta."));
+    return new WriteIntoDelta(
+        deltaLog(), mode, options, Scala.seq(List.of()), DeltaConfigs.validateConfigurations(Scala.map(properties)),
+        data, Option.empty(), Option.empty(), false);
+  }
+
+  /** Metadata can change once a transaction, and not after the first file: where Delta will not do it, we have to. */
+  private void storeUnlessDeltaWill(WriteIntoDelta command, StructType rows) {
+    if (!exists() || (stored.isEmpty() && !dropsRevisions)) {
+      return;
+    }
+    boolean overwrites = command.mode() == SaveMode.Overwrite;
+    boolean newSchema = options.canOverwriteSchema() && overwrites && options.replaceWhere().isEmpty();
+    StructType plain = DeltaColumnMapping$.MODULE$.dropColumnMappingMetadata(rows.asNullable());
+    StructType merged =
+        ImplicitMetadataOperation$.MODULE$.mergeSchema(session, this, plain, overwrites, newSchema);
+    if (merged.equals(metadata().schema())) {
+      updateMetadata(metadata(), false);
+    }
+  }
+
+  @Override
+  public void updateMetadata(Metadata proposed, boolean ignoreDefaultProperties) {
+    Map<String, String> configuration = new HashMap<>(Scala.map(proposed.configuration()));
+    if (dropsRevisions) {
+      configuration.keySet().removeIf(k -> k.startsWith(Facts.REVISION_PREFIX) || k.equals(Facts.LAST_REVISION));
+    }
+    configuration.putAll(stored);
+    Metadata withIndex =
+        proposed.copy(
+            proposed.id(), proposed.name(), proposed.description(), proposed.format(), proposed.schemaString(),
+            proposed.partitionColumns(), Scala.map(configuration), proposed.createdTime());
+    super.updateMetadata(withIndex, ignoreDefaultProperties);
+  }
+
+  @Override
+  public Seq<FileAction> writeFiles(
+      Dataset<?> data, Option<DeltaOptions> given, boolean isOptimize, Seq<Constraint> constraints) {
+    Seq<FileAction> files = super.writeFiles(data, given, isOptimize, constraints);
+    if (given.isDefined()) { // what Delta rewrites besides, for replaceWhere, comes without options and keeps no index
+      for (FileAction file : Scala.list(files)) {
+        if (file instanceof AddFile add) {
+          written.add(add);
+        }
+      }
+    }
+    return files;
+  }
+
+  /** What was written: a JSON array of {@code [path, rows or null]}. */
+  public String written() throws JsonProcessingException {
+    List<List<Object>> files = new ArrayList<>();
+    for (AddFile file : written) {
+      List<Object> entry = new ArrayList<>();
+      entry.add(file.path());
+      entry.add(file.numPhysicalRecords().getOrElse(() -> null));
+      files.add(entry);
+    }
+    return JSON.writeValueAsString(files);
+  }
+
+  /** Takes over what another transaction wrote and could not commit. */
+  public void adopt(Transaction other) {
+    actions = other.actions;
+    written.addAll(other.written);
+    options = other.options;
+    if (!stored.isEmpty()) {
+      updateMetadata(metadata(), false);
+    }
+  }
+
+  /** @param tagsOfFiles a JSON object: path of a written file to its tags; files it leaves out keep none */
+  public void tag(String tagsOfFiles) throws JsonProcessingException {
+    Map<String, Map<String, String>> tags =
+        JSON.readValue(tagsOfFiles, new TypeReference<Map<String, Map<String, String>>>() {});
+    List<Action> tagged = new ArrayList<>();
+    for (Action action : Scala.list(actions)) {
+      boolean ours = action instanceof AddFile file && tags.containsKey(file.path());
+      tagged.add(ours ? ((AddFile) action).copyWithTags(merged((AddFile) action, tags)) : action);
+    }
+    actions = Scala.seq(tagged);
+  }
+
+  private static scala.collection.immutable.Map<String, String> merged(
+      AddFile file, Map<String, Map<String, String>> tags) {
+    Map<String, String> all = new HashMap<>(Scala.map(file.tagsOrEmpty()));
+    all.putAll(tags.get(file.path()));
+    return Scala.map(all);
+  }
+
+  /**
+   * Commits what was written.
+   *
+   * @return the new version; -1 where another writer's commit stands in the way, which {@link #conflict} tells; -2 where
+   *     there was nothing to commit
+   */
+  public long commit(String mode, Map<String, String> tags) {
+    Option<Object> merges = options.canMergeSchema() ? Option.apply(true) : Option.empty();
+    Option<Object> overwrites = options.canOverwriteSchema() ? Option.apply(true) : Option.empty();
+    DeltaOperations.Write operation =
+        new DeltaOperations.Write(
+            SaveMode.valueOf(mode), Option.apply(Scala.seq(List.of())), options.replaceWhere(), options.userMetadata(),
+            Option.empty(), overwrites, merges, Option.empty(), Option.empty());
+    try {
+      Option<Object> version = active(() -> commitIfNeeded(actions, operation, Scala.map(tags)));
+      return version.isDefined() ? (Long) version.get() : -2L;
+    } catch (DeltaConcurrentModificationException e) {
+      conflict = e.getMessage();
+      return -1L;
+    }
+  }
+
+  public String conflict() {
+    return conflict;
+  }
+
+  /** Deletes the files of a write that will not be committed. */
+  public void discard() throws IOException {
+    FileSystem files = deltaLog().dataPath().getFileSystem(deltaLog().newDeltaHadoopConf());
+    for (AddFile file : written) {
+      files.delete(file.absolutePath(deltaLog()), false);
+    }
+    written.clear();
+  }
+
+  private interface Body<T> {
+    T run();
+  }
+
+  private <T> T active(Body<T> body) {
+    Function0<T> function =
+        new AbstractFunction0<T>() {
+          @Override
+          public T apply() {
+            return body.run();
+          }
+        };
+    return OptimisticTransaction$.MODULE$.withActive(this, false, function);
+  }
+}

@@ -1,0 +1,60 @@
+"""Jars by pinned checksum from a Maven repository, kept in the user's cache. Imports nothing but the standard library.
+
+The build uses it for what the bridge is compiled against, the session for Delta's two jars.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+CENTRAL = "https://repo1.maven.org/maven2"
+
+
+def read_lock(path: Path) -> dict[str, str]:
+    """Path in the repository to SHA-256, from a lock file of `checksum  path` lines."""
+    lines = [line.split() for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    return {where: checksum for checksum, where in lines}
+
+
+def cache_folder() -> Path:
+    """Where fetched jars are kept: `$XDG_CACHE_HOME/pyqbeast`, or `~/.cache/pyqbeast`."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pyqbeast" / "jars"
+
+
+def fetch(where: str, checksum: str) -> Path:
+    """The local copy of a jar, downloaded where there is none.
+
+    `PYQBEAST_MAVEN` names another repository than Maven Central.
+
+    Raises:
+        OSError: the repository cannot be reached, or sent something with another checksum.
+    """
+    target = cache_folder() / where.rsplit("/", 1)[-1]
+    if target.exists() and _sha256(target) == checksum:
+        return target
+    url = f"{os.environ.get('PYQBEAST_MAVEN', CENTRAL).rstrip('/')}/{where}"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, partial = tempfile.mkstemp(dir=target.parent)
+    os.close(handle)
+    try:
+        urllib.request.urlretrieve(url, partial)
+        found = _sha256(Path(partial))
+        if found != checksum:
+            raise OSError(f"{url} has SHA-256 {found}, expected {checksum}; nothing was kept")
+        Path(partial).replace(target)
+    except urllib.error.URLError as e:
+        raise OSError(
+            f"cannot download {url} ({e}); set PYQBEAST_MAVEN to a Maven repository that this machine reaches"
+        ) from e
+    finally:
+        Path(partial).unlink(missing_ok=True)
+    return target
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
