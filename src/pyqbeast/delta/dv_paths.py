@@ -1,0 +1,81 @@
+"""Locations as Delta writes them: Hadoop's spelling of paths, their URL-encoded form, and fsspec."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from typing import Any
+from urllib.parse import quote, unquote
+
+import fsspec
+
+from pyqbeast.core.errors import InvalidInputError
+
+#: What names a table: a local path, or the URL of one.
+Location = str | os.PathLike[str]
+
+_PARTS = re.compile(r"(?as)(?:(?P<scheme>[A-Za-z][\w+.-]*):)?(?://(?P<authority>[^/]*))?(?P<path>.*)")
+# The characters that java.net.URI leaves alone in a path, beside letters and digits.
+_KEPT = "-_.!~*'();/:@&=+$,"
+
+
+def _split(location: Location) -> tuple[str | None, str | None, str]:
+    match = _PARTS.fullmatch(os.fspath(location))
+    if match is None:
+        raise InvalidInputError(f"{location!r} is neither a path nor a URL")
+    return match["scheme"], match["authority"], match["path"]
+
+
+def _join(scheme: str | None, authority: str | None, path: str) -> str:
+    return (f"{scheme}:" if scheme else "") + (f"//{authority}" if authority else "") + path
+
+
+def hadoop_path(location: Location) -> str:
+    """Return `location` as Hadoop's `Path` spells it: no empty authority, no double or trailing slash."""
+    scheme, authority, path = _split(location)
+    path = re.sub("//+", "/", path)
+    return _join(scheme, authority, path.rstrip("/") or path[:1])
+
+
+def is_absolute(location: str) -> bool:
+    """Say whether `location` stands by itself: it has a scheme, or starts at the root."""
+    scheme, _, path = _split(location)
+    return scheme is not None or path.startswith("/")
+
+
+def child(parent: Location, *names: str) -> str:
+    """Return the location of `names` below `parent`; empty names are left out."""
+    return hadoop_path("/".join([os.fspath(parent).rstrip("/"), *filter(None, names)]))
+
+
+def url_encode(path: str) -> str:
+    """Return `path` as a URL the way `java.net.URI` quotes it: letters outside ASCII stay as they are."""
+    scheme, authority, rest = _split(path)
+    return _join(scheme, authority, "".join(_quote(character) for character in rest))
+
+
+def _quote(character: str) -> str:
+    if character.isascii() or unicodedata.category(character) in ("Zs", "Zl", "Zp", "Cc"):
+        return quote(character, safe=_KEPT)
+    return character
+
+
+def url_decode(url: str) -> str:
+    """Return the path that the URL-encoded `url` names, in Hadoop's spelling."""
+    return hadoop_path(unquote(url))
+
+
+def open_location(location: Location) -> tuple[Any, str]:
+    """Return the fsspec file system of `location` and the path in it.
+
+    Raises `InvalidInputError` where fsspec knows no such scheme, or its package is not installed.
+    """
+    scheme, authority, path = _split(location)
+    # Hadoop writes "file:/data" where fsspec wants "file:///data".
+    url = f"{scheme}://{authority or ''}{path}" if scheme else os.fspath(location)
+    try:
+        file_system, inner = fsspec.core.url_to_fs(url)
+    except (ImportError, ValueError) as error:
+        raise InvalidInputError(f"{os.fspath(location)!r} cannot be opened: {error}") from error
+    return file_system, str(inner)
