@@ -35,8 +35,9 @@ from pyqbeast.core.json_text import compact_json
 class Block:
     """The rows of one cube inside one file.
 
-    Every row's weight lies in `min_weight`..`max_weight`; `max_weight` is the weight of the cube, not of a row. The
-    rows of a `replicated` block are stored a second time, in blocks of child cubes: readers leave it out.
+    Every row's weight lies in `min_weight`..`max_weight`; `max_weight` is the weight of the cube, not of a
+    row. The rows of a `replicated` block are stored a second time, in blocks of child cubes: readers leave it
+    out.
     """
 
     cube: CubeId
@@ -49,7 +50,8 @@ class Block:
 class FileTags(NamedTuple):
     """What the tags of a file say. A file of revision 0 is not indexed and has no blocks.
 
-    `problem` tells why a file that has index tags is nevertheless taken as not indexed; None where all is well.
+    `problem` tells why a file that has index tags is nevertheless taken as not indexed; None where all is
+    well.
     """
 
     revision_id: int
@@ -74,8 +76,9 @@ def blocks_to_json(blocks: Iterable[Block]) -> str:
 
 
 def parse_tags(tags: Mapping[str, str] | None, dimensions_of: Callable[[int], int | None]) -> FileTags:
-    """The revision and the blocks of a file; `dimensions_of` gives a revision's dimensions, None for an unknown one.
+    """The revision and the blocks of a file.
 
+    `dimensions_of` gives the number of dimensions of a revision, None for one that is not known.
     Never raises: a file whose tags cannot be understood counts as not indexed, so that it is still read.
     """
     if not tags or TAG_REVISION not in tags:
@@ -111,8 +114,8 @@ def _block(item: Any, dimensions: int) -> Block:  # noqa: ANN401 (any JSON value
     # `type` and not `isinstance`: a JSON boolean is no weight.
     if not (isinstance(cube, str) and type(low) is type(high) is type(count) is int):
         raise FormatError(
-            f"a block needs {BLOCK_CUBE_ID}, {BLOCK_MIN_WEIGHT}, {BLOCK_MAX_WEIGHT} and {BLOCK_ELEMENT_COUNT}, "
-            f"not {item!r}"
+            f"a block needs {BLOCK_CUBE_ID}, {BLOCK_MIN_WEIGHT}, {BLOCK_MAX_WEIGHT} and "
+            f"{BLOCK_ELEMENT_COUNT}, not {item!r}"
         )
     return _checked(cube, dimensions, low, high, count, replicated=item.get(BLOCK_REPLICATED, False) is True)
 

@@ -25,9 +25,9 @@ class ColumnSpec(NamedTuple):
 def parse_column_spec(text: str, known_columns: Collection[str] | None = None) -> list[ColumnSpec]:
     """The columns in a text such as `lat, lon:linear, name:hashing`.
 
-    Names are trimmed; kinds are linear, hashing, quantiles and histogram in any case (hash and quantile as well). A
-    piece that is, colon and all, one of `known_columns` is that column. Raises InvalidInputError for empty names,
-    unknown kinds, duplicates and more than 20 columns.
+    Names are trimmed; kinds are linear, hashing, quantiles and histogram in any case (hash and quantile as
+    well). A piece that is, colon and all, one of `known_columns` is that column. Raises InvalidInputError for
+    empty names, unknown kinds, duplicates and more than 20 columns.
     """
     specs = [_parse_piece(piece.strip(), text, known_columns or ()) for piece in text.split(",")]
     names = [spec.name for spec in specs]
@@ -36,8 +36,8 @@ def parse_column_spec(text: str, known_columns: Collection[str] | None = None) -
         raise InvalidInputError(f"columnsToIndex={text!r} names {', '.join(repeated)} more than once")
     if len(specs) > MAX_COLUMNS:
         raise InvalidInputError(
-            f"columnsToIndex names {len(specs)} columns; at most {MAX_COLUMNS} can be indexed together, and 2 to 4 "
-            "that queries filter on work best"
+            f"columnsToIndex names {len(specs)} columns; at most {MAX_COLUMNS} can be indexed together, "
+            "and 2 to 4 that queries filter on work best"
         )
     return specs
 
@@ -57,6 +57,7 @@ def _parse_piece(piece: str, text: str, known_columns: Collection[str]) -> Colum
         return ColumnSpec(name, None)
     if kind.lower() not in _KIND_OF_NAME:
         raise InvalidInputError(
-            f"columnsToIndex={text!r} names the kind {kind!r} for column {name!r}; kinds are {', '.join(_KINDS)}"
+            f"columnsToIndex={text!r} names the kind {kind!r} for column {name!r}; "
+            f"kinds are {', '.join(_KINDS)}"
         )
     return ColumnSpec(name, _KIND_OF_NAME[kind.lower()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import json
 import math
 import re
@@ -10,15 +11,14 @@ import zoneinfo
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.facts import STATISTIC_HISTOGRAM, STATISTIC_MAX, STATISTIC_MIN, STATISTIC_QUANTILES
 from pyqbeast.core.quantiles import utf16_key
 from pyqbeast.core.transformer import HISTOGRAM, LINEAR, QUANTILES, ColumnStatistics, Transformer
-from pyqbeast.core.types import DATE, FLOAT, INTEGER, LONG, STRING, TIMESTAMP, epoch_milliseconds
+from pyqbeast.core.types import DATE, FLOAT, INTEGER, LONG, STRING, TIMESTAMP, epoch_milliseconds, float32
 
 _EXAMPLE = '{"price_min": 0.0, "price_max": 100.0, "day_min": "2024-01-01", "day_max": "2024-12-31"}'
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _BITS = {INTEGER: 32, LONG: 64}
 _TIMESTAMP = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})(?:(?P<gap>[ T])(?P<time>\d{2}:\d{2}(?::\d{2})?)(?:\.(?P<fraction>\d{1,9}))?"
@@ -36,9 +36,9 @@ class StatedStatistics(NamedTuple):
 def parse_column_stats(text: str, transformers: Iterable[Transformer], zone: str = "UTC") -> StatedStatistics:
     """The statistics in a JSON object such as `{"a_min": 0, "a_max": 9, "b_quantiles": [0.0, 1.5, 9.0]}`.
 
-    Linear columns take `_min` and `_max`, both or neither; the other kinds `_quantiles` or `_histogram`. Dates are
-    `yyyy-MM-dd`; timestamps are texts or seconds since 1970, and texts without an offset are in `zone`. An empty
-    text says nothing. Raises InvalidInputError for everything that cannot be understood.
+    Linear columns take `_min` and `_max`, both or neither; the other kinds `_quantiles` or `_histogram`.
+    Dates are `yyyy-MM-dd`; timestamps are texts or seconds since 1970, and texts without an offset are in
+    `zone`. An empty text says nothing. Raises InvalidInputError for everything that cannot be understood.
     """
     stated = _json_object(text) if text.strip() else {}
     columns: dict[str, ColumnStatistics] = {}
@@ -105,12 +105,14 @@ def _bounds(transformer: Transformer, stated: Mapping[str, Any], zone: str) -> C
     missing = [key for key in keys if stated.get(key) is None]
     if missing:
         raise InvalidInputError(
-            f"columnStats has one bound of column {transformer.column!r} only: add {missing[0]!r} or leave both out"
+            f"columnStats has one bound of column {transformer.column!r} only: "
+            f"add {missing[0]!r} or leave both out"
         )
     low, high = (_bound(key, stated[key], str(transformer.data_type), zone) for key in keys)
     if not low < high:
         raise InvalidInputError(
-            f"columnStats has to have {keys[0]} below {keys[1]}, not {stated[keys[0]]!r} and {stated[keys[1]]!r}"
+            f"columnStats has to have {keys[0]} below {keys[1]}, "
+            f"not {stated[keys[0]]!r} and {stated[keys[1]]!r}"
         )
     return ColumnStatistics(minimum=low, maximum=high)
 
@@ -121,21 +123,26 @@ def _bound(key: str, value: object, data_type: str, zone: str) -> int | float:
     if data_type == DATE:
         return _date(key, value)
     if data_type in _BITS:
-        whole = _double(key, value)
-        exact = value if isinstance(value, int) else int(whole)
+        exact = value if isinstance(value, int) else int(_double(key, value))
         if exact != value or not -(1 << _BITS[data_type] - 1) <= exact < 1 << _BITS[data_type] - 1:
             raise InvalidInputError(
                 f"columnStats: {key} has to be a whole number of {_BITS[data_type]} bits, not {value!r}"
             )
         return exact
     double = _double(key, value)
-    return float(np.float32(double)) if data_type == FLOAT else double
+    try:
+        return float32(double) if data_type == FLOAT else double
+    except OverflowError:
+        raise InvalidInputError(f"columnStats: {key} does not fit a 32-bit float: {value!r}") from None
 
 
 def _double(key: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise InvalidInputError(f"columnStats: {key} has to be a finite number, not {value!r}")
-    return float(value)
+    try:
+        if not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value):
+            return float(value)
+    except OverflowError:
+        pass  # an integer beyond all doubles
+    raise InvalidInputError(f"columnStats: {key} has to be a finite number, not {value!r}")
 
 
 def _text(key: str, value: object) -> str:
@@ -146,7 +153,9 @@ def _text(key: str, value: object) -> str:
 
 def _date(key: str, value: object) -> int:
     try:
-        return epoch_milliseconds(dt.date.fromisoformat(_text(key, value)))
+        if not isinstance(value, str) or not _DATE.fullmatch(value):
+            raise ValueError
+        return epoch_milliseconds(dt.date.fromisoformat(value))
     except ValueError:
         raise InvalidInputError(
             f"columnStats: {key} has to be a date such as '2024-12-31', not {value!r}"
@@ -186,7 +195,10 @@ def _zone(match: re.Match[str], zone: str) -> dt.tzinfo:
 
 
 def session_zone(name: str) -> dt.tzinfo:
-    """The time zone of this name or offset (`Europe/Madrid`, `+02:00`). Raises InvalidInputError for an unknown one."""
+    """The time zone of this name or offset (`Europe/Madrid`, `+02:00`).
+
+    Raises InvalidInputError for an unknown one.
+    """
     offset = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?", name)
     if offset:
         shift = dt.timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
@@ -205,7 +217,7 @@ def _ascending(
     if not isinstance(value, list) or len(value) < 2:
         raise InvalidInputError(f"columnStats: {key} has to be a list of at least two {what}, not {value!r}")
     items = tuple(parse(key, item) for item in value)
-    for before, after in zip(items, items[1:], strict=False):
+    for before, after in itertools.pairwise(items):
         if order(after) < order(before):
             raise InvalidInputError(
                 f"columnStats: {key} has to be ascending, but {after!r} comes after {before!r}"

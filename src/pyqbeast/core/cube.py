@@ -1,7 +1,8 @@
 """Cube ids: the nodes of the index tree.
 
-A cube of depth k is the cell that remains after halving the unit hypercube k times in every dimension. Its path says
-at each level which of the 2^d children was taken: a number whose most significant bit belongs to dimension 0.
+A cube of depth k is the cell that remains after halving the unit hypercube k times in every dimension. Its
+path says at each level which of the 2^d children was taken: a number whose most significant bit belongs to
+dimension 0.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class CubeId:
             raise InvalidInputError(f"a cube has at least 1 dimension, not {self.dimensions}")
         if self.path and (min(self.path) < 0 or max(self.path) >> self.dimensions):
             raise InvalidInputError(
-                f"a path in {self.dimensions} dimensions holds numbers from 0 to {(1 << self.dimensions) - 1}, "
-                f"not {self.path}"
+                f"a path in {self.dimensions} dimensions holds numbers from 0 to "
+                f"{(1 << self.dimensions) - 1}, not {self.path}"
             )
 
     @classmethod
@@ -68,8 +69,8 @@ class CubeId:
     def from_string(cls, text: str, dimensions: int) -> CubeId:
         """The cube of a stored id.
 
-        An incomplete level at the end and the unused low bits of a symbol are ignored, as other readers do. Raises
-        FormatError for a character outside the alphabet.
+        An incomplete level at the end and the unused low bits of a symbol are ignored, as other readers do.
+        Raises FormatError for a character outside the alphabet.
         """
         return _decode(text, dimensions)
 
@@ -77,11 +78,13 @@ class CubeId:
     def from_bytes(cls, data: bytes, dimensions: int) -> CubeId:
         """The cube of the binary column form: depth (4 bytes), then the words (8 bytes each), big-endian.
 
-        Zero words at the end may be missing. Raises FormatError for other lengths, and for bits below the depth.
+        Zero words at the end may be missing. Raises FormatError for other lengths, and for bits below the
+        depth.
         """
         if len(data) < 4 or (len(data) - 4) % 8:
             raise FormatError(
-                f"a binary cube id has 4 bytes and a multiple of 8 after them, not {len(data)} bytes: {data.hex()}"
+                f"a binary cube id has 4 bytes and a multiple of 8 after them, "
+                f"not {len(data)} bytes: {data.hex()}"
             )
         (depth,) = struct.unpack_from(">i", data)
         bits = 0
@@ -89,7 +92,8 @@ class CubeId:
             bits |= word << (number * _WORD_BITS)
         if depth < 0 or bits >> (depth * dimensions):
             raise FormatError(
-                f"the binary cube id {data.hex()} has depth {depth} and bits beyond it in {dimensions} dimensions"
+                f"the binary cube id {data.hex()} has depth {depth} and bits beyond it "
+                f"in {dimensions} dimensions"
             )
         mask = (1 << dimensions) - 1
         return cls(
@@ -151,7 +155,7 @@ class CubeId:
         return "".join(_symbols(index, self.dimensions) for index in self.path)
 
     def words(self) -> tuple[int, ...]:
-        """The bits as signed 64-bit words, bit `level * d + dimension` counted from the least significant one."""
+        """The bits as signed 64-bit words; bit `level * d + dimension` counts from the least significant."""
         bits = 0
         for level, index in enumerate(self.path):
             bits |= _mirrored(index, self.dimensions) << (level * self.dimensions)
@@ -175,7 +179,7 @@ class CubeId:
 
 @lru_cache(maxsize=4096)
 def _mirrored(index: int, dimensions: int) -> int:
-    """The d bits of a child index in reverse order: stored bits count up from dimension 0, paths down from it."""
+    """The d bits of a child index in reverse order: words count up from dimension 0, paths down from it."""
     return int(format(index, f"0{dimensions}b")[::-1], 2)
 
 
@@ -197,7 +201,8 @@ def _decode(text: str, dimensions: int) -> CubeId:
         values = [_VALUE_OF_SYMBOL[symbol] for symbol in text]
     except KeyError as error:
         raise FormatError(
-            f"cube id {text!r} has the character {error.args[0]!r}, which is none of its 64 symbols (A-Z a-z 0-9 + /)"
+            f"cube id {text!r} has the character {error.args[0]!r}, which is none of its "
+            "64 symbols (A-Z a-z 0-9 + /)"
         ) from None
     path = []
     for start in range(0, len(values) - count + 1, count):

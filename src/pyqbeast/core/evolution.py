@@ -1,7 +1,7 @@
 """How a table's revision changes with new data and new options.
 
-A write goes in two steps: `updated_transformers` says which statistics to gather, `evolve` what they lead to. A new
-revision starts a new, empty tree; files of older ones stay as they are.
+A write goes in two steps: `updated_transformers` says which statistics to gather, `evolve` what they lead to.
+A new revision starts a new, empty tree; files of older ones stay as they are.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ _MAX_CUBE_SIZE = 2**31 - 1
 def updated_transformers(
     current: Revision | None, specs: Sequence[ColumnSpec], types: Mapping[str, str]
 ) -> tuple[Transformer, ...]:
-    """The transformers for a write with these column specs; `types` has the format's type name of each column.
+    """The transformers for a write with these column specs.
 
+    `types` has the format's type name of each column.
     A column keeps its transformer unless its spec names another kind or its type has changed. Raises
     InvalidInputError where the table is indexed by other columns.
     """
@@ -34,8 +35,8 @@ def updated_transformers(
     names = [spec.name for spec in specs]
     if names != current.columns:
         raise InvalidInputError(
-            f"the table is indexed by {', '.join(current.columns)}, not by {', '.join(names)}. Leave columnsToIndex "
-            "out to go on with the same columns, or overwrite the table to index others"
+            f"the table is indexed by {', '.join(current.columns)}, not by {', '.join(names)}. Leave "
+            "columnsToIndex out to go on with the same columns, or overwrite the table to index others"
         )
     return tuple(
         _updated(transformer, spec, types[spec.name])
@@ -49,7 +50,7 @@ def _updated(transformer: Transformer, spec: ColumnSpec, data_type: str) -> Tran
     kind = spec.kind or transformer.kind
     if kind == transformer.kind and data_type == transformer.data_type:
         return transformer
-    return Transformer(spec.name, kind, data_type)
+    return Transformer.for_column(spec.name, kind, data_type)
 
 
 def evolve(
@@ -63,11 +64,11 @@ def evolve(
     now_ms: int,
     rng: random.Random,
 ) -> Revision:
-    """The revision that rows with these statistics go to: `current` itself where they fit it, else the next one.
+    """The revision that rows with these statistics go to: `current` where they fit it, else the next one.
 
-    `statistics` were gathered from the data and `stated` given by the user, both by column; a range covers the old
-    revision, the data and what was stated. `cube_size` None keeps the current one. Raises InvalidInputError for a
-    cube size out of 1..2^31-1 and for a quantile column whose quantiles nobody gave.
+    `statistics` were gathered from the data and `stated` given by the user, both by column; a range covers
+    the old revision, the data and what was stated. `cube_size` None keeps the current one. Raises
+    InvalidInputError for a cube size out of 1..2^31-1 and for a quantile column whose quantiles nobody gave.
     """
     size = cube_size if cube_size is not None or current is None else current.cube_size
     if size is None or not 1 <= size <= _MAX_CUBE_SIZE:

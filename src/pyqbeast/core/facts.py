@@ -25,7 +25,8 @@ STAGING_REVISION = 0
 TAG_REVISION = "revision"
 TAG_BLOCKS = "blocks"
 
-#: Fields of one block inside the `blocks` tag, in the order they are written. `cube` is read as well as `cubeId`.
+#: Fields of one block inside the `blocks` tag, in the order they are written. `cube` is read as well as
+#: `cubeId`.
 BLOCK_CUBE_ID = "cubeId"
 BLOCK_CUBE = "cube"
 BLOCK_MIN_WEIGHT = "minWeight"

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pyqbeast.core.errors import FormatError
 from pyqbeast.core.scala_text import hash_coordinate, java_decimal_text, java_double_text, java_float_text
-from pyqbeast.core.transformation import Transformation
+from pyqbeast.core.transformation import Transformation, number
 from pyqbeast.core.types import Value
 
 
@@ -32,16 +31,14 @@ class Hash(Transformation):
         value = fields.get("nullValue")
         if value is None:
             return cls(0)
-        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-            raise FormatError(f"field 'nullValue' of a hash has to be a number or a text, not {value!r}")
-        return cls(value)
+        return cls(value if isinstance(value, str) else number(value, "nullValue"))
 
     def fields(self) -> dict[str, Any]:
         """The stand-in for null."""
         return {"nullValue": self.null_value}
 
     def coordinate(self, value: Value | np.float32) -> float:
-        """The coordinate of a value; a 32-bit float has to come as `np.float32`, as its text differs from a double's."""
+        """The coordinate of a value. A 32-bit float has to come as `np.float32`, which prints differently."""
         return hash_coordinate(hashed_bytes(self.null_value if value is None else value))
 
 

@@ -13,8 +13,8 @@ from pyqbeast.core.scala_text import java_double_text
 def compact_json(value: object) -> str:
     """The compact JSON text of maps, lists, texts, numbers, booleans and None.
 
-    A float always gets a fraction or an exponent (`5.0`, `1.0E16`): readers refuse a double without one. Raises
-    InvalidInputError for NaN and infinities, for which the format has no text.
+    A float always gets a fraction or an exponent (`5.0`, `1.0E16`): readers refuse a double without one.
+    Raises InvalidInputError for NaN and infinities, for which the format has no text.
     """
     if isinstance(value, Mapping):
         return "{" + ",".join(f"{_text(key)}:{compact_json(item)}" for key, item in value.items()) + "}"

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyqbeast.core.errors import FormatError
 from pyqbeast.core.linear import Identity, Linear
-from pyqbeast.core.transformation import Empty, Transformation, field
+from pyqbeast.core.transformation import Empty, Transformation, field, number
 from pyqbeast.core.types import Value
 
 
@@ -51,9 +50,7 @@ class IdentityToZero(_Constant):
     def from_json(cls, fields: Mapping[str, Any]) -> IdentityToZero:
         """See `Transformation.from_json`."""
         value = field(fields, "identityValue")
-        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-            raise FormatError(f"field 'identityValue' has to be a number or a text, not {value!r}")
-        return cls(value)
+        return cls(value if isinstance(value, str) else number(value, "identityValue"))
 
     def fields(self) -> dict[str, Any]:
         """The value."""

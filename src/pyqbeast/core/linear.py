@@ -15,18 +15,18 @@ from pyqbeast.core.errors import FormatError
 from pyqbeast.core.json_text import compact_json
 from pyqbeast.core.scala_text import first_java_random_double, string_hash
 from pyqbeast.core.transformation import Empty, Transformation, as_double, field, number
-from pyqbeast.core.types import FLOAT, INTEGRAL_TYPES, ORDERED_TYPES, Value
+from pyqbeast.core.types import FLOAT, INTEGRAL_TYPES, ORDERED_TYPES, Value, float32
 
 
 @dataclass(frozen=True, slots=True)
 class Linear(Transformation):
     """The straight line from `minimum` (0.0) to `maximum` (1.0); a null takes the place of `null_value`.
 
-    Numbers are held as the type stores them: ints for integers, dates and timestamps (epoch milliseconds), else
-    doubles; 32-bit floats as the double of the same value. As doubles, `minimum` is below `maximum`.
+    Numbers are held as the type stores them: ints for integers, dates and timestamps (epoch milliseconds),
+    else doubles; 32-bit floats as the double of the same value. As doubles, `minimum` is below `maximum`.
 
-    NaN and +infinity take coordinate 1.0 and -infinity 0.0, so that rows with them can be stored. (The Scala project
-    fails to write such rows, so no table of its own says otherwise.)
+    NaN and +infinity take coordinate 1.0 and -infinity 0.0, so that rows with them can be stored. (The Scala
+    project fails to write such rows, so no table of its own says otherwise.)
     """
 
     data_type: str
@@ -44,7 +44,7 @@ class Linear(Transformation):
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Linear:
-        """See `Transformation.from_json`. A missing stand-in for null is derived from the text, always the same."""
+        """See `Transformation.from_json`. A missing stand-in for null is derived from the text."""
         data_type = ordered_type(fields)
         low, high = (stored(field(fields, name), data_type, name) for name in ("minNumber", "maxNumber"))
         null_value = fields.get("nullValue")
@@ -66,7 +66,7 @@ class Linear(Transformation):
 
     @property
     def scale(self) -> float:
-        """What a distance from the minimum is multiplied with; a reciprocal, as cubes on disk were computed with it."""
+        """What a distance from the minimum is multiplied with: stored cubes were not computed by dividing."""
         return 1.0 / (float(self.maximum) - float(self.minimum))
 
     def coordinate(self, value: Value) -> float:
@@ -79,7 +79,7 @@ class Linear(Transformation):
     def coordinates(
         self, values: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
     ) -> NDArray[np.float64]:
-        """The coordinates of many values (doubles); where `nulls` is true the value is ignored and counts as null."""
+        """The coordinates of many values (doubles); a value is null where `nulls` is true."""
         points = (values - float(self.minimum)) * self.scale
         points = np.where(np.isfinite(values), points, np.where(values < 0, 0.0, 1.0))
         return points if nulls is None else np.where(nulls, self.coordinate(None), points)
@@ -165,10 +165,10 @@ class Identity(Transformation):
 def spanning(
     data_type: str, low: int | float | None, high: int | float | None, rng: random.Random
 ) -> Linear | Identity:
-    """Linear from `low` to `high`, with a stand-in for null drawn from inside; Identity where there is no range.
+    """Linear from `low` to `high` with a stand-in for null drawn from inside; Identity without a range.
 
-    There is no range when a bound is None, when both are the same double (2^53 and 2^53 + 1 are), and when their
-    distance is too small or too large for a double to divide by.
+    There is no range when a bound is None, when both are the same double (2^53 and 2^53 + 1 are), and when
+    their distance is too small or too large for a double to divide by.
     """
     if low is None or high is None:
         return Identity(data_type, high if low is None else low)
@@ -193,7 +193,8 @@ def ordered_type(fields: Mapping[str, Any], name: str = "orderedDataType") -> st
     data_type = field(fields, name)
     if data_type not in ORDERED_TYPES:
         raise FormatError(
-            f"{data_type!r} in {fields.get('className', name)} is none of the ordered types {sorted(ORDERED_TYPES)}"
+            f"{data_type!r} in {fields.get('className', name)} is none of the "
+            f"ordered types {sorted(ORDERED_TYPES)}"
         )
     return str(data_type)
 
@@ -202,20 +203,15 @@ def stored(value: object, data_type: str, name: str) -> int | float:
     """A number out of JSON as its type holds it; fractions of integers are dropped. Raises FormatError."""
     read = number(value, name)
     if data_type in INTEGRAL_TYPES:
-        if isinstance(read, float) and math.isinf(read):
-            raise FormatError(f"field {name!r} has to be a finite number, not {value!r}")
         return int(read)
     try:
-        double = float(np.float32(read)) if data_type == FLOAT else float(read)
+        return float32(read) if data_type == FLOAT else float(read)
     except OverflowError:
-        double = math.inf
-    if math.isinf(double):
-        raise FormatError(f"field {name!r} has to be a finite number, not {value!r}")
-    return double
+        raise FormatError(f"field {name!r} is too large for {data_type}: {value!r}") from None
 
 
 def printable(value: int | float, data_type: str) -> int | float:
-    """A number as JSON has it: an int, or a double; a 32-bit float as the double with the same shortest digits."""
+    """A number as JSON has it: an int or a double; a 32-bit float as the double that prints like it."""
     if data_type in INTEGRAL_TYPES:
         return int(value)
     return float(str(np.float32(value))) if data_type == FLOAT else float(value)

@@ -32,7 +32,8 @@ _T = TypeVar("_T", bound=_Ordered)
 def _search(items: Sequence[_T], value: _T) -> tuple[bool, int]:
     """Whether the value is in the list, and where it is or would be inserted.
 
-    Of equal items this takes whichever it meets first, and stored cubes depend on which one that is: keep the steps.
+    Of equal items this takes whichever it meets first, and stored cubes depend on which one that is: keep the
+    steps.
     """
     low, high = 0, len(items)
     while low < high:
@@ -48,7 +49,7 @@ def _search(items: Sequence[_T], value: _T) -> tuple[bool, int]:
 
 @dataclass(frozen=True, slots=True)
 class NumericQuantiles(Transformation):
-    """The place of a number among quantiles (two at least, ascending), with a straight line between neighbours.
+    """The place of a number among quantiles (two at least, ascending); a straight line between neighbours.
 
     Null takes 0.0. NaN counts as larger than every number.
     """
@@ -97,7 +98,7 @@ class NumericQuantiles(Transformation):
     def coordinates(
         self, values: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
     ) -> NDArray[np.float64]:
-        """The coordinates of many values (doubles); where `nulls` is true the value is ignored and counts as null."""
+        """The coordinates of many values (doubles); a value is null where `nulls` is true."""
         edges = np.asarray(self.quantiles)
         last = len(edges) - 1
         found, place = _search_all(edges, values)
@@ -127,7 +128,8 @@ def _search_all(
     for _ in range(len(items).bit_length() + 1):
         open_ = (low < high) & ~found
         middle = low + (high - low - 1) // 2
-        # Finished searches keep their place; their middle may lie outside the list and is only looked up, not used.
+        # Finished searches keep their place; their middle may lie outside the list and is only looked up, not
+        # used.
         item = items[np.clip(middle, 0, len(items) - 1)]
         smaller, larger = item < values, item > values
         found |= open_ & ~smaller & ~larger

@@ -20,8 +20,8 @@ class Revision:
     """One way of indexing: columns, their transformations and the cube size (rows). One tree belongs to it.
 
     `timestamp` is in epoch milliseconds; `table_id` is the path that the writer used, and informs only.
-    Transformers, transformations and the dimensions of cubes are in the same order. Revision 0, of files without
-    index metadata, has Empty transformations, or none where the table was created without rows.
+    Transformers, transformations and the dimensions of cubes are in the same order. Revision 0, of files
+    without index metadata, has Empty transformations, or none where the table was created without rows.
     """
 
     id: int
@@ -35,8 +35,8 @@ class Revision:
         counts = len(self.transformers), len(self.transformations)
         if not self.transformers or (counts[0] != counts[1] and (counts[1] or not self.is_staging)):
             raise FormatError(
-                f"revision {self.id} has {counts[0]} columnTransformers and {counts[1]} transformations; it needs one "
-                "of each per indexed column"
+                f"revision {self.id} has {counts[0]} columnTransformers and {counts[1]} transformations; "
+                "it needs one of each per indexed column"
             )
 
     @classmethod
@@ -112,11 +112,11 @@ class RevisionSet:
 
     @property
     def latest(self) -> Revision | None:
-        """The revision that new rows go to, None for a table that is not indexed. Raises FormatError as `get`."""
+        """The revision that new rows go to, None for a table without any. Raises FormatError as `get`."""
         return None if self.last_id < 0 else self.get(self.last_id)
 
     def get(self, revision_id: int) -> Revision:
-        """The revision of this id. Raises FormatError, with the problems found, where there is none to be read."""
+        """The revision of this id. Raises FormatError, with the problems found, where it cannot be read."""
         if revision_id not in self.revisions:
             reason = "; ".join(self.problems) or f"there are revisions {sorted(self.revisions)}"
             raise FormatError(

@@ -1,6 +1,7 @@
 """What a Scala or Java writer does to text: its hashes of bytes and strings, and how it prints numbers.
 
-The hash that spreads a column over 0..1 is taken from the printed number, so the text has to agree to the character.
+The hash that spreads a column over 0..1 is taken from the printed number, so the text has to agree to the
+character.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def _finished(state: int, length: int) -> int:
 def bytes_hash(data: bytes) -> int:
     """Scala's hash of a byte array without a seed: every byte is one 32-bit word of its own, sign and all.
 
-    This is not the Murmur3 of the textbooks, which takes four bytes at a time. Answers a signed 32-bit number.
+    This is not the Murmur3 of the textbooks, which takes four bytes at a time. Answers a signed 32-bit
+    number.
     """
     state = _BYTES_SEED
     for byte in data:
@@ -106,8 +108,8 @@ def _java_text(value: float, shortest: str) -> str:
         return sign + "0.0"
     digits, exponent = _digits(shortest)
     if len(digits) == 1:
-        # Java prints two digits at least and takes the nearest number of two digits, not the single digit and a 0:
-        # the smallest double is 4.9E-324 there.
+        # Java prints two digits at least and takes the nearest number of two digits, not the single digit and
+        # a 0: the smallest double is 4.9E-324 there.
         digits, exponent = _digits(f"{value:.1e}")
     if -3 <= exponent < 0:
         return f"{sign}0.{'0' * (-exponent - 1)}{digits}"

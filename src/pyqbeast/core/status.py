@@ -22,7 +22,7 @@ class CubeStatus:
     element_count: int
 
     def normalized_weight(self, cube_size: int) -> float:
-        """The weight as a fraction; of a cube that takes everything, how often its rows would fit into `cube_size`.
+        """The weight as a fraction; of a cube that takes everything, `cube_size` by the number of its rows.
 
         A half-full leaf has 2.0. A leaf without rows has 1.0.
         """

@@ -44,7 +44,8 @@ _CLASS_OF_NAME = {CLASS_PREFIX + cls.class_name: cls for cls in _CLASSES}
 def transformation_from_json(fields: Mapping[str, Any]) -> Transformation:
     """The transformation of a stored JSON object.
 
-    Numbers may be of any JSON kind. Raises FormatError for an unknown class name or a field of the wrong kind.
+    Numbers may be of any JSON kind. Raises FormatError for an unknown class name or a field of the wrong
+    kind.
     """
     name = fields.get("className") if isinstance(fields, Mapping) else None
     cls = _CLASS_OF_NAME.get(name) if isinstance(name, str) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ class Transformation(ABC):
     @classmethod
     @abstractmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Transformation:
-        """The transformation of a stored JSON object. Raises FormatError where a field is missing or of another kind."""
+        """The transformation of a stored JSON object. Raises FormatError for a missing or unusable field."""
 
     @abstractmethod
     def fields(self) -> dict[str, Any]:
@@ -31,18 +32,18 @@ class Transformation(ABC):
 
     @abstractmethod
     def coordinate(self, value: Value) -> float:
-        """The coordinate of a value; None is SQL's null. Values outside the known range may fall outside 0..1."""
+        """The coordinate of a value; None is null. Values outside the known range may fall outside 0..1."""
 
     def to_json(self) -> dict[str, Any]:
         """The stored JSON object, fields in order. Floats in it are doubles to be written with a fraction."""
         return {"className": CLASS_PREFIX + self.class_name, **self.fields()}
 
     def superseded_by(self, other: Transformation) -> bool:
-        """Whether data described by `other` needs a new revision because this transformation does not fit it."""
+        """Whether data described by `other` needs a new revision, because this one does not fit it."""
         return not isinstance(other, (type(self), Empty))
 
     def merge(self, other: Transformation, rng: random.Random) -> Transformation:
-        """The transformation that fits what both describe. `rng` draws the stand-in for null where one is needed."""
+        """What fits the data of both. `rng` draws the stand-in for null where a new one is needed."""
         return self if isinstance(other, Empty) else other
 
 
@@ -95,16 +96,22 @@ def text_list(fields: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 def number(value: object, name: str) -> int | float:
-    """`value` as a number, as any of JSON's kinds of number. Raises FormatError for anything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+    """`value` as a finite number, of any of JSON's kinds. Raises FormatError for anything else."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or value in (math.inf, -math.inf)
+        or value != value
+    ):
         raise FormatError(f"field {name!r} has to be a number, not {value!r}")
     return value
 
 
 def as_double(value: Value) -> float:
     """A number as a double. Raises InvalidInputError for a value that is no number."""
-    if value is None or isinstance(value, (str, bytes)):
-        raise InvalidInputError(
-            f"a number is needed here, not {value!r}; dates and times as epoch milliseconds"
-        )
-    return float(value)
+    try:
+        if value is not None and not isinstance(value, (str, bytes)):
+            return float(value)
+    except TypeError:
+        pass  # what is no number at all
+    raise InvalidInputError(f"a number is needed here, not {value!r}; dates and times as epoch milliseconds")

@@ -9,15 +9,22 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
-
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.facts import CLASS_PREFIX, STATISTIC_QUANTILES, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.hashing import Hash
 from pyqbeast.core.linear import spanning
 from pyqbeast.core.quantiles import DEFAULT_HISTOGRAM, NumericQuantiles, StringHistogram, StringQuantiles
 from pyqbeast.core.transformation import Empty, Transformation, as_double, field
-from pyqbeast.core.types import ALL_TYPES, DATE, FLOAT, INTEGRAL_TYPES, STRING, TIMESTAMP
+from pyqbeast.core.types import (
+    ALL_TYPES,
+    DATE,
+    FLOAT,
+    INTEGRAL_TYPES,
+    ORDERED_TYPES,
+    STRING,
+    TIMESTAMP,
+    float32,
+)
 
 LINEAR = "linear"
 HASHING = "hashing"
@@ -36,6 +43,14 @@ _KIND_OF_CLASS = {
     "StringHistogramTransformer": (HISTOGRAM, "dataType"),
     "EmptyTransformer": (EMPTY, None),
 }
+#: The kinds that a column of each type may have, the default first. The Scala project fails on hashed dates and
+#: timestamps, so none are written.
+_KINDS_OF_TYPE = {
+    **dict.fromkeys(ORDERED_TYPES - {DATE, TIMESTAMP}, (LINEAR, HASHING, QUANTILES)),
+    DATE: (LINEAR, QUANTILES),
+    TIMESTAMP: (LINEAR, QUANTILES),
+    STRING: (HASHING, QUANTILES, HISTOGRAM),
+}
 _CLASS_OF_KIND = {kind: name for name, (kind, _) in _KIND_OF_CLASS.items() if kind != QUANTILES}
 
 
@@ -43,8 +58,8 @@ _CLASS_OF_KIND = {kind: name for name, (kind, _) in _KIND_OF_CLASS.items() if ki
 class ColumnStatistics:
     """What is known of a column's values: of data, or as the user stated it. Anything may be missing.
 
-    `minimum` and `maximum` are finite numbers, dates and timestamps as epoch milliseconds. `quantiles` are two or
-    more ascending numbers or texts, `histogram` two or more ascending texts.
+    `minimum` and `maximum` are finite numbers, dates and timestamps as epoch milliseconds. `quantiles` are
+    two or more ascending numbers or texts, `histogram` two or more ascending texts.
     """
 
     minimum: int | float | Decimal | None = None
@@ -55,40 +70,25 @@ class ColumnStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Transformer:
-    """The recipe of a column: its name, the kind, and the format's name of its type (None for kind `empty`).
-
-    Raises InvalidInputError for a kind that the type does not go with.
-    """
+    """The recipe of a column: its name, the kind, and the format's name of its type (None for `empty`)."""
 
     column: str
     kind: str
     data_type: str | None = None
 
-    def __post_init__(self) -> None:
-        if self.kind == EMPTY:
-            return
-        if self.kind not in {LINEAR, HASHING, QUANTILES, HISTOGRAM} or self.data_type not in ALL_TYPES:
-            raise InvalidInputError(
-                f"column {self.column!r}: no kind {self.kind!r} for type {self.data_type!r}"
-            )
-        is_text = self.data_type == STRING
-        if self.kind == LINEAR and is_text:
-            raise self._refusal("use hashing or quantiles")
-        if self.kind == HISTOGRAM and not is_text:
-            raise self._refusal("use quantiles")
-        if self.kind == HASHING and self.data_type in {DATE, TIMESTAMP}:
-            # Other implementations cannot read a hashed date, so none is written.
-            raise self._refusal("use linear or quantiles")
-
-    def _refusal(self, advice: str) -> InvalidInputError:
-        return InvalidInputError(
-            f"column {self.column!r} of {self.data_type} cannot be indexed by {self.kind}: {advice}"
-        )
-
     @classmethod
     def for_column(cls, column: str, kind: str | None, data_type: str) -> Transformer:
-        """The transformer of a column; without a kind texts are hashed and everything else is linear."""
-        return cls(column, kind or (HASHING if data_type == STRING else LINEAR), data_type)
+        """The transformer of a column; without a kind texts are hashed and everything else is linear.
+
+        Raises InvalidInputError for a kind that does not go with the type.
+        """
+        possible = _KINDS_OF_TYPE[data_type]
+        chosen = kind or possible[0]
+        if chosen not in possible:
+            raise InvalidInputError(
+                f"column {column!r} of {data_type} cannot be indexed by {chosen}: use {' or '.join(possible)}"
+            )
+        return cls(column, chosen, data_type)
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Transformer:
@@ -98,11 +98,13 @@ class Transformer:
         if simple not in _KIND_OF_CLASS:
             raise FormatError(f"{name!r} is no transformer of the format; known: {sorted(_KIND_OF_CLASS)}")
         kind, type_field = _KIND_OF_CLASS[simple]
-        data_type = field(fields, type_field) if type_field else STRING if kind == QUANTILES else None
-        try:
-            return cls(str(field(fields, "columnName")), kind, data_type)
-        except InvalidInputError as error:
-            raise FormatError(str(error)) from None
+        column = str(field(fields, "columnName"))
+        if type_field is None:
+            return cls(column, kind, STRING if kind == QUANTILES else None)
+        data_type = field(fields, type_field)
+        if data_type not in ALL_TYPES:
+            raise FormatError(f"column {column!r} has {type_field} {data_type!r}; known: {sorted(ALL_TYPES)}")
+        return cls(column, kind, data_type)
 
     def to_json(self) -> dict[str, Any]:
         """The stored JSON object, fields in order."""
@@ -124,7 +126,8 @@ class Transformer:
     def build(self, statistics: ColumnStatistics, rng: random.Random) -> Transformation:
         """The transformation that the statistics lead to; `rng` draws the stand-in for null.
 
-        Quantiles that are not known give Empty. Raises InvalidInputError for bounds that are no finite numbers.
+        Quantiles that are not known give Empty. Raises InvalidInputError for bounds that are no finite
+        numbers.
         """
         if self.kind == LINEAR:
             low, high = (self._number(bound) for bound in (statistics.minimum, statistics.maximum))
@@ -157,4 +160,4 @@ class Transformer:
             raise InvalidInputError(f"the bounds of column {self.column!r} have to be finite, not {bound}")
         if self.data_type in INTEGRAL_TYPES:
             return int(bound)
-        return float(np.float32(bound)) if self.data_type == FLOAT else float(bound)
+        return float32(float(bound)) if self.data_type == FLOAT else float(bound)

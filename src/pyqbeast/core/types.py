@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import struct
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -58,14 +59,15 @@ def format_type(column: str, spark_type: str) -> str:
     if found is None:
         supported = ", ".join([*_FORMAT_TYPE_OF, "decimal"])
         raise InvalidInputError(
-            f"column {column!r} has type {spark_type}, which cannot be indexed. Indexable types: {supported}. "
+            f"column {column!r} has type {spark_type}, which cannot be indexed. "
+            f"Indexable types: {supported}. "
             "Leave the column out of columnsToIndex, or index a column derived from it."
         )
     return found
 
 
 def epoch_milliseconds(value: dt.date | dt.datetime) -> int:
-    """Milliseconds since 1970-01-01 UTC: of a date its midnight in UTC, of a datetime with a zone its instant.
+    """Milliseconds since 1970-01-01 UTC: of a date its midnight in UTC, of a datetime its instant.
 
     A fraction of a millisecond is dropped downward, before 1970 too. Raises InvalidInputError for a datetime
     without a zone, whose instant is unknown.
@@ -75,3 +77,9 @@ def epoch_milliseconds(value: dt.date | dt.datetime) -> int:
             raise InvalidInputError(f"the datetime {value} has no time zone: attach one")
         return (value - _EPOCH) // dt.timedelta(milliseconds=1)
     return (value - _EPOCH_DAY).days * MILLISECONDS_PER_DAY
+
+
+def float32(value: float) -> float:
+    """The 32-bit float nearest to a number, as a double. Raises OverflowError beyond its range."""
+    rounded: float = struct.unpack("f", struct.pack("f", value))[0]
+    return rounded
