@@ -68,7 +68,7 @@ def of_rows(key: np.ndarray, y: np.ndarray, x: np.ndarray) -> Population:
 def population(name: str) -> Population:
     """The populations of the acceptance test, by name."""
     rng = np.random.default_rng(sum(map(ord, name)))
-    keys = {"ln1": 400_000, "norm": 400_000, "par": 400_000, "rare": 1_200, "cl": 100_000}.get(name, 200_000)
+    keys = {"ln1": 400_000, "norm": 400_000, "par": 100_000, "rare": 1_200, "cl": 100_000}.get(name, 200_000)
 
     def zipf(power: float, most: int) -> np.ndarray:
         sizes = np.arange(1, most + 1)
@@ -94,7 +94,7 @@ def population(name: str) -> Population:
     else:
         effect = np.sqrt(size) if name == "clkm" else 1.0
         y = (rng.lognormal(0, 0.5, keys) * effect)[key] * rng.lognormal(0, 0.5, rows)
-    x = np.sqrt(np.abs(y)) + rng.normal(0, 0.5, rows)
+    x = y + rng.normal(0, 2, rows)
     return of_rows(key, y, x)
 
 

@@ -34,23 +34,21 @@ class Aggregate:
     def __post_init__(self) -> None:
         wanted = (0, 1) if self.kind == "count" else (2,) if self.kind == "corr" else (1,)
         if self.kind not in (*FORMULAS, "min", "max", "percentile"):
-            raise InvalidInputError(
-                f"aggregate {self.kind!r} cannot be estimated: use one of {', '.join(FORMULAS)}"
-            )
+            known = ", ".join((*FORMULAS, "min", "max", "percentile"))
+            raise InvalidInputError(f"aggregate {self.kind!r} cannot be estimated: use one of {known}")
         if len(self.columns) not in wanted:
             raise InvalidInputError(f"{self.kind} cannot take the columns {self.columns}")
         if (self.kind == "percentile") != (self.p is not None and 0 <= self.p <= 1):
             raise InvalidInputError(
-                f"{self.kind} with p={self.p}: a percentile needs p between 0 and 1, no other does"
+                f"{self.kind} with p={self.p}: only a percentile takes p, between 0 and 1"
             )
 
     @property
     def moments(self) -> tuple[Moment, ...]:
         """The sums it needs; the first counts the rows that take part."""
         if self.kind in FORMULAS:
-            return tuple(
-                Moment(self.columns, powers if self.columns else ()) for powers in FORMULAS[self.kind].powers
-            )
+            powers = FORMULAS[self.kind].powers if self.columns else ((),)
+            return tuple(Moment(self.columns, each) for each in powers)
         below = (Moment(self.columns, (0,), (self.p, j)) for j in range(POINTS)) if self.p is not None else ()
         return (Moment(self.columns, (0,)), *below)
 
@@ -177,10 +175,11 @@ def _from_sums(
         if facts.key_rows is not None and all(column in facts.bounds for column in aggregate.extremes):
             span = np.array([facts.bounds[column] for column in aggregate.extremes]).reshape(1, -1, 2)
             missed = facts.key_rows * formula.reach(population, span - centres[:, None], centres) - seen
-        unseen = missed_keys(share, confidence) * np.maximum(missed, 0) / (high - low)
-    return _judged(
-        aggregate, value, low, high, share, distinct_keys(sampled[..., 0]), formula.min_keys, unseen
-    )
+        unseen = missed_keys(share, confidence) * missed / (high - low)
+    keys = distinct_keys(sampled[..., 0])
+    # Nothing to miss is no danger, even to bounds of no width.
+    unseen = np.where(missed <= 0, 0.0, unseen)
+    return _judged(aggregate, value, low, high, share, keys, formula.min_keys, unseen)
 
 
 def _percentile(
@@ -193,7 +192,7 @@ def _percentile(
         rows = whole[:, 0] + sampled[..., 0].sum(axis=1) / share
         missed = ((facts.key_rows or np.nan) - 1) * max(p, 1 - p) / rows
         unseen = missed_keys(share, confidence) * missed / (2 * found.half_share)
-    # Counts below thresholds do not give the exact value, not even of all rows: that takes a query of its own.
+    # Counts below thresholds do not give the exact value, not even of all rows: that takes its own query.
     below_all = np.minimum(share, np.nextafter(1, 0))
     keys = distinct_keys(sampled[..., 0])
     return _judged(aggregate, found.value, found.low, found.high, below_all, keys, min_keys(p), unseen)

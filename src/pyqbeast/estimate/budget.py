@@ -1,8 +1,8 @@
-"""Which weights to read next, so that all steps and the exact answer after them cost at most 1.1 exact queries.
+"""Which weights to read next, so that all steps and the exact answer after them cost at most 1.1 exact ones.
 
-A sample of fraction f is the rows whose weight (a signed 32-bit hash) lies below `threshold(f)`. A file has to be
-read for the weights [start, stop) if its smallest weight is below stop and its largest is not below start. A file
-whose weights straddle a threshold is read once on either side of it, which is what a step costs beyond its rows.
+A sample of fraction f is the rows whose weight (a signed 32-bit hash) lies below `threshold(f)`. A file must
+be read for the weights [start, stop) if its smallest weight is below stop and its largest is not below start.
+A file whose weights straddle a threshold is read on either side of it: this a step costs beyond its rows.
 """
 
 from __future__ import annotations
@@ -91,11 +91,11 @@ def fraction(stop: int) -> float:
 def next_step(
     files: Files, wanted: float, start: int = START, spent: int = 0, mergeable: bool = True
 ) -> Step:
-    """The step from `start` up to the wanted fraction or somewhat beyond; to the exact answer if that is too dear.
+    """The step from `start` to the wanted fraction or a bit beyond; to the exact answer if that is too dear.
 
-    The stop is rounded up to the largest threshold that needs the same files. If reading on from there to the exact
-    answer would break the budget, the next larger thresholds are tried. The choice looks at weights only, so
-    it does not bias the sample.
+    The stop is rounded up to the largest threshold that needs the same files. If reading on from there to the
+    exact answer would break the budget, the next larger thresholds are tried. The choice looks at weights
+    only, so it does not bias the sample.
 
     Args:
         files: of the query.
@@ -118,7 +118,7 @@ def next_step(
 
 
 def _stops(files: Files, least: int) -> NDArray[np.int64]:
-    """The thresholds from `least` on that are the largest to need the files they need, ascending, END last."""
+    """The thresholds from `least` on that are the largest to need their files; ascending, END last."""
     return np.unique(np.append(files.low[files.low >= least], END))
 
 

@@ -20,8 +20,8 @@ class Formula:
     Attributes:
         powers: of each sum it needs, one power per column; the first sum tells how many rows take part.
         value: (sums [..., moment], centres [column]) to [...], the aggregate of a population with these sums.
-        reach: (sums [group, moment], span [group, column, 2]) to [group]: the most that one row with values in the
-            span (given about the centres, like the sums) can move the value.
+        reach: (sums [group, moment], span [group, column, 2], centres) to [group]: the most that one row with
+            values in the span (about the centres, like the sums) can move the value.
         min_keys: distinct keys that a bound needs.
         lowest, highest: between them lies every possible value.
     """
@@ -35,15 +35,15 @@ class Formula:
 
 
 def _count(sums: FloatArray, centres: FloatArray) -> FloatArray:
-    return sums[..., 0]
+    return np.asarray(sums[..., 0])
 
 
 def _sum(sums: FloatArray, centres: FloatArray) -> FloatArray:
-    return sums[..., 1] + centres[0] * sums[..., 0]
+    return np.asarray(sums[..., 1] + centres[0] * sums[..., 0])
 
 
 def _avg(sums: FloatArray, centres: FloatArray) -> FloatArray:
-    return sums[..., 1] / sums[..., 0] + centres[0]
+    return np.asarray(sums[..., 1] / sums[..., 0] + centres[0])
 
 
 def _variance(less: int) -> Callable[[FloatArray, FloatArray], FloatArray]:
@@ -93,11 +93,11 @@ def _reach_stddev(sums: FloatArray, span: FloatArray, centres: FloatArray) -> Fl
 
 def _reach_corr(sums: FloatArray, span: FloatArray, centres: FloatArray) -> FloatArray:
     rows = sums[:, 0]
-    scaled = 0.0
+    scaled = np.zeros(len(sums))
     for column in (0, 1):
         mean = sums[:, 1 + column] / rows
         variance = sums[:, 3 + column] / rows - mean**2
-        scaled = scaled + _farthest(span[:, column], mean) ** 2 / variance
+        scaled += _farthest(span[:, column], mean) ** 2 / variance
     return np.asarray((1 + np.abs(_corr(sums, centres))) / 2 * scaled / rows)
 
 
@@ -106,7 +106,7 @@ _FIRST = ((0,), (1,))
 _SECOND = ((0,), (1,), (2,))
 _PAIR = ((0, 0), (1, 0), (0, 1), (2, 0), (0, 2), (1, 1))
 
-#: By the names that Spark gives them. `count_if` sums a boolean column, whose rows that count are the ones it sums.
+#: By Spark's names. `count_if` sums a boolean column: the rows that count are the ones that it sums.
 FORMULAS = {
     "count": Formula(_COUNT, _count, _reach_count, lowest=0),
     "count_if": Formula(((1,),), _count, _reach_count, lowest=0),

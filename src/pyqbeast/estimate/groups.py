@@ -19,8 +19,8 @@ class Completeness:
         complete: every group is in the list; only where all was read.
         missed_keys: a group of this many distinct keys, or more, is in the list with 99 %.
         missed_rows: about how many rows such a group has.
-        unseen_share: about this share of all rows is in groups that are not in the list (Good-Turing: the share
-            of the rows read whose group was seen through a single key).
+        unseen_share: about this share of all rows is in groups that are not in the list (Good-Turing: the
+            share of the rows read whose group was seen through a single key).
     """
 
     complete: bool

@@ -1,8 +1,8 @@
 """Bounds of a statistic from its sums per bucket.
 
-The statistic is a function of the population's sums. Its value plugs in their estimates (sample sums / fraction);
-its spread comes from leaving one bucket out at a time. For totals that is exactly the spread of the bucket sums,
-for ratios and moments it is the delete-a-group jackknife, so one method serves all.
+The statistic is a function of the population's sums. Its value plugs in their estimates (sample sums over
+fraction); its spread comes from leaving one bucket out at a time. For totals that is exactly the spread of
+the bucket sums, for ratios and moments the delete-a-group jackknife, so one method serves all.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ def leave_out(
 def bounds(
     value: FloatArray, influence: FloatArray, fraction: float | FloatArray, confidence: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Low and high [group, ...]: the wider on either side of the t interval and Hall's interval for skewed estimates.
+    """Low and high [group, ...]: on either side the wider of the t interval and Hall's for skewed estimates.
 
-    The degrees of freedom follow from the kurtosis of the influences: a few large buckets say little of the spread.
+    The degrees of freedom follow from the kurtosis of the influences: a few large buckets say little of the
+    spread, so the quantile grows.
     The factor 1 - fraction closes the interval when all is read.
     """
     buckets = influence.shape[1]
@@ -80,8 +81,8 @@ def distinct_keys(counts: FloatArray) -> FloatArray:
     """About how many distinct keys lie behind row counts per bucket [group, bucket]; [group].
 
     Few keys: from the number of buckets that are occupied. Once nearly all are, that says no more than "5 per
-    bucket"; then from the spread of the counts, as n² / sum of squared key sizes: the number of keys where keys
-    are of one size, and less where few keys hold many rows, which is the side to err on.
+    bucket"; then from the spread of the counts, as n² / sum of squared key sizes: the number of keys where
+    they are of one size, and less where few keys hold many rows, which is the side to err on.
     """
     buckets = counts.shape[1]
     occupied = np.count_nonzero(counts, axis=1).astype(np.float64)
@@ -91,4 +92,4 @@ def distinct_keys(counts: FloatArray) -> FloatArray:
     # Spread below that of single rows is chance.
     by_spread = total**2 / np.maximum(spread, np.maximum(total, 1))
     crowded = occupied > 0.95 * buckets
-    return np.where(crowded, np.maximum(by_occupied, by_spread), np.minimum(by_occupied, total))
+    return np.asarray(np.where(crowded, np.maximum(by_occupied, by_spread), np.minimum(by_occupied, total)))

@@ -1,8 +1,8 @@
 """Percentiles from counts below fixed thresholds, which add up from step to step where sketches do not.
 
-After the pilot a grid of thresholds is fixed around the pilot's quantile; each step then counts the rows at or
-below every threshold. The bounds are the thresholds where the bounds of the share below cross p (Woodruff 1952):
-rounded outwards, so they hold for ties and integers too.
+After the pilot a grid of thresholds is fixed around the pilot's quantile; each step then counts the rows at
+or below every threshold. The bounds are the thresholds where the bounds of the share below cross p (Woodruff
+1952): rounded outwards, so they hold for ties and integers too.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from pyqbeast.estimate.interval import bounds, leave_out
 from pyqbeast.estimate.state import FloatArray
 
-#: Thresholds per grid, and how many naive standard errors it spans on either side: clusters make the true one larger.
+#: Thresholds per grid, and how many naive standard errors (clusters make the true one larger) it spans.
 POINTS, SPREAD = 41, 8.0
 
 
 class PercentileBounds(NamedTuple):
-    """Per group the value and its bounds, and half the width of the bounds of the share of rows below the value."""
+    """[group]: the value, its bounds, and half the width of the bounds of the share of rows up to it."""
 
     value: FloatArray
     low: FloatArray
@@ -74,8 +74,8 @@ def percentile_bounds(
 
 
 def _first(reached: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Per group [group] the first threshold that is reached [group, threshold], or the number of thresholds."""
-    return np.where(reached.any(axis=1), reached.argmax(axis=1), reached.shape[1])
+    """The first threshold that is reached [group, threshold], their number where none is; [group]."""
+    return np.asarray(np.where(reached.any(axis=1), reached.argmax(axis=1), reached.shape[1]))
 
 
 def _pick(values: FloatArray, at: NDArray[np.intp]) -> FloatArray:

@@ -26,10 +26,10 @@ _NAN = float("nan")
 
 
 class Moment(NamedTuple):
-    """One partial aggregate: the sum, over the rows where every column is set, of prod((column - centre) ** power).
+    """A partial aggregate: prod((column - centre) ** power), summed over the rows where every column is set.
 
-    Without columns it counts rows; with all powers 0 it counts the rows where every column is set.
-    With `at_most` = (p, j) only rows count whose column is at most entry j of their group's grid for percentile p.
+    Without columns it counts rows; with all powers 0 it counts the rows where every column is set. With
+    `at_most` = (p, j) only rows count whose column is at most entry j of their group's grid for percentile p.
     """
 
     columns: tuple[str, ...] = ()
@@ -48,7 +48,8 @@ class Layout:
         moments: the sums, `ROWS` first.
         columns: the columns whose smallest and largest value are kept.
         buckets: how many buckets; a power of two, the bucket is `weight & (buckets - 1)`.
-        centres: what is subtracted from a column before it is multiplied (0 where absent), against cancellation.
+        centres: what is subtracted from a column before it is squared or summed (0 where absent): without it,
+            a variance far smaller than the mean would cancel.
     """
 
     moments: tuple[Moment, ...]
@@ -68,8 +69,8 @@ class State:
     Attributes:
         layout: the meaning of the axes.
         groups: the keys of the result groups; `((),)` where the query has no groups.
-        sums: [group, bucket + 1, moment]; the last slot of the bucket axis holds rows that were read in whole and
-            are no sample (files without an index), counted once and without variance.
+        sums: [group, bucket + 1, moment]; the last slot of the bucket axis holds rows that were read in whole
+            and are no sample (files without an index): they count once and have no variance.
         spans: [group, bucket + 1, column, 2], smallest and largest value; +inf, -inf where nothing was read.
     """
 
@@ -110,9 +111,9 @@ class State:
         at = np.array([place.setdefault(_key(group), len(place)) for group in groups], dtype=np.intp)
         state = cls.empty(layout, tuple(place))
         slot = np.asarray(buckets, dtype=np.intp)
-        if slot.size and not (-1 <= slot.min() and slot.max() < layout.buckets):
+        if slot.size and (slot.min() < -1 or slot.max() >= layout.buckets):
             raise InvalidInputError(
-                f"a bucket lies outside -1 to {layout.buckets - 1}: mask weights by buckets - 1"
+                f"buckets run from -1 to {layout.buckets - 1}: mask the weight's low bits"
             )
         values = np.asarray(sums, dtype=np.float64).reshape(len(at), len(layout.moments))
         np.add.at(state.sums, (at, slot), values)
@@ -157,7 +158,7 @@ def merge(left: State, right: State) -> State:
 
 
 def bucket_count(groups: int) -> int:
-    """How many buckets to use for so many result groups: 128, and fewer where the state would grow too large."""
+    """How many buckets to use for so many result groups: fewer where the state would grow too large."""
     return 128 if groups <= 2_000 else 64 if groups <= 8_000 else 32
 
 

@@ -19,6 +19,9 @@ PREDICTED_STEPS = 2
 #: A prediction beyond this fraction is not worth a sample.
 LARGEST_SAMPLE = 0.5
 
+# A correlation of heavy-tailed columns is biased by more than its bounds say where they are close: below this
+# error the sample alone is not enough.
+_CORR_ERROR = 0.05
 # Head room of a prediction, and how far one step may go from what little it knows.
 _SAFETY, _KEY_SAFETY = 1.15, 1.3
 _SMALLEST_STEP, _LARGEST_STEP = 1.1, 16.0
@@ -39,9 +42,7 @@ class Goal:
 
     def __post_init__(self) -> None:
         if not self.error > 0:
-            raise InvalidInputError(
-                f"error={self.error}: a tolerance must be above 0; for an exact answer run the query"
-            )
+            raise InvalidInputError(f"error={self.error} must be above 0; for an exact answer run the query")
 
     def allowed(self, value: FloatArray) -> FloatArray:
         """The margin that meets the error, by value.
@@ -49,18 +50,19 @@ class Goal:
         A margin w <= e (|value| - w) makes the distance to the truth at most e |truth|, because |truth| is at
         least |value| - w; near zero it asks for more than e |value| does, and stops no query by chance.
         """
-        return (
-            self.error * np.abs(value) / (1 + self.error)
-            if self.relative
-            else np.full(value.shape, self.error)
-        )
+        if not self.relative:
+            return np.full(value.shape, self.error)
+        return np.asarray(self.error * np.abs(value) / (1 + self.error))
 
 
 def met(estimates: Estimates, goal: Goal) -> NDArray[np.bool_]:
     """Which groups [group] of an estimate are done: exact, certain bounds (min, max), or within the error."""
     with np.errstate(invalid="ignore"):
         within = estimates.margin <= goal.allowed(estimates.value)
-    bounded = np.isin(estimates.status, (Status.BOUNDED, Status.SAMPLE_ONLY))
+    trusted = [Status.BOUNDED]
+    if estimates.aggregate.kind != "corr" or goal.error >= _CORR_ERROR:
+        trusted.append(Status.SAMPLE_ONLY)
+    bounded = np.isin(estimates.status, trusted)
     return np.isin(estimates.status, (Status.EXACT, Status.CERTAIN)) | (bounded & within)
 
 
@@ -83,26 +85,30 @@ def wanted_fraction(estimates: Sequence[Estimates], goal: Goal, fraction: float,
     """
     if steps > PREDICTED_STEPS or any(len(each.value) == 0 for each in estimates):
         return 1.0
-    wanted = max(float(_wanted(each, goal, fraction).max()) for each in estimates)
-    return wanted if wanted <= LARGEST_SAMPLE else 1.0
+    return max(float(wanted(each, goal, fraction).max()) for each in estimates)
 
 
-def _wanted(estimates: Estimates, goal: Goal, fraction: float) -> FloatArray:
-    """The fraction [group] that each group asks for."""
+def wanted(estimates: Estimates, goal: Goal, fraction: float | FloatArray) -> FloatArray:
+    """The fraction [group] that each group asks for next: 0 where it is done, 1 for the exact answer.
+
+    `fraction` is the one read so far, one number or one per group.
+    """
     with np.errstate(all="ignore"):
         # The squared error falls with the odds of the fraction, (1 - f) / f.
         odds = _SAFETY * (estimates.margin / goal.allowed(estimates.value)) ** 2 * fraction / (1 - fraction)
         by_error = np.where(np.isfinite(odds), odds / (1 + odds), 1.0)
         by_keys = fraction * _KEY_SAFETY * estimates.min_keys / np.maximum(estimates.keys, 1)
-        # A missed key weighs in with 1 / f, the width of the bounds with its root: the excess falls with the root.
+        # What missed keys can add falls with 1 / f, the width of the bounds with its root: square the ratio.
         by_tail = fraction * np.clip(estimates.unseen**2, _SMALLEST_STEP, _LARGEST_STEP)
-    few = estimates.status == Status.FEW_KEYS
+    by_error = _within(by_error, fraction, _SMALLEST_STEP, _LARGEST_STEP)
+    by_keys = _within(by_keys, fraction, *_FEW_KEYS_STEPS)
     heavy = estimates.status == Status.HEAVY_TAIL
-    # Beyond the largest sample, the prediction is not cut to a step: on to the exact answer at once.
-    by_error = np.where(
-        by_error > LARGEST_SAMPLE, 1.0, np.clip(by_error, _SMALLEST_STEP * fraction, _LARGEST_STEP * fraction)
-    )
-    low, high = _FEW_KEYS_STEPS
-    by_keys = np.where(by_keys > LARGEST_SAMPLE, 1.0, np.clip(by_keys, low * fraction, high * fraction))
-    wanted = np.where(few, by_keys, np.where(heavy, np.maximum(by_error, by_tail), by_error))
-    return np.where(met(estimates, goal), 0.0, wanted)
+    few = estimates.status == Status.FEW_KEYS
+    asked = np.where(few, by_keys, np.where(heavy, np.maximum(by_error, by_tail), by_error))
+    asked = np.where(asked > LARGEST_SAMPLE, 1.0, asked)
+    return np.where(met(estimates, goal), 0.0, asked)
+
+
+def _within(asked: FloatArray, fraction: float | FloatArray, least: float, most: float) -> FloatArray:
+    """A step of `least` to `most` times the fraction; what asks for the exact answer is not cut to a step."""
+    return np.where(asked > LARGEST_SAMPLE, 1.0, np.clip(asked, least * fraction, most * fraction))

@@ -12,9 +12,9 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 def t_quantile(p: float, df: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The value below which a t variable with `df` (1 or more, any shape) lies with probability `p` (0.5 to 1).
+    """The value below which a t variable with `df` (any shape) lies with probability `p`, 0.5 to 1.
 
-    Newton's method on the integral of the density from 0, by Gauss-Legendre: to 1e-9 for df >= 3, p <= 0.99999.
+    Newton's method on the integral of the density, by Gauss-Legendre: to 1e-8 for df >= 3, p <= 0.99999.
     """
     df = np.asarray(df, dtype=np.float64)
     log_scale = np.vectorize(math.lgamma, otypes=[np.float64])
