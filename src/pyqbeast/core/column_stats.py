@@ -22,7 +22,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _BITS = {INTEGER: 32, LONG: 64}
 _TIMESTAMP = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})(?:(?P<gap>[ T])(?P<time>\d{2}:\d{2}(?::\d{2})?)(?:\.(?P<fraction>\d{1,9}))?"
-    r"\s?(?P<offset>Z|[+-]\d{2}:?\d{2})?)?"
+    r"\s?(?P<offset>Z|[+-](?:0\d|1[0-8]):?[0-5]\d)?)?"
 )
 
 
@@ -123,7 +123,7 @@ def _bound(key: str, value: object, data_type: str, zone: str) -> int | float:
     if data_type == DATE:
         return _date(key, value)
     if data_type in _BITS:
-        exact = value if isinstance(value, int) else int(_double(key, value))
+        exact = value if type(value) is int else int(_double(key, value))
         if exact != value or not -(1 << _BITS[data_type] - 1) <= exact < 1 << _BITS[data_type] - 1:
             raise InvalidInputError(
                 f"columnStats: {key} has to be a whole number of {_BITS[data_type]} bits, not {value!r}"
@@ -168,16 +168,16 @@ def _timestamp(key: str, value: object, zone: str) -> int:
         return math.floor(_double(key, value) * 1000.0)
     match = _TIMESTAMP.fullmatch(value.strip())
     try:
-        if match is None:
-            raise ValueError
-        moment = dt.datetime.fromisoformat(f"{match['date']}T{match['time'] or '00:00'}")
-        micros = int((match["fraction"] or "0").ljust(9, "0")) // 1000
-        return epoch_milliseconds(moment.replace(microsecond=micros, tzinfo=_zone(match, zone)))
+        moment = dt.datetime.fromisoformat(f"{match['date']}T{match['time'] or '00:00'}") if match else None
     except ValueError:
+        moment = None
+    if match is None or moment is None:
         raise InvalidInputError(
             f"columnStats: {key} has to be a timestamp such as '2024-12-31 23:59:59' (zone {zone}), "
             f"'2024-12-31T23:59:59Z' or seconds since 1970, not {value!r}"
-        ) from None
+        )
+    micros = int((match["fraction"] or "0").ljust(9, "0")) // 1000
+    return epoch_milliseconds(moment.replace(microsecond=micros, tzinfo=_zone(match, zone)))
 
 
 def _zone(match: re.Match[str], zone: str) -> dt.tzinfo:
@@ -199,7 +199,7 @@ def session_zone(name: str) -> dt.tzinfo:
 
     Raises InvalidInputError for an unknown one.
     """
-    offset = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?", name)
+    offset = re.fullmatch(r"(?:UTC|GMT)?([+-])(0?\d|1[0-8])(?::?([0-5]\d))?", name)
     if offset:
         shift = dt.timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
         return dt.timezone(-shift if offset[1] == "-" else shift)

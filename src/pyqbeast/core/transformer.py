@@ -43,8 +43,8 @@ _KIND_OF_CLASS = {
     "StringHistogramTransformer": (HISTOGRAM, "dataType"),
     "EmptyTransformer": (EMPTY, None),
 }
-#: The kinds that a column of each type may have, the default first. The Scala project fails on hashed dates and
-#: timestamps, so none are written.
+#: The kinds that a column of each type may have, the default first. The Scala project fails on hashed dates
+#: and timestamps, so none are written.
 _KINDS_OF_TYPE = {
     **dict.fromkeys(ORDERED_TYPES - {DATE, TIMESTAMP}, (LINEAR, HASHING, QUANTILES)),
     DATE: (LINEAR, QUANTILES),
@@ -70,7 +70,7 @@ class ColumnStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Transformer:
-    """The recipe of a column: its name, the kind, and the format's name of its type (None for `empty`)."""
+    """The recipe of a column: its name, the kind, and the format's name of its type (None: `empty`)."""
 
     column: str
     kind: str

@@ -81,5 +81,5 @@ def epoch_milliseconds(value: dt.date | dt.datetime) -> int:
 
 def float32(value: float) -> float:
     """The 32-bit float nearest to a number, as a double. Raises OverflowError beyond its range."""
-    rounded: float = struct.unpack("f", struct.pack("f", value))[0]
+    rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
     return rounded
