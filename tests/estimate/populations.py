@@ -12,11 +12,17 @@ from functools import cache
 import numpy as np
 
 from pyqbeast.estimate import Aggregate, Facts, Layout, State, layout_for
+from pyqbeast.estimate.formulas import FORMULAS
 
 COUNT, SUM, AVG = Aggregate("count", ("y",)), Aggregate("sum", ("y",)), Aggregate("avg", ("y",))
 SD, CORR = Aggregate("stddev_samp", ("y",)), Aggregate("corr", ("x", "y"))
 AGGREGATES = {"count": COUNT, "sum": SUM, "avg": AVG, "sd": SD, "corr": CORR}
 LAYOUT = layout_for(AGGREGATES.values())
+# No value is missing here, so moments with the same powers are the same sums: they are added up once.
+_POWERS = [
+    tuple(sorted((c, p) for c, p in zip(m.columns, m.powers, strict=True) if p)) for m in LAYOUT.moments
+]
+SAME = [_POWERS.index(powers) for powers in _POWERS]
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,12 @@ class Population:
     y: np.ndarray
     key: np.ndarray
 
+    def truth(self, aggregate: Aggregate) -> float:
+        """The aggregate of the whole population."""
+        formula = FORMULAS[aggregate.kind]
+        at = [self.layout.moments.index(moment) for moment in aggregate.moments]
+        return float(formula.value(self.sums[:, at].sum(axis=0), np.zeros(2)))
+
     @property
     def facts(self) -> Facts:
         """What a writer and the files' statistics would say."""
@@ -38,24 +50,16 @@ class Population:
         }
         return Facts(float(self.sums[:, 0].max()), bounds)
 
-    def state(self) -> State:
-        """All of it, as one group: bucket by key."""
-        keys = len(self.sums)
-        return State.from_rows(
-            self.layout, [()] * keys, np.arange(keys) % 128, self.sums, self.spans[..., 0], self.spans[..., 1]
-        )
-
 
 def of_rows(key: np.ndarray, y: np.ndarray, x: np.ndarray) -> Population:
     """The population of rows with these keys (0 to the number of keys - 1) and values."""
     values = {"x": x, "y": y}
-    sums = np.stack(
-        [
-            np.bincount(key, np.prod([values[c] ** p for c, p in zip(m.columns, m.powers, strict=True)], axis=0) * np.ones(len(key)))
-            for m in LAYOUT.moments
-        ],
-        axis=1,
-    )
+    sums = np.ones((key.max() + 1, len(LAYOUT.moments)))
+    for at, moment in enumerate(LAYOUT.moments):
+        term = np.ones(len(key))
+        for column, power in zip(moment.columns, moment.powers, strict=True):
+            term *= values[column] ** power
+        sums[:, at] = np.bincount(key, term)
     spans = np.empty((len(sums), len(LAYOUT.columns), 2))
     spans[..., 0], spans[..., 1] = np.inf, -np.inf
     for at, column in enumerate(LAYOUT.columns):
@@ -117,8 +121,11 @@ def samples(name, stops, repetitions, rng, spans=False, batch=50):
         at = repetition * steps + step
         slot = at * buckets + rng.integers(0, buckets, len(key))
         sums = np.zeros((count, steps, buckets + 1, pop.sums.shape[1]))
-        for moment, column in enumerate(pop.sums.T):
-            added = np.bincount(slot, column[key], count * steps * buckets)
+        for moment, same in enumerate(SAME):
+            if same < moment:
+                sums[..., moment] = sums[..., same]
+                continue
+            added = np.bincount(slot, pop.sums[key, moment], count * steps * buckets)
             sums[:, :, :-1, moment] = added.reshape(count, steps, buckets)
         seen = None
         if spans:

@@ -18,7 +18,7 @@ The loop of a caller, who owns the reading:
 from pyqbeast.estimate.aggregates import Aggregate, Estimates, Facts, Status, estimate, layout_for
 from pyqbeast.estimate.budget import Files, Step, next_step
 from pyqbeast.estimate.groups import Completeness, completeness
-from pyqbeast.estimate.percentile import grid_probabilities
+from pyqbeast.estimate.percentile import grid_from, grid_probabilities
 from pyqbeast.estimate.state import Layout, Moment, State, bucket_count, fold, merge, pilot_centres, recentre
 from pyqbeast.estimate.stopping import Goal, all_met, met, wanted_fraction
 
@@ -39,6 +39,7 @@ __all__ = [
     "completeness",
     "estimate",
     "fold",
+    "grid_from",
     "grid_probabilities",
     "layout_for",
     "merge",

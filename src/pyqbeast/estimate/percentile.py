@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyqbeast.estimate.interval import bounds, leave_out
 from pyqbeast.estimate.state import FloatArray
@@ -33,6 +33,18 @@ def grid_probabilities(p: float, keys: float) -> list[float]:
     """The probabilities whose quantiles in a pilot of so many keys make the grid for percentile `p`."""
     half = SPREAD * math.sqrt(p * (1 - p) / max(keys, 1))
     return [float(q) for q in np.linspace(max(p - half, 0.0), min(p + half, 1.0), POINTS)]
+
+
+def grid_from(quantiles: ArrayLike) -> FloatArray:
+    """The grid [..., threshold] of a pilot's quantiles at `grid_probabilities`, ascending along the last axis.
+
+    A value that comes twice holds many rows: all but its last threshold are moved just below it, so that the
+    rows below the value and those up to it are told apart and ties are answered sharply.
+    """
+    grid = np.array(quantiles, dtype=np.float64)
+    tied = grid[..., :-1] == grid[..., 1:]
+    grid[..., :-1] = np.where(tied, np.nextafter(grid[..., :-1], -np.inf), grid[..., :-1])
+    return grid
 
 
 def min_keys(p: float) -> float:
