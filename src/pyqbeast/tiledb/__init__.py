@@ -2,3 +2,7 @@
 
 May import `pyqbeast.core.errors` and nothing else of pyqbeast; needs neither libtiledb nor, outside the Spark source, Spark.
 """
+
+from pyqbeast.tiledb.array import Array, open_array
+
+__all__ = ["Array", "open_array"]

@@ -1,0 +1,97 @@
+"""Fields: what an attribute, a dimension and the three time columns of a fragment have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
+from pyqbeast.tiledb.filters.base import ChunkContext
+from pyqbeast.tiledb.filters.pipeline import FilterPipeline
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column of an array.
+
+    Attributes:
+        name: The name.
+        datatype: The type of one value.
+        cell_val_num: Values per cell; `VAR_NUM` where that varies.
+        nullable: Whether cells may be null.
+        filters: The filters of the values, as applied (a dimension without any has the schema's).
+        is_dimension: Whether it is a dimension.
+        fill: The value of cells that nobody wrote, as stored.
+        fill_valid: Whether such cells are valid (and not null).
+        enumeration: The name of the enumeration that its values number, or "".
+    """
+
+    name: str
+    datatype: Datatype
+    cell_val_num: int = 1
+    nullable: bool = False
+    filters: FilterPipeline = FilterPipeline()
+    is_dimension: bool = False
+    fill: bytes = b""
+    fill_valid: bool = False
+    enumeration: str = ""
+
+    @property
+    def is_var(self) -> bool:
+        """Whether cells vary in length."""
+        return self.cell_val_num == VAR_NUM
+
+    @property
+    def cell_size(self) -> int:
+        """Bytes of a cell, or of one value where cells vary in length."""
+        return self.datatype.size * (1 if self.is_var else self.cell_val_num)
+
+    def context(self, version: int) -> ChunkContext:
+        """What the field's filters see in a fragment of this version."""
+        return ChunkContext(self.datatype, self.cell_val_num, version)
+
+    def is_text_encoded(self, version: int) -> bool:
+        """Whether the first filter keeps the cells' lengths, so that the offsets file holds nothing."""
+        return self.filters.is_text(self.context(version))
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The type of the column that readers get."""
+        kind = self.datatype
+        if self.is_var:
+            if kind.is_text:
+                return pa.large_string()
+            return pa.large_binary() if kind.is_bytes else pa.large_list(kind.arrow())
+        if kind.is_bytes or kind.is_text:
+            return pa.binary(self.cell_size)
+        return kind.arrow() if self.cell_val_num == 1 else pa.list_(kind.arrow(), self.cell_val_num)
+
+    @property
+    def raw_type(self) -> pa.DataType:
+        """The type of the column while it is read: numbers, or bytes as stored."""
+        if self.is_var:
+            return pa.large_binary()
+        if self.cell_val_num == 1 and not (self.datatype.is_bytes or self.datatype.is_text):
+            return pa.from_numpy_dtype(self.datatype.dtype)
+        return pa.binary(self.cell_size)
+
+    @property
+    def fill_bytes(self) -> bytes:
+        """The fill value of one cell. The default of text and bytes, one NUL, stands for nothing."""
+        if self.is_var:
+            return b"" if self.fill == b"\0" else self.fill
+        return self.fill if len(self.fill) == self.cell_size else default_fill(self.datatype) * self.cell_val_num
+
+
+def default_fill(datatype: Datatype) -> bytes:
+    """The fill value of one value of this type, where the schema states none."""
+    dtype = datatype.dtype
+    if datatype.is_float:
+        return np.array(np.nan, dtype).tobytes()
+    if datatype in (Datatype.CHAR, Datatype.INT8, Datatype.INT16, Datatype.INT32, Datatype.INT64) or datatype.unit:
+        return np.array(-128 if dtype.kind == "u" else np.iinfo(dtype).min).astype(dtype).tobytes()
+    if datatype in (Datatype.UINT8, Datatype.UINT16, Datatype.UINT32, Datatype.UINT64, Datatype.BOOL):
+        return np.array(np.iinfo(dtype).max, dtype).tobytes()
+    return bytes(dtype.itemsize)

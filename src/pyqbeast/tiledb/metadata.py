@@ -1,0 +1,68 @@
+"""The metadata of an array: values by key, set and deleted over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pyqbeast.tiledb.cursor import Bytes, Cursor, u8, u32
+from pyqbeast.tiledb.datatypes import Datatype
+from pyqbeast.tiledb.errors import reading
+
+
+def apply_metadata(payload: Bytes, file: str, values: dict[str, Any]) -> None:
+    """Set and delete what a metadata file says.
+
+    Args:
+        payload: The payload of the file's generic tile.
+        file: The file, for messages.
+        values: The values so far; text as `str`, bytes as `bytes`, one number as `int` or `float`, several as
+            a tuple of them.
+    """
+    with reading(file, "array metadata"):
+        cursor = Cursor(payload, file)
+        while cursor.remaining:
+            key = cursor.text(cursor.u32("key size"), "key")
+            if cursor.u8("deleted"):
+                values.pop(key, None)
+                continue
+            kind = Datatype.parse(cursor.u8("type"), "type")
+            count = cursor.u32("number of values")
+            values[key] = _value(cursor, kind, count)
+
+
+def _value(cursor: Cursor, kind: Datatype, count: int) -> Any:
+    if kind.is_text:
+        return cursor.text(count, "value")
+    if kind.is_bytes:
+        return bytes(cursor.take(count * kind.size, "value"))
+    numbers = cursor.array(kind.dtype, count, "value")
+    found = (numbers != 0).tolist() if kind is Datatype.BOOL else numbers.tolist()
+    return found[0] if count == 1 else tuple(found)
+
+
+def metadata_bytes(values: Mapping[str, Any]) -> bytes:
+    """The payload of a metadata file that sets these values (see `apply_metadata`) and deletes those of `None`."""
+    out = b""
+    for key, value in values.items():
+        name = key.encode("utf-8")
+        out += u32(len(name)) + name
+        if value is None:
+            out += u8(1)
+            continue
+        kind, count, data = _stored(value)
+        out += u8(0) + u8(kind) + u32(count) + data
+    return out
+
+
+def _stored(value: Any) -> tuple[Datatype, int, bytes]:
+    if isinstance(value, str):
+        text = value.encode("utf-8")
+        return Datatype.STRING_UTF8, len(text), text
+    if isinstance(value, bytes):
+        return Datatype.BLOB, len(value), value
+    numbers = np.atleast_1d(np.asarray(value))
+    kind = Datatype.FLOAT64 if numbers.dtype.kind == "f" else Datatype.INT64
+    return kind, numbers.size, numbers.astype(kind.dtype).tobytes()
