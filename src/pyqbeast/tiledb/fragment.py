@@ -33,8 +33,9 @@ from pyqbeast.tiledb.sections import (
 from pyqbeast.tiledb.storage import Store
 
 METADATA_FILE = "__fragment_metadata.tdb"
-#: The time columns: when a cell was written, when it was deleted, and by which processed condition.
-TIMESTAMP, DELETE_TIMESTAMP, DELETE_CONDITION = "t", "dt", "dci"
+#: The time columns: when a cell was written, when it was deleted, and by which processed condition. Their
+#: files are called t.tdb and so on; the names here cannot be those of an attribute.
+TIMESTAMP, DELETE_TIMESTAMP, DELETE_CONDITION = "__t", "__dt", "__dci"
 #: The delete time of cells that are not deleted.
 NOT_DELETED = 2**64 - 1
 
@@ -106,7 +107,7 @@ class Fragment:
 
     @cached_property
     def fields(self) -> dict[str, tuple[Field, str, int]]:
-        """(column, stem of its files, slot) by name; the time columns are `t`, `dt` and `dci`."""
+        """(column, stem of its files, slot) by name; the time columns are `__t`, `__dt` and `__dci`."""
         schema, footer = self.schema, self.footer
         first = len(schema.attributes) + 1
         found = {a.name: (a, f"a{i}", i) for i, a in enumerate(schema.attributes)}
@@ -115,8 +116,8 @@ class Fragment:
         times = [TIMESTAMP] if footer.has_timestamps else []
         times += [DELETE_TIMESTAMP, DELETE_CONDITION] if footer.has_deletes else []
         for i, name in enumerate(times):
-            column = Field(f"__{name}", Datatype.UINT64, filters=schema.coords_filters)
-            found[column.name] = (column, name, slot + i)
+            column = Field(name, Datatype.UINT64, filters=schema.coords_filters)
+            found[name] = (column, name[2:], slot + i)
         return found
 
     def slot(self, column: str) -> int:

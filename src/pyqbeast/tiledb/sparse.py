@@ -14,7 +14,7 @@ from pyqbeast.tiledb.column import filled, numbers, present, take
 from pyqbeast.tiledb.conditions import Condition
 from pyqbeast.tiledb.domain import MBR
 from pyqbeast.tiledb.field import Field
-from pyqbeast.tiledb.fragment import DELETE_TIMESTAMP, TIMESTAMP, Fragment
+from pyqbeast.tiledb.fragment import DELETE_TIMESTAMP, NOT_DELETED, TIMESTAMP, Fragment
 from pyqbeast.tiledb.names import Window
 from pyqbeast.tiledb.order import last_of_equals, row_major, sort_keys
 from pyqbeast.tiledb.predicate import Predicate, box_mask
@@ -165,9 +165,10 @@ def _read_cells(
     times = np.full(count, fragment.name.start, dtype=np.uint64)
     deleted: Mask | None = None
     if footer.has_timestamps:
-        times = numbers(read_column(fragment, f"__{TIMESTAMP}", tiles)).astype(np.uint64)
+        times = numbers(read_column(fragment, TIMESTAMP, tiles)).astype(np.uint64)
     if footer.has_deletes:
-        deleted = numbers(read_column(fragment, f"__{DELETE_TIMESTAMP}", tiles)) <= np.uint64(window.end)  # type: ignore[operator]
+        deletes = numbers(read_column(fragment, DELETE_TIMESTAMP, tiles)).astype(np.uint64)
+        deleted = (deletes <= np.uint64(window.end)) & (deletes != np.uint64(NOT_DELETED))
     for deletion in pending:
         hit = ~deletion.keeps.evaluate(columns, fields, count) & (times <= np.uint64(deletion.timestamp))
         deleted = hit if deleted is None else deleted | hit
