@@ -33,18 +33,34 @@ def javac() -> str:
     home = os.environ.get("JAVA_HOME")
     found = shutil.which("javac", path=f"{home}/bin") if home else shutil.which("javac")
     if found is None:
-        raise SystemExit("pyqbeast: building needs a JDK 17 or newer (javac is neither in JAVA_HOME nor on the path)")
+        raise SystemExit(
+            "pyqbeast: building needs a JDK 17 or newer (javac is neither in JAVA_HOME nor on the path)"
+        )
     return found
 
 
 def compile_to(folder: Path) -> None:
     maven = load(PACKAGE / "maven.py")
-    locked = {**maven.read_lock(ROOT / "jvm" / "classpath.lock"), **maven.read_lock(PACKAGE / "delta_jars.lock")}
+    locked = {
+        **maven.read_lock(ROOT / "jvm" / "classpath.lock"),
+        **maven.read_lock(PACKAGE / "delta_jars.lock"),
+    }
     classpath = os.pathsep.join(str(maven.fetch(where, checksum)) for where, checksum in locked.items())
     sources = sorted(str(path) for path in (ROOT / "jvm" / "src").rglob("*.java"))
     # Every warning is an error. Left out are those about the libraries' own class files.
     lint = ["-Xlint:all,-path,-classfile", "-Werror", "-proc:none"]
-    command = [javac(), *lint, "--release", "17", "-g:source,lines", "-cp", classpath, "-d", str(folder), *sources]
+    command = [
+        javac(),
+        *lint,
+        "--release",
+        "17",
+        "-g:source,lines",
+        "-cp",
+        classpath,
+        "-d",
+        str(folder),
+        *sources,
+    ]
     if subprocess.run(command, check=False).returncode:
         raise SystemExit("pyqbeast: the JVM bridge does not compile, see above")
 
@@ -52,10 +68,14 @@ def compile_to(folder: Path) -> None:
 def add_resources(folder: Path, version: str) -> None:
     shutil.copytree(ROOT / "jvm" / "resources", folder, dirs_exist_ok=True)
     facts = load(PACKAGE / "core" / "facts.py")
-    texts = {name: value for name, value in vars(facts).items() if name.isupper() and not isinstance(value, tuple)}
+    texts = {
+        name: value for name, value in vars(facts).items() if name.isupper() and not isinstance(value, tuple)
+    }
     (folder / "pyqbeast").mkdir()
     (folder / "pyqbeast" / "version.txt").write_text(version + "\n")
-    (folder / "pyqbeast" / "format.properties").write_text("".join(f"{k}={v}\n" for k, v in sorted(texts.items())))
+    (folder / "pyqbeast" / "format.properties").write_text(
+        "".join(f"{k}={v}\n" for k, v in sorted(texts.items()))
+    )
 
 
 def write_jar(folder: Path) -> None:

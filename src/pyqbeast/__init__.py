@@ -1,3 +1,35 @@
 """Multi-dimensionally indexed Delta Lake tables for PySpark."""
 
+from pyqbeast.core.errors import (
+    CommitConflictError,
+    FormatError,
+    InvalidInputError,
+    NotIndexedError,
+    QbeastError,
+    SessionError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from pyqbeast.delta import writers as _writers
+from pyqbeast.delta.session import attach, configure
+from pyqbeast.table.write import write as _write
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "CommitConflictError",
+    "FormatError",
+    "InvalidInputError",
+    "NotIndexedError",
+    "QbeastError",
+    "SessionError",
+    "TableExistsError",
+    "TableNotFoundError",
+    "UnsupportedError",
+    "__version__",
+    "attach",
+    "configure",
+]
+
+_writers.set_write_function(_write)

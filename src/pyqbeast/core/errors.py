@@ -22,6 +22,10 @@ class TableNotFoundError(QbeastError, FileNotFoundError):
     """There is no table where one was expected."""
 
 
+class TableExistsError(QbeastError, FileExistsError):
+    """There is a table already where a new one was to be written."""
+
+
 class NotIndexedError(QbeastError, LookupError):
     """The table exists and is not indexed, or has no such revision, cube or file."""
 

@@ -23,8 +23,6 @@ MAX_DEPTH = 48
 #: every cut makes new children, and children of few rows make small files.
 OVERFULL = 2.0
 
-_NOT_STORED = np.iinfo(np.int64).min
-
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Doubles = NDArray[np.float64]
@@ -85,95 +83,107 @@ class Tree:
 
 def build_tree(rows: SampledRows, dimensions: int, cube_size: int, stored: Iterable[CubeStatus] = ()) -> Tree:
     """The tree for a write of `rows` on top of the cubes that the revision holds already (`stored`)."""
-    builder = _Builder(dimensions, cube_size, stored)
-    builder.descend(rows)
-    return builder.tree()
+    builder = _Builder(rows, dimensions, cube_size)
+    builder.take_over(stored)
+    builder.descend()
+    return Tree(
+        dimensions,
+        np.array(builder.parent, np.int32),
+        np.array(builder.child, np.int32),
+        np.array(builder.weight, np.int32),
+        np.array(builder.expected),
+        builder.row_node,
+    )
 
 
 class _Builder:
-    """Nodes as growing lists; the rows go down all together, one level at a time."""
+    """Nodes as growing lists. Rows go down from the root, those of one node at a time."""
 
-    def __init__(self, dimensions: int, cube_size: int, stored: Iterable[CubeStatus]) -> None:
+    def __init__(self, rows: SampledRows, dimensions: int, cube_size: int) -> None:
+        self.rows = rows
         self.dimensions = dimensions
         self.cube_size = cube_size
         self.numbers: dict[tuple[int, int], int] = {}
         self.parent = [0]
         self.child = [0]
-        self.old_weight: list[int] = [_NOT_STORED]
-        self.old_count = [0]
-        for cube in sorted(stored, key=lambda status: status.cube.depth):
-            node = self._node_of(cube.cube)
-            self.old_weight[node] = cube.max_weight
-            self.old_count[node] = cube.element_count
-        self._bound_missing_ancestors()
-        self.max_weight = np.array(
-            [facts.WEIGHT_MAX if old == _NOT_STORED else old for old in self.old_weight], np.int64
-        )
+        self.weight = [facts.WEIGHT_MAX]
+        self.count = [0.0]
+        self.expected = [0.0]
+        self.is_stored = [False]
+        self.row_node = np.zeros(len(rows.weights), np.int64)
 
-    def _node_of(self, cube: CubeId) -> int:
-        node = 0
-        for child in cube.path:
-            node = self._child_of(node, child)
-        return node
-
-    def _child_of(self, node: int, child: int) -> int:
+    def child_of(self, node: int, child: int) -> int:
         number = self.numbers.get((node, child))
         if number is None:
-            number = len(self.parent)
-            self.numbers[node, child] = number
+            number = self.numbers[node, child] = len(self.parent)
             self.parent.append(node)
             self.child.append(child)
-            self.old_weight.append(_NOT_STORED)
-            self.old_count.append(0)
+            self.weight.append(facts.WEIGHT_MAX)
+            self.count.append(0.0)
+            self.expected.append(0.0)
+            self.is_stored.append(False)
         return number
 
-    def _bound_missing_ancestors(self) -> None:
-        """A cube that other writers left out above stored ones may keep nothing that its descendants could hold.
+    def take_over(self, stored: Iterable[CubeStatus]) -> None:
+        """The cubes that are there already. One that others left out above them must stay empty: lets rows pass."""
+        for status in sorted(stored, key=lambda each: each.cube.depth):
+            node = 0
+            for child in status.cube.path:
+                if not self.is_stored[node]:
+                    self.weight[node] = facts.WEIGHT_MIN
+                node = self.child_of(node, child)
+            self.weight[node] = status.max_weight
+            self.count[node] = status.element_count
+            self.is_stored[node] = True
 
-        Their lightest rows are not known here, so it keeps nothing: the rows pass it by.
+    def descend(self) -> None:
+        waiting = [(0, 0, np.arange(len(self.rows.weights)), self.rows.points)]
+        while waiting:
+            node, depth, at, points = waiting.pop()
+            staying = self.settle(node, depth, at)
+            self.row_node[at[:staying]] = node
+            self.expected[node] += float(self.rows.counts[at[:staying]].sum())
+            if staying == len(at):
+                continue
+            side, inner = _halved(points[staying:])
+            order = np.argsort(side, kind="stable")  # stable: within a child the rows stay ordered by weight
+            starts = np.flatnonzero(np.diff(side[order], prepend=-1))
+            for part in np.split(order, starts[1:]):
+                child = self.child_of(node, int(side[part[0]]))
+                waiting.append((child, depth + 1, at[staying:][part], inner[part]))
+
+    def settle(self, node: int, depth: int, at: Longs) -> int:
+        """Sets the largest weight that a node keeps and tells how many of the rows that reached it stay.
+
+        Rows that the node holds already count as spread evenly over the weights it has kept so far.
         """
-        for node in range(len(self.parent) - 1, 0, -1):
-            above = self.parent[node]
-            if self.old_weight[above] == _NOT_STORED:
-                self.old_weight[above] = facts.WEIGHT_MIN
-
-    def descend(self, rows: SampledRows) -> None:
-        self.row_node = np.zeros(len(rows.weights), np.int64)
-        self.expected = np.zeros(len(self.parent))
-        at = np.arange(len(rows.weights))  # rows on their way, ordered by node and then by weight
-        node = np.zeros(len(at), np.int64)
-        y = rows.points.astype(np.float64, copy=True)
-        for depth in range(MAX_DEPTH + 1):
-            if not len(at):
-                return
-            stays = self._keep(rows, at, node, last=depth == MAX_DEPTH)
-            self.row_node[at[stays]] = node[stays]
-            np.add.at(self.expected, node[stays], rows.counts[at[stays]])
-            at, node, y = at[~stays], node[~stays], y[~stays]
-            side, y = _halved(y)
-            at, node, y = self._children(at, node, side, y)
-
-    def _keep(self, rows: SampledRows, at: Longs, node: Longs, *, last: bool) -> NDArray[np.bool_]:
-        """Sets the largest weight of each node that rows have reached; true for the rows that stay."""
-        weight = rows.weights[at].astype(np.int64)
-        first = np.flatnonzero(np.r_[True, node[1:] != node[:-1]])
-        segment = np.cumsum(np.r_[True, node[1:] != node[:-1]]) - 1
-        nodes = node[first]
-        counts = rows.counts[at]
-        before = np.cumsum(counts)
-        filled = (
-            before - (before[first] - counts[first])[segment] + self._stored_below(nodes)[segment](weight)
-        )
-        for number, start in zip(nodes.tolist(), first.tolist(), strict=True):
-            del number, start
-        raise NotImplementedError(filled, last)
+        if depth >= MAX_DEPTH:
+            self.weight[node] = facts.WEIGHT_MAX
+            return len(at)
+        weights = self.rows.weights[at].astype(np.float64)
+        limit = self.weight[node]
+        within = int(np.searchsorted(weights, limit, side="right"))
+        lowest = float(self.weight[self.parent[node]]) if node else float(facts.WEIGHT_MIN)
+        share = np.clip((weights - lowest) / max(limit - lowest, 1.0), 0.0, 1.0)
+        filled = np.cumsum(self.rows.counts[at]) + self.count[node] * share
+        slack = OVERFULL if self.is_stored[node] else 1.0
+        if not within or filled[within - 1] <= slack * self.cube_size:
+            return within
+        full = int(np.searchsorted(filled[:within], self.cube_size))
+        heaviest = self.rows.weights[at[min(full, within - 1)]]
+        staying = int(np.searchsorted(weights, heaviest, side="right"))
+        # Rows of one weight cannot be told apart: where all stay, nothing is sent down and a leaf remains.
+        if staying < within:
+            self.weight[node] = int(heaviest)
+            return staying
+        return within
 
 
-def _halved(y: Doubles) -> tuple[Longs, Doubles]:
+def _halved(points: Doubles) -> tuple[Longs, Doubles]:
     """One level down: the number of the child that holds each point, and the point inside that child."""
-    doubled = 2.0 * y
+    doubled = 2.0 * points
     upper = doubled >= 1.0
-    side = np.zeros(len(y), np.int64)
-    for i in range(y.shape[1]):
-        side = (side << 1) | upper[:, i]
+    side = np.zeros(len(points), np.int64)
+    for dimension in range(points.shape[1]):
+        side = (side << 1) | upper[:, dimension]
     return side, np.where(upper, doubled - 1.0, doubled)

@@ -1,9 +1,11 @@
 package io.pyqbeast;
 
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.api.java.UDF2;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.classic.ExpressionUtils;
@@ -25,6 +27,16 @@ public final class Columns {
   /** The coordinate of a value in a hashed dimension, and {@code ofNull} for null. */
   public static Column hashCoordinate(Column value, double ofNull) {
     return ExpressionUtils.column(new HashCoordinate(ExpressionUtils.expression(value), ofNull));
+  }
+
+  /**
+   * Milliseconds since 1970 of a date's midnight in the JVM's time zone, in the calendar that {@code java.sql.Date}
+   * uses: what the format stores for a date.
+   */
+  public static Column dateMilliseconds(Column date) {
+    UDF1<Integer, Long> milliseconds =
+        day -> day == null ? null : java.sql.Date.valueOf(LocalDate.ofEpochDay(day)).getTime();
+    return functions.udf(milliseconds, DataTypes.LongType).apply(functions.unix_date(date));
   }
 
   /** The number of the file that a row goes to. */

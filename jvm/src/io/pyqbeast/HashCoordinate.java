@@ -1,5 +1,6 @@
 package io.pyqbeast;
 
+import java.io.Serializable;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -15,7 +16,9 @@ import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /** The coordinate of a value in a hashed dimension: Scala's hash of the bytes of its text, as a share of 2^31 - 1. */
-public final class HashCoordinate extends Expression {
+public final class HashCoordinate extends Expression implements Serializable {
+  private static final long serialVersionUID = 1L;
+
   private final Expression child;
   private final double ofNull;
 

@@ -1,5 +1,6 @@
 package io.pyqbeast;
 
+import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -15,7 +16,9 @@ import scala.collection.immutable.Seq;
  * A {@link PointFunction} as a Spark expression: its children are the coordinates (doubles) and, last, the weight (int).
  * None of them is ever null. As an expression with generated code it costs no boxing, unlike a user-defined function.
  */
-public final class OnPoint extends Expression {
+public final class OnPoint extends Expression implements Serializable {
+  private static final long serialVersionUID = 1L;
+
   private final PointFunction function;
   private final Seq<Expression> children;
 

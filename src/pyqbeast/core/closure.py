@@ -1,0 +1,43 @@
+"""Keeps the stored cubes of a revision without gaps: every cube but the root has its parent stored.
+
+The tree is built from a sample. A source that gives other rows when it is evaluated again can leave a cube of the
+tree without rows while there are some below it; other implementations cannot append to such a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pyqbeast.core.cube import CubeId
+
+
+def close_gaps(written: Collection[CubeId], stored: Collection[CubeId]) -> dict[CubeId, CubeId]:
+    """The cubes to move, and where to: cubes below a gap join in the topmost missing cube, as a leaf.
+
+    That is allowed: their rows lie in it and are heavier than what its ancestors keep. Where the gap lies above
+    cubes that were stored earlier it stays, as a leaf there would be wrong.
+
+    Args:
+        written: cubes of one write.
+        stored: cubes that the revision holds already.
+    """
+    moves: dict[CubeId, CubeId] = {}
+    kept = set(stored)
+    above_stored = {ancestor for cube in stored for ancestor in _ancestors(cube)}
+    for cube in sorted(set(written) - kept, key=lambda each: each.depth):
+        missing = [ancestor for ancestor in _ancestors(cube) if ancestor not in kept]
+        if not missing or missing[-1] in above_stored:
+            kept.add(cube)
+        else:
+            moves[cube] = missing[-1]
+    return moves
+
+
+def _ancestors(cube: CubeId) -> list[CubeId]:
+    """From the parent up to the root."""
+    found = []
+    above = cube.parent
+    while above is not None:
+        found.append(above)
+        above = above.parent
+    return found

@@ -1,0 +1,141 @@
+"""Which file a cube's rows go to: a large cube gets files of its own, small ones share one with their neighbours.
+
+The rows of a large cube are cut further by weight, at the fractions that people sample by, so that a sample of
+one percent opens files of one percent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyqbeast.core import facts
+from pyqbeast.core.tree import Doubles, Ints, SampledRows, Tree
+from pyqbeast.core.weight import weight_of
+
+#: Fractions at which the rows of a cube may be cut: 1, 2, 3, 5 and 7 times each power of ten.
+CUTS = tuple(sorted(m * 10.0**-k for k in range(1, 7) for m in (1, 2, 3, 5, 7)))
+#: No cut leaves less than this share of the cube size on either side: small shares where small samples end, larger
+#: ones above a tenth, where most of the files are.
+SMALLEST_BAND = 1 / 8
+SMALLEST_BAND_ABOVE_A_TENTH = 1 / 3
+#: Cubes of at least this share of the cube size have files of their own.
+LARGE = 1 / 2
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Files of a tree's nodes. The bands of node i are those from `start[i]` to `start[i + 1] - 1`.
+
+    Attributes:
+        start: m + 1 numbers of bands.
+        weight: for each band the largest weight in it.
+        file: for each band its file, from 0 to `files - 1`.
+        files: number of files.
+    """
+
+    start: Ints
+    weight: Ints
+    file: Ints
+    files: int
+
+
+def lay_out(tree: Tree, rows: SampledRows, cube_size: int) -> Layout:
+    """Files for all nodes of a tree, for a write of which `rows` is the sample."""
+    bands = _bands(tree, rows, cube_size)
+    files = _Packer(tree, bands, cube_size).pack()
+    start = np.cumsum([0, *(len(cuts) for cuts in bands)])
+    return Layout(
+        start.astype(np.int32),
+        np.array([weight for cuts in bands for weight in cuts], np.int32),
+        np.array([number for of_node in files for number in of_node], np.int32),
+        1 + max(number for of_node in files for number in of_node),
+    )
+
+
+def _bands(tree: Tree, rows: SampledRows, cube_size: int) -> list[list[int]]:
+    """For each node the largest weights of its bands; the last is 2^31 - 1 and takes what is left."""
+    bands = [[facts.WEIGHT_MAX] for _ in range(len(tree))]
+    cuts = weight_of(np.array(CUTS))
+    least = cube_size * np.where(np.array(CUTS) <= 0.1, SMALLEST_BAND, SMALLEST_BAND_ABOVE_A_TENTH)
+    order = np.argsort(tree.row_node, kind="stable")
+    begins = np.searchsorted(tree.row_node[order], np.arange(len(tree) + 1))
+    for node in np.flatnonzero(tree.expected >= 2 * SMALLEST_BAND * cube_size).tolist():
+        own = order[begins[node] : begins[node + 1]]
+        bands[node] = _cut(rows.weights[own], np.cumsum(rows.counts[own]), cuts, least)
+    return bands
+
+
+def _cut(weights: Ints, filled: Doubles, cuts: Ints, least: Doubles) -> list[int]:
+    before = np.searchsorted(weights, cuts)  # a sample below the cut takes the rows lighter than it
+    accepted: list[int] = []
+    done = 0.0
+    for cut, position, rows in zip(cuts.tolist(), before.tolist(), least.tolist(), strict=True):
+        count = float(filled[position - 1]) if position else 0.0
+        if count - done >= rows and filled[-1] - count >= rows:
+            accepted.append(cut - 1)
+            done = count
+    return [*accepted, facts.WEIGHT_MAX]
+
+
+@dataclass
+class _Piece:
+    """Nodes that share a file, and the rows expected in it."""
+
+    rows: float
+    nodes: list[int]
+
+
+class _Packer:
+    """Gives out file numbers from the deepest nodes up; what is too small for a file goes up to the parent.
+
+    Pieces below `LARGE` join until the next would exceed the cube size, in z-order, so that a shared file stays
+    compact; no file is planned larger than the largest of the cube size and one node.
+    """
+
+    def __init__(self, tree: Tree, bands: list[list[int]], cube_size: int) -> None:
+        self.tree = tree
+        self.bands = bands
+        self.cube_size = cube_size
+        self.files: list[list[int]] = [[] for _ in bands]
+        self.given = 0
+
+    def pack(self) -> list[list[int]]:
+        pending: dict[int, list[_Piece]] = {}
+        for node in range(len(self.tree) - 1, -1, -1):
+            pieces = pending.pop(node, [])
+            rows = float(self.tree.expected[node])
+            if rows >= LARGE * self.cube_size or len(self.bands[node]) > 1:
+                self.files[node] = [self._next() for _ in self.bands[node]]
+            else:
+                pieces.append(_Piece(rows, [node]))
+            left = self._join(reversed(pieces))
+            if left and (node == 0 or left.rows >= LARGE * self.cube_size):
+                self._close(left)
+            elif left:
+                pending.setdefault(int(self.tree.parent[node]), []).append(left)
+        return self.files
+
+    def _join(self, pieces: Iterable[_Piece]) -> _Piece | None:
+        """Closes full pieces and returns the last one, which is not full."""
+        current: _Piece | None = None
+        for piece in pieces:
+            if current is None:
+                current = piece
+            elif current.rows + piece.rows > self.cube_size:
+                self._close(current)
+                current = piece
+            else:
+                current = _Piece(current.rows + piece.rows, current.nodes + piece.nodes)
+        return current
+
+    def _close(self, piece: _Piece) -> None:
+        number = self._next()
+        for node in piece.nodes:
+            self.files[node] = [number]
+
+    def _next(self) -> int:
+        self.given += 1
+        return self.given - 1

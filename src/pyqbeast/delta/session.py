@@ -1,0 +1,193 @@
+"""Setting up a Spark session: jars, extensions, the Python side of writes, and clear words where something is wrong."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from py4j.java_gateway import JavaPackage
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from pyqbeast import maven
+from pyqbeast.core.errors import SessionError
+from pyqbeast.delta import failures, writers
+from pyqbeast.delta.bridge import java
+
+EXTENSION = "io.pyqbeast.QbeastExtension"
+DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+CATALOG = "spark.sql.catalog.spark_catalog"
+DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+SPARK_VERSION = "4.2."
+DELTA_VERSION = "4.4.0"
+#: Settings whose defaults are made for clusters and cost seconds a query on one machine.
+_LOCAL_SETTINGS = ("spark.sql.shuffle.partitions", "spark.databricks.delta.snapshotPartitions")
+
+
+def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
+    """A session builder that makes sessions ready for indexed tables.
+
+    Adds the bridge and Delta's jars, the extensions and Delta's catalog to what the builder has already;
+    `getOrCreate` then returns a session that `attach` has been called on. For a `local[…]` master it lowers the
+    number of shuffle partitions where the user has set none.
+
+    Args:
+        builder: `SparkSession.builder` with whatever settings; it is changed and returned.
+
+    Raises:
+        SessionError: no usable Java, another version of Spark or Delta than pyqbeast is built for, or a JVM that
+            runs already without the jars.
+    """
+    _check_versions()
+    _check_jvm()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    options: dict[str, Any] = builder._options
+    jars = [*_listed(options, "spark.jars"), *_missing_jars(options)]
+    builder.config("spark.jars", ",".join(jars))
+    extensions = [
+        e for e in _listed(options, "spark.sql.extensions") if e not in (EXTENSION, DELTA_EXTENSION)
+    ]
+    builder.config("spark.sql.extensions", ",".join([*extensions, EXTENSION, DELTA_EXTENSION]))
+    if CATALOG not in options:
+        builder.config(CATALOG, DELTA_CATALOG)
+    local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", str(options.get("spark.master", "")))
+    if local:
+        cores = os.cpu_count() or 1 if local[1] == "*" else int(local[1] or 1)
+        for setting in _LOCAL_SETTINGS:
+            if setting not in options:
+                builder.config(setting, str(max(2, cores)))
+    _attach_what_it_makes(builder)
+    return builder
+
+
+def attach(spark: SparkSession) -> SparkSession:
+    """Makes a session that was started elsewhere (spark-submit, a notebook) ready to write indexed tables.
+
+    Raises:
+        SessionError: the session lacks the jar, has that of another version, or does not load the extensions.
+    """
+    if not hasattr(spark, "_jvm"):
+        raise SessionError(
+            "this is a Spark Connect session: reading, SQL and sampling work where the server has pyqbeast's jar, "
+            "writing needs a classic session, whose driver runs Python"
+        )
+    _check_jar(spark)
+    extensions = [name.strip() for name in (spark.conf.get("spark.sql.extensions", "") or "").split(",")]
+    if EXTENSION not in extensions or DELTA_EXTENSION not in extensions:
+        raise SessionError(
+            f"the session was started without spark.sql.extensions={EXTENSION},{DELTA_EXTENSION}; restart Python and "
+            "start the session with pyqbeast.configure(builder)"
+        )
+    if extensions.index(EXTENSION) > extensions.index(DELTA_EXTENSION):
+        raise SessionError(f"in spark.sql.extensions, {EXTENSION} has to stand before {DELTA_EXTENSION}")
+    _ship_missing_jars(spark)
+    if spark.sparkContext.pythonExec == "python3" and "PYSPARK_PYTHON" not in os.environ:
+        spark.sparkContext.pythonExec = sys.executable
+    failures.install()
+    writers.install(spark)
+    return spark
+
+
+def bridge_jar() -> Path:
+    """The bridge's jar inside the installed package."""
+    return Path(str(files("pyqbeast") / "jars" / "pyqbeast-bridge.jar"))
+
+
+def _listed(options: dict[str, Any], key: str) -> list[str]:
+    return [part.strip() for part in str(options.get(key) or "").split(",") if part.strip()]
+
+
+def _missing_jars(options: dict[str, Any]) -> list[str]:
+    """The bridge, and Delta's jars unless the user brings them; by name, so that twice is no harm."""
+    given = " ".join([*_listed(options, "spark.jars"), *_listed(options, "spark.jars.packages")])
+    jars = [] if bridge_jar().name in given else [str(bridge_jar())]
+    if not bridge_jar().exists():
+        raise SessionError(
+            f"{bridge_jar()} is missing: install pyqbeast from a wheel, or build it with a JDK 17"
+        )
+    if "delta-spark" not in given:
+        lock = maven.read_lock(Path(str(files("pyqbeast") / "delta_jars.lock")))
+        try:
+            jars += [str(maven.fetch(where, checksum)) for where, checksum in lock.items()]
+        except OSError as e:
+            raise SessionError(f"Delta's jars are needed once from the network: {e}") from e
+    return jars
+
+
+def _check_versions() -> None:
+    if not pyspark.__version__.startswith(SPARK_VERSION):
+        raise SessionError(
+            f"pyqbeast is built for Spark {SPARK_VERSION}x and finds PySpark {pyspark.__version__}; "
+            f"install pyspark=={SPARK_VERSION}*"
+        )
+    delta = importlib.metadata.version("delta-spark")
+    if delta != DELTA_VERSION:
+        raise SessionError(f"pyqbeast is built for Delta {DELTA_VERSION} and finds delta-spark {delta}")
+
+
+def _check_jvm() -> None:
+    gateway = SparkContext._gateway
+    if gateway is not None:
+        loader = gateway.jvm.Thread.currentThread().getContextClassLoader()
+        if loader.getResource("pyqbeast/version.txt") is None:
+            raise SessionError(
+                "this process has started a JVM without pyqbeast's jar, and a running JVM takes no more jars; restart "
+                "Python (in a notebook, the kernel) and call pyqbeast.configure before the first session starts"
+            )
+        return
+    home = os.environ.get("JAVA_HOME")
+    command = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    if command is None:
+        where = f"JAVA_HOME ({home}) holds no bin/java" if home else "there is no java on the path"
+        raise SessionError(f"Spark needs Java 17 or newer, and {where}; install a JDK 17 or set JAVA_HOME")
+    told = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', told)
+    if version and int(version[1]) < 17:
+        raise SessionError(f"Spark needs Java 17 or newer, and {command} is Java {version[1]}; set JAVA_HOME")
+
+
+def _check_jar(spark: SparkSession) -> None:
+    from pyqbeast import __version__
+
+    # Of a class that is missing, py4j makes a package of that name.
+    bridge: Any = java(spark).Bridge
+    if isinstance(bridge, JavaPackage):
+        raise SessionError(
+            f"the session's JVM does not have pyqbeast's jar; restart Python and start the session with "
+            f"pyqbeast.configure(builder), or pass --jars {bridge_jar()} to spark-submit"
+        )
+    found = bridge.version()
+    if found != __version__:
+        raise SessionError(
+            f"the session's jar is that of pyqbeast {found}, and this is pyqbeast {__version__}"
+        )
+
+
+def _ship_missing_jars(spark: SparkSession) -> None:
+    """Executors get the jars that `spark.jars.packages` hid from them: Spark keeps only one of the two lists."""
+    context = spark.sparkContext._jsc.sc()
+    shipped = context.listJars().mkString(" ")
+    master = spark.sparkContext.master or ""
+    if not master.startswith("local[") and bridge_jar().name not in shipped:
+        spark.sparkContext._jsc.addJar(str(bridge_jar()))
+
+
+def _attach_what_it_makes(builder: SparkSession.Builder) -> None:
+    if getattr(builder.getOrCreate, "attaches", False):
+        return
+    make: Callable[[], SparkSession] = builder.getOrCreate
+
+    def get_or_create() -> SparkSession:
+        return attach(make())
+
+    get_or_create.attaches = True  # type: ignore[attr-defined]
+    builder.getOrCreate = get_or_create  # type: ignore[method-assign]

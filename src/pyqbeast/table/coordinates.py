@@ -1,0 +1,89 @@
+"""From the columns of a table to the numbers that the index works with, as Spark column expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
+
+from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.core.facts import HASH_SEED
+from pyqbeast.core.transform import Hash, Identity, Linear, Transformation
+from pyqbeast.core.transformer import HASHING, LINEAR, Transformer
+from pyqbeast.delta import bridge
+
+assert HASH_SEED == 42  # Spark's `hash` takes no seed
+
+#: What stands for a row outside the space of a revision; no coordinate is negative.
+_OUTSIDE = -1.0
+
+
+def quoted(column: str) -> Column:
+    """A top-level column by its exact name, dots and spaces included."""
+    return F.col("`" + column.replace("`", "``") + "`")
+
+
+def weight(columns: Sequence[str]) -> Column:
+    """The weight of a row (int): Spark's hash of the indexed columns, in the order of the index."""
+    return F.hash(*(quoted(column) for column in columns))
+
+
+def measured(spark: SparkSession, transformer: Transformer, spark_type: str) -> Column:
+    """What a pass over the data looks at: the value as a number, or for a hashed column its coordinate.
+
+    Longs for whole numbers, milliseconds for dates and timestamps, else doubles; null for null.
+    """
+    value = quoted(transformer.column)
+    if transformer.kind == HASHING:
+        return F.when(
+            value.isNotNull(), bridge.hash_coordinate(spark, _number(spark, value, spark_type), 0.0)
+        )
+    if transformer.kind == LINEAR:
+        return _number(spark, value, spark_type)
+    raise UnsupportedError(
+        f"column {transformer.column!r}: writing with {transformer.kind!r} is not supported yet"
+    )
+
+
+def _number(spark: SparkSession, value: Column, spark_type: str) -> Column:
+    """A value without the types that neither Java's numbers nor its texts stand for."""
+    if spark_type in ("tinyint", "smallint", "int", "boolean"):
+        return value.cast("int").cast("bigint")
+    if spark_type == "timestamp":
+        return F.unix_millis(value)
+    if spark_type == "date":
+        return bridge.date_milliseconds(spark, value)
+    return value
+
+
+def coordinate(
+    spark: SparkSession, transformer: Transformer, transformation: Transformation, spark_type: str
+) -> Column:
+    """The coordinate of a row in one dimension (double, never null); negative outside the revision's space."""
+    value = _number(spark, quoted(transformer.column), spark_type)
+    if isinstance(transformation, Hash):
+        return bridge.hash_coordinate(spark, value, transformation.coordinate(None))
+    number = value.cast("double")
+    if isinstance(transformation, Linear):
+        point = (number - F.lit(float(transformation.minimum))) * F.lit(transformation.scale)
+        low, high = transformation.coordinate(float("-inf")), transformation.coordinate(float("inf"))
+        inside = _unless_infinite(point, number, spark_type, low, high)
+        return F.coalesce(inside, F.lit(transformation.coordinate(None)))
+    if isinstance(transformation, Identity):
+        known = F.lit(None) if transformation.value is None else F.lit(float(transformation.value))
+        inside = F.when(number == known, 0.0).otherwise(_OUTSIDE)
+        return F.when(value.isNull(), 0.0).otherwise(_unless_infinite(inside, number, spark_type, 0.0, 0.0))
+    raise UnsupportedError(
+        f"column {transformer.column!r}: {type(transformation).__name__} cannot be written yet"
+    )
+
+
+def _unless_infinite(point: Column, number: Column, spark_type: str, low: float, high: float) -> Column:
+    """NaN counts as the largest number, as it does everywhere in Spark."""
+    if spark_type not in ("float", "double"):
+        return point
+    infinite = F.lit(float("inf"))
+    return (
+        F.when(F.isnan(number) | (number == infinite), high).when(number == -infinite, low).otherwise(point)
+    )

@@ -1,0 +1,178 @@
+"""What a write has to do: which revision its rows go to, and how they are laid out in files."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pyqbeast.core.block import parse_tags
+from pyqbeast.core.column_spec import ColumnSpec, parse_column_spec
+from pyqbeast.core.column_stats import parse_column_stats
+from pyqbeast.core.errors import InvalidInputError, NotIndexedError
+from pyqbeast.core.evolution import evolve, updated_transformers
+from pyqbeast.core.facts import STAGING_REVISION
+from pyqbeast.core.layout import lay_out
+from pyqbeast.core.revision import Revision, RevisionSet, revisions_from_configuration
+from pyqbeast.core.status import IndexStatus
+from pyqbeast.core.transformer import EMPTY, ColumnStatistics, Transformer
+from pyqbeast.core.tree import build_tree
+from pyqbeast.core.types import format_type
+from pyqbeast.delta import bridge
+from pyqbeast.table.arrange import Arrangement, arrange
+from pyqbeast.table.options import WriteOptions, default_cube_size
+from pyqbeast.table.survey import survey
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the rows of one write are stored.
+
+    Attributes:
+        revision: the revision that they go to.
+        is_new: whether the table does not have it yet.
+        frame: the rows, one partition a file.
+        arrangement: tells the blocks of the files once they are written; None for a frame without rows.
+    """
+
+    revision: Revision
+    is_new: bool
+    frame: DataFrame
+    arrangement: Arrangement | None
+
+    def tags(self, files: list[bridge.WrittenFile]) -> dict[str, dict[str, str]]:
+        """The tags of the written files, by path."""
+        return self.arrangement.tags(files, self.revision.id) if self.arrangement else {}
+
+    def renumbered(self, revision_id: int) -> Plan:
+        """The same files under another number of their revision."""
+        return replace(self, revision=replace(self.revision, id=revision_id))
+
+
+def rows_per_file(revision: Revision) -> int:
+    """Rows after which a file ends, whatever the estimates said: twice the cube size."""
+    return min(2 * revision.cube_size, 2**31 - 1)
+
+
+def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
+    """The revisions of a table that is to be written to; none where there is no table yet.
+
+    Raises:
+        NotIndexedError: there is a Delta table that is not indexed.
+    """
+    if transaction.is_partitioned:
+        raise NotIndexedError(f"the table at {path} is partitioned; such tables cannot be indexed")
+    stored = revisions_from_configuration(transaction.configuration)
+    if transaction.exists and stored.last_id < STAGING_REVISION:
+        problems = f" ({'; '.join(stored.problems)})" if stored.problems else ""
+        raise NotIndexedError(
+            f"the Delta table at {path} is not indexed{problems}; call pyqbeast.convert on it first, or write to "
+            "another path"
+        )
+    return stored
+
+
+def plan_new(
+    data: DataFrame, types: Mapping[str, str], asked: WriteOptions, replaced: Revision | None
+) -> Plan:
+    """For a table that begins anew: columns and cube size are the user's, or else those of the `replaced` one."""
+    if asked.columns_to_index is None and replaced is None:
+        raise _no_columns(types)
+    if asked.columns_to_index is not None:
+        specs = parse_column_spec(asked.columns_to_index, list(types))
+    else:
+        assert replaced is not None
+        specs = [ColumnSpec(t.column, None if t.kind == EMPTY else t.kind) for t in replaced.transformers]
+    size = asked.cube_size or (replaced.cube_size if replaced else default_cube_size(data.sparkSession))
+    return _plan(data, types, asked, specs, None, size)
+
+
+def plan_append(
+    data: DataFrame, types: Mapping[str, str], asked: WriteOptions, current: Revision | None
+) -> Plan:
+    """For rows that join a table whose latest revision is `current`, or that make a new table where there is none."""
+    if current is None:
+        return plan_new(data, types, asked, None)
+    if asked.columns_to_index is not None:
+        specs = parse_column_spec(asked.columns_to_index, list(types))
+    else:
+        specs = [ColumnSpec(column, None) for column in current.columns]
+    return _plan(data, types, asked, specs, current, asked.cube_size)
+
+
+def _plan(
+    data: DataFrame,
+    types: Mapping[str, str],
+    asked: WriteOptions,
+    specs: list[ColumnSpec],
+    current: Revision | None,
+    cube_size: int | None,
+) -> Plan:
+    transformers = _transformers(specs, types, current)
+    found = survey(data, transformers, types)
+    now = int(time.time() * 1000)
+    if not found.rows:
+        # The columns of an empty table are settled, their ranges are not: the first rows make revision 1.
+        begun = Revision(STAGING_REVISION, now, asked.path, cube_size or 1, transformers, ())
+        return Plan(current or begun, current is None, data, None)
+    revision = evolve(
+        current,
+        transformers,
+        found.statistics,
+        _stated(data.sparkSession, asked, transformers),
+        cube_size=cube_size,
+        table_id=asked.path,
+        now_ms=now,
+        rng=random.Random(),
+    )
+    is_new = revision is not current
+    status = None if is_new else status_of(data.sparkSession, asked.path, revision)
+    rows = found.sampled_rows(revision)
+    tree = build_tree(rows, revision.dimensions, revision.cube_size, status.cubes.values() if status else ())
+    layout = lay_out(tree, rows, revision.cube_size)
+    arrangement = arrange(data, types, revision, tree, layout, status, rows_per_file(revision))
+    return Plan(revision, is_new, arrangement.frame, arrangement)
+
+
+def _transformers(
+    specs: list[ColumnSpec], types: Mapping[str, str], current: Revision | None
+) -> tuple[Transformer, ...]:
+    for spec in specs:
+        if spec.name not in types:
+            raise InvalidInputError(
+                f"column {spec.name!r} is to be indexed and the rows have only {list(types)}"
+            )
+    return updated_transformers(
+        current, specs, {spec.name: format_type(spec.name, types[spec.name]) for spec in specs}
+    )
+
+
+def _stated(
+    spark: SparkSession, asked: WriteOptions, transformers: tuple[Transformer, ...]
+) -> Mapping[str, ColumnStatistics]:
+    if asked.column_stats is None:
+        return {}
+    zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
+    return parse_column_stats(asked.column_stats, transformers, zone).columns
+
+
+def status_of(spark: SparkSession, path: str, revision: Revision) -> IndexStatus:
+    """The cubes that a revision holds in the newest version of a table. One Spark job."""
+
+    def dimensions_of(revision_id: int) -> int | None:
+        return revision.dimensions if revision_id == revision.id else None
+
+    files = bridge.TableLog(spark, path).files()
+    return IndexStatus.from_blocks(
+        revision, (b for f in files for b in parse_tags(f.tags, dimensions_of).blocks)
+    )
+
+
+def _no_columns(types: Mapping[str, str]) -> InvalidInputError:
+    example = ",".join(list(types)[:2])
+    return InvalidInputError(
+        f'a new table needs the option columnsToIndex, for example .option("columnsToIndex", "{example}")'
+    )
