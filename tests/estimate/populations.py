@@ -1,7 +1,7 @@
 """Populations of keys, and samples of them: what each repetition's reader would have collected.
 
-A population is its keys' sums, because a sample takes keys as wholes. A sample of fraction f takes each key with
-probability f; each repetition has its own hash. A state's group axis holds the repetitions.
+A population is its keys' sums, because a sample takes keys as wholes. A sample of fraction f takes each key
+with probability f; each repetition has its own hash. A state's group axis holds the repetitions.
 """
 
 from __future__ import annotations
@@ -72,7 +72,14 @@ def of_rows(key: np.ndarray, y: np.ndarray, x: np.ndarray) -> Population:
 def population(name: str) -> Population:
     """The populations of the acceptance test, by name."""
     rng = np.random.default_rng(sum(map(ord, name)))
-    keys = {"ln1": 400_000, "norm": 400_000, "par": 100_000, "rare": 1_200, "cl": 100_000}.get(name, 200_000)
+    keys = {
+        "ln1": 400_000,
+        "norm": 400_000,
+        "par": 100_000,
+        "bent": 100_000,
+        "rare": 1_200,
+        "cl": 100_000,
+    }.get(name, 200_000)
 
     def zipf(power: float, most: int) -> np.ndarray:
         sizes = np.arange(1, most + 1)
@@ -91,14 +98,15 @@ def population(name: str) -> Population:
         y = rng.normal(3, 1, rows)
     elif name == "par":
         y = 1 + rng.pareto(1.5, rows)
-    elif name in ("ln1", "rare"):
+    elif name in ("ln1", "rare", "bent"):
         y = rng.lognormal(0, 1, rows)
     elif name == "hold":
         y = rng.gamma(2, 1, keys)[key] * rng.weibull(0.6, rows)
     else:
         effect = np.sqrt(size) if name == "clkm" else 1.0
         y = (rng.lognormal(0, 0.5, keys) * effect)[key] * rng.lognormal(0, 0.5, rows)
-    x = y + rng.normal(0, 2, rows)
+    # A bent line: correlation of a heavy-tailed column, biased upwards in samples.
+    x = np.log(y) + rng.normal(0, 1, rows) if name == "bent" else y + rng.normal(0, 2, rows)
     return of_rows(key, y, x)
 
 

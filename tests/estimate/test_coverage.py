@@ -1,7 +1,7 @@
 """The formulas alone: 2,000 independent repetitions per aggregate and population, at a fixed fraction.
 
-A cell fails with fewer than 1,844 or more than 1,955 intervals that hold the truth at 95 %: a truth within 94.0 to
-96.5 % fails by chance with at most 0.05 % per side and cell, 91 % is found out with 97 %. The seed is fixed.
+A cell fails with fewer than 1,844 or more than 1,955 intervals that hold the truth at 95 %: a coverage of 94
+to 96.5 % fails by chance with at most 0.05 % per side and cell, one of 91 % is found out with 97 %.
 """
 
 from __future__ import annotations

@@ -229,8 +229,7 @@ def _judged(
     """The estimates with their status; bounds that too few keys support are taken away."""
     status = np.where(np.isnan(unseen), Status.SAMPLE_ONLY, Status.BOUNDED)
     status = np.where(unseen > 1, Status.HEAVY_TAIL, status)
-    few = (keys < needed) & (share < 1)
-    status = np.where(few, Status.FEW_KEYS, status)
-    status = np.where(share >= 1, Status.EXACT, status)
-    low, high = np.where(few, np.nan, low), np.where(few, np.nan, high)
+    few, exact = keys < needed, share >= 1
+    status = np.where(exact, Status.EXACT, np.where(few, Status.FEW_KEYS, status))
+    low, high = (np.where(exact, value, np.where(few, np.nan, bound)) for bound in (low, high))
     return Estimates(aggregate, value, low, high, status.astype(np.int8), keys, needed, unseen)

@@ -36,7 +36,7 @@ def grid_probabilities(p: float, keys: float) -> list[float]:
 
 
 def grid_from(quantiles: ArrayLike) -> FloatArray:
-    """The grid [..., threshold] of a pilot's quantiles at `grid_probabilities`, ascending along the last axis.
+    """The grid [..., threshold], ascending, of a pilot's quantiles at `grid_probabilities`.
 
     A value that comes twice holds many rows: all but its last threshold are moved just below it, so that the
     rows below the value and those up to it are told apart and ties are answered sharply.
