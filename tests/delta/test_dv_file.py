@@ -93,6 +93,13 @@ def test_a_missing_file_is_named(written):
         DeletionVector.read(descriptor, table)
 
 
+@pytest.mark.parametrize("name", ["", "%00", "gone/dv.bin"])
+def test_an_absolute_path_that_is_no_file(tmp_path, name):
+    descriptor = DeletionVectorDescriptor.on_disk_with_absolute_path(f"file:{tmp_path}/{name}", 40, 6, 1)
+    with pytest.raises(FormatError, match="there is no such file"):
+        DeletionVector.read(descriptor, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -24,12 +24,15 @@ def read_bytes(location: str, offset: int, size: int) -> bytes:
     Raises `FormatError` where the file is missing, too short, of another version, or has another size or
     checksum.
     """
+    source = f"deletion vector file {location}"
     file_system, path = dv_paths.open_location(location)
     try:
-        with file_system.open(path, "rb") as file:
-            return _read(file, f"deletion vector file {location}", offset, size)
-    except FileNotFoundError as error:
-        raise FormatError(f"deletion vector file {location}: there is no such file") from error
+        file = file_system.open(path, "rb")
+    # The last one is what Python says to a NUL character in a path.
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError) as error:
+        raise FormatError(f"{source}: there is no such file") from error
+    with file:
+        return _read(file, source, offset, size)
 
 
 def _read(file: IO[bytes], source: str, offset: int, size: int) -> bytes:
