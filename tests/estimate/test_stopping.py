@@ -8,20 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.estimate import Aggregate, Estimates, Goal, Status, all_met, met, wanted_fraction
+from pyqbeast.estimate import Aggregate, Estimates, Goal, Status, all_met, met, pilot_keys, wanted_fraction
 
 
-def made(margin=1.0, value=100.0, status=Status.BOUNDED, keys=5_000.0, unseen=0.0, kind="avg", min_keys=100):
+def made(margin=1.0, value=100.0, status=Status.BOUNDED, keys=5_000.0, unseen=0.0, kind="avg"):
     columns = ("x", "y") if kind == "corr" else ("y",)
     one = np.ones(1)
     return Estimates(
         Aggregate(kind, columns), value * one, (value - margin) * one, (value + margin) * one,
-        np.array([status], dtype=np.int8), keys * one, min_keys, unseen * one,
+        np.array([status], dtype=np.int8), keys * one, unseen * one,
     )  # fmt: skip
 
 
 NONE = Estimates(
-    Aggregate("avg", ("y",)), *(np.empty(0),) * 3, np.empty(0, np.int8), np.empty(0), 100, np.empty(0)
+    Aggregate("avg", ("y",)), *(np.empty(0),) * 3, np.empty(0, np.int8), np.empty(0), np.empty(0)
 )
 
 
@@ -96,3 +96,9 @@ def test_no_error_is_no_tolerance():
     for error in (0.0, -1.0, float("nan")):
         with pytest.raises(InvalidInputError, match="above 0"):
             Goal(error)
+
+
+def test_the_pilot_holds_what_the_neediest_aggregate_needs():
+    assert pilot_keys([Aggregate("avg", ("y",)), Aggregate("max", ("y",))]) == 3_000
+    assert pilot_keys([Aggregate("avg", ("y",)), Aggregate("corr", ("x", "y"))]) == 10_000
+    assert pilot_keys([Aggregate("percentile", ("y",), 0.99)]) == pytest.approx(10_101, abs=1)

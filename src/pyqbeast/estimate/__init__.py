@@ -20,7 +20,7 @@ from pyqbeast.estimate.budget import Files, Step, next_step
 from pyqbeast.estimate.groups import Completeness, completeness
 from pyqbeast.estimate.percentile import grid_from, grid_probabilities
 from pyqbeast.estimate.state import Layout, Moment, State, bucket_count, fold, merge, pilot_centres, recentre
-from pyqbeast.estimate.stopping import Goal, all_met, met, wanted_fraction
+from pyqbeast.estimate.stopping import Goal, all_met, met, pilot_keys, wanted_fraction
 
 __all__ = [
     "Aggregate",
@@ -46,6 +46,7 @@ __all__ = [
     "met",
     "next_step",
     "pilot_centres",
+    "pilot_keys",
     "recentre",
     "wanted_fraction",
 ]

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.estimate import percentile
 from pyqbeast.estimate.formulas import FORMULAS
 from pyqbeast.estimate.groups import missed_keys
 from pyqbeast.estimate.interval import bounds, distinct_keys, leave_out
-from pyqbeast.estimate.percentile import POINTS, min_keys, percentile_bounds
 from pyqbeast.estimate.state import ROWS, FloatArray, Layout, Moment, State
 
 
@@ -49,8 +49,19 @@ class Aggregate:
         if self.kind in FORMULAS:
             powers = FORMULAS[self.kind].powers if self.columns else ((),)
             return tuple(Moment(self.columns, each) for each in powers)
-        below = (Moment(self.columns, (0,), (self.p, j)) for j in range(POINTS)) if self.p is not None else ()
+        below = (
+            (Moment(self.columns, (0,), (self.p, j)) for j in range(percentile.POINTS))
+            if self.p is not None
+            else ()
+        )
         return (Moment(self.columns, (0,)), *below)
+
+    @property
+    def min_keys(self) -> float:
+        """How many distinct keys its bounds need."""
+        if self.p is not None:
+            return percentile.min_keys(self.p)
+        return FORMULAS[self.kind].min_keys if self.kind in FORMULAS else 0
 
     @property
     def extremes(self) -> tuple[str, ...]:
@@ -99,7 +110,6 @@ class Estimates:
         high: upper bound, NaN where there is none.
         status: `Status` codes.
         keys: about how many distinct keys the estimate rests on.
-        min_keys: how many a bound needs.
         unseen: how far keys that the sample may have missed can move the value, in widths of the bounds; NaN
             where nothing tells.
     """
@@ -110,7 +120,6 @@ class Estimates:
     high: FloatArray
     status: NDArray[np.int8]
     keys: FloatArray
-    min_keys: float
     unseen: FloatArray
 
     @property
@@ -179,7 +188,7 @@ def _from_sums(
     keys = distinct_keys(sampled[..., 0])
     # Nothing to miss is no danger, even to bounds of no width.
     unseen = np.where(missed <= 0, 0.0, unseen)
-    return _judged(aggregate, value, low, high, share, keys, formula.min_keys, unseen)
+    return _judged(aggregate, value, low, high, share, keys, unseen)
 
 
 def _percentile(
@@ -187,7 +196,7 @@ def _percentile(
 ) -> Estimates:
     p = aggregate.p or 0.0
     sampled, whole = _sums(state, aggregate)
-    found = percentile_bounds(p, sampled, whole, share, confidence, grid)
+    found = percentile.percentile_bounds(p, sampled, whole, share, confidence, grid)
     with np.errstate(all="ignore"):
         rows = whole[:, 0] + sampled[..., 0].sum(axis=1) / share
         missed = ((facts.key_rows or np.nan) - 1) * max(p, 1 - p) / rows
@@ -195,7 +204,7 @@ def _percentile(
     # Counts below thresholds do not give the exact value, not even of all rows: that takes its own query.
     below_all = np.minimum(share, np.nextafter(1, 0))
     keys = distinct_keys(sampled[..., 0])
-    return _judged(aggregate, found.value, found.low, found.high, below_all, keys, min_keys(p), unseen)
+    return _judged(aggregate, found.value, found.low, found.high, below_all, keys, unseen)
 
 
 def _extreme(state: State, aggregate: Aggregate, share: FloatArray, facts: Facts) -> Estimates:
@@ -208,7 +217,7 @@ def _extreme(state: State, aggregate: Aggregate, share: FloatArray, facts: Facts
     low, high = (value, other) if largest else (other, value)
     keys = distinct_keys(_sums(state, aggregate)[0][..., 0])
     status = np.where(share >= 1, Status.EXACT, Status.CERTAIN).astype(np.int8)
-    return Estimates(aggregate, value, low, high, status, keys, 0, np.zeros(len(share)))
+    return Estimates(aggregate, value, low, high, status, keys, np.zeros(len(share)))
 
 
 def _sums(state: State, aggregate: Aggregate) -> tuple[FloatArray, FloatArray]:
@@ -223,13 +232,12 @@ def _judged(
     high: FloatArray,
     share: FloatArray,
     keys: FloatArray,
-    needed: float,
     unseen: FloatArray,
 ) -> Estimates:
     """The estimates with their status; bounds that too few keys support are taken away."""
     status = np.where(np.isnan(unseen), Status.SAMPLE_ONLY, Status.BOUNDED)
     status = np.where(unseen > 1, Status.HEAVY_TAIL, status)
-    few, exact = keys < needed, share >= 1
+    few, exact = keys < aggregate.min_keys, share >= 1
     status = np.where(exact, Status.EXACT, np.where(few, Status.FEW_KEYS, status))
     low, high = (np.where(exact, value, np.where(few, np.nan, bound)) for bound in (low, high))
-    return Estimates(aggregate, value, low, high, status.astype(np.int8), keys, needed, unseen)
+    return Estimates(aggregate, value, low, high, status.astype(np.int8), keys, unseen)

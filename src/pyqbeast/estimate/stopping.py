@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.estimate.aggregates import Estimates, Status
+from pyqbeast.estimate.aggregates import Aggregate, Estimates, Status
 from pyqbeast.estimate.state import FloatArray
 
 #: Keys that a pilot should hold: fewer make the first prediction poor and an early stop too easy.
@@ -55,6 +55,11 @@ class Goal:
         return np.asarray(self.error * np.abs(value) / (1 + self.error))
 
 
+def pilot_keys(aggregates: Iterable[Aggregate]) -> float:
+    """How many distinct keys the first step should hold: what all bounds need."""
+    return max(PILOT_KEYS, *(aggregate.min_keys for aggregate in aggregates))
+
+
 def met(estimates: Estimates, goal: Goal) -> NDArray[np.bool_]:
     """Which groups [group] of an estimate are done: exact, certain bounds (min, max), or within the error."""
     with np.errstate(invalid="ignore"):
@@ -97,7 +102,7 @@ def wanted(estimates: Estimates, goal: Goal, fraction: float | FloatArray) -> Fl
         # The squared error falls with the odds of the fraction, (1 - f) / f.
         odds = _SAFETY * (estimates.margin / goal.allowed(estimates.value)) ** 2 * fraction / (1 - fraction)
         by_error = np.where(np.isfinite(odds), odds / (1 + odds), 1.0)
-        by_keys = fraction * _KEY_SAFETY * estimates.min_keys / np.maximum(estimates.keys, 1)
+        by_keys = fraction * _KEY_SAFETY * estimates.aggregate.min_keys / np.maximum(estimates.keys, 1)
         # What missed keys can add falls with 1 / f, the width of the bounds with its root: square the ratio.
         by_tail = fraction * np.clip(estimates.unseen**2, _SMALLEST_STEP, _LARGEST_STEP)
     by_error = _within(by_error, fraction, _SMALLEST_STEP, _LARGEST_STEP)
