@@ -55,6 +55,12 @@ def test_a_file_is_told_by_its_path_and_its_vector(tmp_path):
     assert read_snapshot(tmp_path).files == ()
 
 
+def test_a_file_removed_and_added_again_in_one_commit_is_live(tmp_path):
+    commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 10))
+    commit(tmp_path, 1, remove("a"), add("a", 11))
+    assert read_snapshot(tmp_path).files == (LiveFile("a", None, 11),)
+
+
 def test_a_file_that_is_live_twice(tmp_path):
     commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 10), add("a", 10, ONE))
     with pytest.raises(FormatError, match="a is live with two"):
