@@ -100,13 +100,17 @@ class Array:
         data = self.store.read(path) if content is None else content
         return GenericTile.parse(data, path, label, self._key).payload
 
+    @property
+    def key(self) -> bytes | None:
+        """The encryption key, `None` where the array is not encrypted."""
+        return self._key if self._encrypted else None
+
     @cached_property
     def fragments(self) -> list[Fragment]:
         """The fragments that hold cells of the time, oldest first."""
-        key = self._key if self._encrypted else None
         found = []
         for name in self.folder.visible(self.window, self.schema.dense):
-            fragment = Fragment(self.store, self.folder.fragments[name], name, self._load_schema, key)
+            fragment = Fragment(self.store, self.folder.fragments[name], name, self._load_schema, self.key)
             # One that lies only partly inside can be cut only if it knows the times of its cells.
             if self.window.contains(name) or fragment.footer.has_timestamps:
                 found.append(fragment)

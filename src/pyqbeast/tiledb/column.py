@@ -105,11 +105,6 @@ def _present_var(array: pa.Array, field: Field) -> pa.Array:
     )
 
 
-def empty(field: Field) -> pa.Array:
-    """A raw array without cells."""
-    return pa.array([], field.raw_type)
-
-
 def take(array: pa.Array | pa.ChunkedArray, rows: npt.NDArray[np.int64]) -> pa.Array | pa.ChunkedArray:
     """The cells at these places."""
     return array.take(pa.array(rows))
@@ -121,3 +116,20 @@ def numbers(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.generic]:
         array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
     dtype = array.type.to_pandas_dtype()
     return np.frombuffer(array.buffers()[1] or b"", dtype=dtype)[array.offset : array.offset + len(array)]
+
+
+def fixed_bytes(array: pa.Array) -> Octets:
+    """The stored bytes of a raw array of cells of a fixed size."""
+    width = array.type.byte_width
+    data = np.frombuffer(array.buffers()[1] or b"", dtype=np.uint8)
+    return data[array.offset * width : (array.offset + len(array)) * width]
+
+
+def var_bytes(array: pa.Array) -> tuple[Octets, npt.NDArray[np.int64]]:
+    """The stored bytes of a raw array of variable cells, and the offsets of the cells in them."""
+    if not len(array):
+        return np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64)
+    _, offsets, data = array.buffers()
+    starts = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+    whole = np.frombuffer(data or b"", dtype=np.uint8)
+    return whole[starts[0] : starts[-1]], starts - starts[0]

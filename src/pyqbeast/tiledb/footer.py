@@ -125,15 +125,18 @@ class Footer:
         )  # fmt: skip
 
     def to_bytes(self, dimensions: Sequence[Field]) -> bytes:
-        """The footer as written in versions 16 to 22, with its length behind it."""
+        """The footer as written in versions 12 to 22, with its length behind it."""
         name = self.schema_name.encode("utf-8")
         out = u32(self.version) + u64(len(name)) + name + u8(self.dense) + u8(self.non_empty_domain is None)
         if self.non_empty_domain is not None:
             out += self.non_empty_domain.to_bytes(dimensions)
-        out += u64(self.sparse_tiles, self.last_tile_cells) + u8(self.has_timestamps) + u8(self.has_deletes)
+        out += u64(self.sparse_tiles, self.last_tile_cells)
+        out += u8(self.has_timestamps) if self.version >= _TIMESTAMPS_SINCE else b""
+        out += u8(self.has_deletes) if self.version >= _DELETES_SINCE else b""
         out += u64(*self.file_sizes, *self.var_sizes, *self.validity_sizes, self.rtree)
         out += u64(*(offset for section in SLOT_SECTIONS for offset in self.sections[section]))
-        out += u64(self.fragment_statistics or 0, self.processed_conditions or 0)
+        out += u64(self.fragment_statistics or 0)
+        out += u64(self.processed_conditions or 0) if self.version >= _CONDITIONS_SINCE else b""
         return out + u64(len(out))
 
     @property

@@ -28,10 +28,10 @@ def sort_keys(columns: Sequence[pa.Array | pa.ChunkedArray], dimensions: Sequenc
             keys.append(numbers(pc.rank(whole, tiebreaker="dense")))
         else:
             keys.append(numbers(column))
-    return _joined(keys)
+    return joined(keys)
 
 
-def _joined(keys: Keys) -> Keys:
+def joined(keys: Keys) -> Keys:
     """The same order with one key, where all are integers of small enough a span."""
     if len(keys) == 1 or any(key.dtype.kind == "f" or not key.size for key in keys):
         return keys
@@ -45,12 +45,12 @@ def _joined(keys: Keys) -> Keys:
     joint = np.zeros(keys[0].size, dtype=np.int64)
     for key, low, span in zip(keys, lows, spans, strict=True):
         # Differences are right even where subtraction wraps around: they are below 2**63.
-        step = (key.astype(np.int64) if key.dtype.itemsize < 8 else key.view(np.int64)) - np.int64(_wrapped(low))
+        step = (key.astype(np.int64) if key.dtype.itemsize < 8 else key.view(np.int64)) - np.int64(_signed(low))
         joint = joint * np.int64(span) + step
     return [joint]
 
 
-def _wrapped(value: int) -> int:
+def _signed(value: int) -> int:
     return value - 2**64 if value >= 2**63 else value
 
 

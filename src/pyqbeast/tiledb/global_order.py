@@ -1,0 +1,66 @@
+"""The global order of cells: space tiles one after another, and cells inside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.tiledb.column import numbers
+from pyqbeast.tiledb.order import Keys, Rows, joined, last_of_equals, row_major, sort_keys
+from pyqbeast.tiledb.schema import ArraySchema, Dimension, Layout
+
+
+def global_order(columns: Mapping[str, pa.Array], schema: ArraySchema) -> Rows | None:
+    """The places of cells in global order, `None` where they are in it already.
+
+    Args:
+        columns: Raw columns.
+        schema: The array's schema.
+
+    Raises:
+        InvalidInputError: A coordinate is outside the domain or no number, or two cells have the same
+            coordinates in an array that does not allow it.
+        UnsupportedError: The array's cells are in Hilbert order.
+    """
+    if schema.cell_order is Layout.HILBERT:
+        raise UnsupportedError("writing arrays in Hilbert order is not supported")
+    for dimension in schema.dimensions:
+        _check_domain(columns[dimension.name], dimension)
+    coordinates = [sort_keys([columns[d.name]], [d.field])[0] for d in schema.dimensions]
+    tiled = [d for d in zip(schema.dimensions, coordinates, strict=True) if d[0].extent is not None]
+    tiles = [_tile_numbers(dimension, key) for dimension, key in tiled]
+    keys = _ordered(tiles, schema.tile_order) + _ordered(coordinates, schema.cell_order)
+    keys = joined([key for key in keys if key.size and key.min() != key.max()] or keys[-1:])
+    order = row_major(keys)
+    if not schema.allows_duplicates and not last_of_equals(coordinates, order).all():
+        raise InvalidInputError("two cells have the same coordinates, and the array does not allow duplicates")
+    return order
+
+
+def _ordered(keys: Keys, layout: Layout) -> Keys:
+    return keys[::-1] if layout is Layout.COL_MAJOR else keys
+
+
+def _check_domain(column: pa.Array, dimension: Dimension) -> None:
+    if dimension.domain is None or not len(column):
+        return
+    low, high = dimension.domain
+    values = numbers(column)
+    if not ((values >= low) & (values <= high)).all():  # type: ignore[operator]
+        raise InvalidInputError(f"a coordinate of {dimension.name!r} is not in its domain, {low} to {high}")
+
+
+def _tile_numbers(dimension: Dimension, coordinates: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    """The place of each coordinate's space tile in its dimension."""
+    assert dimension.domain is not None
+    low = np.array(dimension.domain[0], dtype=dimension.field.datatype.dtype)
+    if coordinates.dtype.kind == "f":
+        return np.floor((coordinates - low) / dimension.extent)  # type: ignore[no-any-return, operator]
+    # Subtracted without sign: the difference may not fit the type, but is right without one.
+    unsigned = np.dtype(f"<u{coordinates.dtype.itemsize}")
+    steps = coordinates.view(unsigned) - low.view(unsigned)  # type: ignore[operator]
+    return steps // unsigned.type(dimension.extent)  # type: ignore[no-any-return]
