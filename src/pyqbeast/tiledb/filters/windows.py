@@ -142,7 +142,7 @@ def _narrow(table: Numbers) -> tuple[Numbers, Octets]:
     record = np.empty(len(table), dtype=[("offset", dtype), ("bits", "u1"), ("size", "<u4")])
     record["offset"], record["bits"], record["size"] = low, bits, table.shape[1] * dtype.itemsize
     raw = bits >= 8 * dtype.itemsize
-    sizes = np.where(raw, table.shape[1] * dtype.itemsize, table.shape[1] * (bits // 8)).astype(np.int64)
+    sizes = np.where(raw, dtype.itemsize, bits.astype(np.int64) // 8) * table.shape[1]
     out = np.empty(int(sizes.sum()), dtype=np.uint8)
     starts = np.cumsum(sizes) - sizes
     for width in np.unique(bits):
