@@ -154,6 +154,13 @@ def test_the_compact_form_comes_back(descriptor):
     assert DeletionVectorDescriptor.from_base64(descriptor.to_base64()) == descriptor
 
 
+def test_the_compact_form_is_in_the_utf_8_of_java():
+    """An emoji as Delta 4.4.0 writes it, in twice three bytes; NUL takes two."""
+    descriptor = absolute("file:/a%20b/é😀'\"<>/x.bin", cardinality=2**40 + 6)
+    assert descriptor.to_base64() == "AAABAAAAAAYAAAAoUAAeZmlsZTovYSUyMGIvw6ntoL3tuIAnIjw+L3guYmlu"
+    assert base64.b64decode(absolute("/\0").to_base64()).endswith(b"\0\3/\xc0\x80")
+
+
 def test_the_compact_form_leaves_the_largest_row_out():
     descriptor = on_disk(max_row_index=77)
     back = DeletionVectorDescriptor.from_base64(descriptor.to_base64())

@@ -30,7 +30,8 @@ _WITH_RUNS = 12347
 _WITHOUT_RUNS = 12346
 _MAX_ARRAY = 4096
 _MAX_CONTAINERS = 1 << 16
-_EMPTY_BITMAP = struct.pack("<II", _WITHOUT_RUNS, 0)
+# Delta writes an empty bitmap, of cookie and count, for each 2^32 rows without a deleted one.
+_SMALLEST_BITMAP = 8
 
 
 class _Bytes:
@@ -91,10 +92,9 @@ def deserialize(data: bytes, source: str) -> BitMap64:
 
 
 def _build(parts: list[tuple[int, bytes]], source: str) -> BitMap64:
-    # Delta writes an empty bitmap for each 2^32 rows without a deleted one; pyroaring has no use for them.
-    kept = [struct.pack("<I", key) + bitmap for key, bitmap in parts if bitmap != _EMPTY_BITMAP]
+    framed = b"".join(struct.pack("<I", key) + bitmap for key, bitmap in parts)
     try:
-        return BitMap64.deserialize(struct.pack("<Q", len(kept)) + b"".join(kept))
+        return BitMap64.deserialize(struct.pack("<Q", len(parts)) + framed)
     except ValueError as error:  # pragma: no cover - the checks before this one leave nothing to find
         raise FormatError(f"{source}: not a roaring bitmap: {error}") from error
 
@@ -122,7 +122,7 @@ def _count(reader: _Bytes, form: str, word: int) -> int:
     """Return the number of bitmaps to come, each of at least a word and an empty bitmap."""
     count = reader.number(form, "bitmap count")
     left = len(reader.data) - reader.position
-    if count * (word + len(_EMPTY_BITMAP)) > left:
+    if count * (word + _SMALLEST_BITMAP) > left:
         raise reader.error(f"bitmap count: {count} bitmaps cannot be in {left} bytes")
     return count
 

@@ -32,10 +32,9 @@ def _join(scheme: str | None, authority: str | None, path: str) -> str:
 
 
 def hadoop_path(location: Location) -> str:
-    """Return `location` as Hadoop's `Path` spells it: no empty authority, no double or trailing slash."""
+    """Return `location` as Hadoop's `Path` spells it: no empty authority, no double slash."""
     scheme, authority, path = _split(location)
-    path = re.sub("//+", "/", path)
-    return _join(scheme, authority, path.rstrip("/") or path[:1])
+    return _join(scheme, authority, re.sub("//+", "/", path))
 
 
 def is_absolute(location: str) -> bool:
