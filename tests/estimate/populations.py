@@ -54,7 +54,7 @@ class Population:
 def of_rows(key: np.ndarray, y: np.ndarray, x: np.ndarray) -> Population:
     """The population of rows with these keys (0 to the number of keys - 1) and values."""
     values = {"x": x, "y": y}
-    sums = np.ones((key.max() + 1, len(LAYOUT.moments)))
+    sums = np.ones((key.max() + 1, len(LAYOUT.moments)), order="F")
     for at, moment in enumerate(LAYOUT.moments):
         term = np.ones(len(key))
         for column, power in zip(moment.columns, moment.powers, strict=True):
@@ -120,11 +120,13 @@ def samples(name, stops, repetitions, rng, spans=False, batch=50):
     for done in range(0, repetitions, batch):
         count = min(batch, repetitions - done)
         expected = count * keys * last
-        gaps = rng.geometric(last, int(expected + 8 * np.sqrt(expected) + 50))
-        place = np.cumsum(gaps) - 1
+        # Geometric gaps between the keys taken, all repetitions in a row: exponential ones rounded down.
+        gaps = rng.standard_exponential(int(expected + 8 * np.sqrt(expected) + 50)) / -np.log1p(-last)
+        place = np.cumsum(gaps.astype(np.int64) + 1) - 1
         assert place[-1] >= count * keys
         place = place[: np.searchsorted(place, count * keys)]
-        repetition, key = np.divmod(place, keys)
+        repetition = place // keys
+        key = place - repetition * keys
         step = np.searchsorted(stops, rng.random(len(key)) * last, side="right")
         at = repetition * steps + step
         slot = at * buckets + rng.integers(0, buckets, len(key))

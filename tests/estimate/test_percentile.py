@@ -57,7 +57,7 @@ def test_percentile_bounds_hold(name, p, keys):
     first = np.searchsorted(pop.key, np.arange(some + 1))
     y = y[: first[-1]]
     truth = np.quantile(y, p, method="inverted_cdf")
-    rng, fraction, repetitions = np.random.default_rng(8), keys / some, 1_000
+    rng, fraction, repetitions = np.random.default_rng(8), keys / some, 600
     grids, counts = zip(
         *(repetition(y, first[:-1], first[1:], fraction, fraction / 2, p, rng) for _ in range(repetitions)),
         strict=True,

@@ -1,25 +1,28 @@
 """Estimates with bounds from a progressive sample: the arithmetic, without Spark.
 
-Lives here: what a query's aggregates need to know of each step (`state`), how the bounds follow from it
-(`student`, `interval`, `formulas`, `percentile`, `aggregates`), when to stop and what to read next
+Lives here: what is asked for and kept of each step (`request`, `state`, `centre`), how the bounds follow from
+it (`student`, `interval`, `formulas`, `percentile`, `aggregates`), when to stop and what to read next
 (`stopping`, `budget`), and which groups a sample may have missed (`groups`).
 May import: numpy, the standard library and `pyqbeast.core.errors`. Imported by `pyqbeast.table`.
 
 The loop of a caller, who owns the reading:
 
 1. `layout = layout_for(aggregates)` names the partial aggregates (`layout.moments`, `layout.columns`).
-2. `step = next_step(files, wanted=pilot)` names the weights to read.
+2. `step = next_step(files, wanted=...)`, for a first step of about `pilot_keys(aggregates)` distinct keys,
+   names the weights to read.
 3. Aggregate the rows with `step.start <= weight < step.stop` by (group, bucket) and
    `state = merge(state, State.from_rows(layout, ...))`.
 4. `estimates = [estimate(state, a, step.fraction, ...) for a in aggregates]`.
 5. Stop where `all_met(estimates, goal)`, else `next_step(files, wanted_fraction(estimates, goal, ...), ...)`.
 """
 
-from pyqbeast.estimate.aggregates import Aggregate, Estimates, Facts, Status, estimate, layout_for
+from pyqbeast.estimate.aggregates import Estimates, Facts, Status, estimate
 from pyqbeast.estimate.budget import Files, Step, next_step
+from pyqbeast.estimate.centre import pilot_centres, recentre
 from pyqbeast.estimate.groups import Completeness, completeness
 from pyqbeast.estimate.percentile import grid_from, grid_probabilities
-from pyqbeast.estimate.state import Layout, Moment, State, bucket_count, fold, merge, pilot_centres, recentre
+from pyqbeast.estimate.request import Aggregate, layout_for
+from pyqbeast.estimate.state import Layout, Moment, State, bucket_count, fold, merge
 from pyqbeast.estimate.stopping import Goal, all_met, met, pilot_keys, wanted_fraction
 
 __all__ = [

@@ -50,8 +50,7 @@ def bounds(
     """Low and high [group, ...]: on either side the wider of the t interval and Hall's for skewed estimates.
 
     The degrees of freedom follow from the kurtosis of the influences: a few large buckets say little of the
-    spread, so the quantile grows.
-    The factor 1 - fraction closes the interval when all is read.
+    spread, so the quantile grows. The factor 1 - fraction closes the interval when all is read.
     """
     buckets = influence.shape[1]
     share = np.asarray(fraction, dtype=np.float64).reshape(-1, *(1,) * (value.ndim - 1))

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.estimate.aggregates import Aggregate, Estimates, Status
+from pyqbeast.estimate.aggregates import Estimates, Status
+from pyqbeast.estimate.request import Aggregate
 from pyqbeast.estimate.state import FloatArray
 
 #: Keys that a pilot should hold: fewer make the first prediction poor and an early stop too easy.
