@@ -15,13 +15,13 @@ from pyqbeast.tiledb.dense import clipped, read_dense
 from pyqbeast.tiledb.domain import MBR
 from pyqbeast.tiledb.enumeration import Enumeration
 from pyqbeast.tiledb.errors import ArrayFormatError
-from pyqbeast.tiledb.folder import ENUMERATIONS, METADATA, SCHEMAS, ArrayFolder
+from pyqbeast.tiledb.folder import ENUMERATIONS, FRAGMENTS, METADATA, SCHEMAS, ArrayFolder
 from pyqbeast.tiledb.fragment import Fragment
 from pyqbeast.tiledb.generic_tile import GenericTile
 from pyqbeast.tiledb.metadata import apply_metadata
-from pyqbeast.tiledb.names import Window
+from pyqbeast.tiledb.names import TimestampedName, Window
 from pyqbeast.tiledb.order import row_major, sort_keys
-from pyqbeast.tiledb.predicate import parse_box, parse_where
+from pyqbeast.tiledb.predicate import box_of, parse_box, parse_where
 from pyqbeast.tiledb.schema import ArraySchema
 from pyqbeast.tiledb.sparse import Deletion, Request, empty_table, read_group
 from pyqbeast.tiledb.storage import Store, open_store
@@ -110,11 +110,24 @@ class Array:
         """The fragments that hold cells of the time, oldest first."""
         found = []
         for name in self.folder.visible(self.window, self.schema.dense):
-            fragment = Fragment(self.store, self.folder.fragments[name], name, self._load_schema, self.key)
+            fragment = self.fragment(name.text)
             # One that lies only partly inside can be cut only if it knows the times of its cells.
             if self.window.contains(name) or fragment.footer.has_timestamps:
                 found.append(fragment)
         return found
+
+    def fragment(self, name: str) -> Fragment:
+        """A fragment by its name, committed or not.
+
+        Raises:
+            InvalidInputError: That is no fragment's name.
+        """
+        parsed = TimestampedName.parse(name)
+        if parsed is None:
+            raise InvalidInputError(f"{name!r} is no fragment")
+        return Fragment(
+            self.store, self.folder.fragments.get(parsed, f"{FRAGMENTS}/{name}"), parsed, self._load_schema, self.key
+        )
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
@@ -162,7 +175,8 @@ class Array:
         schema = self.schema
         fields = tuple(schema.select(columns))
         predicates = tuple(parse_where(where, schema))
-        return Request(schema, fields, predicates, parse_box(box, schema), self.window, self.deletions)
+        limits = box_of(predicates, schema, parse_box(box, schema))
+        return Request(schema, fields, predicates, limits, self.window, self.deletions)
 
     def read(
         self,

@@ -12,6 +12,8 @@ from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.field import Field
 from pyqbeast.tiledb.filters.base import Octets
 
+_FLOATS = {pa.float32(): np.dtype("<f4"), pa.float64(): np.dtype("<f8")}
+
 #: What NumPy calls "not a time", in days; Arrow's dates have no such value.
 _NAT = np.iinfo(np.int64).min
 
@@ -114,7 +116,7 @@ def numbers(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.generic]:
     """A raw column of numbers as one NumPy array; nulls are whatever is stored under them."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
-    dtype = array.type.to_pandas_dtype()
+    dtype = np.dtype(str(array.type)) if array.type not in _FLOATS else _FLOATS[array.type]
     return np.frombuffer(array.buffers()[1] or b"", dtype=dtype)[array.offset : array.offset + len(array)]
 
 

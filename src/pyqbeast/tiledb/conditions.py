@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.tiledb.column import binary_array, fixed_array
-from pyqbeast.tiledb.cursor import Bytes, Cursor
+from pyqbeast.tiledb.cursor import Bytes, Cursor, u8, u32, u64
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.field import Field
 
@@ -169,3 +169,9 @@ def _raw_values(values: tuple[bytes, ...], field: Field) -> pa.Array:
     if any(len(value) != field.cell_size for value in values):
         raise UnsupportedError(f"a delete condition compares {field.name!r} with a value of another size")
     return fixed_array(joined, field)
+
+
+def comparison_bytes(column: str, operator: Operator, value: bytes) -> bytes:
+    """The payload of a delete file: cells that compare like this stay."""
+    name = column.encode("utf-8")
+    return u8(_COMPARISON) + u8(operator) + u32(len(name)) + name + u64(len(value)) + value

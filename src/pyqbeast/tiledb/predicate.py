@@ -130,6 +130,33 @@ def parse_box(box: Mapping[str, Any] | None, schema: ArraySchema) -> MBR | None:
     return MBR(tuple(ranges))
 
 
+def box_of(predicates: Sequence[Predicate], schema: ArraySchema, box: MBR | None) -> MBR | None:
+    """The box, narrowed to where predicates on dimensions may hold."""
+    names = [d.name for d in schema.dimensions]
+    ranges = list(box.ranges) if box is not None else [Range1D(None, None)] * len(names)
+    for predicate in predicates:
+        if predicate.column in names:
+            axis = names.index(predicate.column)
+            ranges[axis] = _narrowed(ranges[axis], predicate, schema.dimension_fields[axis])
+    return box if box is None and all(r == Range1D(None, None) for r in ranges) else MBR(tuple(ranges))
+
+
+def _narrowed(bounds: Range1D, predicate: Predicate, field: Field) -> Range1D:
+    values = predicate.value if predicate.operator == "in" else (predicate.value,)
+    raw = [raw_value(value, field) for value in values]
+    if not raw or any(value is None or value != value for value in raw):
+        return bounds
+    low, high = bounds.low, bounds.high
+    if predicate.operator in (">", ">=", "==", "in"):
+        low = min(raw) if low is None else max(low, min(raw))
+    if predicate.operator in ("<", "<=", "==", "in"):
+        high = max(raw) if high is None else min(high, max(raw))
+    if field.datatype.dtype.kind in "iu" and not field.is_var:
+        low = math.ceil(low) if isinstance(low, float) and math.isfinite(low) else low
+        high = math.floor(high) if isinstance(high, float) and math.isfinite(high) else high
+    return Range1D(low, high)
+
+
 def _bound(value: Any, field: Field, whole: Callable[[float], int]) -> Coordinate:
     if value is None:
         return None

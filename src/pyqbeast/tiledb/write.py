@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,17 +13,23 @@ import pyarrow.compute as pc
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.array import Array, open_array
 from pyqbeast.tiledb.column import numbers
-from pyqbeast.tiledb.domain import MBRs
+from pyqbeast.tiledb.conditions import Operator, comparison_bytes
+from pyqbeast.tiledb.cursor import u64
+from pyqbeast.tiledb.domain import MBR, MBRs
 from pyqbeast.tiledb.folder import COMMITS, FRAGMENTS, METADATA, SCHEMAS
+from pyqbeast.tiledb.fragment import Fragment
 from pyqbeast.tiledb.fragment_files import FragmentFiles, encode_column
 from pyqbeast.tiledb.generic_tile import WRITTEN_VERSION, encode_generic_tile
 from pyqbeast.tiledb.global_order import global_order
 from pyqbeast.tiledb.ingest import raw_columns
 from pyqbeast.tiledb.metadata import metadata_bytes
 from pyqbeast.tiledb.names import TimestampedName
+from pyqbeast.tiledb.order import last_of_equals, row_major, sort_keys
+from pyqbeast.tiledb.prune import tiles_in_box
 from pyqbeast.tiledb.rtree import RTree
 from pyqbeast.tiledb.schema import ArraySchema
 from pyqbeast.tiledb.storage import Store, open_store
+from pyqbeast.tiledb.tile_data import read_column
 
 #: Fragments are written in the array's own version if it is at least this.
 _OLDEST_WRITTEN = 12
@@ -112,18 +119,71 @@ def commit_fragments(store: Store, names: Sequence[str]) -> None:
     if len(names) == 1:
         store.write(f"{COMMITS}/{names[0]}.wrt", b"")
     elif names:
-        parsed = [name for name in map(TimestampedName.parse, names) if name is not None]
-        version = parsed[0].version
-        first, last = min(n.start for n in parsed), max(n.end for n in parsed)
-        unique = TimestampedName.new(None).text.rsplit("_", 1)[-1]
-        lines = "".join(f"{COMMITS}/{name}.wrt\n" for name in sorted(names))
-        store.write(f"{COMMITS}/__{first}_{last}_{unique}_{version}.con", lines.encode("utf-8"))
+        _write_consolidated(store, names, b"")
+
+
+def replace_cells(array: Array, names: Sequence[str], timestamp: int) -> None:
+    """Delete every cell up to a time and make staged fragments of later times visible, all in one step.
+
+    Args:
+        array: The sparse array.
+        names: The staged fragments, all later than `timestamp`.
+        timestamp: In ms since 1970 (UTC). The cells can still be read as of a time before it.
+    """
+    version = array.schema.version
+    name = TimestampedName.new(timestamp, version).text
+    tile = encode_generic_tile(_nothing(array.schema), version, array.key)
+    entry = f"{COMMITS}/{name}.del\n".encode() + u64(len(tile)) + tile
+    _write_consolidated(array.store, [*names, name], entry)
+
+
+def _nothing(schema: ArraySchema) -> bytes:
+    """A condition on the cells that stay, which none satisfies: to lie before the first coordinate."""
+    first = schema.dimensions[0]
+    least = b"" if first.domain is None else np.array(first.domain[0], first.field.datatype.dtype).tobytes()
+    return comparison_bytes(first.name, Operator.LT, least)
+
+
+def _write_consolidated(store: Store, names: Sequence[str], deletes: bytes) -> None:
+    """One file that commits all of these; those that `deletes` holds have their bytes there."""
+    parsed = [name for name in map(TimestampedName.parse, names) if name is not None]
+    first, last = min(n.start for n in parsed), max(n.end for n in parsed)
+    unique = uuid.uuid4().hex
+    lines = "".join(f"{COMMITS}/{name}.wrt\n" for name in sorted(names) if name.encode() not in deletes)
+    store.write(f"{COMMITS}/__{first}_{last}_{unique}_{parsed[0].version}.con", lines.encode("utf-8") + deletes)
 
 
 def abort_fragments(store: Store, names: Sequence[str]) -> None:
     """Delete staged fragments that were not committed."""
     for name in names:
         store.delete(f"{FRAGMENTS}/{name}")
+
+
+def refuse_duplicates(array: Array, names: Sequence[str]) -> None:
+    """Check that staged fragments of one time have no coordinates in common.
+
+    Raises:
+        InvalidInputError: They have; which cell would win is up to chance.
+    """
+    staged = [array.fragment(name) for name in names]
+    for i, fragment in enumerate(staged):
+        others = [f.footer.non_empty_domain for f in staged[:i] if f.footer.non_empty_domain is not None]
+        domain = fragment.footer.non_empty_domain
+        near = [staged[k] for k, other in enumerate(others) if domain is not None and domain.intersects(other)]
+        if near and domain is not None:
+            _compare_coordinates(array, [*near, fragment], domain)
+
+
+def _compare_coordinates(array: Array, fragments: Sequence[Fragment], box: MBR) -> None:
+    dimensions = array.schema.dimension_fields
+    columns: dict[str, list[pa.Array]] = {d.name: [] for d in dimensions}
+    for fragment in fragments:
+        tiles = np.flatnonzero(tiles_in_box(fragment, box))
+        for name, parts in columns.items():
+            parts.append(read_column(fragment, name, tiles))
+    keys = sort_keys([pa.concat_arrays(columns[d.name]) for d in dimensions], dimensions)
+    if not last_of_equals(keys, row_major(keys)).all():
+        raise InvalidInputError("two tasks wrote the same coordinates, and the array does not allow duplicates")
 
 
 def write_metadata(

@@ -1,0 +1,126 @@
+"""The Spark data source `tiledb`: `spark.read.format("tiledb")` and `df.write.format("tiledb")`.
+
+Options for reading: `timestamp` (ms since 1970, UTC: the array as it was then), `encryptionKey`.
+
+Options for writing: `dimensions` (names joined by commas: the key of an array that is not there yet),
+`duplicates` ("true", the default: several rows may have the same key), `capacity` (rows per tile),
+`timestamp`, `encryptionKey`. Modes are `append` and `overwrite`; the latter deletes the cells that are there
+in the same step, and reads as of an earlier time still see them.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import cast
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
+from pyqbeast.tiledb.array import Array, open_array
+from pyqbeast.tiledb.build import attribute_from_arrow, datatype_of, dimension
+from pyqbeast.tiledb.datatypes import Datatype
+from pyqbeast.tiledb.schema import ArraySchema, Dimension
+from pyqbeast.tiledb.spark_read import ArrayReader
+from pyqbeast.tiledb.spark_types import spark_schema
+from pyqbeast.tiledb.spark_write import ArrayWriter
+from pyqbeast.tiledb.write import create_array
+
+_PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+
+
+def register(spark: SparkSession) -> None:
+    """Make the source known to a session, and let Spark push filters into it."""
+    spark.conf.set(_PUSHDOWN, "true")
+    spark.dataSource.register(TileDBDataSource)
+
+
+class TileDBDataSource(DataSource):
+    """The source as Spark sees it."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return "tiledb"
+
+    def schema(self) -> StructType:
+        """The columns of the array."""
+        return spark_schema(self._open().schema)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader of the columns in `schema`."""
+        return ArrayReader(self._open(), schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """A writer, into a new array where there is none."""
+        uri, key = self._uri(), self.options.get("encryptionKey")
+        timestamp = _number(self.options.get("timestamp"), "timestamp") or time.time_ns() // 1_000_000
+        try:
+            array = open_array(uri, encryption_key=key)
+        except TableNotFoundError:
+            create_array(uri, self._new_schema(schema), timestamp=timestamp, encryption_key=key)
+            return ArrayWriter(uri, key, timestamp, created=True)
+        if array.schema.dense:
+            raise InvalidInputError(f"{uri} is dense; the Spark source writes sparse arrays")
+        if overwrite:
+            # New cells have to be later than all that are deleted.
+            timestamp = max([timestamp, *(f.name.end + 2 for f in array.fragments)])
+        return ArrayWriter(uri, key, timestamp, replace=overwrite)
+
+    def _uri(self) -> str:
+        if not self.options.get("path"):
+            raise InvalidInputError("the tiledb source needs a path: load(uri) or save(uri)")
+        return cast(str, self.options["path"])
+
+    def _open(self) -> Array:
+        timestamp = _number(self.options.get("timestamp"), "timestamp")
+        return open_array(self._uri(), timestamp, encryption_key=self.options.get("encryptionKey"))
+
+    def _new_schema(self, schema: StructType) -> ArraySchema:
+        """The schema of an array for a DataFrame."""
+        columns = _plain(to_arrow_schema(schema, timezone="UTC"))
+        names = [name.strip() for name in (self.options.get("dimensions") or "").split(",") if name.strip()]
+        if not names:
+            raise InvalidInputError(f"{self._uri()}: no array yet; the option dimensions says what its key is")
+        if unknown := [name for name in names if name not in columns.names]:
+            raise InvalidInputError(f"no column {unknown[0]!r} to be a dimension; there are {columns.names}")
+        attributes = tuple(attribute_from_arrow(field) for field in columns if field.name not in names)
+        duplicates = (self.options.get("duplicates") or "true").lower()
+        if duplicates not in ("true", "false"):
+            raise InvalidInputError(f"duplicates is true or false, not {duplicates!r}")
+        capacity = _number(self.options.get("capacity"), "capacity") or 10_000
+        dimensions = tuple(_dimension(columns.field(name)) for name in names)
+        return ArraySchema(dimensions, attributes, allows_duplicates=duplicates == "true", capacity=capacity)
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    """The schema with times without a zone, which are UTC."""
+    fields = [
+        field.with_type(pa.timestamp(field.type.unit)) if pa.types.is_timestamp(field.type) else field
+        for field in schema
+    ]
+    return pa.schema(fields)
+
+
+def _dimension(field: pa.Field) -> Dimension:
+    """A dimension for a column, over (nearly) all that its type can say."""
+    datatype, cell_val_num = datatype_of(field.type)
+    if datatype is Datatype.STRING_UTF8:
+        return dimension(field.name, Datatype.STRING_ASCII)
+    if cell_val_num != 1 or not (datatype.is_number or datatype.unit):
+        raise InvalidInputError(f"column {field.name!r} of type {field.type} cannot be a dimension")
+    bounds = np.finfo(datatype.dtype) if datatype.is_float else np.iinfo(datatype.dtype)
+    low, high = bounds.min.item() if datatype.is_float else bounds.min + 1, bounds.max
+    return dimension(field.name, datatype, (low, high.item() if datatype.is_float else high - 1))
+
+
+def _number(text: str | None, option: str) -> int | None:
+    if text is None:
+        return None
+    if not text.strip().isdecimal():
+        raise InvalidInputError(f"option {option}: {text!r} is no whole number")
+    return int(text)
