@@ -1,8 +1,70 @@
 """TileDB arrays in pure Python: schemas, fragments, filters, reading, writing, and a Spark source on top.
 
-May import `pyqbeast.core.errors` and nothing else of pyqbeast; needs neither libtiledb nor, outside the Spark source, Spark.
+May import `pyqbeast.core.errors` and nothing else of pyqbeast; needs neither libtiledb nor, outside the Spark
+source, Spark. Start with `open_array`; what is written begins with `ArraySchema` and `create_array`.
 """
 
 from pyqbeast.tiledb.array import Array, open_array
+from pyqbeast.tiledb.build import attribute, dimension
+from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
+from pyqbeast.tiledb.domain import MBR, MBRs, Range1D
+from pyqbeast.tiledb.errors import ArrayFormatError, EncryptedArrayError
+from pyqbeast.tiledb.footer import Footer
+from pyqbeast.tiledb.fragment import Fragment
+from pyqbeast.tiledb.rtree import RTree
+from pyqbeast.tiledb.schema import ArraySchema, Dimension, Layout
+from pyqbeast.tiledb.sections import (
+    TileFragmentMinMaxSumNullCount,
+    TileMinsMaxs,
+    TileNullCount,
+    TileOffsets,
+    TileProcessedConditions,
+    TileSizes,
+    TileSums,
+)
+from pyqbeast.tiledb.verify import VerifyReport, verify
+from pyqbeast.tiledb.write import (
+    abort_fragments,
+    commit_fragments,
+    create_array,
+    stage_fragment,
+    write_array,
+    write_metadata,
+)
+from pyqbeast.tiledb.write_dense import write_dense
 
-__all__ = ["Array", "open_array"]
+__all__ = [
+    "MBR",
+    "VAR_NUM",
+    "Array",
+    "ArrayFormatError",
+    "ArraySchema",
+    "Datatype",
+    "Dimension",
+    "EncryptedArrayError",
+    "Footer",
+    "Fragment",
+    "Layout",
+    "MBRs",
+    "RTree",
+    "Range1D",
+    "TileFragmentMinMaxSumNullCount",
+    "TileMinsMaxs",
+    "TileNullCount",
+    "TileOffsets",
+    "TileProcessedConditions",
+    "TileSizes",
+    "TileSums",
+    "VerifyReport",
+    "abort_fragments",
+    "attribute",
+    "commit_fragments",
+    "create_array",
+    "dimension",
+    "open_array",
+    "stage_fragment",
+    "verify",
+    "write_array",
+    "write_dense",
+    "write_metadata",
+]

@@ -16,6 +16,7 @@ from pyqbeast.tiledb.column import numbers
 from pyqbeast.tiledb.conditions import Operator, comparison_bytes
 from pyqbeast.tiledb.cursor import u64
 from pyqbeast.tiledb.domain import MBR, MBRs
+from pyqbeast.tiledb.field import Field
 from pyqbeast.tiledb.folder import COMMITS, FRAGMENTS, METADATA, SCHEMAS
 from pyqbeast.tiledb.fragment import Fragment
 from pyqbeast.tiledb.fragment_files import FragmentFiles, encode_column
@@ -95,7 +96,7 @@ def stage_fragment(array: Array, table: pa.Table, timestamp: int | None = None) 
         raise InvalidInputError("there are no cells to write")
     cuts = [*range(0, rows, schema.capacity), rows]
     tiles = {n: [c[a:b] for a, b in zip(cuts, cuts[1:], strict=False)] for n, c in columns.items()}
-    leaves = _leaves(tiles, schema)
+    leaves = leaves_of(tiles, schema.dimension_fields)
     files = {n: encode_column(tiles[n], schema.fields[n], schema, array.key) for n in schema.fields}
     fragment = FragmentFiles(
         schema, files, len(cuts) - 1, rows - cuts[-2], leaves.around(), RTree.build(leaves)
@@ -195,10 +196,10 @@ def write_metadata(
     array.store.write(f"{METADATA}/{name}", encode_generic_tile(metadata_bytes(values), key=array.key))
 
 
-def _leaves(tiles: dict[str, list[pa.Array]], schema: ArraySchema) -> MBRs:
-    """The rectangle around each tile."""
+def leaves_of(tiles: Mapping[str, list[pa.Array]], dimensions: Sequence[Field]) -> MBRs:
+    """The rectangle around each tile, from the tiles' raw coordinates."""
     lows, highs = [], []
-    for dimension in schema.dimension_fields:
+    for dimension in dimensions:
         parts = tiles[dimension.name]
         if dimension.is_var:
             ends = [_text_range(part) for part in parts]

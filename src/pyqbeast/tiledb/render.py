@@ -1,0 +1,66 @@
+"""The results of commands as text for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Data = dict[str, Any]
+
+
+def info_text(data: Data) -> str:
+    """An array at a glance."""
+    lines = [f"{data['kind']} array {data['uri']} (format version {data['version']})"]
+    kind = "duplicates allowed" if data["allows_duplicates"] else "no duplicates"
+    lines.append(f"  {data['tile_order']} tiles, {data['cell_order']} cells, capacity {data['capacity']}, {kind}")
+    lines.append("dimensions")
+    lines += [f"  {_column(d)}, domain {_range(d['domain'])}, extent {d['extent']}" for d in data["dimensions"]]
+    lines.append("attributes")
+    lines += [f"  {_column(a)}" for a in data["attributes"]]
+    lines.append(f"{len(data['fragments'])} fragments, {data['deletes']} deletes")
+    for f in data["fragments"]:
+        lines.append(f"  {f['name']}: {f['tiles']} tiles, {f['cells']} cells, {f['bytes']} bytes, {_box(f)}")
+    lines += [f"metadata {key} = {value!r}" for key, value in data["metadata"].items()]
+    return "\n".join(lines)
+
+
+def verify_text(data: Data) -> str:
+    """What a check found: one line per problem, and what was checked."""
+    lines = [f"{problem['file']}: {problem['problem']}" for problem in data["problems"]]
+    checked = f"{data['fragments']} fragments, {data['tiles']} tiles, {data['cells']} cells, {data['bytes']} bytes"
+    return "\n".join([*lines, f"{'ok' if data['ok'] else f'{len(lines)} problems'}: {checked}"])
+
+
+def dump_text(data: Data) -> str:
+    """Fragments with their columns' sections."""
+    lines = []
+    for fragment in data["fragments"]:
+        lines.append(f"{fragment['name']}: {fragment['tiles']} tiles, R-tree levels {fragment['rtree']['levels']}")
+        lines += [f"  tile {i}: {_range_list(box)}" for i, box in enumerate(fragment["mbrs"])]
+        for name, column in fragment["columns"].items():
+            lines.append(f"  {name} ({column['file']}, {column['file_size']} bytes)")
+            lines += [f"    {key}: {value}" for key, value in column.items() if isinstance(value, list) and value]
+    return "\n".join(lines)
+
+
+def moved_text(data: Data) -> str:
+    """What was exported or imported."""
+    return ", ".join(f"{key} {value}" for key, value in data.items())
+
+
+def _column(column: Data) -> str:
+    count = column["cell_val_num"]
+    size = "" if count == 1 else f"[{'' if count == 'var' else count}]"
+    null = ", nullable" if column["nullable"] else ""
+    return f"{column['name']}: {column['type']}{size}{null}, filters {', '.join(column['filters']) or 'none'}"
+
+
+def _range(bounds: list[Any] | None) -> str:
+    return "none" if bounds is None else f"{bounds[0]} to {bounds[1]}"
+
+
+def _range_list(box: list[list[Any]]) -> str:
+    return ", ".join(map(_range, box))
+
+
+def _box(fragment: Data) -> str:
+    return "no cells" if fragment["non_empty_domain"] is None else _range_list(fragment["non_empty_domain"])

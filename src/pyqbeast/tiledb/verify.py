@@ -1,0 +1,223 @@
+"""Checking an array: every section and tile decoded, bounds, checksums, statistics and files compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.tiledb.array import Array
+from pyqbeast.tiledb.column import numbers
+from pyqbeast.tiledb.domain import MBRs
+from pyqbeast.tiledb.errors import ArrayFormatError
+from pyqbeast.tiledb.field import Field
+from pyqbeast.tiledb.fragment import METADATA_FILE, Fragment
+from pyqbeast.tiledb.prune import has_trusted_bounds
+from pyqbeast.tiledb.statistics import column_statistics
+from pyqbeast.tiledb.tile_data import read_column
+from pyqbeast.tiledb.write import leaves_of
+
+#: Sums of floats depend on the order of adding; so much of the sum of magnitudes may differ.
+_SUM_TOLERANCE = 1e-9
+
+#: Before this version the statistics of dense tiles count their padding.
+_DENSE_SINCE = 16
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that is wrong with an array.
+
+    Attributes:
+        file: The file or fragment.
+        problem: What is wrong, in words.
+    """
+
+    file: str
+    problem: str
+
+
+@dataclass
+class VerifyReport:
+    """What a check found.
+
+    Attributes:
+        uri: The array.
+        fragments, tiles, cells, bytes: What was checked; cells count the padding of dense fragments.
+        problems: What is wrong.
+    """
+
+    uri: str
+    fragments: int = 0
+    tiles: int = 0
+    cells: int = 0
+    bytes: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON-able data."""
+        return asdict(self) | {"ok": self.ok}
+
+
+def verify(array: Array) -> VerifyReport:
+    """Check the fragments of an array.
+
+    Decoding checks the bounds of sections and tiles and every checksum. Beyond that: data files have the sizes
+    that footers state, R-trees and statistics are those of the cells (as far as these can be trusted at all),
+    and conditions, metadata and enumerations can be read.
+    """
+    report = VerifyReport(array.uri)
+    for name in ("metadata", "enumerations", "deletions"):
+        _attempt(report, name, lambda name=name: getattr(array, name))  # type: ignore[misc]
+    try:
+        fragments = array.fragments
+    except (FormatError, UnsupportedError) as error:
+        report.problems.append(Problem("fragments", str(error)))
+        return report
+    for fragment in fragments:
+        _attempt(report, fragment.path, lambda fragment=fragment: _verify_fragment(fragment, report))  # type: ignore[misc]
+    return report
+
+
+def _attempt(report: VerifyReport, file: str, check: Callable[[], object]) -> None:
+    try:
+        check()
+    except ArrayFormatError as error:
+        text = ": ".join(part for part in (error.field, error.problem) if part)
+        report.problems.append(Problem(error.file or file, text))
+    except (FormatError, UnsupportedError) as error:
+        report.problems.append(Problem(file, str(error)))
+
+
+def _verify_fragment(fragment: Fragment, report: VerifyReport) -> None:
+    report.fragments += 1
+    tiles = np.arange(fragment.tile_count)
+    report.tiles += tiles.size
+    report.cells += fragment.cell_count
+    report.problems += [Problem(fragment.path, text) for text in _file_problems(fragment)]
+    report.bytes += sum(map(sum, (fragment.footer.file_sizes, fragment.footer.var_sizes, fragment.footer.validity_sizes)))
+    _ = fragment.statistics, fragment.processed_conditions
+    columns: dict[str, list[pa.Array]] = {}
+    for name, (column, stem, _slot) in fragment.fields.items():
+        if fragment.footer.dense and column.is_dimension:
+            continue
+
+        def check(name: str = name, column: Field = column) -> None:
+            parts = _parts(fragment, name, tiles)
+            columns[name] = parts
+            report.problems.extend(
+                Problem(fragment.metadata_path, f"{name}: {text}") for text in _statistics_problems(fragment, column, parts)
+            )
+
+        _attempt(report, f"{fragment.path}/{stem}.tdb", check)
+    if not fragment.footer.dense and all(d.name in columns for d in fragment.schema.dimensions):
+        report.problems += [Problem(fragment.metadata_path, text) for text in _rtree_problems(fragment, columns)]
+
+
+def _parts(fragment: Fragment, column: str, tiles: np.ndarray[Any, np.dtype[np.intp]]) -> list[pa.Array]:
+    """The raw cells of each tile."""
+    whole = read_column(fragment, column, tiles)
+    ends = np.cumsum(fragment.tile_cells(tiles)).tolist()
+    return [whole[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+
+
+def _file_problems(fragment: Fragment) -> Iterator[str]:
+    """Files that are missing, of another size than stated, or not known."""
+    present = {entry.name: entry.size for entry in fragment.store.entries(fragment.path)}
+    footer, expected = fragment.footer, {METADATA_FILE: None}
+    for column, stem, slot in fragment.fields.values():
+        if footer.dense and column.is_dimension:
+            continue
+        expected[f"{stem}.tdb"] = footer.file_sizes[slot]
+        if column.is_var:
+            expected[f"{stem}_var.tdb"] = footer.var_sizes[slot]
+        if column.nullable:
+            expected[f"{stem}_validity.tdb"] = footer.validity_sizes[slot]
+    for name, size in expected.items():
+        if name not in present:
+            if size != 0:
+                yield f"{name} is missing"
+        elif None not in (size, present[name]) and size != present[name]:
+            yield f"{name} has {present[name]} bytes where the footer says {size}"
+    for name in sorted(present.keys() - expected.keys()):
+        yield f"{name} belongs to no column"
+
+
+def _rtree_problems(fragment: Fragment, columns: dict[str, list[pa.Array]]) -> Iterator[str]:
+    tree, dimensions = fragment.rtree, fragment.schema.dimension_fields
+    if tree.leaves is None:
+        return
+    expected = leaves_of(columns, dimensions)
+    for i, dimension in enumerate(dimensions):
+        for stored, true in ((tree.leaves.lows[i], expected.lows[i]), (tree.leaves.highs[i], expected.highs[i])):
+            for tile in np.flatnonzero(stored != true)[:1]:
+                yield f"R-tree: the range of tile {tile} in {dimension.name} is not that of its cells"
+    for upper, lower in zip(tree.levels, tree.levels[1:], strict=False):
+        if not _covers(upper, lower, tree.fanout):
+            yield "R-tree: a node does not cover its children"
+    domain = fragment.footer.non_empty_domain
+    if domain is not None and domain != tree.leaves.around():
+        yield "the non-empty domain is not that of the tiles"
+
+
+def _covers(upper: MBRs, lower: MBRs, fanout: int) -> bool:
+    parents = np.arange(len(lower)) // max(fanout, 1)
+    if len(upper) != parents[-1] + 1:
+        return False
+    sides = zip(upper.lows, upper.highs, lower.lows, lower.highs, strict=True)
+    return all(bool((ul[parents] <= ll).all() and (uh[parents] >= lh).all()) for ul, uh, ll, lh in sides)
+
+
+def _statistics_problems(fragment: Fragment, column: Field, parts: list[pa.Array]) -> Iterator[str]:
+    """Stored statistics that are not those of the cells; those that nobody may trust are passed over."""
+    if column.name.startswith("__") or (fragment.footer.dense and fragment.footer.version < _DENSE_SINCE):
+        return
+    if fragment.grid is not None:
+        parts = [_without_padding(fragment, column, part, tile) for tile, part in enumerate(parts)]
+    true = column_statistics(parts, column)
+    nulls = fragment.tile_null_counts(column.name)
+    if nulls is not None and nulls.values.size == len(parts) and column.nullable and not column.is_var:
+        if (nulls.values != true.null_counts.values).any():
+            yield "null counts are not those of the cells"
+    if not has_trusted_bounds(column) or column.is_var or column.is_dimension:
+        return
+    mins, maxs, sums = fragment.tile_mins(column.name), fragment.tile_maxs(column.name), fragment.tile_sums(column.name)
+    if mins is None or maxs is None or sums is None or sums.values.size != len(parts):
+        return
+    usable = np.array([len(part) > part.null_count for part in parts], dtype=bool)
+    if column.datatype.is_float:
+        usable &= np.isfinite(sums.typed(column)) & np.isfinite(true.sums.typed(column))
+    for label, stored, expected in (("least", mins, true.mins), ("greatest", maxs, true.maxs)):
+        for tile in np.flatnonzero(usable & (stored.typed(column) != expected.typed(column)))[:1]:
+            yield f"the {label} value of tile {tile} is not that of its cells"
+    for tile in np.flatnonzero(usable)[:]:
+        if not _same_sum(sums.typed(column)[tile].item(), true.sums.typed(column)[tile].item(), parts[tile], column):
+            yield f"the sum of tile {tile} is not that of its cells"
+            return
+
+
+def _same_sum(stored: float, true: float, part: pa.Array, column: Field) -> bool:
+    if stored == true:
+        return True
+    if column.datatype.is_float:
+        scale = float(np.abs(numbers(part.drop_null()).astype(np.float64)).sum())
+        return math.isclose(stored, true, rel_tol=0, abs_tol=_SUM_TOLERANCE * scale)
+    # Sums that left the range on the way stayed at its end.
+    return column.datatype.size == 8 and stored in (2**63 - 1, -(2**63), 2**64 - 1, 0)
+
+
+def _without_padding(fragment: Fragment, column: Field, part: pa.Array, tile: int) -> pa.Array:
+    grid = fragment.grid
+    assert grid is not None
+    _, inside, _ = next(grid.overlaps(grid.domain, np.array([tile])))
+    return part.take(pa.array(grid.cell_numbers()[inside].reshape(-1)))
