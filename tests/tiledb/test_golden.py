@@ -57,7 +57,9 @@ def _multiset(columns):
     return sorted(map(repr, zip(*columns.values(), strict=True)))
 
 
-@pytest.mark.parametrize("case", ["de_1d", "de_2d_col_col", "de_consolidated", "de_currentdomain", "de_datetime"])
+@pytest.mark.parametrize(
+    "case", ["de_1d", "de_2d_col_col", "de_consolidated", "de_currentdomain", "de_datetime"]
+)
 def test_a_dense_array_is_read_whole_without_a_box(golden, case):
     folder = golden(f"tiledb/{case}")
     read = json.loads((folder / f"{case}.json").read_text())["reads"][0]

@@ -126,7 +126,11 @@ class Array:
         if parsed is None:
             raise InvalidInputError(f"{name!r} is no fragment")
         return Fragment(
-            self.store, self.folder.fragments.get(parsed, f"{FRAGMENTS}/{name}"), parsed, self._load_schema, self.key
+            self.store,
+            self.folder.fragments.get(parsed, f"{FRAGMENTS}/{name}"),
+            parsed,
+            self._load_schema,
+            self.key,
         )
 
     @cached_property
@@ -170,7 +174,9 @@ class Array:
         """The columns that `read` gives."""
         return pa.schema([_arrow_field(self.schema, name) for name in self.schema.fields])
 
-    def request(self, columns: Sequence[str] | None, where: Sequence[Any] | None, box: Mapping[str, Any] | None) -> Request:
+    def request(
+        self, columns: Sequence[str] | None, where: Sequence[Any] | None, box: Mapping[str, Any] | None
+    ) -> Request:
         """What `read` is asked for, checked."""
         schema = self.schema
         fields = tuple(schema.select(columns))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pyarrow as pa
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
+from pyqbeast.tiledb.domain import Coordinate
 from pyqbeast.tiledb.field import Field
 from pyqbeast.tiledb.filters import ByteShuffle, Dictionary, Zstd
 from pyqbeast.tiledb.filters.base import Filter
@@ -27,8 +27,8 @@ _UNITS = {
 def dimension(
     name: str,
     datatype: Datatype,
-    domain: tuple[Any, Any] | None = None,
-    extent: Any = None,
+    domain: tuple[Coordinate, Coordinate] | None = None,
+    extent: Coordinate = None,
     filters: Sequence[Filter] = (),
 ) -> Dimension:
     """A dimension to be written.
@@ -51,7 +51,12 @@ def dimension(
         raise InvalidInputError(f"dimension {name!r}: numbers need a domain, text has none and no extent")
     if domain is not None and (domain[0] > domain[1] or (extent is not None and not extent > 0)):
         raise InvalidInputError(f"dimension {name!r}: domain {domain}, extent {extent}")
-    if domain is not None and extent is not None and not datatype.is_float and domain[1] - domain[0] + 1 < extent:
+    if (
+        domain is not None
+        and extent is not None
+        and not datatype.is_float
+        and domain[1] - domain[0] + 1 < extent
+    ):
         raise InvalidInputError(f"dimension {name!r}: the extent {extent} is larger than the domain {domain}")
     own = FilterPipeline(tuple(filters))
     column = Field(name, datatype, VAR_NUM if is_text else 1, filters=own, is_dimension=True)
@@ -96,7 +101,9 @@ def attribute_from_arrow(field: pa.Field) -> Field:
     datatype, cell_val_num = datatype_of(field.type)
     shuffled = cell_val_num == 1 and datatype.size > 1
     filters: list[Filter] = [ByteShuffle(), Zstd()] if shuffled else [Zstd()]
-    return attribute(field.name, datatype, cell_val_num=cell_val_num, nullable=field.nullable, filters=filters)
+    return attribute(
+        field.name, datatype, cell_val_num=cell_val_num, nullable=field.nullable, filters=filters
+    )
 
 
 def datatype_of(kind: pa.DataType) -> tuple[Datatype, int]:

@@ -15,7 +15,9 @@ from pyqbeast.tiledb import commands, render
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-app = typer.Typer(name="tiledb", help="Look into TileDB arrays, check them, and move them into indexed tables.")
+app = typer.Typer(
+    name="tiledb", help="Look into TileDB arrays, check them, and move them into indexed tables."
+)
 
 
 class Output(str, Enum):
@@ -27,11 +29,17 @@ class Output(str, Enum):
 
 Uri = Annotated[str, typer.Argument(help="The array: a path or URI.")]
 OutputOption = Annotated[Output, typer.Option("--output", help="Text for people, or JSON.")]
-TimestampOption = Annotated[int | None, typer.Option("--timestamp", help="As of this time, in ms since 1970 (UTC).")]
-KeyOption = Annotated[str | None, typer.Option("--encryption-key", help="The 32-byte key of an encrypted array.")]
+TimestampOption = Annotated[
+    int | None, typer.Option("--timestamp", help="As of this time, in ms since 1970 (UTC).")
+]
+KeyOption = Annotated[
+    str | None, typer.Option("--encryption-key", help="The 32-byte key of an encrypted array.")
+]
 
 
-def _run(output: Output, text: Callable[[dict[str, Any]], str], command: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _run(
+    output: Output, text: Callable[[dict[str, Any]], str], command: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
     """Run a command and print its result; an error is one line and exit code 1."""
     try:
         data = command()
@@ -44,7 +52,10 @@ def _run(output: Output, text: Callable[[dict[str, Any]], str], command: Callabl
 
 @app.command()
 def info(
-    uri: Uri, timestamp: TimestampOption = None, encryption_key: KeyOption = None, output: OutputOption = Output.text
+    uri: Uri,
+    timestamp: TimestampOption = None,
+    encryption_key: KeyOption = None,
+    output: OutputOption = Output.text,
 ) -> None:
     """Show the schema, fragments and metadata of an array."""
     _run(output, render.info_text, lambda: commands.info(uri, timestamp, encryption_key))
@@ -52,7 +63,10 @@ def info(
 
 @app.command()
 def verify(
-    uri: Uri, timestamp: TimestampOption = None, encryption_key: KeyOption = None, output: OutputOption = Output.text
+    uri: Uri,
+    timestamp: TimestampOption = None,
+    encryption_key: KeyOption = None,
+    output: OutputOption = Output.text,
 ) -> None:
     """Check bounds, checksums, statistics and files; exit code 1 where something is wrong."""
     data = _run(output, render.verify_text, lambda: commands.verify(uri, timestamp, encryption_key))
@@ -76,19 +90,27 @@ def dump(
 def export(
     uri: Uri,
     table: Annotated[str, typer.Argument(help="Where the indexed table goes.")],
-    columns_to_index: Annotated[str | None, typer.Option(help="Columns, joined by commas; the dimensions by default.")] = None,
+    columns_to_index: Annotated[
+        str | None, typer.Option(help="Columns, joined by commas; the dimensions by default.")
+    ] = None,
     timestamp: TimestampOption = None,
     output: OutputOption = Output.text,
 ) -> None:
     """Write an array's cells into a new indexed table."""
-    _run(output, render.moved_text, lambda: commands.export(_session(), uri, table, columns_to_index, timestamp))
+    _run(
+        output,
+        render.moved_text,
+        lambda: commands.export(_session(), uri, table, columns_to_index, timestamp),
+    )
 
 
 @app.command(name="import")
 def import_(
     table: Annotated[str, typer.Argument(help="The indexed table.")],
     uri: Uri,
-    dimensions: Annotated[str | None, typer.Option(help="For a new array: the columns of its key, joined by commas.")] = None,
+    dimensions: Annotated[
+        str | None, typer.Option(help="For a new array: the columns of its key, joined by commas.")
+    ] = None,
     output: OutputOption = Output.text,
 ) -> None:
     """Write an indexed table's rows into an array."""

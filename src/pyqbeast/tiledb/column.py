@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -12,27 +14,27 @@ from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.field import Field
 from pyqbeast.tiledb.filters.base import Octets
 
-_FLOATS = {pa.float32(): np.dtype("<f4"), pa.float64(): np.dtype("<f8")}
+_FLOATS: dict[pa.DataType, np.dtype[Any]] = {pa.float32(): np.dtype("<f4"), pa.float64(): np.dtype("<f8")}
 
 #: What NumPy calls "not a time", in days; Arrow's dates have no such value.
 _NAT = np.iinfo(np.int64).min
 
 
-def bitmap(valid: npt.NDArray[np.generic] | None) -> pa.Buffer | None:
+def bitmap(valid: npt.NDArray[Any] | None) -> pa.Buffer | None:
     """Arrow's validity bitmap of one byte or truth value per cell; `None` where all are valid."""
     if valid is None or valid.all():
         return None
     return pa.py_buffer(np.packbits(valid.astype(bool), bitorder="little"))
 
 
-def fixed_array(data: Octets, field: Field, valid: npt.NDArray[np.generic] | None = None) -> pa.Array:
+def fixed_array(data: Octets, field: Field, valid: npt.NDArray[Any] | None = None) -> pa.Array:
     """A raw array of cells of a fixed size."""
     count = data.size // field.cell_size
     return pa.Array.from_buffers(field.raw_type, count, [bitmap(valid), pa.py_buffer(data)])
 
 
 def binary_array(
-    data: Octets, offsets: npt.NDArray[np.int64], valid: npt.NDArray[np.generic] | None = None
+    data: Octets, offsets: npt.NDArray[np.int64], valid: npt.NDArray[Any] | None = None
 ) -> pa.Array:
     """A raw array of cells that vary in length; `offsets` has one more than cells."""
     buffers = [bitmap(valid), pa.py_buffer(np.ascontiguousarray(offsets, dtype=np.int64)), pa.py_buffer(data)]
@@ -66,7 +68,12 @@ def present(array: pa.Array | pa.ChunkedArray, field: Field) -> pa.Array | pa.Ch
     span = (array.offset + len(array)) * field.cell_val_num
     child = pa.Array.from_buffers(one.raw_type, span, [None, array.buffers()[1]])
     return pa.Array.from_buffers(
-        field.arrow_type, len(array), [array.buffers()[0]], array.null_count, array.offset, [_present_values(child, one)]
+        field.arrow_type,
+        len(array),
+        [array.buffers()[0]],
+        array.null_count,
+        array.offset,
+        [_present_values(child, one)],
     )
 
 
@@ -112,12 +119,13 @@ def take(array: pa.Array | pa.ChunkedArray, rows: npt.NDArray[np.int64]) -> pa.A
     return array.take(pa.array(rows))
 
 
-def numbers(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.generic]:
+def numbers(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     """A raw column of numbers as one NumPy array; nulls are whatever is stored under them."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
-    dtype = np.dtype(str(array.type)) if array.type not in _FLOATS else _FLOATS[array.type]
-    return np.frombuffer(array.buffers()[1] or b"", dtype=dtype)[array.offset : array.offset + len(array)]
+    dtype: np.dtype[Any] = _FLOATS.get(array.type) or np.dtype(str(array.type))
+    values: npt.NDArray[Any] = np.frombuffer(array.buffers()[1] or b"", dtype=dtype)
+    return values[array.offset : array.offset + len(array)]
 
 
 def fixed_bytes(array: pa.Array) -> Octets:

@@ -16,7 +16,8 @@ from pyqbeast.tiledb.verify import verify as verify_array
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Data = dict[str, Any]
+Value = Any
+Data = dict[str, Value]
 
 
 def info(uri: str, timestamp: int | None = None, encryption_key: str | None = None) -> Data:
@@ -36,7 +37,8 @@ def info(uri: str, timestamp: int | None = None, encryption_key: str | None = No
         "cell_order": schema.cell_order.name.lower(),
         "capacity": schema.capacity,
         "dimensions": [
-            _column(d.field) | {"domain": d.domain and [_plain(v) for v in d.domain], "extent": _plain(d.extent)}
+            _column(d.field)
+            | {"domain": d.domain and [_plain(v) for v in d.domain], "extent": _plain(d.extent)}
             for d in schema.dimensions
         ],
         "attributes": [_column(a) for a in schema.attributes],
@@ -58,7 +60,9 @@ def verify(uri: str, timestamp: int | None = None, encryption_key: str | None = 
     return verify_array(open_array(uri, timestamp, encryption_key=encryption_key)).to_dict()
 
 
-def dump(uri: str, fragment: str | None = None, timestamp: int | None = None, encryption_key: str | None = None) -> Data:
+def dump(
+    uri: str, fragment: str | None = None, timestamp: int | None = None, encryption_key: str | None = None
+) -> Data:
     """Everything that the metadata of fragments says: footer, R-tree leaves, offsets, sizes and statistics.
 
     Args:
@@ -73,11 +77,19 @@ def dump(uri: str, fragment: str | None = None, timestamp: int | None = None, en
     array = open_array(uri, timestamp, encryption_key=encryption_key)
     chosen = [f for f in array.fragments if f.name.text.startswith(fragment or "")]
     if fragment is not None and not chosen:
-        raise InvalidInputError(f"{uri}: no fragment {fragment!r}; there are {[f.name.text for f in array.fragments]}")
+        raise InvalidInputError(
+            f"{uri}: no fragment {fragment!r}; there are {[f.name.text for f in array.fragments]}"
+        )
     return {"uri": array.uri, "fragments": [_fragment(f) | _sections(f) for f in chosen]}
 
 
-def export(spark: SparkSession, uri: str, table: str, columns_to_index: str | None = None, timestamp: int | None = None) -> Data:
+def export(
+    spark: SparkSession,
+    uri: str,
+    table: str,
+    columns_to_index: str | None = None,
+    timestamp: int | None = None,
+) -> Data:
     """Write an array's cells into an indexed table; the table must not exist.
 
     Args:
@@ -94,7 +106,12 @@ def export(spark: SparkSession, uri: str, table: str, columns_to_index: str | No
     columns = columns_to_index or ",".join(d.name for d in array.schema.dimensions)
     frame = reader.load(uri)
     frame.write.format("qbeast").option("columnsToIndex", columns).save(table)
-    return {"array": uri, "table": table, "columns_to_index": columns.split(","), "rows": _rows(spark, "qbeast", table)}
+    return {
+        "array": uri,
+        "table": table,
+        "columns_to_index": columns.split(","),
+        "rows": _rows(spark, "qbeast", table),
+    }
 
 
 def import_(spark: SparkSession, table: str, uri: str, dimensions: str | None = None) -> Data:
@@ -119,7 +136,11 @@ def _rows(spark: SparkSession, source: str, path: str) -> int:
 
 
 def _column(field: Field) -> Data:
-    found: Data = {"name": field.name, "type": field.datatype.name, "cell_val_num": "var" if field.is_var else field.cell_val_num}
+    found: Data = {
+        "name": field.name,
+        "type": field.datatype.name,
+        "cell_val_num": "var" if field.is_var else field.cell_val_num,
+    }
     found |= {"nullable": field.nullable, "filters": field.filters.names}
     return found | ({"enumeration": field.enumeration} if field.enumeration else {})
 
@@ -157,7 +178,10 @@ def _column_sections(fragment: Fragment, name: str) -> Data:
     found: Data = {"file": f"{stem}.tdb", "file_size": footer.file_sizes[slot]}
     found["tile_offsets"] = fragment.tile_offsets(name).values.tolist()
     if field.is_var:
-        found |= {"var_size": footer.var_sizes[slot], "tile_var_offsets": fragment.tile_var_offsets(name).values.tolist()}
+        found |= {
+            "var_size": footer.var_sizes[slot],
+            "tile_var_offsets": fragment.tile_var_offsets(name).values.tolist(),
+        }
         found["tile_var_sizes"] = fragment.tile_var_sizes(name).values.tolist()
     if field.nullable:
         found["validity_size"] = footer.validity_sizes[slot]
@@ -174,7 +198,7 @@ def _domain(box: MBR | None) -> list[list[Any]] | None:
     return None if box is None else [[_plain(r.low), _plain(r.high)] for r in box.ranges]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Value) -> Value:
     """A value as JSON has it: bytes that are no text in base 64, numbers that JSON lacks as text."""
     if isinstance(value, bytes):
         try:
@@ -188,4 +212,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime.date | datetime.timedelta):
         return str(value)
     return value
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -110,7 +111,8 @@ class Combination:
         masks = [child.evaluate(columns, fields, rows) for child in self.children]
         if self.operator == _NOT:
             return ~masks[0]
-        return np.logical_and.reduce(masks) if self.operator == _AND else np.logical_or.reduce(masks)
+        joined: Mask = np.logical_and.reduce(masks) if self.operator == _AND else np.logical_or.reduce(masks)
+        return joined
 
 
 Condition = Comparison | Combination
@@ -157,9 +159,9 @@ def _parse_comparison(cursor: Cursor) -> Comparison:
         return Comparison(column, operator, (data,) if data or operator > Operator.NE else ())
     starts = cursor.u64s(cursor.u64("offsets size") // 8, "offsets").tolist()
     cuts = [*starts, len(data)]
-    if any(a > b for a, b in zip(cuts, cuts[1:], strict=False)):
+    if any(a > b for a, b in itertools.pairwise(cuts)):
         raise ArrayFormatError("values that overlap")
-    return Comparison(column, operator, tuple(data[a:b] for a, b in zip(cuts, cuts[1:], strict=False)))
+    return Comparison(column, operator, tuple(data[a:b] for a, b in itertools.pairwise(cuts)))
 
 
 def _raw_values(values: tuple[bytes, ...], field: Field) -> pa.Array:

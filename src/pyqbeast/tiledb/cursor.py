@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +68,7 @@ class Cursor:
         """One 64-bit float."""
         return float(_F64.unpack(self.take(8, field))[0])
 
-    def array(self, dtype: npt.DTypeLike, count: int, field: str) -> npt.NDArray[np.generic]:
+    def array(self, dtype: npt.DTypeLike, count: int, field: str) -> npt.NDArray[Any]:
         """The next `count` values of `dtype`, a read-only view."""
         kind = np.dtype(dtype)
         return np.frombuffer(self.take(count * kind.itemsize, field), dtype=kind)

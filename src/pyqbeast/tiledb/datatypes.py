@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -73,7 +74,7 @@ class Datatype(IntEnum):
             raise ArrayFormatError(f"unknown datatype {number}", field=field) from None
 
     @property
-    def dtype(self) -> np.dtype[np.generic]:
+    def dtype(self) -> np.dtype[Any]:
         """One value in NumPy; text and bytes count in code units."""
         return _DTYPES[self]
 

@@ -47,10 +47,14 @@ def clipped(box: MBR | None, schema: ArraySchema, fragments: Sequence[Fragment])
     if box is None:
         written = sum(f.grid.cells_per_tile * f.grid.tile_count for f in fragments if f.grid)
         if _cells(whole) - written > _MOST_EMPTY:
-            raise InvalidInputError(f"the domain has {_cells(whole)} cells, {written} are written: pass a box")
+            raise InvalidInputError(
+                f"the domain has {_cells(whole)} cells, {written} are written: pass a box"
+            )
         return whole
     sides = zip(box.ranges, whole.ranges, strict=True)
-    closed = [Range1D(w.low if b.low is None else b.low, w.high if b.high is None else b.high) for b, w in sides]
+    closed = [
+        Range1D(w.low if b.low is None else b.low, w.high if b.high is None else b.high) for b, w in sides
+    ]
     return intersection(MBR(tuple(closed)), whole)
 
 
@@ -82,7 +86,9 @@ def read_dense(
     tiles, source = _sources(fragments, box)
     raw = {}
     for name, field in names.items():
-        raw[name] = _coordinates(schema, field, box) if field.is_dimension else _cells_of(field, tiles, source)
+        raw[name] = (
+            _coordinates(schema, field, box) if field.is_dimension else _cells_of(field, tiles, source)
+        )
     shown = {name: present(column, names[name]) for name, column in raw.items()}
     table = pa.table([shown[f.name] for f in columns], names=[f.name for f in columns])
     keep = np.ones(source.size, dtype=bool)

@@ -57,7 +57,8 @@ class MBR:
 
 def _range_bytes(bounds: Range1D, dimension: Field) -> bytes:
     if dimension.is_var:
-        return u64(len(bounds.low) + len(bounds.high), len(bounds.low)) + bounds.low + bounds.high
+        low, high = bytes(bounds.low), bytes(bounds.high)
+        return u64(len(low) + len(high), len(low)) + low + high
     return np.array([bounds.low, bounds.high], dtype=dimension.datatype.dtype).tobytes()
 
 
@@ -103,7 +104,10 @@ class MBRs:
 
     def __getitem__(self, index: int) -> MBR:
         return MBR(
-            tuple(Range1D(_item(low[index]), _item(high[index])) for low, high in zip(self.lows, self.highs, strict=True))
+            tuple(
+                Range1D(_item(low[index]), _item(high[index]))
+                for low, high in zip(self.lows, self.highs, strict=True)
+            )
         )
 
     def take(self, indices: npt.NDArray[np.intp]) -> MBRs:
@@ -154,5 +158,5 @@ def _column(items: list[Coordinate], dimension: Field) -> Coordinates:
     return column
 
 
-def _item(value: Any) -> Coordinate:
+def _item(value: Coordinate) -> Coordinate:
     return value.item() if isinstance(value, np.generic) else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,10 +65,10 @@ def _split(cursor: Cursor, data: bytes, column: Field) -> tuple[bytes, ...]:
         size = cursor.u64("offsets size")
         starts = cursor.u64s(size // 8, "offsets").astype(np.int64)
         cuts = [*starts.tolist(), len(data)]
-        if any(a > b or a < 0 for a, b in zip(cuts, cuts[1:], strict=False)):
+        if any(a > b or a < 0 for a, b in itertools.pairwise(cuts)):
             raise ArrayFormatError("offsets that fall")
     elif column.cell_size and len(data) % column.cell_size == 0:
         cuts = list(range(0, len(data) + 1, column.cell_size))
     else:
         raise ArrayFormatError(f"{len(data)} bytes are no whole values of {column.cell_size}")
-    return tuple(data[a:b] for a, b in zip(cuts, cuts[1:], strict=False))
+    return tuple(data[a:b] for a, b in itertools.pairwise(cuts))

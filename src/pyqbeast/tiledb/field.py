@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
 from pyqbeast.tiledb.filters.base import ChunkContext
-from pyqbeast.tiledb.filters.pipeline import FilterPipeline
+from pyqbeast.tiledb.filters.pipeline import NO_FILTERS, FilterPipeline
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Field:
     datatype: Datatype
     cell_val_num: int = 1
     nullable: bool = False
-    filters: FilterPipeline = FilterPipeline()
+    filters: FilterPipeline = NO_FILTERS
     is_dimension: bool = False
     fill: bytes = b""
     fill_valid: bool = False
@@ -82,7 +82,9 @@ class Field:
         """The fill value of one cell. The default of text and bytes, one NUL, stands for nothing."""
         if self.is_var:
             return b"" if self.fill == b"\0" else self.fill
-        return self.fill if len(self.fill) == self.cell_size else default_fill(self.datatype) * self.cell_val_num
+        return (
+            self.fill if len(self.fill) == self.cell_size else default_fill(self.datatype) * self.cell_val_num
+        )
 
 
 def default_fill(datatype: Datatype) -> bytes:
@@ -90,7 +92,10 @@ def default_fill(datatype: Datatype) -> bytes:
     dtype = datatype.dtype
     if datatype.is_float:
         return np.array(np.nan, dtype).tobytes()
-    if datatype in (Datatype.CHAR, Datatype.INT8, Datatype.INT16, Datatype.INT32, Datatype.INT64) or datatype.unit:
+    if (
+        datatype in (Datatype.CHAR, Datatype.INT8, Datatype.INT16, Datatype.INT32, Datatype.INT64)
+        or datatype.unit
+    ):
         return np.array(-128 if dtype.kind == "u" else np.iinfo(dtype).min).astype(dtype).tobytes()
     if datatype in (Datatype.UINT8, Datatype.UINT16, Datatype.UINT32, Datatype.UINT64, Datatype.BOOL):
         return np.array(np.iinfo(dtype).max, dtype).tobytes()

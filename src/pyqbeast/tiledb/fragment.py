@@ -58,7 +58,12 @@ class Fragment:
     """
 
     def __init__(
-        self, store: Store, path: str, name: TimestampedName, schema_of: SchemaLoader, key: bytes | None = None
+        self,
+        store: Store,
+        path: str,
+        name: TimestampedName,
+        schema_of: SchemaLoader,
+        key: bytes | None = None,
     ) -> None:
         self.store, self.path, self.name = store, path, name
         self._schema_of, self._key = schema_of, key
@@ -244,10 +249,19 @@ class Fragment:
 
     @cached_property
     def tile_count(self) -> int:
-        """Number of tiles."""
-        if self.footer.dense:
-            return self.grid.tile_count if self.grid else 0
-        return self.footer.sparse_tiles
+        """Number of tiles.
+
+        Raises:
+            ArrayFormatError: The footer (which no checksum guards) contradicts the sections.
+        """
+        if not self.footer.dense:
+            leaves = self.rtree.leaves
+            return 0 if leaves is None else len(leaves)
+        count = self.grid.tile_count if self.grid else 0
+        first = self.schema.attributes[0].name if count and self.schema.attributes else None
+        if first is not None and self.tile_offsets(first).values.size != count:
+            raise ArrayFormatError(f"there are not {count} tiles", file=self.metadata_path, field="footer")
+        return count
 
     def tile_cells(self, tiles: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
         """Cells of each of these tiles; those of a dense fragment count its padding."""

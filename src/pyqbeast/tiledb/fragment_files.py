@@ -56,7 +56,11 @@ class FieldFiles:
 
 
 def encode_column(
-    tiles: list[pa.Array], column: Field, schema: ArraySchema, key: bytes | None, counted: Iterable[pa.Array] | None = None
+    tiles: list[pa.Array],
+    column: Field,
+    schema: ArraySchema,
+    key: bytes | None,
+    counted: Iterable[pa.Array] | None = None,
 ) -> FieldFiles:
     """Filter a column's tiles.
 
@@ -145,7 +149,9 @@ class FragmentFiles:
 
         slots = [files or FieldFiles() for _, _, files in self._slots()]
         tree = place(self.rtree.to_bytes(schema.dimension_fields))
-        payloads = {name: [_payload(name, files, self.tile_count) for files in slots] for name in SLOT_SECTIONS}
+        payloads = {
+            name: [_payload(name, files, self.tile_count) for files in slots] for name in SLOT_SECTIONS
+        }
         sections = {name: tuple(map(place, payloads[name])) for name in SLOT_SECTIONS}
         whole = place(TileFragmentMinMaxSumNullCount(tuple(f.statistics.fragment for f in slots)).to_bytes())
         conditions = place(TileProcessedConditions().to_bytes())

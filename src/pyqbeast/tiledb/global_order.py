@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +38,9 @@ def global_order(columns: Mapping[str, pa.Array], schema: ArraySchema) -> Rows |
     keys = joined([key for key in keys if key.size and key.min() != key.max()] or keys[-1:])
     order = row_major(keys)
     if not schema.allows_duplicates and not last_of_equals(coordinates, order).all():
-        raise InvalidInputError("two cells have the same coordinates, and the array does not allow duplicates")
+        raise InvalidInputError(
+            "two cells have the same coordinates, and the array does not allow duplicates"
+        )
     return order
 
 
@@ -50,17 +53,20 @@ def _check_domain(column: pa.Array, dimension: Dimension) -> None:
         return
     low, high = dimension.domain
     values = numbers(column)
-    if not ((values >= low) & (values <= high)).all():  # type: ignore[operator]
+    if not ((values >= low) & (values <= high)).all():
         raise InvalidInputError(f"a coordinate of {dimension.name!r} is not in its domain, {low} to {high}")
 
 
-def _tile_numbers(dimension: Dimension, coordinates: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+def _tile_numbers(dimension: Dimension, coordinates: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The place of each coordinate's space tile in its dimension."""
-    assert dimension.domain is not None
+    assert dimension.domain is not None, "a tile extent comes with a domain"
+    tiles: npt.NDArray[Any]
     low = np.array(dimension.domain[0], dtype=dimension.field.datatype.dtype)
     if coordinates.dtype.kind == "f":
-        return np.floor((coordinates - low) / dimension.extent)  # type: ignore[no-any-return, operator]
+        tiles = np.floor((coordinates - low) / dimension.extent)
+        return tiles
     # Subtracted without sign: the difference may not fit the type, but is right without one.
     unsigned = np.dtype(f"<u{coordinates.dtype.itemsize}")
-    steps = coordinates.view(unsigned) - low.view(unsigned)  # type: ignore[operator]
-    return steps // unsigned.type(dimension.extent)  # type: ignore[no-any-return]
+    steps = coordinates.view(unsigned) - low.view(unsigned)
+    tiles = steps // unsigned.type(dimension.extent)
+    return tiles

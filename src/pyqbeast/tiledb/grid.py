@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,11 @@ from pyqbeast.tiledb.schema import ArraySchema, Layout
 _MOST_CELLS = 2**40
 
 Slices = tuple[slice, ...]
+
+
+def numpy_order(layout: Layout) -> Literal["C", "F"]:
+    """NumPy's letter for row-major or column-major."""
+    return "C" if layout is Layout.ROW_MAJOR else "F"
 
 
 @dataclass(frozen=True)
@@ -74,20 +80,20 @@ class TileGrid:
             high = min((bounds.high - self.origin[i]) // self.extents[i], self.shape[i] - 1)
             steps.append(np.arange(low, high + 1))
         places = np.meshgrid(*steps, indexing="ij")
-        order = "C" if self.tile_order is Layout.ROW_MAJOR else "F"
+        order = numpy_order(self.tile_order)
         numbers = np.ravel_multi_index([p.reshape(-1) for p in places], self.shape, order=order)
         return np.sort(numbers).astype(np.intp)
 
     def tile_box(self, tile: int) -> MBR:
         """The coordinates of a tile's cells, with padding."""
-        order = "C" if self.tile_order is Layout.ROW_MAJOR else "F"
+        order = numpy_order(self.tile_order)
         place = np.unravel_index(tile, self.shape, order=order)
         lows = [o + int(p) * e for o, p, e in zip(self.origin, place, self.extents, strict=True)]
         return MBR(tuple(Range1D(low, low + e - 1) for low, e in zip(lows, self.extents, strict=True)))
 
     def cell_numbers(self) -> npt.NDArray[np.int64]:
         """The place of each cell of a tile in the tile's file order, as a table with one axis per dimension."""
-        order = "C" if self.cell_order is Layout.ROW_MAJOR else "F"
+        order = numpy_order(self.cell_order)
         return np.arange(self.cells_per_tile, dtype=np.int64).reshape(self.extents, order=order)
 
     def overlaps(self, box: MBR, tiles: npt.NDArray[np.intp]) -> Iterator[tuple[int, Slices, Slices]]:

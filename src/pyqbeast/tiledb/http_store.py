@@ -26,7 +26,7 @@ class HttpStore(Store):
         return f"{self._root}/{urllib.parse.quote(path)}"
 
     def _open(self, path: str, method: str = "GET", **headers: str) -> http.client.HTTPResponse | None:
-        request = urllib.request.Request(self._url(path), method=method, headers=headers)  # noqa: S310
+        request = urllib.request.Request(self._url(path), method=method, headers=headers)
         try:
             response: http.client.HTTPResponse = urllib.request.urlopen(request, timeout=_TIMEOUT)
         except urllib.error.HTTPError as error:
@@ -35,10 +35,13 @@ class HttpStore(Store):
                 return None
             if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
                 raise ArrayFormatError("the file ends before what is read", file=path) from None
-            raise ConnectionError(f"{self._url(path)}: the server answers {error.code} {error.reason}") from None
+            raise ConnectionError(
+                f"{self._url(path)}: the server answers {error.code} {error.reason}"
+            ) from None
         return response
 
     def entries(self, folder: str) -> list[Entry]:
+        """What a folder holds, sorted by name; nothing where it does not exist."""
         response = self._open(f"{folder}/" if folder else "")
         if response is None:
             return []
@@ -48,6 +51,7 @@ class HttpStore(Store):
         return [Entry(name) for name in sorted(page.names)]
 
     def size(self, path: str) -> int | None:
+        """Bytes of a file, `None` where there is none."""
         response = self._open(path, "HEAD")
         if response is None:
             return None
@@ -56,6 +60,7 @@ class HttpStore(Store):
         return None if length is None else int(length)
 
     def read(self, path: str, start: int = 0, end: int | None = None) -> bytes:
+        """The bytes from `start` up to `end`."""
         if end is not None and end <= start:
             return b""
         last = "" if end is None else str(end - 1)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,7 +28,9 @@ def raw_columns(table: pa.Table, schema: ArraySchema) -> dict[str, pa.Array]:
         raise InvalidInputError(f"column {missing[0]!r} is missing")
     if extra := sorted(set(table.column_names) - set(schema.fields)):
         raise InvalidInputError(f"the array has no column {extra[0]!r}; it has {list(schema.fields)}")
-    return {name: to_raw(table[name], schema.fields[name]) for name in schema.fields if name in table.column_names}
+    return {
+        name: to_raw(table[name], schema.fields[name]) for name in schema.fields if name in table.column_names
+    }
 
 
 def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
@@ -40,7 +45,9 @@ def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
     try:
         typed = array.cast(field.arrow_type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        raise InvalidInputError(f"column {field.name!r} does not convert to {field.arrow_type}: {error}") from error
+        raise InvalidInputError(
+            f"column {field.name!r} does not convert to {field.arrow_type}: {error}"
+        ) from error
     if field.is_var:
         return _raw_var(typed, field)
     if field.raw_type == field.arrow_type:
@@ -55,12 +62,15 @@ def _children(array: pa.Array, field: Field) -> pa.Array:
     width = field.cell_val_num
     values = array.values.slice(array.offset * width, len(array) * width)
     valid = array.is_valid().to_numpy(zero_copy_only=False)
-    if values.null_count and (~values.is_valid().to_numpy(zero_copy_only=False) & np.repeat(valid, width)).any():
+    if (
+        values.null_count
+        and (~values.is_valid().to_numpy(zero_copy_only=False) & np.repeat(valid, width)).any()
+    ):
         raise InvalidInputError(f"column {field.name!r} has a null inside a cell")
     return values
 
 
-def _numbers(values: pa.Array, kind: Datatype) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
+def _numbers(values: pa.Array, kind: Datatype) -> npt.NDArray[Any]:
     """The values as stored; nulls become zeros."""
     if pa.types.is_boolean(values.type):
         values = values.cast(pa.uint8())
@@ -69,7 +79,8 @@ def _numbers(values: pa.Array, kind: Datatype) -> np.ndarray[tuple[int], np.dtyp
     elif values.type != pa.from_numpy_dtype(kind.dtype):
         values = values.view(pa.from_numpy_dtype(kind.dtype))
     filled = pc.fill_null(values, 0) if values.null_count else values
-    return filled.to_numpy(zero_copy_only=False).astype(kind.dtype)  # type: ignore[no-any-return]
+    stored: npt.NDArray[Any] = filled.to_numpy(zero_copy_only=False).astype(kind.dtype)
+    return stored
 
 
 def _raw_var(typed: pa.Array, field: Field) -> pa.Array:
@@ -80,7 +91,9 @@ def _raw_var(typed: pa.Array, field: Field) -> pa.Array:
         return raw
     if field.datatype.is_bytes:
         return typed
-    starts = np.frombuffer(typed.buffers()[1] or bytes(8), dtype=np.int64)[typed.offset : typed.offset + len(typed) + 1]
+    starts = np.frombuffer(typed.buffers()[1] or bytes(8), dtype=np.int64)[
+        typed.offset : typed.offset + len(typed) + 1
+    ]
     values = typed.values.slice(int(starts[0]), int(starts[-1] - starts[0])) if len(typed) else typed.values
     if values.null_count:
         raise InvalidInputError(f"column {field.name!r} has a null inside a cell")

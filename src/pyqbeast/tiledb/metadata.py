@@ -11,6 +11,9 @@ from pyqbeast.tiledb.cursor import Bytes, Cursor, u8, u32
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import reading
 
+#: Text, bytes, a number or several.
+Value = Any
+
 
 def apply_metadata(payload: Bytes, file: str, values: dict[str, Any]) -> None:
     """Set and delete what a metadata file says.
@@ -33,7 +36,7 @@ def apply_metadata(payload: Bytes, file: str, values: dict[str, Any]) -> None:
             values[key] = _value(cursor, kind, count)
 
 
-def _value(cursor: Cursor, kind: Datatype, count: int) -> Any:
+def _value(cursor: Cursor, kind: Datatype, count: int) -> Value:
     if kind.is_text:
         return cursor.text(count, "value")
     if kind.is_bytes:
@@ -57,7 +60,7 @@ def metadata_bytes(values: Mapping[str, Any]) -> bytes:
     return out
 
 
-def _stored(value: Any) -> tuple[Datatype, int, bytes]:
+def _stored(value: Value) -> tuple[Datatype, int, bytes]:
     if isinstance(value, str):
         text = value.encode("utf-8")
         return Datatype.STRING_UTF8, len(text), text

@@ -59,3 +59,7 @@ class Window:
     def overlaps(self, name: TimestampedName) -> bool:
         """Whether any of it lies inside."""
         return name.start <= self.end and self.start <= name.end
+
+
+#: The window that holds all of time.
+EVERYTHING = Window()

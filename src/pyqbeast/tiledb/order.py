@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 from pyqbeast.tiledb.column import numbers
 from pyqbeast.tiledb.field import Field
 
-Keys = list[npt.NDArray[np.generic]]
+Keys = list[npt.NDArray[Any]]
 Rows = npt.NDArray[np.int64]
 
 #: Keys are joined into one as long as that fits 63 bits.
@@ -45,7 +46,9 @@ def joined(keys: Keys) -> Keys:
     joint = np.zeros(keys[0].size, dtype=np.int64)
     for key, low, span in zip(keys, lows, spans, strict=True):
         # Differences are right even where subtraction wraps around: they are below 2**63.
-        step = (key.astype(np.int64) if key.dtype.itemsize < 8 else key.view(np.int64)) - np.int64(_signed(low))
+        step = (key.astype(np.int64) if key.dtype.itemsize < 8 else key.view(np.int64)) - np.int64(
+            _signed(low)
+        )
         joint = joint * np.int64(span) + step
     return [joint]
 
@@ -58,7 +61,7 @@ def row_major(keys: Keys) -> Rows | None:
     """The places of the cells in row-major order, `None` where they are in it already. Ties keep their order."""
     if len(keys) == 1:
         key = keys[0]
-        if (key[1:] >= key[:-1]).all():  # type: ignore[operator]
+        if (key[1:] >= key[:-1]).all():
             return None
         return np.argsort(key, kind="stable")
     return np.lexsort(keys[::-1])

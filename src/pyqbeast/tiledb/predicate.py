@@ -18,6 +18,8 @@ from pyqbeast.tiledb.domain import MBR, Coordinate, Range1D
 from pyqbeast.tiledb.field import Field
 from pyqbeast.tiledb.schema import ArraySchema
 
+#: What a user compares with.
+Value = Any
 Mask = npt.NDArray[np.bool_]
 
 _COMPARE: dict[str, Callable[..., Any]] = {
@@ -29,7 +31,12 @@ _COMPARE: dict[str, Callable[..., Any]] = {
     "!=": pc.not_equal,
 }
 #: What a user may write, and what it means.
-_OPERATORS = {op: op for op in _COMPARE} | {"=": "==", "in": "in", "is null": "is null", "is not null": "is not null"}
+_OPERATORS = {op: op for op in _COMPARE} | {
+    "=": "==",
+    "in": "in",
+    "is null": "is null",
+    "is not null": "is not null",
+}
 
 
 @dataclass(frozen=True)
@@ -60,9 +67,17 @@ class Predicate:
                 found = pc.and_(pc.is_in(array, value_set=wanted), array.is_valid())
             else:
                 found = _COMPARE[self.operator](array, _scalar(self.value, array.type))
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, TypeError) as error:
+        except (
+            pa.ArrowInvalid,
+            pa.ArrowTypeError,
+            pa.ArrowNotImplementedError,
+            OverflowError,
+            TypeError,
+        ) as error:
             raise InvalidInputError(f"{self.column} {self.operator} {self.value!r}: {error}") from error
-        mask: Mask = pc.fill_null(found, False).to_numpy(zero_copy_only=False) if len(array) else np.zeros(0, bool)
+        mask: Mask = (
+            pc.fill_null(found, False).to_numpy(zero_copy_only=False) if len(array) else np.zeros(0, bool)
+        )
         return mask
 
     def may_match(self, field: Field, lows: npt.NDArray[Any], highs: npt.NDArray[Any]) -> Mask:
@@ -76,10 +91,13 @@ class Predicate:
         values = [raw_value(v, field) for v in (self.value if self.operator == "in" else [self.value])]
         if any(v is None for v in values):
             return everywhere
+        found: Mask
         if self.operator in ("<", "<="):
-            return (lows <= values[0]).astype(bool)
+            found = (lows <= values[0]).astype(bool)
+            return found
         if self.operator in (">", ">="):
-            return (highs >= values[0]).astype(bool)
+            found = (highs >= values[0]).astype(bool)
+            return found
         found = np.zeros(len(lows), dtype=bool)
         for value in values:
             found |= (lows <= value).astype(bool) & (highs >= value).astype(bool)
@@ -120,13 +138,22 @@ def parse_box(box: Mapping[str, Any] | None, schema: ArraySchema) -> MBR | None:
     if box is None:
         return None
     if unknown := [name for name in box if name not in {d.name for d in schema.dimensions}]:
-        raise InvalidInputError(f"no dimension {unknown[0]!r}; there are {[d.name for d in schema.dimensions]}")
+        raise InvalidInputError(
+            f"no dimension {unknown[0]!r}; there are {[d.name for d in schema.dimensions]}"
+        )
     ranges = []
     for dimension in schema.dimensions:
         pair = box.get(dimension.name, (None, None))
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InvalidInputError(f"box[{dimension.name!r}] takes a pair (low, high), not {pair!r}")
-        ranges.append(Range1D(*(_bound(v, dimension.field, end) for v, end in zip(pair, (math.ceil, math.floor), strict=True))))
+        ranges.append(
+            Range1D(
+                *(
+                    _bound(v, dimension.field, end)
+                    for v, end in zip(pair, (math.ceil, math.floor), strict=True)
+                )
+            )
+        )
     return MBR(tuple(ranges))
 
 
@@ -157,7 +184,7 @@ def _narrowed(bounds: Range1D, predicate: Predicate, field: Field) -> Range1D:
     return Range1D(low, high)
 
 
-def _bound(value: Any, field: Field, whole: Callable[[float], int]) -> Coordinate:
+def _bound(value: Value, field: Field, whole: Callable[[float], int]) -> Coordinate:
     if value is None:
         return None
     if field.datatype.dtype.kind in "iu" and isinstance(value, float | np.floating) and math.isfinite(value):
@@ -180,13 +207,13 @@ def box_mask(box: MBR, dimensions: Sequence[Field], columns: Mapping[str, pa.Arr
                 inside = compare(array, pa.scalar(end, pa.large_binary())).to_numpy(zero_copy_only=False)
             else:
                 values = numbers(array)
-                inside = values >= end if compare is pc.greater_equal else values <= end  # type: ignore[operator]
+                inside = values >= end if compare is pc.greater_equal else values <= end
             keep = inside if keep is None else keep & inside
     rows = len(columns[dimensions[0].name])
     return np.ones(rows, dtype=bool) if keep is None else keep
 
 
-def _scalar(value: Any, kind: pa.DataType) -> pa.Scalar:
+def _scalar(value: Value, kind: pa.DataType) -> pa.Scalar:
     """A scalar of the column's type, or of its own where it does not fit exactly."""
     if isinstance(value, str) and pa.types.is_fixed_size_binary(kind) | pa.types.is_large_binary(kind):
         value = value.encode("utf-8")
@@ -200,7 +227,7 @@ def _scalar(value: Any, kind: pa.DataType) -> pa.Scalar:
         return pa.scalar(value)
 
 
-def raw_value(value: Any, field: Field) -> Coordinate:
+def raw_value(value: Value, field: Field) -> Coordinate:
     """The value as stored (a number, or bytes), `None` where it cannot be said exactly."""
     if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
         value = value.item()
@@ -210,7 +237,7 @@ def raw_value(value: Any, field: Field) -> Coordinate:
         return value if isinstance(value, bytes) else None
     if field.datatype.is_float and isinstance(value, int | float):
         with np.errstate(over="ignore"):
-            return field.datatype.dtype.type(value).item()  # type: ignore[attr-defined]
+            return field.datatype.dtype.type(value).item()
     if isinstance(value, int | float):
         return value
     if field.datatype.unit is None:

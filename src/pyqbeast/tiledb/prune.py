@@ -12,6 +12,7 @@ Not every stored statistic can be trusted. What is used, and why the rest is not
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +58,9 @@ def _tiles_matching(fragment: Fragment, predicate: Predicate) -> Mask:
     maxs = fragment.tile_maxs(field.name)
     lows, highs = mins.typed(field), maxs.typed(field) if maxs else np.zeros(0)
     if not lows.size == highs.size == fragment.tile_count:
-        raise ArrayFormatError("there is not one least and greatest value per tile", file=fragment.metadata_path)
+        raise ArrayFormatError(
+            "there is not one least and greatest value per tile", file=fragment.metadata_path
+        )
     if field.is_var:
         return _may_match_ascii(predicate, field, lows, highs)
     return predicate.may_match(field, lows, highs) | ~_trusted_tiles(fragment, field)
@@ -85,7 +88,7 @@ def _trusted_tiles(fragment: Fragment, field: Field) -> Mask:
 
 
 def _may_match_ascii(
-    predicate: Predicate, field: Field, lows: npt.NDArray[np.object_], highs: npt.NDArray[np.object_]
+    predicate: Predicate, field: Field, lows: npt.NDArray[Any], highs: npt.NDArray[Any]
 ) -> Mask:
     """As `Predicate.may_match`, on what comes before a NUL: cutting there never turns the order around."""
     values = predicate.value if predicate.operator == "in" else (predicate.value,)
@@ -97,7 +100,7 @@ def _may_match_ascii(
     return shorter.may_match(field, _before_nul(lows), _before_nul(highs))
 
 
-def _before_nul(values: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
+def _before_nul(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     out = np.empty(len(values), dtype=object)
     out[:] = [value.partition(b"\0")[0] for value in values]
     return out

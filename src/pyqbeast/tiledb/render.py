@@ -11,9 +11,13 @@ def info_text(data: Data) -> str:
     """An array at a glance."""
     lines = [f"{data['kind']} array {data['uri']} (format version {data['version']})"]
     kind = "duplicates allowed" if data["allows_duplicates"] else "no duplicates"
-    lines.append(f"  {data['tile_order']} tiles, {data['cell_order']} cells, capacity {data['capacity']}, {kind}")
+    lines.append(
+        f"  {data['tile_order']} tiles, {data['cell_order']} cells, capacity {data['capacity']}, {kind}"
+    )
     lines.append("dimensions")
-    lines += [f"  {_column(d)}, domain {_range(d['domain'])}, extent {d['extent']}" for d in data["dimensions"]]
+    lines += [
+        f"  {_column(d)}, domain {_range(d['domain'])}, extent {d['extent']}" for d in data["dimensions"]
+    ]
     lines.append("attributes")
     lines += [f"  {_column(a)}" for a in data["attributes"]]
     lines.append(f"{len(data['fragments'])} fragments, {data['deletes']} deletes")
@@ -26,7 +30,9 @@ def info_text(data: Data) -> str:
 def verify_text(data: Data) -> str:
     """What a check found: one line per problem, and what was checked."""
     lines = [f"{problem['file']}: {problem['problem']}" for problem in data["problems"]]
-    checked = f"{data['fragments']} fragments, {data['tiles']} tiles, {data['cells']} cells, {data['bytes']} bytes"
+    checked = (
+        f"{data['fragments']} fragments, {data['tiles']} tiles, {data['cells']} cells, {data['bytes']} bytes"
+    )
     return "\n".join([*lines, f"{'ok' if data['ok'] else f'{len(lines)} problems'}: {checked}"])
 
 
@@ -34,11 +40,15 @@ def dump_text(data: Data) -> str:
     """Fragments with their columns' sections."""
     lines = []
     for fragment in data["fragments"]:
-        lines.append(f"{fragment['name']}: {fragment['tiles']} tiles, R-tree levels {fragment['rtree']['levels']}")
+        lines.append(
+            f"{fragment['name']}: {fragment['tiles']} tiles, R-tree levels {fragment['rtree']['levels']}"
+        )
         lines += [f"  tile {i}: {_range_list(box)}" for i, box in enumerate(fragment["mbrs"])]
         for name, column in fragment["columns"].items():
             lines.append(f"  {name} ({column['file']}, {column['file_size']} bytes)")
-            lines += [f"    {key}: {value}" for key, value in column.items() if isinstance(value, list) and value]
+            lines += [
+                f"    {key}: {value}" for key, value in column.items() if isinstance(value, list) and value
+            ]
     return "\n".join(lines)
 
 

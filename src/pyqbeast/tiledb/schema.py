@@ -17,8 +17,11 @@ from pyqbeast.tiledb.domain import MBR
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.field import Field, default_fill
 from pyqbeast.tiledb.filters import Rle, Zstd
-from pyqbeast.tiledb.filters.pipeline import FilterPipeline
+from pyqbeast.tiledb.filters.pipeline import NO_FILTERS, FilterPipeline
 from pyqbeast.tiledb.generic_tile import WRITTEN_VERSION, check_version
+
+#: The filters of new schemas: of coordinates and offsets, and of validity.
+ZSTD_FILTERS, RLE_FILTERS = FilterPipeline((Zstd(),)), FilterPipeline((Rle(),))
 
 
 class Layout(IntEnum):
@@ -43,7 +46,7 @@ class Dimension:
     field: Field
     domain: tuple[Any, Any] | None = None
     extent: Any = None
-    own_filters: FilterPipeline = FilterPipeline()
+    own_filters: FilterPipeline = NO_FILTERS
 
     @property
     def name(self) -> str:
@@ -76,9 +79,9 @@ class ArraySchema:
     tile_order: Layout = Layout.ROW_MAJOR
     cell_order: Layout = Layout.ROW_MAJOR
     capacity: int = 10_000
-    coords_filters: FilterPipeline = FilterPipeline((Zstd(),))
-    offsets_filters: FilterPipeline = FilterPipeline((Zstd(),))
-    validity_filters: FilterPipeline = FilterPipeline((Rle(),))
+    coords_filters: FilterPipeline = ZSTD_FILTERS
+    offsets_filters: FilterPipeline = ZSTD_FILTERS
+    validity_filters: FilterPipeline = RLE_FILTERS
     enumerations: dict[str, str] = field(default_factory=dict)
     current_domain: MBR | None = None
     version: int = WRITTEN_VERSION
@@ -139,7 +142,11 @@ class ArraySchema:
         """The payload of the schema's generic tile, in the version that is written."""
         out = u32(WRITTEN_VERSION) + u8(self.allows_duplicates) + u8(not self.dense)
         out += u8(self.tile_order) + u8(self.cell_order) + u64(self.capacity)
-        out += self.coords_filters.to_bytes() + self.offsets_filters.to_bytes() + self.validity_filters.to_bytes()
+        out += (
+            self.coords_filters.to_bytes()
+            + self.offsets_filters.to_bytes()
+            + self.validity_filters.to_bytes()
+        )
         out += u32(len(self.dimensions)) + b"".join(_dimension_bytes(d) for d in self.dimensions)
         out += u32(len(self.attributes)) + b"".join(_attribute_bytes(a) for a in self.attributes)
         out += u32(0, len(self.enumerations))
@@ -239,7 +246,9 @@ def _parse_attribute(cursor: Cursor, version: int) -> Field:
 
 def _dimension_bytes(dimension: Dimension) -> bytes:
     column = dimension.field
-    out = _text(column.name) + u8(column.datatype) + u32(column.cell_val_num) + dimension.own_filters.to_bytes()
+    out = (
+        _text(column.name) + u8(column.datatype) + u32(column.cell_val_num) + dimension.own_filters.to_bytes()
+    )
     dtype = column.datatype.dtype
     bounds = b"" if dimension.domain is None else np.array(dimension.domain, dtype=dtype).tobytes()
     out += u64(len(bounds)) + bounds + u8(dimension.extent is None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,8 @@ import numpy.typing as npt
 from pyqbeast.tiledb.cursor import Bytes, Cursor, u64
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.field import Field
+
+PerTile = TypeVar("PerTile", bound="_PerTile")
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class _PerTile:
     values: npt.NDArray[np.uint64]
 
     @classmethod
-    def parse(cls, payload: Bytes, file: str) -> Any:  # noqa: ANN401  (the subclass)
+    def parse(cls: type[PerTile], payload: Bytes, file: str) -> PerTile:
         """Read the section from the payload of its generic tile."""
         cursor = Cursor(payload, file)
         return cls(cursor.u64s(cursor.u64("number of tiles"), "values"))
@@ -85,13 +88,15 @@ class TileMinsMaxs:
             if field.cell_val_num == 1 and len(self.fixed) % field.cell_size == 0:
                 return np.frombuffer(self.fixed, dtype=field.datatype.dtype)
             if len(self.fixed) % field.cell_size:
-                raise ArrayFormatError(f"{len(self.fixed)} bytes of values of {field.cell_size}", field=field.name)
+                raise ArrayFormatError(
+                    f"{len(self.fixed)} bytes of values of {field.cell_size}", field=field.name
+                )
             pieces = [self.fixed[i : i + field.cell_size] for i in range(0, len(self.fixed), field.cell_size)]
         else:
             starts = [*np.frombuffer(self.fixed[: len(self.fixed) // 8 * 8], "<u8").tolist(), len(self.var)]
-            if any(a > b for a, b in zip(starts, starts[1:], strict=False)):
+            if any(a > b for a, b in itertools.pairwise(starts)):
                 raise ArrayFormatError("values that overlap", field=field.name)
-            pieces = [self.var[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+            pieces = [self.var[a:b] for a, b in itertools.pairwise(starts)]
         out = np.empty(len(pieces), dtype=object)
         out[:] = pieces
         return out

@@ -11,7 +11,6 @@ in the same step, and reads as of an earlier time still see them.
 from __future__ import annotations
 
 import time
-from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -74,7 +73,7 @@ class TileDBDataSource(DataSource):
     def _uri(self) -> str:
         if not self.options.get("path"):
             raise InvalidInputError("the tiledb source needs a path: load(uri) or save(uri)")
-        return cast(str, self.options["path"])
+        return self.options["path"]
 
     def _open(self) -> Array:
         timestamp = _number(self.options.get("timestamp"), "timestamp")
@@ -85,7 +84,9 @@ class TileDBDataSource(DataSource):
         columns = _plain(to_arrow_schema(schema, timezone="UTC"))
         names = [name.strip() for name in (self.options.get("dimensions") or "").split(",") if name.strip()]
         if not names:
-            raise InvalidInputError(f"{self._uri()}: no array yet; the option dimensions says what its key is")
+            raise InvalidInputError(
+                f"{self._uri()}: no array yet; the option dimensions says what its key is"
+            )
         if unknown := [name for name in names if name not in columns.names]:
             raise InvalidInputError(f"no column {unknown[0]!r} to be a dimension; there are {columns.names}")
         attributes = tuple(attribute_from_arrow(field) for field in columns if field.name not in names)
@@ -113,9 +114,11 @@ def _dimension(field: pa.Field) -> Dimension:
         return dimension(field.name, Datatype.STRING_ASCII)
     if cell_val_num != 1 or not (datatype.is_number or datatype.unit):
         raise InvalidInputError(f"column {field.name!r} of type {field.type} cannot be a dimension")
-    bounds = np.finfo(datatype.dtype) if datatype.is_float else np.iinfo(datatype.dtype)
-    low, high = bounds.min.item() if datatype.is_float else bounds.min + 1, bounds.max
-    return dimension(field.name, datatype, (low, high.item() if datatype.is_float else high - 1))
+    if datatype.is_float:
+        largest = np.finfo(datatype.dtype).max.item()
+        return dimension(field.name, datatype, (-largest, largest))
+    whole = np.iinfo(datatype.dtype)
+    return dimension(field.name, datatype, (whole.min + 1, whole.max - 1))
 
 
 def _number(text: str | None, option: str) -> int | None:

@@ -100,10 +100,11 @@ def _is_exact(field: Field) -> bool:
 
 def _predicate(item: Filter, fields: dict[str, Field]) -> Predicate | None:
     """The predicate for a Spark filter, `None` where there is none."""
-    path = getattr(item, "attribute", ())
-    if len(path) != 1 or path[0] not in fields or fields[path[0]].cell_val_num != 1 and not fields[path[0]].is_var:
+    path: Sequence[str] = getattr(item, "attribute", ())
+    field = fields.get(path[0]) if len(path) == 1 else None
+    if field is None or not (field.is_var or field.cell_val_num == 1):
         return None
-    column = path[0]
+    column = field.name
     if isinstance(item, IsNull | IsNotNull):
         return Predicate(column, "is null" if isinstance(item, IsNull) else "is not null")
     if isinstance(item, In):

@@ -22,7 +22,12 @@ from pyspark.sql.types import (
 from pyqbeast.tiledb.schema import ArraySchema
 
 #: Spark has no integers without a sign: the next wider type takes them.
-_UNSIGNED = {pa.uint8(): ShortType(), pa.uint16(): IntegerType(), pa.uint32(): LongType(), pa.uint64(): DecimalType(20, 0)}
+_UNSIGNED = {
+    pa.uint8(): ShortType(),
+    pa.uint16(): IntegerType(),
+    pa.uint32(): LongType(),
+    pa.uint64(): DecimalType(20, 0),
+}
 
 #: Spark counts time in microseconds; what is finer stays a number.
 _TOO_FINE = "ns"
@@ -34,7 +39,10 @@ def spark_schema(schema: ArraySchema) -> StructType:
     Times are taken to be UTC. Nanoseconds, and units that Arrow lacks, become the numbers that are stored.
     """
     return StructType(
-        [StructField(name, _spark_type(field.arrow_type), field.nullable) for name, field in schema.fields.items()]
+        [
+            StructField(name, _spark_type(field.arrow_type), field.nullable)
+            for name, field in schema.fields.items()
+        ]
     )
 
 
@@ -80,5 +88,7 @@ def from_spark(batch: pa.RecordBatch) -> pa.Table:
     for i, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type) and field.type.tz is not None:
             plain = pa.field(field.name, pa.timestamp(field.type.unit), field.nullable)
-            table = table.set_column(i, plain, table[field.name].cast(pa.timestamp(field.type.unit, "UTC")).cast(plain.type))
+            table = table.set_column(
+                i, plain, table[field.name].cast(pa.timestamp(field.type.unit, "UTC")).cast(plain.type)
+            )
     return table

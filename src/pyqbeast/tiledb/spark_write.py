@@ -12,7 +12,13 @@ from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.array import open_array
 from pyqbeast.tiledb.spark_types import from_spark
 from pyqbeast.tiledb.storage import open_store
-from pyqbeast.tiledb.write import abort_fragments, commit_fragments, refuse_duplicates, replace_cells, stage_fragment
+from pyqbeast.tiledb.write import (
+    abort_fragments,
+    commit_fragments,
+    refuse_duplicates,
+    replace_cells,
+    stage_fragment,
+)
 
 #: A task's rows are gathered up to this many before they become a fragment.
 _FRAGMENT_ROWS = 5_000_000
@@ -37,7 +43,13 @@ class ArrayWriter(DataSourceArrowWriter):
     """
 
     def __init__(
-        self, uri: str, encryption_key: str | None, timestamp: int, *, replace: bool = False, created: bool = False
+        self,
+        uri: str,
+        encryption_key: str | None,
+        timestamp: int,
+        *,
+        replace: bool = False,
+        created: bool = False,
     ) -> None:
         self.uri, self.encryption_key, self.timestamp = uri, encryption_key, timestamp
         self.replace, self.created = replace, created
@@ -48,7 +60,8 @@ class ArrayWriter(DataSourceArrowWriter):
         staged: list[str] = []
         try:
             for table in _gathered(iterator):
-                staged.append(stage_fragment(array, table, self.timestamp))
+                name = stage_fragment(array, table, self.timestamp)
+                staged.append(name)
         except Exception:
             abort_fragments(array.store, staged)
             raise

@@ -15,7 +15,7 @@ from pyqbeast.tiledb.conditions import Condition
 from pyqbeast.tiledb.domain import MBR
 from pyqbeast.tiledb.field import Field
 from pyqbeast.tiledb.fragment import DELETE_TIMESTAMP, NOT_DELETED, TIMESTAMP, Fragment
-from pyqbeast.tiledb.names import Window
+from pyqbeast.tiledb.names import EVERYTHING, Window
 from pyqbeast.tiledb.order import last_of_equals, row_major, sort_keys
 from pyqbeast.tiledb.predicate import Predicate, box_mask
 from pyqbeast.tiledb.prune import tiles_in_box, tiles_matching
@@ -59,7 +59,7 @@ class Request:
     columns: tuple[Field, ...]
     predicates: tuple[Predicate, ...] = ()
     box: MBR | None = None
-    window: Window = Window()
+    window: Window = EVERYTHING
     deletions: tuple[Deletion, ...] = ()
     hints: tuple[Predicate, ...] = ()
 
@@ -83,7 +83,9 @@ class _Cells:
 Selection = dict[Fragment, npt.NDArray[np.intp]]
 
 
-def choose_tiles(fragments: Sequence[Fragment], request: Request, unique: bool) -> tuple[Selection, Selection]:
+def choose_tiles(
+    fragments: Sequence[Fragment], request: Request, unique: bool
+) -> tuple[Selection, Selection]:
     """The tiles to read of each fragment, and those of which coordinates alone are needed.
 
     Where a cell of one fragment may be overwritten by another (`unique`), a tile that no cell can match still
@@ -94,7 +96,9 @@ def choose_tiles(fragments: Sequence[Fragment], request: Request, unique: bool) 
     chosen = {f: np.flatnonzero(mask) for f, mask in matching.items()}
     if not unique:
         return chosen, {}
-    around = {f: f.rtree.leaves.take(tiles).around() for f, tiles in chosen.items() if tiles.size and f.rtree.leaves}
+    around = {
+        f: f.rtree.leaves.take(tiles).around() for f, tiles in chosen.items() if tiles.size and f.rtree.leaves
+    }
     shadows = {}
     for fragment in fragments:
         left = np.flatnonzero(inside[fragment] & ~matching[fragment])
@@ -127,7 +131,10 @@ def read_group(fragments: Sequence[Fragment], request: Request, chosen: Selectio
     wanted |= set(_dimension_names(request)) if unique or request.box is not None else set()
     parts = []
     for fragment in fragments:
-        for tiles, names in ((shadows.get(fragment), set(_dimension_names(request))), (chosen.get(fragment), wanted)):
+        for tiles, names in (
+            (shadows.get(fragment), set(_dimension_names(request))),
+            (chosen.get(fragment), wanted),
+        ):
             if tiles is not None and tiles.size:
                 part = _read_cells(fragment, request, tiles, names)
                 parts.append(_padded(part, wanted, request.schema))
@@ -142,7 +149,9 @@ def read_group(fragments: Sequence[Fragment], request: Request, chosen: Selectio
 
 def empty_table(request: Request) -> pa.Table:
     """A table with the columns asked for and no rows."""
-    return pa.table([pa.array([], f.arrow_type) for f in request.columns], names=[f.name for f in request.columns])
+    return pa.table(
+        [pa.array([], f.arrow_type) for f in request.columns], names=[f.name for f in request.columns]
+    )
 
 
 def _dimension_names(request: Request) -> list[str]:
@@ -192,7 +201,10 @@ def _field_of(fragment: Fragment, schema: ArraySchema, name: str) -> Field:
     current = schema.fields.get(name)
     if name in fragment.fields:
         own = fragment.fields[name][0]
-        if current is not None and (own.datatype, own.cell_val_num) != (current.datatype, current.cell_val_num):
+        if current is not None and (own.datatype, own.cell_val_num) != (
+            current.datatype,
+            current.cell_val_num,
+        ):
             raise UnsupportedError(f"{fragment.name.text}: column {name!r} has changed its type since")
         return own
     if current is None:
@@ -213,7 +225,9 @@ def _joined(parts: list[_Cells]) -> _Cells:
     columns = {name: pa.concat_arrays([p.columns[name] for p in parts]) for name in parts[0].columns}
     deleted = None
     if any(p.deleted is not None for p in parts):
-        deleted = np.concatenate([np.zeros(p.times.size, bool) if p.deleted is None else p.deleted for p in parts])
+        deleted = np.concatenate(
+            [np.zeros(p.times.size, bool) if p.deleted is None else p.deleted for p in parts]
+        )
     return _Cells(columns, np.concatenate([p.times for p in parts]), deleted)
 
 
@@ -244,6 +258,8 @@ def _finish(cells: _Cells, request: Request) -> pa.Table:
     for predicate in request.predicates:
         column = predicate.column
         array = shown.get(column)
-        keep &= predicate.mask(present(cells.columns[column], request.schema.fields[column]) if array is None else array)
+        keep &= predicate.mask(
+            present(cells.columns[column], request.schema.fields[column]) if array is None else array
+        )
     table = pa.table(list(shown.values()), names=list(shown))
     return table if keep.all() else table.take(pa.array(np.flatnonzero(keep)))

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pyqbeast.tiledb.array import Array
 from pyqbeast.tiledb.dense import clipped, read_dense
-from pyqbeast.tiledb.domain import MBR, Range1D
+from pyqbeast.tiledb.domain import MBR, Coordinate, Range1D
 from pyqbeast.tiledb.fragment import Fragment
 from pyqbeast.tiledb.sparse import Request, choose_tiles, read_group
 
@@ -49,7 +49,9 @@ def split(array: Array, request: Request) -> list[Part]:
     parts = []
     for group in array.groups():
         numbers = tuple(places[fragment] for fragment in group)
-        single = len(group) == 1 and not (group[0].footer.has_timestamps and not array.schema.allows_duplicates)
+        single = len(group) == 1 and not (
+            group[0].footer.has_timestamps and not array.schema.allows_duplicates
+        )
         if single:
             tiles = choose_tiles(group, request, False)[0][group[0]]
             parts += [Part(numbers, piece) for piece in _pieces(group[0], tiles)]
@@ -63,7 +65,11 @@ def read_part(array: Array, request: Request, part: Part) -> list[pa.Table]:
     fragments = [array.fragments[i] for i in part.fragments]
     if array.schema.dense:
         box = part.box
-        return [] if box is None else [read_dense(array.schema, fragments, box, request.columns, request.predicates)]
+        return (
+            []
+            if box is None
+            else [read_dense(array.schema, fragments, box, request.columns, request.predicates)]
+        )
     if part.tiles is not None:
         return [read_group(fragments, request, {fragments[0]: part.tiles})]
     return [read_group(fragments, replace(request, box=part.box))]
@@ -98,14 +104,14 @@ def _ranges(group: Sequence[Fragment], request: Request) -> list[MBR | None]:
     return [box for box in boxes if box is not None]
 
 
-def _before(value: Any, dtype: np.dtype[np.generic]) -> Any:
+def _before(value: Coordinate, dtype: np.dtype[Any]) -> Coordinate:
     """The greatest coordinate below this one."""
     if dtype.kind == "f":
         return np.nextafter(dtype.type(value), dtype.type(-np.inf)).item()
     return value - 1
 
 
-def _narrowed(request: Request, low: Any, high: Any) -> MBR | None:
+def _narrowed(request: Request, low: Coordinate, high: Coordinate) -> MBR | None:
     """The request's box, with the first dimension cut down to a range; `None` where nothing is left."""
     box = request.box or MBR(tuple(Range1D(None, None) for _ in request.schema.dimensions))
     old = box.ranges[0]

@@ -31,7 +31,11 @@ class ColumnStatistics:
 
 
 NO_STATISTICS = ColumnStatistics(
-    TileMinsMaxs(), TileMinsMaxs(), TileSums(np.zeros(0, "<u8")), TileNullCount(np.zeros(0, "<u8")), FieldStatistics()
+    TileMinsMaxs(),
+    TileMinsMaxs(),
+    TileSums(np.zeros(0, "<u8")),
+    TileNullCount(np.zeros(0, "<u8")),
+    FieldStatistics(),
 )
 
 
@@ -84,7 +88,9 @@ def _sums(tiles: list[pa.Array], field: Field) -> tuple[npt.NDArray[np.uint64], 
     """The bits of each tile's sum, and those of the fragment's. Sums out of range stay at its end."""
     if field.datatype.is_float:
         with np.errstate(over="ignore", invalid="ignore"):
-            floats = np.array([_values(tile, field).sum(dtype=np.float64) for tile in tiles], dtype=np.float64)
+            floats = np.array(
+                [_values(tile, field).sum(dtype=np.float64) for tile in tiles], dtype=np.float64
+            )
             whole = np.array([floats.sum()])
         return _bounded(floats).view("<u8"), int(_bounded(whole).view("<u8")[0])
     exact = [_exact_sum(_values(tile, field)) for tile in tiles]

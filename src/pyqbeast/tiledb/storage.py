@@ -72,23 +72,28 @@ class FsspecStore(Store):
         return f"{self._root}/{path}" if path else self._root
 
     def entries(self, folder: str) -> list[Entry]:
+        """What a folder holds, sorted by name; nothing where it does not exist."""
         try:
             found: list[dict[str, Any]] = self._fs.ls(self._path(folder), detail=True)
         except (FileNotFoundError, NotADirectoryError):
             return []
         entries = [
-            Entry(info["name"].rstrip("/").rsplit("/", 1)[-1], info["size"] if info["type"] == "file" else None)
+            Entry(
+                info["name"].rstrip("/").rsplit("/", 1)[-1], info["size"] if info["type"] == "file" else None
+            )
             for info in found
         ]
         return sorted(entries, key=lambda entry: entry.name)
 
     def size(self, path: str) -> int | None:
+        """Bytes of a file, `None` where there is none."""
         try:
             return int(self._fs.size(self._path(path)))
         except FileNotFoundError:
             return None
 
     def read(self, path: str, start: int = 0, end: int | None = None) -> bytes:
+        """The bytes from `start` up to `end`."""
         if end is not None and end - start > _UNCHECKED and end > (self.size(path) or 0):
             # A broken length must not make the file system reserve memory for it.
             raise ArrayFormatError("the file ends before what is read", file=path)
@@ -99,6 +104,7 @@ class FsspecStore(Store):
         return whole(data, path, start, end)
 
     def write(self, path: str, data: bytes) -> None:
+        """Write a whole file; nobody sees a part of it."""
         target = self._path(path)
         self._fs.makedirs(target.rsplit("/", 1)[0], exist_ok=True)
         if isinstance(self._fs, LocalFileSystem):
@@ -109,11 +115,13 @@ class FsspecStore(Store):
             self._fs.pipe_file(target, data)
 
     def delete(self, path: str) -> None:
+        """Delete a file or folder, which may be absent."""
         if self._fs.exists(self._path(path)):
             self._fs.rm(self._path(path), recursive=True)
 
 
 def whole(data: bytes, path: str, start: int, end: int | None) -> bytes:
+    """The bytes of a range, if the file held all of them; `ArrayFormatError` where not."""
     if end is not None and len(data) != end - start:
         raise ArrayFormatError(
             f"the file ends {end - start - len(data)} bytes before the end of what is read", file=path

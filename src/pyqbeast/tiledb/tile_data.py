@@ -41,7 +41,9 @@ def read_column(fragment: Fragment, column: str, tiles: Tiles) -> pa.Array:
     with reading(file, column):
         stored = _stored(fragment, column, file, "file", tiles)
         context = field.context(fragment.footer.version)
-        return fixed_array(_decode(stored, cells * field.cell_size, fragment.pipeline(field.filters), context), field, valid)
+        return fixed_array(
+            _decode(stored, cells * field.cell_size, fragment.pipeline(field.filters), context), field, valid
+        )
 
 
 def _read_validity(fragment: Fragment, column: str, stem: str, tiles: Tiles, cells: Counts) -> Octets:
@@ -99,7 +101,11 @@ def _chosen(values: npt.NDArray[np.uint64], tiles: Tiles) -> Counts:
 
 def _stored(fragment: Fragment, column: str, file: str, kind: str, tiles: Tiles) -> list[StoredTile]:
     """The tiles of a file, read in as few ranges as they lie in."""
-    sections = {"file": fragment.tile_offsets, "var": fragment.tile_var_offsets, "validity": fragment.tile_validity_offsets}
+    sections = {
+        "file": fragment.tile_offsets,
+        "var": fragment.tile_var_offsets,
+        "validity": fragment.tile_validity_offsets,
+    }
     footer = fragment.footer
     lengths = {"file": footer.file_sizes, "var": footer.var_sizes, "validity": footer.validity_sizes}
     # Tile i ends where tile i + 1 begins, the last one where the file ends.
@@ -125,7 +131,9 @@ def _fetch(store: Store, file: str, starts: Counts, stops: Counts) -> list[memor
     return [pieces[piece][a:b] for piece, a, b in spans]
 
 
-def _decode(stored: list[StoredTile], sizes: Counts, pipeline: FilterPipeline, context: ChunkContext) -> Octets:
+def _decode(
+    stored: list[StoredTile], sizes: Counts, pipeline: FilterPipeline, context: ChunkContext
+) -> Octets:
     """All tiles, one after another, each of the size it must have."""
     for tile, size in zip(stored, sizes.tolist(), strict=True):
         if tile.size != size:

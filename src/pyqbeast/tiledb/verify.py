@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -105,7 +106,9 @@ def _verify_fragment(fragment: Fragment, report: VerifyReport) -> None:
     report.tiles += tiles.size
     report.cells += fragment.cell_count
     report.problems += [Problem(fragment.path, text) for text in _file_problems(fragment)]
-    report.bytes += sum(map(sum, (fragment.footer.file_sizes, fragment.footer.var_sizes, fragment.footer.validity_sizes)))
+    report.bytes += sum(
+        map(sum, (fragment.footer.file_sizes, fragment.footer.var_sizes, fragment.footer.validity_sizes))
+    )
     _ = fragment.statistics, fragment.processed_conditions
     columns: dict[str, list[pa.Array]] = {}
     for name, (column, stem, _slot) in fragment.fields.items():
@@ -116,12 +119,15 @@ def _verify_fragment(fragment: Fragment, report: VerifyReport) -> None:
             parts = _parts(fragment, name, tiles)
             columns[name] = parts
             report.problems.extend(
-                Problem(fragment.metadata_path, f"{name}: {text}") for text in _statistics_problems(fragment, column, parts)
+                Problem(fragment.metadata_path, f"{name}: {text}")
+                for text in _statistics_problems(fragment, column, parts)
             )
 
         _attempt(report, f"{fragment.path}/{stem}.tdb", check)
     if not fragment.footer.dense and all(d.name in columns for d in fragment.schema.dimensions):
-        report.problems += [Problem(fragment.metadata_path, text) for text in _rtree_problems(fragment, columns)]
+        report.problems += [
+            Problem(fragment.metadata_path, text) for text in _rtree_problems(fragment, columns)
+        ]
 
 
 def _parts(fragment: Fragment, column: str, tiles: np.ndarray[Any, np.dtype[np.intp]]) -> list[pa.Array]:
@@ -134,7 +140,8 @@ def _parts(fragment: Fragment, column: str, tiles: np.ndarray[Any, np.dtype[np.i
 def _file_problems(fragment: Fragment) -> Iterator[str]:
     """Files that are missing, of another size than stated, or not known."""
     present = {entry.name: entry.size for entry in fragment.store.entries(fragment.path)}
-    footer, expected = fragment.footer, {METADATA_FILE: None}
+    footer = fragment.footer
+    expected: dict[str, int | None] = {METADATA_FILE: None}
     for column, stem, slot in fragment.fields.values():
         if footer.dense and column.is_dimension:
             continue
@@ -159,10 +166,13 @@ def _rtree_problems(fragment: Fragment, columns: dict[str, list[pa.Array]]) -> I
         return
     expected = leaves_of(columns, dimensions)
     for i, dimension in enumerate(dimensions):
-        for stored, true in ((tree.leaves.lows[i], expected.lows[i]), (tree.leaves.highs[i], expected.highs[i])):
+        for stored, true in (
+            (tree.leaves.lows[i], expected.lows[i]),
+            (tree.leaves.highs[i], expected.highs[i]),
+        ):
             for tile in np.flatnonzero(stored != true)[:1]:
                 yield f"R-tree: the range of tile {tile} in {dimension.name} is not that of its cells"
-    for upper, lower in zip(tree.levels, tree.levels[1:], strict=False):
+    for upper, lower in itertools.pairwise(tree.levels):
         if not _covers(upper, lower, tree.fanout):
             yield "R-tree: a node does not cover its children"
     domain = fragment.footer.non_empty_domain
@@ -186,12 +196,16 @@ def _statistics_problems(fragment: Fragment, column: Field, parts: list[pa.Array
         parts = [_without_padding(fragment, column, part, tile) for tile, part in enumerate(parts)]
     true = column_statistics(parts, column)
     nulls = fragment.tile_null_counts(column.name)
-    if nulls is not None and nulls.values.size == len(parts) and column.nullable and not column.is_var:
-        if (nulls.values != true.null_counts.values).any():
-            yield "null counts are not those of the cells"
+    counted = nulls is not None and nulls.values.size == len(parts) and column.nullable and not column.is_var
+    if counted and nulls is not None and (nulls.values != true.null_counts.values).any():
+        yield "null counts are not those of the cells"
     if not has_trusted_bounds(column) or column.is_var or column.is_dimension:
         return
-    mins, maxs, sums = fragment.tile_mins(column.name), fragment.tile_maxs(column.name), fragment.tile_sums(column.name)
+    mins, maxs, sums = (
+        fragment.tile_mins(column.name),
+        fragment.tile_maxs(column.name),
+        fragment.tile_sums(column.name),
+    )
     if mins is None or maxs is None or sums is None or sums.values.size != len(parts):
         return
     usable = np.array([len(part) > part.null_count for part in parts], dtype=bool)
@@ -200,8 +214,10 @@ def _statistics_problems(fragment: Fragment, column: Field, parts: list[pa.Array
     for label, stored, expected in (("least", mins, true.mins), ("greatest", maxs, true.maxs)):
         for tile in np.flatnonzero(usable & (stored.typed(column) != expected.typed(column)))[:1]:
             yield f"the {label} value of tile {tile} is not that of its cells"
-    for tile in np.flatnonzero(usable)[:]:
-        if not _same_sum(sums.typed(column)[tile].item(), true.sums.typed(column)[tile].item(), parts[tile], column):
+    for tile in np.flatnonzero(usable):
+        if not _same_sum(
+            sums.typed(column)[tile].item(), true.sums.typed(column)[tile].item(), parts[tile], column
+        ):
             yield f"the sum of tile {tile} is not that of its cells"
             return
 

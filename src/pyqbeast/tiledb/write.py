@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -95,7 +96,7 @@ def stage_fragment(array: Array, table: pa.Table, timestamp: int | None = None) 
     if not rows:
         raise InvalidInputError("there are no cells to write")
     cuts = [*range(0, rows, schema.capacity), rows]
-    tiles = {n: [c[a:b] for a, b in zip(cuts, cuts[1:], strict=False)] for n, c in columns.items()}
+    tiles = {n: [c[a:b] for a, b in itertools.pairwise(cuts)] for n, c in columns.items()}
     leaves = leaves_of(tiles, schema.dimension_fields)
     files = {n: encode_column(tiles[n], schema.fields[n], schema, array.key) for n in schema.fields}
     fragment = FragmentFiles(
@@ -151,7 +152,9 @@ def _write_consolidated(store: Store, names: Sequence[str], deletes: bytes) -> N
     first, last = min(n.start for n in parsed), max(n.end for n in parsed)
     unique = uuid.uuid4().hex
     lines = "".join(f"{COMMITS}/{name}.wrt\n" for name in sorted(names) if name.encode() not in deletes)
-    store.write(f"{COMMITS}/__{first}_{last}_{unique}_{parsed[0].version}.con", lines.encode("utf-8") + deletes)
+    store.write(
+        f"{COMMITS}/__{first}_{last}_{unique}_{parsed[0].version}.con", lines.encode("utf-8") + deletes
+    )
 
 
 def abort_fragments(store: Store, names: Sequence[str]) -> None:
@@ -170,7 +173,9 @@ def refuse_duplicates(array: Array, names: Sequence[str]) -> None:
     for i, fragment in enumerate(staged):
         others = [f.footer.non_empty_domain for f in staged[:i] if f.footer.non_empty_domain is not None]
         domain = fragment.footer.non_empty_domain
-        near = [staged[k] for k, other in enumerate(others) if domain is not None and domain.intersects(other)]
+        near = [
+            staged[k] for k, other in enumerate(others) if domain is not None and domain.intersects(other)
+        ]
         if near and domain is not None:
             _compare_coordinates(array, [*near, fragment], domain)
 
@@ -184,11 +189,17 @@ def _compare_coordinates(array: Array, fragments: Sequence[Fragment], box: MBR) 
             parts.append(read_column(fragment, name, tiles))
     keys = sort_keys([pa.concat_arrays(columns[d.name]) for d in dimensions], dimensions)
     if not last_of_equals(keys, row_major(keys)).all():
-        raise InvalidInputError("two tasks wrote the same coordinates, and the array does not allow duplicates")
+        raise InvalidInputError(
+            "two tasks wrote the same coordinates, and the array does not allow duplicates"
+        )
 
 
 def write_metadata(
-    uri: str, values: Mapping[str, Any], *, timestamp: int | None = None, encryption_key: str | bytes | None = None
+    uri: str,
+    values: Mapping[str, Any],
+    *,
+    timestamp: int | None = None,
+    encryption_key: str | bytes | None = None,
 ) -> None:
     """Set array metadata: text, bytes, a number or a sequence of numbers by key; `None` deletes a key."""
     array = open_array(uri, encryption_key=encryption_key)

@@ -16,11 +16,10 @@ from pyqbeast.tiledb.column import filled
 from pyqbeast.tiledb.dense import whole_box
 from pyqbeast.tiledb.domain import MBR, Range1D
 from pyqbeast.tiledb.fragment_files import FragmentFiles, encode_column
-from pyqbeast.tiledb.grid import TileGrid, intersection
+from pyqbeast.tiledb.grid import TileGrid, intersection, numpy_order
 from pyqbeast.tiledb.ingest import raw_columns
 from pyqbeast.tiledb.predicate import parse_box
 from pyqbeast.tiledb.rtree import RTree
-from pyqbeast.tiledb.schema import Layout
 from pyqbeast.tiledb.write import commit_fragments, put_fragment
 
 Rows = npt.NDArray[np.int64]
@@ -85,7 +84,11 @@ def _region(array: Array, box: Mapping[str, Any] | None) -> MBR:
     if parsed is None:
         return whole
     sides = zip(parsed.ranges, whole.ranges, strict=True)
-    region = MBR(tuple(Range1D(w.low if b.low is None else b.low, w.high if b.high is None else b.high) for b, w in sides))
+    region = MBR(
+        tuple(
+            Range1D(w.low if b.low is None else b.low, w.high if b.high is None else b.high) for b, w in sides
+        )
+    )
     if intersection(region, whole) != region:
         raise InvalidInputError(f"the box {region} is not in the domain {whole}")
     return region
@@ -94,7 +97,7 @@ def _region(array: Array, box: Mapping[str, Any] | None) -> MBR:
 def _rows_of_tiles(grid: TileGrid, shape: tuple[int, ...]) -> list[Rows]:
     """For each tile, the row of each of its cells in file order; the number of rows stands for padding."""
     rows = np.arange(prod(shape), dtype=np.int64).reshape(shape)
-    order = "C" if grid.cell_order is Layout.ROW_MAJOR else "F"
+    order = numpy_order(grid.cell_order)
     found = []
     for _, inside, target in grid.overlaps(grid.domain, np.arange(grid.tile_count)):
         tile = np.full(grid.extents, rows.size, dtype=np.int64)

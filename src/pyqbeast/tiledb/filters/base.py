@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -73,14 +74,14 @@ class Filter(ABC):
         """Apply the filter to one chunk."""
 
 
-def octets(data: bytes | memoryview | npt.NDArray[np.generic]) -> Octets:
+def octets(data: bytes | memoryview | npt.NDArray[Any]) -> Octets:
     """Any buffer as a flat array of bytes, without a copy where it is contiguous."""
     if isinstance(data, np.ndarray):
         return np.ascontiguousarray(data).reshape(-1).view(np.uint8)
     return np.frombuffer(data, dtype=np.uint8)
 
 
-def values(data: Octets, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
+def values(data: Octets, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """The whole values in `data`; bytes of a last partial one are left out."""
     kind = np.dtype(dtype)
     whole = data[: data.size // kind.itemsize * kind.itemsize]

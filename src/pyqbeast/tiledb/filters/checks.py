@@ -27,7 +27,7 @@ class _Checksum(Filter):
         record = np.dtype([("size", "<u8"), ("digest", f"V{self.digest_size}")])
         stored = [cursor.array(record, count, "digests") for count in counts]
         before = cursor.rest()
-        for records, content in zip(stored, (before, memoryview(data)), strict=True):
+        for records, content in zip(stored, (before, data.data), strict=True):
             body = Cursor(content)
             for size, digest in zip(records["size"], records["digest"], strict=True):
                 if self.digest(body.take(int(size), "guarded bytes")) != digest.tobytes():
@@ -36,7 +36,7 @@ class _Checksum(Filter):
 
     def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
         before = [memoryview(metadata)] if metadata else []
-        digests = b"".join(u64(part.nbytes) + self.digest(part) for part in (*before, memoryview(data)))
+        digests = b"".join(u64(part.nbytes) + self.digest(part) for part in (*before, data.data))
         return u32(len(before), 1) + digests + metadata, data
 
 
@@ -47,6 +47,7 @@ class Md5(_Checksum):
 
     @staticmethod
     def digest(data: memoryview) -> bytes:
+        """The digest of some bytes."""
         return hashlib.md5(data, usedforsecurity=False).digest()
 
 
@@ -57,6 +58,7 @@ class Sha256(_Checksum):
 
     @staticmethod
     def digest(data: memoryview) -> bytes:
+        """The digest of some bytes."""
         return hashlib.sha256(data).digest()
 
 
@@ -73,9 +75,10 @@ class Aes256Gcm(Filter):
         self.key = key
 
     def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
+        """Undo the filter on one chunk."""
         cursor = Cursor(metadata)
         counts = cursor.u32("metadata parts"), cursor.u32("data parts")
-        body = Cursor(memoryview(data))
+        body = Cursor(data.data)
         done: list[list[bytes]] = [[], []]
         for parts, count in zip(done, counts, strict=True):
             for _ in range(count):
@@ -91,6 +94,7 @@ class Aes256Gcm(Filter):
         return plain
 
     def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
+        """Apply the filter to one chunk."""
         before = [metadata] if metadata else []
         header, sealed = u32(len(before), 1), b""
         for part in (*before, data.tobytes()):

@@ -38,6 +38,7 @@ class Compressor(Filter):
         self.level = level
 
     def options(self) -> bytes:
+        """The options as the schema stores them."""
         return u8(self.method) + i32(self.level)
 
     @abstractmethod
@@ -49,16 +50,17 @@ class Compressor(Filter):
         """The bytes, compressed."""
 
     def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
+        """Undo the filter on one chunk."""
         header = Cursor(metadata)
         metadata_parts, data_parts = header.u32("metadata parts"), header.u32("data parts")
         sizes = header.array("<u4", 2 * (metadata_parts + data_parts), "part sizes").reshape(-1, 2)
-        body = Cursor(memoryview(data))
+        body = Cursor(data.data)
         done = [self._part(int(size), body.take(int(packed), "part"), context) for size, packed in sizes]
         if body.remaining:
             raise ArrayFormatError(f"{self.name}: {body.remaining} bytes after the last part")
-        before = b"".join(memoryview(part) for part in done[:metadata_parts])
+        before = b"".join(part.data for part in done[:metadata_parts])
         rest = done[metadata_parts:]
-        return memoryview(before), rest[0] if len(rest) == 1 else octets(b"".join(memoryview(p) for p in rest))
+        return memoryview(before), rest[0] if len(rest) == 1 else octets(b"".join(part.data for part in rest))
 
     def _part(self, size: int, packed: memoryview, context: ChunkContext) -> Octets:
         if size > context.limit:
@@ -69,6 +71,7 @@ class Compressor(Filter):
         return part
 
     def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
+        """Apply the filter to one chunk."""
         before = [octets(metadata)] if metadata else []
         packed = [octets(self.compress(part, context)) for part in (*before, data)]
         header = u32(len(before), 1)
@@ -83,12 +86,14 @@ class Gzip(Compressor):
     id, method, name = 1, 1, "gzip"
 
     def decompress(self, data: Octets, size: int, context: ChunkContext) -> bytes:
+        """The `size` bytes that were compressed."""
         stream = zlib.decompressobj()
         # One byte more than asked for makes the stream reach its checksum, and shows too long a one.
-        return stream.decompress(memoryview(data), size + 1)
+        return stream.decompress(data.data, size + 1)
 
     def compress(self, data: Octets, context: ChunkContext) -> bytes:
-        return zlib.compress(memoryview(data), max(self.level, -1))
+        """The bytes, compressed."""
+        return zlib.compress(data.data, max(self.level, -1))
 
 
 class Zstd(Compressor):
@@ -97,17 +102,19 @@ class Zstd(Compressor):
     id, method, name = 2, 2, "zstd"
 
     def decompress(self, data: Octets, size: int, context: ChunkContext) -> bytes:
+        """The `size` bytes that were compressed."""
         # A frame that states another size would be allocated in full before anything else is seen.
-        if zstandard.frame_content_size(memoryview(data)) not in (-1, size):
+        if zstandard.frame_content_size(data.data) not in (-1, size):
             raise ArrayFormatError(f"zstd: the frame's size is not the part's, {size}")
         if not hasattr(_local, "decompressor"):
             _local.decompressor = zstandard.ZstdDecompressor()
-        result: bytes = _local.decompressor.decompress(memoryview(data), max_output_size=size)
+        result: bytes = _local.decompressor.decompress(data.data, max_output_size=size)
         return result
 
     def compress(self, data: Octets, context: ChunkContext) -> bytes:
+        """The bytes, compressed."""
         level = 3 if self.level < 0 else min(self.level, zstandard.MAX_COMPRESSION_LEVEL)
-        return zstandard.ZstdCompressor(level=level).compress(memoryview(data))
+        return zstandard.ZstdCompressor(level=level).compress(data.data)
 
 
 class Lz4(Compressor):
@@ -116,13 +123,15 @@ class Lz4(Compressor):
     id, method, name = 3, 3, "lz4"
 
     def decompress(self, data: Octets, size: int, context: ChunkContext) -> bytes:
+        """The `size` bytes that were compressed."""
         if size > _LZ4_RATIO * data.size:
             raise ArrayFormatError(f"lz4: {size} bytes cannot come from {data.size}")
-        result: bytes = lz4.block.decompress(memoryview(data), uncompressed_size=size)
+        result: bytes = lz4.block.decompress(data.data, uncompressed_size=size)
         return result
 
     def compress(self, data: Octets, context: ChunkContext) -> bytes:
-        result: bytes = lz4.block.compress(memoryview(data), store_size=False)
+        """The bytes, compressed."""
+        result: bytes = lz4.block.compress(data.data, store_size=False)
         return result
 
 
@@ -132,10 +141,12 @@ class Bzip2(Compressor):
     id, method, name = 5, 5, "bzip2"
 
     def decompress(self, data: Octets, size: int, context: ChunkContext) -> bytes:
-        return bz2.BZ2Decompressor().decompress(memoryview(data), size + 1)
+        """The `size` bytes that were compressed."""
+        return bz2.BZ2Decompressor().decompress(data.data, size + 1)
 
     def compress(self, data: Octets, context: ChunkContext) -> bytes:
-        return bz2.compress(memoryview(data), self.level if 1 <= self.level <= 9 else 9)
+        """The bytes, compressed."""
+        return bz2.compress(data.data, self.level if 1 <= self.level <= 9 else 9)
 
 
 class Rle(Compressor):
@@ -144,9 +155,11 @@ class Rle(Compressor):
     id, method, name = 4, 4, "rle"
 
     def needs_whole_tile(self, context: ChunkContext) -> bool:
+        """Whether the filter works on cells of text and so puts a tile into a single chunk."""
         return is_text_mode(context, ascii_since=12)
 
     def decompress(self, data: Octets, size: int, context: ChunkContext) -> Octets:
+        """The `size` bytes that were compressed."""
         width = context.cell_size
         runs = data.view(np.dtype([("cell", f"V{width}"), ("length", ">u2")]))
         lengths = runs["length"].astype(np.int64)
@@ -155,6 +168,7 @@ class Rle(Compressor):
         return octets(np.repeat(runs["cell"], lengths))
 
     def compress(self, data: Octets, context: ChunkContext) -> Octets:
+        """The bytes, compressed."""
         width = context.cell_size
         if data.size % width:
             raise ArrayFormatError(f"rle: {data.size} bytes are no whole cells of {width}")

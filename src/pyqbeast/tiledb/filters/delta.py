@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -37,16 +39,18 @@ class _Differences(Compressor):
     def output_type(self, datatype: Datatype) -> Datatype:
         return datatype if self.reinterpret is None else self.reinterpret
 
-    def _dtype(self, context: ChunkContext) -> np.dtype[np.generic]:
+    def _dtype(self, context: ChunkContext) -> np.dtype[Any]:
         kind = self.output_type(context.datatype)
         if kind.is_float:
             raise ArrayFormatError(f"{self.name}: {kind.name} values have no exact differences")
         return kind.dtype
 
-    def _count(self, cursor: Cursor, size: int, dtype: np.dtype[np.generic]) -> int:
+    def _count(self, cursor: Cursor, size: int, dtype: np.dtype[Any]) -> int:
         count = cursor.u64("number of values")
         if count * dtype.itemsize != size:
-            raise ArrayFormatError(f"{self.name}: {count} values of {dtype.itemsize} bytes in a part of {size}")
+            raise ArrayFormatError(
+                f"{self.name}: {count} values of {dtype.itemsize} bytes in a part of {size}"
+            )
         return count
 
 
@@ -56,12 +60,14 @@ class Delta(_Differences):
     id, method, name = 19, 8, "delta"
 
     def decompress(self, data: Octets, size: int, context: ChunkContext) -> Octets:
+        """The `size` bytes that were compressed."""
         dtype = self._dtype(context)
-        cursor = Cursor(memoryview(data))
+        cursor = Cursor(data.data)
         count = self._count(cursor, size, dtype)
         return octets(np.cumsum(cursor.array(dtype, count, "differences"), dtype=dtype))
 
     def compress(self, data: Octets, context: ChunkContext) -> Octets:
+        """The bytes, compressed."""
         numbers = values(data, self._dtype(context))
         differences = np.diff(numbers, prepend=numbers.dtype.type(0))
         return np.concatenate([octets(u64(numbers.size)), octets(differences)])
@@ -73,8 +79,9 @@ class DoubleDelta(_Differences):
     id, method, name = 6, 6, "double-delta"
 
     def decompress(self, data: Octets, size: int, context: ChunkContext) -> Octets:
+        """The `size` bytes that were compressed."""
         dtype = self._dtype(context)
-        cursor = Cursor(memoryview(data))
+        cursor = Cursor(data.data)
         bits = cursor.u8("bits")
         count = self._count(cursor, size, dtype)
         if bits >= 8 * dtype.itemsize - 1:
@@ -86,12 +93,13 @@ class DoubleDelta(_Differences):
         out = np.empty(count, dtype=dtype)
         out[0] = head[0]
         # All arithmetic wraps around, as it did when the values were written.
-        out[1:2] = head[1:] - head[:1]  # type: ignore[operator]
+        out[1:2] = head[1:] - head[:1]
         out[2:] = _unpack(packed, bits, count - 2).astype(dtype)
         out[1:] = np.cumsum(out[1:], dtype=dtype)
         return octets(np.cumsum(out, dtype=dtype))
 
     def compress(self, data: Octets, context: ChunkContext) -> Octets:
+        """The bytes, compressed."""
         numbers = values(data, self._dtype(context))
         raw_from = 8 * numbers.dtype.itemsize - 1
         bits, second = _second_differences(numbers)
@@ -102,10 +110,12 @@ class DoubleDelta(_Differences):
         return np.concatenate([octets(head), octets(numbers[:2]), octets(packed)])
 
 
-def _second_differences(numbers: npt.NDArray[np.generic]) -> tuple[int, npt.NDArray[np.int64]]:
+def _second_differences(numbers: npt.NDArray[Any]) -> tuple[int, npt.NDArray[np.int64]]:
     """The bits that the largest magnitude needs, and the second differences (wrapped to the type's width)."""
     signed = np.dtype(f"<i{numbers.dtype.itemsize}")
-    second = np.diff(numbers.view(signed), n=2).astype(np.int64) if numbers.size > 2 else np.zeros(0, np.int64)
+    second = (
+        np.diff(numbers.view(signed), n=2).astype(np.int64) if numbers.size > 2 else np.zeros(0, np.int64)
+    )
     largest = max(int(second.max(initial=0)), -int(second.min(initial=0)))
     return largest.bit_length(), second
 
@@ -119,7 +129,8 @@ def _unpack(words: Words, bits: int, count: int) -> npt.NDArray[np.int64]:
     low = (padded[word + 1] >> np.uint64(1)) >> (np.uint64(63) - skip)
     field = ((padded[word] << skip) | low) >> np.uint64(64 - width)
     magnitude = (field & np.uint64((1 << bits) - 1)).astype(np.int64)
-    return np.where(field >> np.uint64(bits), -magnitude, magnitude)
+    signed: npt.NDArray[np.int64] = np.where(field >> np.uint64(bits), -magnitude, magnitude)
+    return signed
 
 
 def _pack(numbers: npt.NDArray[np.int64], bits: int) -> Words:

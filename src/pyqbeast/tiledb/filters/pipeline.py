@@ -89,6 +89,10 @@ class FilterPipeline:
         return bool(self.filters) and self.filters[0].needs_whole_tile(context)
 
 
+#: The pipeline of a field that is stored as it is.
+NO_FILTERS = FilterPipeline()
+
+
 def _filter(number: int, options: Cursor, version: int) -> Filter:
     for kind in _PLAIN:
         if number == kind.id:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pyqbeast.tiledb.cursor import f64, u64
@@ -28,12 +30,15 @@ class FloatScale(Filter):
         self.scale, self.offset, self.width = scale, offset, width
 
     def options(self) -> bytes:
+        """The options as the schema stores them."""
         return f64(self.scale) + f64(self.offset) + u64(self.width)
 
     def output_type(self, datatype: Datatype) -> Datatype:
+        """The type of the values that leave the filter when writing."""
         return SIGNED[self.width]
 
     def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
+        """Undo the filter on one chunk."""
         parts, before = read_parts(metadata, data)
         stored, target = SIGNED[self.width].dtype, _float_of(context.datatype.size)
         if any(part.size % self.width for part in parts):
@@ -44,6 +49,7 @@ class FloatScale(Filter):
         return before, octets(np.concatenate(floats))
 
     def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
+        """Apply the filter to one chunk."""
         floats = values(data, _float_of(context.datatype.size)).astype(np.float64)
         integers = np.round((floats - self.offset) / self.scale)
         bounds = np.iinfo(SIGNED[self.width].dtype)
@@ -53,7 +59,7 @@ class FloatScale(Filter):
         return part_header(out.size) + metadata, out
 
 
-def _float_of(size: int) -> np.dtype[np.generic]:
+def _float_of(size: int) -> np.dtype[Any]:
     # The filter takes the bytes for floats of the field's width, whatever the field's type is called.
     if size not in (4, 8):
         raise ArrayFormatError(f"float-scale on values of {size} bytes")

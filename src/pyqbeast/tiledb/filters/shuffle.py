@@ -21,10 +21,12 @@ class ByteShuffle(Filter):
     id, name = 9, "byteshuffle"
 
     def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
+        """Undo the filter on one chunk."""
         parts, before = read_parts(metadata, data)
         return before, _joined([_transpose(part, context.datatype.size, False) for part in parts])
 
     def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
+        """Apply the filter to one chunk."""
         return part_header(data.size) + metadata, _transpose(data, context.datatype.size, True)
 
 
@@ -48,11 +50,15 @@ class BitShuffle(Filter):
     id, name = 8, "bitshuffle"
 
     def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
+        """Undo the filter on one chunk."""
         parts, before = read_parts(metadata, data)
         width = context.datatype.size
-        return before, _joined([_unshuffle(part, width) if _fits(part.size, width) else part for part in parts])
+        return before, _joined(
+            [_unshuffle(part, width) if _fits(part.size, width) else part for part in parts]
+        )
 
     def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
+        """Apply the filter to one chunk."""
         width = context.datatype.size
         whole = data.size // (8 * width) * 8 * width
         sizes = [size for size in (whole, data.size - whole) if size]
@@ -72,7 +78,7 @@ def _blocks(size: int, width: int) -> list[tuple[int, int]]:
 
 
 def _unshuffle(data: Octets, width: int) -> Octets:
-    out = data.copy()
+    out: Octets = data.copy()
     for start, per_block in _blocks(data.size, width):
         end = start + (data.size - start) // (per_block * width) * per_block * width
         bits = data[start:end].reshape(-1, width, 8, per_block // 8).transpose(0, 3, 1, 2)
@@ -83,7 +89,7 @@ def _unshuffle(data: Octets, width: int) -> Octets:
 
 
 def _shuffle(data: Octets, width: int) -> Octets:
-    out = data.copy()
+    out: Octets = data.copy()
     for start, per_block in _blocks(data.size, width):
         end = start + (data.size - start) // (per_block * width) * per_block * width
         bytes_ = data[start:end].reshape(-1, per_block // 8, 8, width).swapaxes(-1, -2)
@@ -107,9 +113,11 @@ class Xor(Filter):
     id, name = 16, "xor"
 
     def output_type(self, datatype: Datatype) -> Datatype:
+        """The type of the values that leave the filter when writing."""
         return SIGNED[datatype.size]
 
     def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
+        """Undo the filter on one chunk."""
         parts, before = read_parts(metadata, data)
         dtype = SIGNED[context.datatype.size].dtype
         for part in parts:
@@ -118,8 +126,9 @@ class Xor(Filter):
         return before, _joined([octets(np.bitwise_xor.accumulate(values(part, dtype))) for part in parts])
 
     def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
+        """Apply the filter to one chunk."""
         numbers = values(data, SIGNED[context.datatype.size].dtype).copy()
-        numbers[1:] = numbers[1:] ^ numbers[:-1]  # type: ignore[operator]
+        numbers[1:] = numbers[1:] ^ numbers[:-1]
         return part_header(data.size) + metadata, octets(numbers)
 
 

@@ -26,12 +26,15 @@ class Dictionary(Compressor):
     id, method, name = 14, 7, "dictionary"
 
     def needs_whole_tile(self, context: ChunkContext) -> bool:
+        """Whether the filter works on cells of text and so puts a tile into a single chunk."""
         return is_text_mode(context, ascii_since=13)
 
     def decompress(self, data: Octets, size: int, context: ChunkContext) -> Octets:
+        """The `size` bytes that were compressed."""
         raise ArrayFormatError("dictionary: the field holds no text")
 
     def compress(self, data: Octets, context: ChunkContext) -> Octets:
+        """The bytes, compressed."""
         raise ArrayFormatError("dictionary: the field holds no text")
 
 
@@ -60,7 +63,7 @@ def decode_text(name: str, metadata: memoryview, data: Octets, size: int) -> tup
     else:
         entries = Cursor(cursor.take(cursor.u32("dictionary size"), "dictionary"))
         texts = _read_entries(octets(entries.rest()), widths[1])
-        chosen = np.frombuffer(memoryview(data), dtype=f">u{widths[0]}").astype(np.int64)
+        chosen = np.frombuffer(data.data, dtype=f">u{widths[0]}").astype(np.int64)
     return _gather(texts, chosen, size)
 
 
@@ -70,7 +73,9 @@ def _checked(repeats: Offsets, cells: int) -> Offsets:
     return repeats
 
 
-def _read_runs(data: Octets, run_width: int, length_width: int) -> tuple[tuple[Octets, Offsets, Offsets], Offsets]:
+def _read_runs(
+    data: Octets, run_width: int, length_width: int
+) -> tuple[tuple[Octets, Offsets, Offsets], Offsets]:
     """(bytes, starts, lengths) of the runs' texts, and how often each is repeated."""
     starts, lengths = _walk(data, run_width, length_width)
     heads = starts[:, None] - (run_width + length_width) + np.arange(run_width)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,7 +11,7 @@ from pyqbeast.tiledb.cursor import Cursor, u32
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets, octets, values
 
-Numbers = npt.NDArray[np.generic]
+Numbers = npt.NDArray[Any]
 
 #: Dates and times are integers to these filters from this version on.
 _DATES_SINCE = 20
@@ -29,7 +31,9 @@ class _Windowed(Filter):
         return u32(self.window)
 
     def _takes(self, context: ChunkContext) -> bool:
-        return context.datatype.is_integral and (context.datatype.unit is None or context.version >= _DATES_SINCE)
+        return context.datatype.is_integral and (
+            context.datatype.unit is None or context.version >= _DATES_SINCE
+        )
 
     def _windows(self, cursor: Cursor, record: np.dtype[np.void]) -> Numbers:
         return cursor.array(record, cursor.u32("number of windows"), "windows")
@@ -49,6 +53,7 @@ class PositiveDelta(_Windowed):
     id, name = 10, "positive-delta"
 
     def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
+        """Undo the filter on one chunk."""
         if not self._takes(context):
             return metadata, data
         dtype = context.datatype.dtype
@@ -56,17 +61,20 @@ class PositiveDelta(_Windowed):
         windows = self._windows(cursor, np.dtype([("offset", dtype), ("size", "<u4")]))
         sizes = windows["size"].astype(np.int64)
         if int(sizes.sum()) != data.size or (sizes % dtype.itemsize).any():
-            raise ArrayFormatError(f"positive-delta: windows of {sizes.sum()} bytes in a chunk of {data.size}")
+            raise ArrayFormatError(
+                f"positive-delta: windows of {sizes.sum()} bytes in a chunk of {data.size}"
+            )
         deltas, counts = values(data, dtype), sizes // dtype.itemsize
         return cursor.rest(), octets(_sums(deltas, windows["offset"], counts))
 
     def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
+        """Apply the filter to one chunk."""
         if not self._takes(context):
             return metadata, data
         tables = _in_windows(values(data, context.datatype.dtype), self.window)
         records, deltas = [], []
         for table in tables:
-            if (table[:, 1:] < table[:, :-1]).any():  # type: ignore[operator]
+            if (table[:, 1:] < table[:, :-1]).any():
                 raise ArrayFormatError("positive-delta takes values that never fall")
             first = table[:, :1]
             deltas.append(octets(np.diff(table, axis=1, prepend=first)))
@@ -83,8 +91,9 @@ def _sums(deltas: Numbers, offsets: Numbers, counts: npt.NDArray[np.int64]) -> N
     starts = np.cumsum(counts) - counts
     used = counts > 0
     before = np.zeros(counts.size, dtype=deltas.dtype)
-    before[used] = out[starts[used]] - deltas[starts[used]]  # type: ignore[operator]
-    return out + np.repeat(offsets - before, counts)  # type: ignore[no-any-return, operator]
+    before[used] = out[starts[used]] - deltas[starts[used]]
+    out += np.repeat(offsets - before, counts)
+    return out
 
 
 class BitWidthReduction(_Windowed):
@@ -96,6 +105,7 @@ class BitWidthReduction(_Windowed):
         return super()._takes(context) and context.datatype.size > 1
 
     def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
+        """Undo the filter on one chunk."""
         if not self._takes(context):
             return metadata, data
         dtype = context.datatype.dtype
@@ -105,6 +115,7 @@ class BitWidthReduction(_Windowed):
         return cursor.rest(), _widen(windows, data, dtype, total)
 
     def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
+        """Apply the filter to one chunk."""
         if not self._takes(context):
             return metadata, data
         dtype = context.datatype.dtype
@@ -124,7 +135,7 @@ class BitWidthReduction(_Windowed):
         return u32(data.size, count) + b"".join(records) + metadata, _concatenated(parts)
 
 
-def _stored_bits(largest: npt.NDArray[np.uint64], dtype: np.dtype[np.generic]) -> npt.NDArray[np.uint8]:
+def _stored_bits(largest: npt.NDArray[np.uint64], dtype: np.dtype[Any]) -> npt.NDArray[np.uint8]:
     """8, 16, 32 or 64: the narrowest that holds the largest difference in the type's signedness."""
     spare = 1 if dtype.kind == "i" else 0
     steps = np.array([1 << (bits - spare) for bits in (8, 16, 32)], dtype=np.uint64)
@@ -137,7 +148,7 @@ def _narrow(table: Numbers) -> tuple[Numbers, Octets]:
     dtype = table.dtype
     low = table.min(axis=1)
     unsigned = np.dtype(f"<u{dtype.itemsize}")
-    differences = table.view(unsigned) - low.view(unsigned)[:, None]  # type: ignore[operator]
+    differences = table.view(unsigned) - low.view(unsigned)[:, None]
     bits = _stored_bits(differences.max(axis=1).astype(np.uint64), dtype)
     record = np.empty(len(table), dtype=[("offset", dtype), ("bits", "u1"), ("size", "<u4")])
     record["offset"], record["bits"], record["size"] = low, bits, table.shape[1] * dtype.itemsize
@@ -153,7 +164,7 @@ def _narrow(table: Numbers) -> tuple[Numbers, Octets]:
     return record, out
 
 
-def _widen(windows: Numbers, data: Octets, dtype: np.dtype[np.generic], total: int) -> Octets:
+def _widen(windows: Numbers, data: Octets, dtype: np.dtype[Any], total: int) -> Octets:
     """The original bytes of all windows."""
     sizes, bits = windows["size"].astype(np.int64), windows["bits"].astype(np.int64)
     raw = bits >= 8 * dtype.itemsize
@@ -161,7 +172,9 @@ def _widen(windows: Numbers, data: Octets, dtype: np.dtype[np.generic], total: i
         raise ArrayFormatError("bit-width-reduction: a window has a width or size that cannot be")
     stored = np.where(raw, sizes, sizes // dtype.itemsize * bits // 8)
     if int(sizes.sum()) != total or int(stored.sum()) != data.size:
-        raise ArrayFormatError(f"bit-width-reduction: windows of {stored.sum()} bytes in a chunk of {data.size}")
+        raise ArrayFormatError(
+            f"bit-width-reduction: windows of {stored.sum()} bytes in a chunk of {data.size}"
+        )
     out = np.empty(total, dtype=np.uint8)
     starts, ends_at = np.cumsum(stored) - stored, np.cumsum(sizes) - sizes
     # Windows of the same width and size are done together; there are very few kinds of them.
