@@ -53,6 +53,16 @@ class Filter(ABC):
     id: int
     name: str
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Filter) and (self.id, self.options()) == (other.id, other.options())
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.options()))
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if name != "key")
+        return f"{type(self).__name__}({arguments})"
+
     def options(self) -> bytes:
         """The options as the schema stores them."""
         return b""

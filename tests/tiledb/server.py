@@ -1,0 +1,57 @@
+"""A web server over a folder that answers range requests and counts the bytes it sends."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import threading
+from pathlib import Path
+
+
+class _Handler(http.server.SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def do_GET(self):
+        path = Path(self.translate_path(self.path))
+        if path.is_dir():
+            return self._page(path)
+        if not path.is_file():
+            return self.send_error(404)
+        data, wanted = path.read_bytes(), self.headers.get("Range")
+        if wanted and self.server.ranges:
+            first, last = wanted.removeprefix("bytes=").split("-")
+            if int(first) >= len(data):
+                return self.send_error(416)
+            return self._send(206, data[int(first) : int(last) + 1 if last else None])
+        return self._send(200, data)
+
+    def _page(self, folder):
+        links = "".join(f'<a href="{p.name}{"/" if p.is_dir() else ""}">{p.name}</a>' for p in folder.iterdir())
+        self._send(200, f'<a href="../">..</a><a href="?C=N">sort</a>{links}'.encode())
+
+    def _send(self, status, data):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+        self.server.sent += len(data)
+
+
+@contextlib.contextmanager
+def serve(folder, *, ranges=True):
+    """Serve a folder; gives the server, whose `url` and `sent` (bytes so far) tests look at."""
+    handler = lambda *args: _Handler(*args, directory=str(folder))  # noqa: E731
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.ranges, server.sent = ranges, 0
+    server.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
