@@ -19,7 +19,7 @@ from tests.conftest import GOLDEN_ROOTS
 from tests.tiledb.test_golden import ENCRYPTED, KEY
 
 #: The whole of it is 220 variants per file; here each file gets some, by its name.
-CUTS, FLIPS, FILES = 3, 6, 12
+CUTS, FLIPS, FILES = 2, 4, 4
 MOST_BYTES, MOST_SECONDS = 256 * 2**20, 20
 
 
