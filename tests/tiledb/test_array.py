@@ -1,0 +1,139 @@
+"""Opened arrays: time, deletes, evolution, enumerations, and what they say of themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pyqbeast import tiledb
+from pyqbeast.core.errors import QbeastError
+from pyqbeast.tiledb import Datatype, attribute, create_array, write_array
+from tests.tiledb.arrays import one_dimension, oracle, same_as_oracle
+
+
+@pytest.fixture
+def golden_array(golden):
+    return lambda case, timestamp=None: tiledb.open_array(str(golden(f"tiledb/{case}") / "array"), timestamp)
+
+
+def test_what_an_array_says_of_itself(golden_array):
+    array = golden_array("sp_multifrag")
+    assert [f.name.start for f in array.fragments] == sorted(f.name.start for f in array.fragments)
+    assert array.schema.fields.keys() == {"x", "y", "a", "s"}
+    assert array.arrow_schema.names == ["x", "y", "a", "s"]
+    assert array.non_empty_domain.ranges[0].low <= array.non_empty_domain.ranges[0].high
+    assert "sparse" in repr(array)
+    assert golden_array("sp_empty").non_empty_domain is None
+    assert golden_array("sp_empty").read().num_rows == 0
+
+
+def test_a_span_of_time(golden_array):
+    """Only what was written inside it counts, even of a fragment that lies partly inside."""
+    assert golden_array("sp_multifrag", (15, 35)).read().num_rows == 62
+    whole, part = golden_array("sp_consolidated_vac"), golden_array("sp_consolidated_vac", 10)
+    assert len(part.fragments) == 1
+    assert part.read().num_rows < whole.read().num_rows
+
+
+def test_deletes_also_hit_null_cells(golden):
+    """libtiledb keeps what satisfies the negated condition, and a null satisfies nothing."""
+    table = tiledb.open_array(str(golden("tiledb_quirks/eq_delete_null_rows"))).read()
+    assert table["x"].to_pylist() == [0, 4]
+
+
+def test_a_delete_of_nulls_is_read(golden):
+    """libtiledb cannot read this array any more; the three cells that are left can be read here."""
+    assert tiledb.open_array(str(golden("tiledb_quirks/null_delete"))).read()["n"].to_pylist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["v > 5", "v == 3 or x < 2", "v != 4 and x >= 3", "v in [1, 2, 8]", "v not in [1, 2, 8]", "s == 'k3'", "s > 'k5'", "s == ''"],
+)
+def test_delete_conditions(tmp_path, condition):
+    uri = str(tmp_path / "a")
+    text = attribute("s", Datatype.STRING_ASCII, cell_val_num=tiledb.VAR_NUM)
+    create_array(uri, one_dimension(attribute("v", Datatype.INT32), text, capacity=4))
+    cells = pa.table({"x": range(12), "v": np.arange(12, dtype=np.int32), "s": [f"k{i}" if i else "" for i in range(12)]})
+    write_array(uri, cells, timestamp=10)
+    with oracle.open(uri, "d", timestamp=20) as array:
+        array.query(cond=condition).submit()
+    write_array(uri, cells.slice(3, 3), timestamp=30)
+    after = same_as_oracle(uri, "x")
+    assert 0 < len(after["x"]) <= 12
+    assert same_as_oracle(uri, "x", timestamp=15)["x"] == list(range(12))
+    oracle.consolidate(uri)
+    oracle.vacuum(uri)
+    assert same_as_oracle(uri, "x") == after
+    assert len(same_as_oracle(uri, "x", timestamp=25)["x"]) < 12
+
+
+def test_deletes_of_enumerated_values(tmp_path):
+    uri = str(tmp_path / "a")
+    colours = oracle.Enumeration("colours", False, ["red", "green", "blue"])
+    domain = oracle.Domain(oracle.Dim("x", domain=(0, 100), tile=10, dtype=np.int32))
+    attr = oracle.Attr("c", dtype=np.int8, enum_label="colours")
+    oracle.Array.create(uri, oracle.ArraySchema(domain=domain, attrs=[attr], sparse=True, enums=(colours,)))
+    with oracle.open(uri, "w", timestamp=10) as array:
+        array[np.arange(9)] = {"c": np.arange(9, dtype=np.int8) % 3}
+    with oracle.open(uri, "d", timestamp=20) as array:
+        array.query(cond="c in ['red', 'green']").submit()
+    array = tiledb.open_array(uri)
+    assert array.read()["x"].to_pylist() == [2, 5, 8]
+    assert array.enumerations["colours"].values.to_pylist() == ["red", "green", "blue"]
+    assert array.schema.fields["c"].enumeration == "colours"
+
+
+def test_consolidated_commits_and_deletes(tmp_path):
+    """A consolidated commits file holds the conditions themselves; the single files are gone after a vacuum."""
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(attribute("v", Datatype.INT32), capacity=4))
+    for k in range(3):
+        write_array(uri, pa.table({"x": range(10 * k, 10 * k + 10), "v": np.full(10, k, np.int32)}), timestamp=10 + k)
+    with oracle.open(uri, "d", timestamp=20) as array:
+        array.query(cond="v == 1").submit()
+    before = same_as_oracle(uri, "x")
+    oracle.consolidate(uri, config=oracle.Config({"sm.consolidation.mode": "commits"}))
+    assert same_as_oracle(uri, "x") == before
+    oracle.vacuum(uri, config=oracle.Config({"sm.vacuum.mode": "commits"}))
+    assert [p.suffix for p in (tmp_path / "a" / "__commits").iterdir()] == [".con"]
+    assert same_as_oracle(uri, "x") == before
+    # What a consolidated commit lists and was vacuumed since is named in an ignore file.
+    oracle.consolidate(uri)
+    oracle.vacuum(uri)
+    assert same_as_oracle(uri, "x") == before
+
+
+def test_attributes_come_and_go(tmp_path):
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(attribute("a", Datatype.INT32), attribute("b", Datatype.INT32)), timestamp=1)
+    write_array(uri, pa.table({"x": [1, 2], "a": [1, 2], "b": [3, 4]}), timestamp=10)
+    change = oracle.ArraySchemaEvolution(oracle.default_ctx())
+    change.add_attribute(oracle.Attr("c", dtype=np.float64, nullable=True))
+    change.drop_attribute("b")
+    change.timestamp(20)
+    change.array_evolve(uri)
+    write_array(uri, pa.table({"x": [3], "a": [5], "c": [0.5]}), timestamp=30)
+    assert tiledb.open_array(uri).read().to_pydict() == {"x": [1, 2, 3], "a": [1, 2, 5], "c": [None, None, 0.5]}
+    assert tiledb.open_array(uri, 15).read().column_names == ["x", "a", "b"]
+
+
+def test_text_that_is_no_utf8_is_an_error(tmp_path):
+    """Arrow text is UTF-8; bytes that are not would crash readers later."""
+    uri = str(tmp_path / "a")
+    text = attribute("s", Datatype.STRING_UTF8, cell_val_num=tiledb.VAR_NUM)
+    create_array(uri, one_dimension(text))
+    write_array(uri, pa.table({"x": [1], "s": ["é"]}))
+    file = next((tmp_path / "a").rglob("a0_var.tdb"))
+    file.write_bytes(file.read_bytes().replace("é".encode(), b"\xff\xff"))
+    with pytest.raises(QbeastError, match=r"s: .*UTF-8"):
+        tiledb.open_array(uri).read()
+
+
+def test_unordered_reads_hold_the_same_rows(golden_array):
+    array = golden_array("sp_order_col_col")
+    ordered, any_order = array.read(), array.read(order="unordered")
+    key = [("x", "ascending"), ("y", "ascending")]
+    assert any_order.sort_by(key).equals(ordered.sort_by(key))
+    assert ordered.equals(ordered.sort_by(key))

@@ -1,0 +1,90 @@
+"""Verify: silent on golden arrays, and it finds what is wrong in broken ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pyqbeast import tiledb
+from pyqbeast.tiledb import Datatype, attribute, create_array, stage_fragment, verify
+from pyqbeast.tiledb.filters import Md5
+from pyqbeast.tiledb.write import commit_fragments
+from tests.conftest import GOLDEN_ROOTS
+from tests.tiledb.arrays import one_dimension
+from tests.tiledb.test_golden import ENCRYPTED, KEY
+
+
+def _arrays():
+    found = [p for r in GOLDEN_ROOTS for p in (*r.glob("tiledb/*/array"), *r.glob("tiledb_old/*/*")) if p.is_dir()]
+    return sorted(map(str, found)) or ["none"]
+
+
+@pytest.mark.parametrize("uri", _arrays())
+def test_golden_arrays_are_in_order(golden, uri):
+    golden("tiledb")
+    report = verify(tiledb.open_array(uri, encryption_key=KEY if ENCRYPTED in uri else None))
+    assert report.problems == []
+
+
+@pytest.fixture
+def written(tmp_path):
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(attribute("v", Datatype.INT32, filters=[Md5()]), attribute("w", Datatype.FLOAT64), capacity=10))
+    tiledb.write_array(uri, pa.table({"x": range(35), "v": range(35), "w": np.arange(35.0)}))
+    return uri
+
+
+def _problems(uri):
+    report = verify(tiledb.open_array(uri))
+    assert report.ok == (not report.problems)
+    return [f"{p.file}: {p.problem}" for p in report.problems]
+
+
+def test_counts(written):
+    report = verify(tiledb.open_array(written))
+    assert (report.fragments, report.tiles, report.cells, report.ok) == (1, 4, 35, True)
+    assert report.to_dict()["bytes"] == report.bytes > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "expected"),
+    [
+        ("a0.tdb", lambda data: data[:-1] + b"\x77", "checksum"),
+        ("a0.tdb", lambda data: data + b"more", "where the footer says"),
+        ("a0.tdb", lambda data: data[:-9], "where the footer says"),
+        ("a0.tdb", None, "is missing"),
+        # Without a checksum a changed cell shows in the statistics, and a changed coordinate in the R-tree.
+        ("a1.tdb", lambda data: data[:-1] + b"\x77", "greatest value of tile 3"),
+        ("__fragment_metadata.tdb", lambda data: data[:300], "__fragment_metadata.tdb: "),
+    ],
+)
+def test_broken_files(written, tmp_path, name, change, expected):
+    file = next((tmp_path / "a").rglob(name))
+    if change is None:
+        file.unlink()
+    else:
+        file.write_bytes(change(file.read_bytes()))
+    assert any(expected in problem for problem in _problems(written))
+
+
+def test_coordinates_outside_their_r_tree(written, monkeypatch):
+    """A fragment whose tree was built from other cells."""
+    from pyqbeast.tiledb import write
+
+    original = write.leaves_of
+
+    def shifted(tiles, dimensions):
+        leaves = original(tiles, dimensions)
+        return tiledb.MBRs(tuple(low + 1 for low in leaves.lows), leaves.highs)
+
+    monkeypatch.setattr(write, "leaves_of", shifted)
+    array = tiledb.open_array(written)
+    name = stage_fragment(array, pa.table({"x": range(100, 120), "v": range(20), "w": np.arange(20.0)}))
+    commit_fragments(array.store, [name])
+    assert any("R-tree" in problem for problem in _problems(written))
+
+
+def test_a_file_that_belongs_to_no_column(written, tmp_path):
+    (next((tmp_path / "a" / "__fragments").iterdir()) / "a9.tdb").write_bytes(b"")
+    assert any("a9.tdb belongs to no column" in problem for problem in _problems(written))
