@@ -22,3 +22,34 @@ def golden():
         pytest.skip(f"golden data {name!r} is not part of this clone (it is large; the maintainers keep it)")
 
     return find
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    """One session for all tests: two threads, a bounded heap, a warehouse that goes away."""
+    import pyqbeast
+    from pyspark.sql import SparkSession
+
+    folder = tmp_path_factory.mktemp("spark")
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .appName("pyqbeast tests")
+        .config("spark.driver.memory", "2g")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        .config("spark.driver.extraJavaOptions", f"-Duser.timezone=UTC -Dderby.system.home={folder}")
+    )
+    session = pyqbeast.configure(builder).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def table_path(tmp_path):
+    """Where a test may put a table."""
+    return str(tmp_path / "table")

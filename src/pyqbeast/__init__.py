@@ -13,6 +13,7 @@ from pyqbeast.core.errors import (
 )
 from pyqbeast.delta import writers as _writers
 from pyqbeast.delta.session import attach, configure
+from pyqbeast.table.qbeast_table import QbeastTable
 from pyqbeast.table.write import write as _write
 
 __version__ = "0.1.0"
@@ -23,6 +24,7 @@ __all__ = [
     "InvalidInputError",
     "NotIndexedError",
     "QbeastError",
+    "QbeastTable",
     "SessionError",
     "TableExistsError",
     "TableNotFoundError",

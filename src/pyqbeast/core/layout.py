@@ -17,10 +17,11 @@ from pyqbeast.core.weight import weight_of
 
 #: Fractions at which the rows of a cube may be cut: 1, 2, 3, 5 and 7 times each power of ten.
 CUTS = tuple(sorted(m * 10.0**-k for k in range(1, 7) for m in (1, 2, 3, 5, 7)))
-#: No cut leaves less than this share of the cube size on either side: small shares where small samples end, larger
-#: ones above a tenth, where most of the files are.
+#: No cut leaves less than this share of the cube size on either side. Above a tenth of the table, where most of its
+#: files are and few samples end, it is a larger share, and as many rows as are worth opening a file for.
 SMALLEST_BAND = 1 / 8
 SMALLEST_BAND_ABOVE_A_TENTH = 1 / 3
+SMALLEST_ROWS_ABOVE_A_TENTH = 100_000
 #: Cubes of at least this share of the cube size have files of their own.
 LARGE = 1 / 2
 
@@ -59,7 +60,8 @@ def _bands(tree: Tree, rows: SampledRows, cube_size: int) -> list[list[int]]:
     """For each node the largest weights of its bands; the last is 2^31 - 1 and takes what is left."""
     bands = [[facts.WEIGHT_MAX] for _ in range(len(tree))]
     cuts = weight_of(np.array(CUTS))
-    least = cube_size * np.where(np.array(CUTS) <= 0.1, SMALLEST_BAND, SMALLEST_BAND_ABOVE_A_TENTH)
+    above = max(SMALLEST_BAND_ABOVE_A_TENTH * cube_size, SMALLEST_ROWS_ABOVE_A_TENTH)
+    least = np.where(np.array(CUTS) <= 0.1, SMALLEST_BAND * cube_size, above)
     order = np.argsort(tree.row_node, kind="stable")
     begins = np.searchsorted(tree.row_node[order], np.arange(len(tree) + 1))
     for node in np.flatnonzero(tree.expected >= 2 * SMALLEST_BAND * cube_size).tolist():

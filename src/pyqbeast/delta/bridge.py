@@ -175,7 +175,7 @@ class CubeColumns:
 
     def z_order(self, coordinates: Sequence[Column], weight: Column) -> Column:
         """Where a row's point lies on the z-order curve (long)."""
-        return self._on_point(self._package.ZOrder(), coordinates, weight)
+        return self._on_point(self._package.ZOrder(len(coordinates)), coordinates, weight)
 
     def file(self, cube: Column, weight: Column) -> Column:
         """The number of the file that a row belongs to (int)."""

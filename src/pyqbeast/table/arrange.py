@@ -126,9 +126,10 @@ def arrange(
     columns = bridge.CubeColumns(spark, _tree_bytes(tree, layout), rows_per_file)
     cube = F.col(_CUBE)
     frame = (
-        data.withColumn(_CUBE, columns.cube(coordinates, row_weight))
+        data.withColumns(
+            {_CUBE: columns.cube(coordinates, row_weight), _Z_ORDER: columns.z_order(coordinates, row_weight)}
+        )
         .repartitionById(layout.files + 1, columns.file(cube, row_weight))
-        .withColumn(_Z_ORDER, columns.z_order(coordinates, row_weight))
         .sortWithinPartitions(_Z_ORDER)
         .filter(columns.counted(cube, row_weight))
         .select(*(quoted(name) for name in data.columns))

@@ -5,19 +5,33 @@ public final class ZOrder implements PointFunction {
   private static final long serialVersionUID = 1L;
   private static final int BITS = 63;
 
+  private final int dimensions;
+  private final int levels;
+
+  /** For each byte, its bits with room for those of the other dimensions between them. */
+  private final long[] spread = new long[256];
+
+  public ZOrder(int dimensions) {
+    this.dimensions = dimensions;
+    this.levels = BITS / dimensions;
+    for (int value = 0; value < spread.length; value++) {
+      for (int bit = 0; bit < 8 && bit < levels; bit++) {
+        spread[value] |= ((value >>> bit) & 1L) << (bit * dimensions);
+      }
+    }
+  }
+
   @Override
   public long apply(double[] point, int weight) {
-    int levels = BITS / point.length;
+    long cells = 1L << levels;
     long code = 0;
-    long[] cells = new long[point.length];
-    for (int i = 0; i < point.length; i++) {
-      double x = Math.min(Math.max(point[i], 0.0), 1.0);
-      cells[i] = Math.min((long) (x * (1L << levels)), (1L << levels) - 1);
-    }
-    for (int level = levels - 1; level >= 0; level--) {
-      for (long cell : cells) {
-        code = (code << 1) | ((cell >>> level) & 1L);
+    for (double x : point) {
+      long cell = Math.min((long) (Math.min(Math.max(x, 0.0), 1.0) * cells), cells - 1);
+      long bits = 0;
+      for (int from = 0; from < levels; from += 8) {
+        bits |= spread[(int) (cell >>> from) & 0xff] << (from * dimensions);
       }
+      code = (code << 1) | bits;
     }
     return code;
   }
