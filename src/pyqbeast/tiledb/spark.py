@@ -1,6 +1,8 @@
 """The Spark data source `tiledb`: `spark.read.format("tiledb")` and `df.write.format("tiledb")`.
 
-Options for reading: `timestamp` (ms since 1970, UTC: the array as it was then), `encryptionKey`.
+Options for reading: `timestamp` (ms since 1970, UTC: the array as it was then), `encryptionKey`; `where` and
+`box` (the arguments of `Array.read` as JSON, for cells to leave out before Spark sees them); `pushFilters`
+("true": Spark's own filters skip tiles, see `register`).
 
 Options for writing: `dimensions` (names joined by commas: the key of an array that is not there yet),
 `duplicates` ("true", the default: several rows may have the same key), `capacity` (rows per tile),
@@ -10,7 +12,9 @@ in the same step, and reads as of an earlier time still see them.
 
 from __future__ import annotations
 
+import json
 import time
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,16 +28,23 @@ from pyqbeast.tiledb.array import Array, open_array
 from pyqbeast.tiledb.build import attribute_from_arrow, datatype_of, dimension
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.schema import ArraySchema, Dimension
-from pyqbeast.tiledb.spark_read import ArrayReader
+from pyqbeast.tiledb.spark_read import ArrayReader, FilteringArrayReader
 from pyqbeast.tiledb.spark_types import spark_schema
 from pyqbeast.tiledb.spark_write import ArrayWriter
 from pyqbeast.tiledb.write import create_array
+
+T = TypeVar("T")
 
 _PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 def register(spark: SparkSession) -> None:
-    """Make the source known to a session, and let Spark push filters into it."""
+    """Make the source known to a session, and allow Spark to push filters into it.
+
+    Filters are pushed where the option `pushFilters` is "true". It is not by default, because Spark 4.2.0 keeps
+    pushed filters with a DataFrame: `df.where("x > 5").count()` makes a `df.count()` after it too small. With
+    the option, load anew for each query.
+    """
     spark.conf.set(_PUSHDOWN, "true")
     spark.dataSource.register(TileDBDataSource)
 
@@ -52,7 +63,8 @@ class TileDBDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns in `schema`."""
-        return ArrayReader(self._open(), schema)
+        kind = FilteringArrayReader if self._flag("pushFilters", "false") else ArrayReader
+        return kind(self._open(), schema, self._json("where", list), self._json("box", dict))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """A writer, into a new array where there is none."""
@@ -79,6 +91,24 @@ class TileDBDataSource(DataSource):
         timestamp = _number(self.options.get("timestamp"), "timestamp")
         return open_array(self._uri(), timestamp, encryption_key=self.options.get("encryptionKey"))
 
+    def _flag(self, option: str, default: str) -> bool:
+        text = (self.options.get(option) or default).lower()
+        if text not in ("true", "false"):
+            raise InvalidInputError(f"option {option} is true or false, not {text!r}")
+        return text == "true"
+
+    def _json(self, option: str, kind: type[T]) -> T | None:
+        text = self.options.get(option)
+        if text is None:
+            return None
+        try:
+            value = json.loads(text)
+        except ValueError as error:
+            raise InvalidInputError(f"option {option}: {text!r} is no JSON ({error})") from error
+        if not isinstance(value, kind):
+            raise InvalidInputError(f"option {option}: {text!r} is no {kind.__name__}")
+        return value
+
     def _new_schema(self, schema: StructType) -> ArraySchema:
         """The schema of an array for a DataFrame."""
         columns = _plain(to_arrow_schema(schema, timezone="UTC"))
@@ -90,12 +120,9 @@ class TileDBDataSource(DataSource):
         if unknown := [name for name in names if name not in columns.names]:
             raise InvalidInputError(f"no column {unknown[0]!r} to be a dimension; there are {columns.names}")
         attributes = tuple(attribute_from_arrow(field) for field in columns if field.name not in names)
-        duplicates = (self.options.get("duplicates") or "true").lower()
-        if duplicates not in ("true", "false"):
-            raise InvalidInputError(f"duplicates is true or false, not {duplicates!r}")
         capacity = _number(self.options.get("capacity"), "capacity") or 10_000
         dimensions = tuple(_dimension(columns.field(name)) for name in names)
-        return ArraySchema(dimensions, attributes, allows_duplicates=duplicates == "true", capacity=capacity)
+        return ArraySchema(dimensions, attributes, allows_duplicates=self._flag("duplicates", "true"), capacity=capacity)
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:

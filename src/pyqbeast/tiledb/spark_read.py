@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import (
@@ -57,11 +58,38 @@ class ArrayReader(DataSourceReader):
     Args:
         array: The array.
         schema: The columns of the DataFrame: all of them, or those that the user's schema names.
+        where, box: As in `Array.read`.
     """
 
-    def __init__(self, array: Array, schema: StructType) -> None:
+    def __init__(
+        self,
+        array: Array,
+        schema: StructType,
+        where: Sequence[Any] | None = None,
+        box: Mapping[str, Any] | None = None,
+    ) -> None:
         self.array, self.schema = array, schema
-        self.request = array.request(schema.fieldNames(), None, None)
+        self.request = array.request(schema.fieldNames(), where, box)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """One partition per range of tiles, or per range of coordinates."""
+        return [TilePartition(part) for part in split(self.array, self.request)] or [TilePartition(Part(()))]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a partition."""
+        target = to_arrow_schema(self.schema, timezone="UTC")
+        assert isinstance(partition, TilePartition)
+        if partition.part.fragments:
+            for table in read_part(self.array, self.request, partition.part):
+                yield from to_spark(table, target).to_batches(max_chunksize=_BATCH_ROWS)
+
+
+class FilteringArrayReader(ArrayReader):
+    """The same, and Spark's filters are pushed into it.
+
+    Spark 4.2.0 keeps what was pushed: a later query on the same DataFrame gets the filters of the earlier one,
+    and so too few rows, unless it pushes filters of its own. So this reader is for those who ask for it.
+    """
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  (Spark's name)
         """Take over the filters that are exact here; use what can be used of the others to skip tiles."""
@@ -79,18 +107,6 @@ class ArrayReader(DataSourceReader):
         box = box_of((*exact, *hints), self.array.schema, self.request.box)
         self.request = replace(self.request, predicates=tuple(exact), hints=tuple(hints), box=box)
         return left
-
-    def partitions(self) -> Sequence[InputPartition]:
-        """One partition per range of tiles, or per range of coordinates."""
-        return [TilePartition(part) for part in split(self.array, self.request)] or [TilePartition(Part(()))]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a partition."""
-        target = to_arrow_schema(self.schema, timezone="UTC")
-        assert isinstance(partition, TilePartition)
-        if partition.part.fragments:
-            for table in read_part(self.array, self.request, partition.part):
-                yield from to_spark(table, target).to_batches(max_chunksize=_BATCH_ROWS)
 
 
 def _is_exact(field: Field) -> bool:
