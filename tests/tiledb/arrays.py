@@ -15,7 +15,9 @@ oracle = __import__("tiledb")
 
 def one_dimension(*attributes, capacity=130, domain=(0, 999_999), **options):
     """A sparse schema over an integer `x`."""
-    return ArraySchema((dimension("x", Datatype.INT64, domain, 1000),), attributes, capacity=capacity, **options)
+    return ArraySchema(
+        (dimension("x", Datatype.INT64, domain, 1000),), attributes, capacity=capacity, **options
+    )
 
 
 def sorted_array(uri, tiles=100, per_tile=1000):
@@ -31,7 +33,9 @@ def sorted_array(uri, tiles=100, per_tile=1000):
     )
     noise = np.random.default_rng(0).integers(0, 10**6, n)
     create_array(uri, schema)
-    table = pa.table({"x": x, "v": -x, "f": x / 2, "s": np.char.add(np.char.mod("%09d-", x), np.char.mod("%d", noise))})
+    table = pa.table(
+        {"x": x, "v": -x, "f": x / 2, "s": np.char.add(np.char.mod("%09d-", x), np.char.mod("%d", noise))}
+    )
     write_array(uri, table, timestamp=10)
     return table
 

@@ -29,7 +29,9 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         return self._send(200, data)
 
     def _page(self, folder):
-        links = "".join(f'<a href="{p.name}{"/" if p.is_dir() else ""}">{p.name}</a>' for p in folder.iterdir())
+        links = "".join(
+            f'<a href="{p.name}{"/" if p.is_dir() else ""}">{p.name}</a>' for p in folder.iterdir()
+        )
         self._send(200, f'<a href="../">..</a><a href="?C=N">sort</a>{links}'.encode())
 
     def _send(self, status, data):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 import tracemalloc
@@ -61,10 +62,8 @@ def test_cut_and_flipped_files(golden, tmp_path, folder):
             for broken in _variants(files[name], rng):
                 fs.pipe_file(f"{root}/{name}", broken)
                 start = time.monotonic()
-                try:
+                with contextlib.suppress(QbeastError):
                     _touch_everything(f"memory:/{root}", key)
-                except QbeastError as error:
-                    assert str(error)
                 assert time.monotonic() - start < MOST_SECONDS, name
             fs.pipe_file(f"{root}/{name}", files[name])
         assert tracemalloc.get_traced_memory()[1] < MOST_BYTES

@@ -18,7 +18,9 @@ def run():
     return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
 
 
-@pytest.mark.parametrize("case", ["sp_nullable", "sp_enum", "sp_meta", "de_var_nullable", "sp_consolidated_del", "sp_empty"])
+@pytest.mark.parametrize(
+    "case", ["sp_nullable", "sp_enum", "de_var_nullable", "sp_consolidated_del", "sp_empty"]
+)
 def test_info_and_dump_are_json_and_text(golden, run, case):
     uri = golden(f"tiledb/{case}") / "array"
     for command in ("info", "dump", "verify"):

@@ -93,15 +93,23 @@ def test_positive_delta_refuses_falling_values():
         round_trip(octets(np.array([2, 1])), [PositiveDelta()], ChunkContext(Datatype.INT64))
 
 
-@pytest.mark.parametrize("filters", [[FloatScale(0.5, 10.0, 2)], [FloatScale(0.5, 10.0, 4), BitShuffle(), Lz4()]])
+@pytest.mark.parametrize(
+    "filters", [[FloatScale(0.5, 10.0, 2)], [FloatScale(0.5, 10.0, 4), BitShuffle(), Lz4()]]
+)
 def test_scaled_floats_come_back_where_they_fit(filters):
     values = np.arange(-200, 200) / 2
-    assert np.array_equal(round_trip(octets(values), filters, ChunkContext(Datatype.FLOAT64)).view(float), values)
+    assert np.array_equal(
+        round_trip(octets(values), filters, ChunkContext(Datatype.FLOAT64)).view(float), values
+    )
     with pytest.raises(ArrayFormatError, match="does not fit"):
-        round_trip(octets(np.array([1e9, np.nan])), [FloatScale(0.5, 10.0, 2)], ChunkContext(Datatype.FLOAT64))
+        round_trip(
+            octets(np.array([1e9, np.nan])), [FloatScale(0.5, 10.0, 2)], ChunkContext(Datatype.FLOAT64)
+        )
 
 
-@pytest.mark.parametrize("filters", [[Rle()], [Dictionary()], [Rle(), Zstd(), Md5()], [Dictionary(), Gzip()], [Zstd()]])
+@pytest.mark.parametrize(
+    "filters", [[Rle()], [Dictionary()], [Rle(), Zstd(), Md5()], [Dictionary(), Gzip()], [Zstd()]]
+)
 @given(words=st.lists(st.text(max_size=8), min_size=1, max_size=100))
 @settings(max_examples=25, deadline=None)
 def test_text_comes_back(filters, words):
@@ -132,7 +140,9 @@ def test_runs_longer_than_their_field_are_split():
 def test_no_cell_is_cut_in_two():
     lengths = [10, 200, 3, 3, 3, 60]
     offsets = np.cumsum([0, *lengths])
-    tile = encode_tile(octets(bytes(279)), FilterPipeline((), 64), ChunkContext(Datatype.CHAR, VAR_NUM), offsets)
+    tile = encode_tile(
+        octets(bytes(279)), FilterPipeline((), 64), ChunkContext(Datatype.CHAR, VAR_NUM), offsets
+    )
     ends = np.cumsum([size for size, _, _ in StoredTile(tile)._chunks])
     assert set(ends) <= set(offsets)
     assert len(ends) > 2
@@ -159,7 +169,9 @@ def test_a_claimed_size_costs_no_memory():
         assert not isinstance(found.value, MemoryError)
 
 
-@pytest.mark.parametrize(("number", "error"), [(18, UnsupportedError), (17, UnsupportedError), (99, ArrayFormatError)])
+@pytest.mark.parametrize(
+    ("number", "error"), [(18, UnsupportedError), (17, UnsupportedError), (99, ArrayFormatError)]
+)
 def test_unknown_filters_are_named(number, error):
     raw = u32(65536, 1) + u8(number) + u32(5) + u8(0) + i32(-1)
     with pytest.raises(error, match=str(number)):
@@ -167,7 +179,13 @@ def test_unknown_filters_are_named(number, error):
 
 
 def test_options_are_stored_as_they_are_read():
-    steps = (FloatScale(0.1, 2.0, 4), PositiveDelta(512), Delta(reinterpret=Datatype.UINT8), DoubleDelta(), Zstd(7))
+    steps = (
+        FloatScale(0.1, 2.0, 4),
+        PositiveDelta(512),
+        Delta(reinterpret=Datatype.UINT8),
+        DoubleDelta(),
+        Zstd(7),
+    )
     raw = FilterPipeline(steps, 1234).to_bytes()
     again = FilterPipeline.parse(Cursor(raw), 22)
     assert again.to_bytes() == raw

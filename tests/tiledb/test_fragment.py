@@ -15,7 +15,15 @@ from pyqbeast.tiledb.generic_tile import GenericTile
 from pyqbeast.tiledb.schema import ArraySchema
 from tests.tiledb.arrays import oracle
 
-CASES = ["sp2d_i32_nofilter", "sp_alltypes", "sp_varattrs", "sp_nullable", "sp_strdim", "sp_hilbert_mixed", "de_2d_row_col"]
+CASES = [
+    "sp2d_i32_nofilter",
+    "sp_alltypes",
+    "sp_varattrs",
+    "sp_nullable",
+    "sp_strdim",
+    "sp_hilbert_mixed",
+    "de_2d_row_col",
+]
 
 
 @pytest.fixture
@@ -30,15 +38,9 @@ def test_sections_are_written_as_they_are_read(fragment, case):
     assert f.rtree.to_bytes(dimensions) == f.section(f.footer.rtree, "").payload
     assert f.statistics.to_bytes() == f.section(f.footer.fragment_statistics, "").payload
     assert f.processed_conditions.to_bytes() == f.section(f.footer.processed_conditions, "").payload
-    methods = dict(
-        zip(
-            SLOT_SECTIONS,
-            (f.tile_offsets, f.tile_var_offsets, f.tile_var_sizes, f.tile_validity_offsets)
-            + (f.tile_mins, f.tile_maxs, f.tile_sums, f.tile_null_counts),
-            strict=True,
-        )
-    )
-    for kind, method in methods.items():
+    methods = [f.tile_offsets, f.tile_var_offsets, f.tile_var_sizes, f.tile_validity_offsets]
+    methods += [f.tile_mins, f.tile_maxs, f.tile_sums, f.tile_null_counts]
+    for kind, method in zip(SLOT_SECTIONS, methods, strict=True):
         for name in f.fields:
             stored = f.section(f.footer.sections[kind][f.slot(name)], "").payload
             assert method(name).to_bytes() == stored, (kind, name)

@@ -104,8 +104,16 @@ def test_a_skipped_newer_cell_still_hides_the_older_one(tmp_path):
     [
         # libtiledb's rule: a NaN before it makes a least value too great.
         (attribute("v", Datatype.FLOAT64), [1.0, np.nan, 5.0, 2.0] * 5, ("v", "==", 1.0)),
-        (attribute("v", Datatype.FLOAT64, filters=[FloatScale(0.5, 0.0, 4)]), [2.2, 7.9] * 10, ("v", ">=", 8.0)),
-        (attribute("v", Datatype.STRING_ASCII, cell_val_num=VAR_NUM), ["\0b1", "\0b3"] * 10, ("v", "==", "\0b3")),
+        (
+            attribute("v", Datatype.FLOAT64, filters=[FloatScale(0.5, 0.0, 4)]),
+            [2.2, 7.9] * 10,
+            ("v", ">=", 8.0),
+        ),
+        (
+            attribute("v", Datatype.STRING_ASCII, cell_val_num=VAR_NUM),
+            ["\0b1", "\0b3"] * 10,
+            ("v", "==", "\0b3"),
+        ),
         (attribute("v", Datatype.CHAR, cell_val_num=3), [b"\0b1", b"\0b3"] * 10, ("v", "==", b"\0b3")),
         (attribute("v", Datatype.INT32, nullable=True), [None] * 10 + [3] * 10, ("v", "==", 3)),
         (attribute("v", Datatype.UINT64), [2**64 - 1, 0] * 10, ("v", ">", 2**63)),

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 from pyspark.sql.datasource import GreaterThanOrEqual, LessThan
 from pyspark.sql.types import LongType, StructField, StructType
 
@@ -162,7 +162,9 @@ def test_write_read_and_libtiledb(source, tmp_path):
     assert [p.suffix for p in (uri / "__commits").iterdir()] == [".con"]
     with oracle.open(str(uri)) as array:
         assert sorted(array[:]["id"]) == list(range(5000))
-    found = back.where("at >= timestamp'1970-01-01 00:30:00' and id < 2000 and day = date'2020-01-05'").count()
+    found = back.where(
+        "at >= timestamp'1970-01-01 00:30:00' and id < 2000 and day = date'2020-01-05'"
+    ).count()
     assert found == sum(1 for i in range(1800, 2000) if i % 1000 == 4)
     _frame(source, 10, 5000).write.format("tiledb").mode("append").save(str(uri))
     assert load(source, uri).count() == 5010
@@ -226,4 +228,7 @@ def test_an_array_becomes_an_indexed_table_and_back(source, tmp_path):
     assert commands.export(source, uri, table, "x,v")["rows"] == 500
     found = commands.import_(source, table, again, "x")
     assert (found["rows"], found["cells"]) == (500, 500)
-    assert tiledb.open_array(again).read(["x", "v", "at"]).to_pydict() == tiledb.open_array(uri).read(["x", "v", "at"]).to_pydict()
+    columns = ["x", "v", "at"]
+    assert (
+        tiledb.open_array(again).read(columns).to_pydict() == tiledb.open_array(uri).read(columns).to_pydict()
+    )

@@ -16,7 +16,9 @@ from tests.tiledb.test_golden import ENCRYPTED, KEY
 
 
 def _arrays():
-    found = [p for r in GOLDEN_ROOTS for p in (*r.glob("tiledb/*/array"), *r.glob("tiledb_old/*/*")) if p.is_dir()]
+    found = [
+        p for r in GOLDEN_ROOTS for p in (*r.glob("tiledb/*/array"), *r.glob("tiledb_old/*/*")) if p.is_dir()
+    ]
     return sorted(map(str, found)) or ["none"]
 
 
@@ -30,7 +32,12 @@ def test_golden_arrays_are_in_order(golden, uri):
 @pytest.fixture
 def written(tmp_path):
     uri = str(tmp_path / "a")
-    create_array(uri, one_dimension(attribute("v", Datatype.INT32, filters=[Md5()]), attribute("w", Datatype.FLOAT64), capacity=10))
+    create_array(
+        uri,
+        one_dimension(
+            attribute("v", Datatype.INT32, filters=[Md5()]), attribute("w", Datatype.FLOAT64), capacity=10
+        ),
+    )
     tiledb.write_array(uri, pa.table({"x": range(35), "v": range(35), "w": np.arange(35.0)}))
     return uri
 

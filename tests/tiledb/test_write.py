@@ -44,7 +44,15 @@ from pyqbeast.tiledb.filters import (
     Zstd,
 )
 from pyqbeast.tiledb.write import abort_fragments, refuse_duplicates, replace_cells
-from tests.tiledb.arrays import mixed_schema, mixed_table, one_dimension, oracle, oracle_table, rows, same_as_oracle
+from tests.tiledb.arrays import (
+    mixed_schema,
+    mixed_table,
+    one_dimension,
+    oracle,
+    oracle_table,
+    rows,
+    same_as_oracle,
+)
 
 PIPELINES = {
     "none": ([], []),
@@ -62,7 +70,9 @@ ORDERS = list(itertools.product((Layout.ROW_MAJOR, Layout.COL_MAJOR), repeat=2))
 @pytest.mark.parametrize(("tile_order", "cell_order"), ORDERS)
 def test_every_kind_of_column_in_every_order(tmp_path, name, tile_order, cell_order):
     uri, table = str(tmp_path / "a"), mixed_table(1000)
-    create_array(uri, mixed_schema(*PIPELINES[name], capacity=64, tile_order=tile_order, cell_order=cell_order))
+    create_array(
+        uri, mixed_schema(*PIPELINES[name], capacity=64, tile_order=tile_order, cell_order=cell_order)
+    )
     write_array(uri, table, timestamp=10)
     assert same_as_oracle(uri, "x", "y") == rows(table, "x", "y")
     assert tiledb.verify(tiledb.open_array(uri)).ok
@@ -83,7 +93,9 @@ INTEGER_FILTERS = {
 }
 
 
-@pytest.mark.parametrize("kind", [Datatype.INT8, Datatype.UINT16, Datatype.INT32, Datatype.UINT32, Datatype.INT64])
+@pytest.mark.parametrize(
+    "kind", [Datatype.INT8, Datatype.UINT16, Datatype.INT32, Datatype.UINT32, Datatype.INT64]
+)
 def test_integer_filters(tmp_path, kind):
     """One array with a column per pipeline, over rising and over arbitrary numbers."""
     rng, n, bounds = np.random.default_rng(3), 700, np.iinfo(kind.dtype)
@@ -125,13 +137,16 @@ def test_text_filters(tmp_path, kind):
 def test_scaled_floats(tmp_path):
     values = np.round(np.random.default_rng(0).normal(size=500) * 40) / 4
     uri = str(tmp_path / "a")
-    create_array(uri, one_dimension(attribute("v", Datatype.FLOAT64, filters=[FloatScale(0.25, 1.0, 2), Zstd()])))
+    create_array(
+        uri, one_dimension(attribute("v", Datatype.FLOAT64, filters=[FloatScale(0.25, 1.0, 2), Zstd()]))
+    )
     write_array(uri, pa.table({"x": range(500), "v": values}))
     assert same_as_oracle(uri, "x")["v"] == values.tolist()
 
 
 @pytest.mark.parametrize(
-    ("count", "capacity", "levels"), [(1, 10, 1), (100, 10, 2), (1000, 1000, 1), (1130, 10, 4), (10_010, 10, 5)]
+    ("count", "capacity", "levels"),
+    [(1, 10, 1), (100, 10, 2), (1000, 1000, 1), (1130, 10, 4), (10_010, 10, 5)],
 )
 def test_statistics_and_r_tree_are_what_libtiledb_uses(tmp_path, count, capacity, levels):
     """Aggregates come from our statistics; slices and conditions go through our R-tree."""
@@ -147,7 +162,9 @@ def test_statistics_and_r_tree_are_what_libtiledb_uses(tmp_path, count, capacity
     )
     v, null = rng.integers(-1000, 1000, count).astype(np.int32), rng.random(count) < 0.3
     x = rng.permutation(100_000)[:count]
-    table = pa.table({"x": x, "v": v, "n": pa.array(rng.normal(size=count), mask=null), "s": [f"w{i}" for i in v]})
+    table = pa.table(
+        {"x": x, "v": v, "n": pa.array(rng.normal(size=count), mask=null), "s": [f"w{i}" for i in v]}
+    )
     write_array(uri, table)
     assert same_as_oracle(uri, "x") == rows(table, "x")
     fragment = tiledb.open_array(uri).fragments[0]
@@ -157,7 +174,9 @@ def test_statistics_and_r_tree_are_what_libtiledb_uses(tmp_path, count, capacity
     assert info.cell_num[0] == count
     low, high = sorted(x)[count // 4], sorted(x)[count // 2]
     with oracle.open(uri) as array:
-        found = array.query(attrs=["v", "n"]).agg({"v": ["min", "max", "sum"], "n": ["min", "max", "sum", "null_count"]})[:]
+        found = array.query(attrs=["v", "n"]).agg(
+            {"v": ["min", "max", "sum"], "n": ["min", "max", "sum", "null_count"]}
+        )[:]
         assert found["v"] == {"min": v.min(), "max": v.max(), "sum": v.sum()}
         assert found["n"]["null_count"] == null.sum()
         if not null.all():
@@ -171,7 +190,10 @@ def test_statistics_and_r_tree_are_what_libtiledb_uses(tmp_path, count, capacity
 
 def test_every_type_comes_back(tmp_path):
     n = 40
-    columns = {f"c{i}": pa.array(range(n)).cast(t) for i, t in enumerate([pa.int8(), pa.uint8(), pa.uint64(), pa.float32()])}
+    columns = {
+        f"c{i}": pa.array(range(n)).cast(t)
+        for i, t in enumerate([pa.int8(), pa.uint8(), pa.uint64(), pa.float32()])
+    }
     columns |= {
         "flag": pa.array([i % 3 == 0 for i in range(n)]),
         "day": pa.array(range(n), pa.int32()).cast(pa.date32()),
@@ -182,7 +204,9 @@ def test_every_type_comes_back(tmp_path):
         "list": pa.array([list(range(i % 4)) for i in range(n)], pa.list_(pa.int32())),
         "null": pa.array([None if i % 2 else float(i) for i in range(n)]),
     }
-    fields = [attribute_from_arrow(pa.field(name, c.type, nullable=name == "null")) for name, c in columns.items()]
+    fields = [
+        attribute_from_arrow(pa.field(name, c.type, nullable=name == "null")) for name, c in columns.items()
+    ]
     fields.append(attribute("pair", Datatype.INT16, cell_val_num=2))
     fields.append(attribute("fixed", Datatype.CHAR, cell_val_num=3))
     columns["pair"] = pa.array([[i, -i] for i in range(n)], pa.list_(pa.int16(), 2))

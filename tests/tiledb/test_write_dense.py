@@ -10,7 +10,16 @@ import pytest
 
 from pyqbeast import tiledb
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.tiledb import VAR_NUM, ArraySchema, Datatype, Layout, attribute, create_array, dimension, write_dense
+from pyqbeast.tiledb import (
+    VAR_NUM,
+    ArraySchema,
+    Datatype,
+    Layout,
+    attribute,
+    create_array,
+    dimension,
+    write_dense,
+)
 from pyqbeast.tiledb.filters import ByteShuffle, Zstd
 from tests.tiledb.arrays import oracle
 
@@ -33,7 +42,10 @@ def _schema(tile_order=Layout.ROW_MAJOR, cell_order=Layout.ROW_MAJOR):
 
 def _cells(count, seed=0):
     r = np.random.default_rng(seed)
-    columns = {"a": r.integers(0, 100, count).astype(np.int32), "s": [f"ü{i}" * (i % 3) for i in range(count)]}
+    columns = {
+        "a": r.integers(0, 100, count).astype(np.int32),
+        "s": [f"ü{i}" * (i % 3) for i in range(count)],
+    }
     return pa.table(columns | {"f": pa.array(r.normal(size=count), mask=r.random(count) < 0.3)})
 
 
@@ -43,7 +55,8 @@ def _same(uri, timestamp=None):
         theirs = array.query(coords=True, return_arrow=True).df[1:10, -3:12]
     # Text that nobody wrote is one NUL to libtiledb's Arrow readers, and nothing to its NumPy ones and to us.
     assert ours.to_pydict() == {
-        name: ["" if cell == "\0" else cell for cell in theirs[name].to_pylist()] for name in ours.column_names
+        name: ["" if cell == "\0" else cell for cell in theirs[name].to_pylist()]
+        for name in ours.column_names
     }
     return ours
 
@@ -93,7 +106,11 @@ def test_only_tiles_that_show_are_read(tmp_path):
 def test_boxes_that_do_not_fit_are_refused(tmp_path):
     uri = str(tmp_path / "a")
     create_array(uri, _schema())
-    for table, box in ((_cells(10), None), (_cells(4), {"i": (9, 12), "j": (0, 0)}), (_cells(4), {"k": (1, 2)})):
+    for table, box in (
+        (_cells(10), None),
+        (_cells(4), {"i": (9, 12), "j": (0, 0)}),
+        (_cells(4), {"k": (1, 2)}),
+    ):
         with pytest.raises(InvalidInputError):
             write_dense(uri, table, box)
     with pytest.raises(InvalidInputError, match="write_dense"):

@@ -122,7 +122,9 @@ class TileDBDataSource(DataSource):
         attributes = tuple(attribute_from_arrow(field) for field in columns if field.name not in names)
         capacity = _number(self.options.get("capacity"), "capacity") or 10_000
         dimensions = tuple(_dimension(columns.field(name)) for name in names)
-        return ArraySchema(dimensions, attributes, allows_duplicates=self._flag("duplicates", "true"), capacity=capacity)
+        return ArraySchema(
+            dimensions, attributes, allows_duplicates=self._flag("duplicates", "true"), capacity=capacity
+        )
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:

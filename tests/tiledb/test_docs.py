@@ -1,0 +1,36 @@
+"""The code in the guide runs as it stands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "tiledb.md"
+
+
+def _blocks():
+    return re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_reading_and_writing(folder):
+    names = {}
+    for block in _blocks():
+        if "spark" not in block:
+            exec(compile(block, str(GUIDE), "exec"), names)
+    assert names["report"].ok
+
+
+def test_all_with_spark(folder, spark):
+    names = {"spark": spark}
+    for block in _blocks():
+        # Relative paths mean one thing to the driver and another to a JVM that was started elsewhere.
+        exec(compile(re.sub(r'"(weather|warm)"', rf'"{folder}/\1"', block), str(GUIDE), "exec"), names)
+    assert names["warm"].count() > 0
