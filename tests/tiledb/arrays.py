@@ -77,6 +77,13 @@ def mixed_schema(filters=(), text_filters=(), **options):
     )
 
 
+def consolidate(uri, mode="fragments"):
+    """Let libtiledb consolidate, with buffers for small arrays (it takes gigabytes otherwise, and seconds)."""
+    oracle.consolidate(
+        uri, config=oracle.Config({"sm.mem.total_budget": 2**28, "sm.consolidation.mode": mode})
+    )
+
+
 def rows(table, *keys):
     """A table's rows in the order of its keys, as plain columns; text as `str` whatever its type."""
     ordered = table.take(pc.sort_indices(table, [(key, "ascending") for key in keys]))

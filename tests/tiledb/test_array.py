@@ -9,7 +9,7 @@ import pytest
 from pyqbeast import tiledb
 from pyqbeast.core.errors import QbeastError
 from pyqbeast.tiledb import Datatype, attribute, create_array, write_array
-from tests.tiledb.arrays import one_dimension, oracle, same_as_oracle
+from tests.tiledb.arrays import consolidate, one_dimension, oracle, same_as_oracle
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_delete_conditions(tmp_path, condition):
     after = same_as_oracle(uri, "x")
     assert 0 < len(after["x"]) <= 12
     assert same_as_oracle(uri, "x", timestamp=15)["x"] == list(range(12))
-    oracle.consolidate(uri)
+    consolidate(uri)
     oracle.vacuum(uri)
     assert same_as_oracle(uri, "x") == after
     assert len(same_as_oracle(uri, "x", timestamp=25)["x"]) < 12
@@ -105,13 +105,13 @@ def test_consolidated_commits_and_deletes(tmp_path):
     with oracle.open(uri, "d", timestamp=20) as array:
         array.query(cond="v == 1").submit()
     before = same_as_oracle(uri, "x")
-    oracle.consolidate(uri, config=oracle.Config({"sm.consolidation.mode": "commits"}))
+    consolidate(uri, "commits")
     assert same_as_oracle(uri, "x") == before
     oracle.vacuum(uri, config=oracle.Config({"sm.vacuum.mode": "commits"}))
     assert [p.suffix for p in (tmp_path / "a" / "__commits").iterdir()] == [".con"]
     assert same_as_oracle(uri, "x") == before
     # What a consolidated commit lists and was vacuumed since is named in an ignore file.
-    oracle.consolidate(uri)
+    consolidate(uri)
     oracle.vacuum(uri)
     assert same_as_oracle(uri, "x") == before
 

@@ -20,15 +20,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_reading_and_writing(folder):
-    names = {}
-    for block in _blocks():
-        if "spark" not in block:
-            exec(compile(block, str(GUIDE), "exec"), names)
-    assert names["report"].ok
-
-
-def test_all_with_spark(folder, spark):
+def test_the_guide_runs(folder, spark):
     names = {"spark": spark}
     for block in _blocks():
         # Relative paths mean one thing to the driver and another to a JVM that was started elsewhere.

@@ -125,8 +125,7 @@ def test_what_filters_mean_to_spark(source, tmp_path):
     write_array(uri, table)
     plain = source.createDataFrame([tuple(r.values()) for r in table.to_pylist()], "x long, f double, i int")
     for condition in (
-        "f > 2", "f = double('nan')", "f <= 5", "f is null", "i <=> 3", "i in (1, 7, 99)", "not (i = 3)",
-        "i is not null", "f >= 0 or i = 4", "x = 5 and i > 4", "i > 2.5",
+        "f > 2", "f = double('nan')", "f is null and i <=> 2", "i in (1, 7, 99)", "not (i = 3)", "f >= 0 or i = 4",
     ):  # fmt: skip
         frame = load(source, uri, pushFilters="true").where(condition)
         found = sorted(row.x for row in frame.select("x").collect())

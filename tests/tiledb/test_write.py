@@ -45,6 +45,7 @@ from pyqbeast.tiledb.filters import (
 )
 from pyqbeast.tiledb.write import abort_fragments, refuse_duplicates, replace_cells
 from tests.tiledb.arrays import (
+    consolidate,
     mixed_schema,
     mixed_table,
     one_dimension,
@@ -260,7 +261,7 @@ def test_later_writes_win_whoever_writes(tmp_path):
     assert same_as_oracle(uri, "x")["v"] == [0] * 20 + [1] * 20 + [2] * 40
     assert same_as_oracle(uri, "x", timestamp=25)["v"] == [0] * 20 + [1] * 40
     before = same_as_oracle(uri, "x")
-    oracle.consolidate(uri)
+    consolidate(uri)
     assert same_as_oracle(uri, "x") == before
     oracle.vacuum(uri)
     array = tiledb.open_array(uri)
@@ -281,7 +282,7 @@ def test_many_fragments_are_committed_at_once(tmp_path):
     abort_fragments(array.store, [lost])
     commit_fragments(array.store, names)
     assert len(same_as_oracle(uri, "x")["x"]) == 120
-    oracle.consolidate(uri)
+    consolidate(uri)
     oracle.vacuum(uri)
     assert len(same_as_oracle(uri, "x")["x"]) == 120
 

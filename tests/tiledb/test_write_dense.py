@@ -21,7 +21,7 @@ from pyqbeast.tiledb import (
     write_dense,
 )
 from pyqbeast.tiledb.filters import ByteShuffle, Zstd
-from tests.tiledb.arrays import oracle
+from tests.tiledb.arrays import consolidate, oracle
 
 ORDERS = list(itertools.product((Layout.ROW_MAJOR, Layout.COL_MAJOR), repeat=2))
 
@@ -76,7 +76,7 @@ def test_boxes_over_each_other(tmp_path, tile_order, cell_order):
     write_dense(uri, _cells(9, 2), {"i": (5, 5), "j": (4, 12)}, timestamp=30)
     last = _same(uri)
     assert _same(uri, 10)["a"].to_pylist().count(-5) == 160 - 54
-    oracle.consolidate(uri)
+    consolidate(uri)
     oracle.vacuum(uri)
     assert _same(uri).equals(last)
 
