@@ -27,8 +27,9 @@ def golden():
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
     """One session for all tests: two threads, a bounded heap, a warehouse that goes away."""
-    import pyqbeast
     from pyspark.sql import SparkSession
+
+    import pyqbeast
 
     folder = tmp_path_factory.mktemp("spark")
     builder = (

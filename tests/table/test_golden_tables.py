@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from pyqbeast import QbeastTable
 from pyspark.sql import functions as F
+
+from pyqbeast import QbeastTable
 
 CASES = [
     "a_linear2d",

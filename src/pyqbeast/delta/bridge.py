@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
+from pyspark.sql.types import StructType
 
 
 def java(spark: SparkSession) -> Any:  # noqa: ANN401 (a py4j package)
@@ -131,6 +132,11 @@ class TableLog:
         """The table's configuration."""
         return json.loads(self._java.configuration())  # type: ignore[no-any-return]
 
+    @property
+    def schema(self) -> StructType:
+        """The table's schema."""
+        return StructType.fromJson(json.loads(self._java.schema()))
+
     def files(self) -> list[LoggedFile]:
         """All live files, in no order. One Spark job."""
         with handed_over() as target:
@@ -207,3 +213,16 @@ def read_cube(cube: int) -> tuple[int, int | None]:
 def sample_to(data: DataFrame, rows: int, target: Path) -> None:
     """Samples the rows of a frame of doubles and longs, with the weight last, into a file; see `Sampler.java`."""
     java(data.sparkSession).Sampler.sample(data._jdf, rows, str(target))
+
+
+class ScanTotals(NamedTuple):
+    """What the file scans of a query opened: files, their bytes, and the rows they handed on."""
+
+    files: int
+    bytes: int
+    rows: int
+
+
+def scan_totals(query: DataFrame) -> ScanTotals:
+    """The totals of a query that has run, from Spark's own metrics of its file scans."""
+    return ScanTotals(*java(query.sparkSession).Scans.totals(query._jdf))

@@ -26,7 +26,7 @@ from pyqbeast.delta.bridge import java
 EXTENSION = "io.pyqbeast.QbeastExtension"
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 CATALOG = "spark.sql.catalog.spark_catalog"
-DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+CATALOG_CLASS = "io.pyqbeast.QbeastCatalog"
 SPARK_VERSION = "4.2."
 DELTA_VERSION = "4.4.0"
 #: Settings whose defaults are made for clusters and cost seconds a query on one machine.
@@ -58,7 +58,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     ]
     builder.config("spark.sql.extensions", ",".join([*extensions, EXTENSION, DELTA_EXTENSION]))
     if CATALOG not in options:
-        builder.config(CATALOG, DELTA_CATALOG)
+        builder.config(CATALOG, CATALOG_CLASS)
     local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", str(options.get("spark.master", "")))
     if local:
         cores = os.cpu_count() or 1 if local[1] == "*" else int(local[1] or 1)

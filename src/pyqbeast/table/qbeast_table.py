@@ -20,6 +20,7 @@ from pyqbeast.core.errors import InvalidInputError, NotIndexedError, TableNotFou
 from pyqbeast.core.metrics import IndexedFile, IndexMetrics, index_metrics
 from pyqbeast.core.revision import Revision, RevisionSet, revisions_from_configuration
 from pyqbeast.delta import bridge
+from pyqbeast.table.verify import VerifyReport, verify
 
 _BLOCK_TYPE = ArrayType(
     StructType(
@@ -143,6 +144,18 @@ class QbeastTable:
                 F.coalesce(block[facts.BLOCK_REPLICATED], F.lit(False)).alias("replicated"),
             )
         )
+
+    def verify(self, level: str = "data") -> VerifyReport:
+        """Checks that the index says the truth.
+
+        Args:
+            level: "log" compares tags, revisions and statistics, in seconds; "data" also looks at every row: that it
+                lies in its cube and weight bounds, and that the counts agree.
+
+        Raises:
+            InvalidInputError: another level.
+        """
+        return verify(self._spark, self._path, self._revisions(), level)
 
     def _revisions(self) -> RevisionSet:
         log = bridge.TableLog(self._spark, self._path)

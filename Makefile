@@ -1,0 +1,42 @@
+# Everything runs from here; `make help` lists what there is.
+UV := .uv/bin/uv
+PYTHON ?= python3
+JAR := src/pyqbeast/jars/pyqbeast-bridge.jar
+RUN := $(UV) run --frozen --all-extras
+
+.PHONY: help setup demo test check format benchmark build clean
+
+help: ## List the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(UV):
+	$(PYTHON) -m venv .uv
+	.uv/bin/pip install --quiet uv==0.13.8
+
+# A jar that was deleted is not noticed by uv, so the package is installed again where it is missing.
+setup: $(UV) ## Install everything into .venv and compile the bridge
+	@$(UV) sync --quiet --frozen --all-extras
+	@test -f $(JAR) || $(UV) sync --quiet --frozen --all-extras --reinstall-package pyqbeast
+
+demo: setup ## Index real flights and compare samples with the exact answer
+	@$(RUN) pyqbeast demo
+
+test: check ## Check the code and run all tests
+	$(RUN) pytest
+
+check: setup ## Lint, formats and types; the Java compiler has had its say in setup
+	$(RUN) ruff check
+	$(RUN) ruff format --check
+	$(RUN) mypy
+
+format: setup ## Format the Python code
+	$(RUN) ruff format
+
+benchmark: setup ## Measure against plain Delta; prints ratios, takes about a quarter of an hour
+	$(RUN) python -m benchmarks.indexed_table
+
+build: setup ## Make wheel and sdist in dist/
+	$(UV) build --quiet
+
+clean: ## Delete what was built
+	rm -rf .venv .uv dist build $(JAR) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,48 @@
+package io.pyqbeast;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.SupportsOverwrite;
+import org.apache.spark.sql.connector.write.SupportsTruncate;
+import org.apache.spark.sql.connector.write.V1Write;
+import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.delta.sources.DeltaSourceUtils;
+import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.sources.InsertableRelation;
+
+/** A write to an indexed table through Spark's catalog: the same write as that of the data source. */
+final class IndexedWrite implements WriteBuilder, SupportsOverwrite, SupportsTruncate {
+  private final Map<String, String> options = new HashMap<>();
+  private SaveMode mode = SaveMode.Append;
+
+  /** @param own options of the table itself, which those of the write cannot change */
+  IndexedWrite(Map<String, String> own, LogicalWriteInfo info) {
+    options.putAll(info.options().asCaseSensitiveMap());
+    options.keySet().removeIf(key -> own.keySet().stream().anyMatch(key::equalsIgnoreCase));
+    options.putAll(own);
+  }
+
+  @Override
+  public WriteBuilder truncate() {
+    mode = SaveMode.Overwrite;
+    return this;
+  }
+
+  @Override
+  public WriteBuilder overwrite(Filter[] filters) {
+    options.put("replaceWhere", DeltaSourceUtils.translateFilters(filters).sql());
+    return truncate();
+  }
+
+  @Override
+  public V1Write build() {
+    return new V1Write() {
+      @Override
+      public InsertableRelation toInsertableRelation() {
+        return (rows, overwrite) -> Bridge.write(mode.name(), options, rows);
+      }
+    };
+  }
+}

@@ -1,0 +1,64 @@
+"""What all commands share: the session, the two kinds of output, and errors as one line."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from enum import Enum
+from typing import Annotated, Any
+
+import typer
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+import pyqbeast
+from pyqbeast.core.errors import QbeastError
+
+
+class Output(str, Enum):
+    """How results are printed."""
+
+    text = "text"
+    json = "json"
+
+
+OutputOption = Annotated[Output, typer.Option("--output", help="Text for people, or JSON.")]
+DebugOption = Annotated[bool, typer.Option("--debug", help="Show the trace of an error.")]
+PathArgument = Annotated[str, typer.Argument(help="Where the table lies.")]
+
+console = Console()
+
+
+@contextlib.contextmanager
+def errors_as_one_line(*, debug: bool) -> Iterator[None]:
+    """An error of ours or of Spark's ends the command with one line and exit code 1."""
+    try:
+        yield
+    except (QbeastError, PySparkException) as error:
+        if debug:
+            raise
+        typer.echo(f"error: {' '.join(str(error).split())}", err=True)
+        raise typer.Exit(1) from None
+
+
+def local_session() -> SparkSession:
+    """A quiet session on all cores of this machine, with a bar for Spark's jobs where there is a terminal."""
+    builder = (
+        SparkSession.builder.master("local[*]")
+        .appName("pyqbeast")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.log.level", "ERROR")
+    )
+    return pyqbeast.configure(builder).getOrCreate()
+
+
+def print_json(data: Any) -> None:  # noqa: ANN401 (whatever JSON can hold)
+    """One JSON text on one line."""
+    typer.echo(json.dumps(data, default=str))

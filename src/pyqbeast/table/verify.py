@@ -1,0 +1,126 @@
+"""`QbeastTable.verify`: whether a table's index says the truth, from the log alone or with all rows looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pyqbeast.core.block import Block, parse_tags
+from pyqbeast.core.check import Problem, check_rows, check_tree
+from pyqbeast.core.cube import CubeId
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.facts import STAGING_REVISION
+from pyqbeast.core.revision import Revision, RevisionSet
+from pyqbeast.core.status import IndexStatus
+from pyqbeast.delta import bridge
+from pyqbeast.table.coordinates import coordinate, weight
+
+LEVELS = ("log", "data")
+_REPORT = "rule string, file string, cube string, text string"
+
+
+@dataclass(frozen=True)
+class VerifyReport:
+    """What `verify` found. `str()` tells it to a person."""
+
+    level: str
+    files: int
+    problems: tuple[Problem, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no rule is broken."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        head = f"{self.files} files checked against the {self.level}: "
+        return head + (
+            "no problems"
+            if self.ok
+            else "\n".join([f"{len(self.problems)} problems", *map(str, self.problems)])
+        )
+
+
+def verify(spark: SparkSession, path: str, stored: RevisionSet, level: str) -> VerifyReport:
+    """Checks the newest version of the table at a path; see `QbeastTable.verify`."""
+    if level not in LEVELS:
+        raise InvalidInputError(f"level has to be one of {', '.join(LEVELS)}, not {level!r}")
+    dimensions = {number: revision.dimensions for number, revision in stored.revisions.items()}
+    files = bridge.TableLog(spark, path).files()
+    problems = [Problem("revisions", "", "", text) for text in stored.problems]
+    blocks: dict[int, dict[str, list[Block]]] = {}
+    for file in files:
+        tags = parse_tags(file.tags, dimensions.get)
+        if tags.problem:
+            problems.append(Problem("tags", file.path, "", tags.problem))
+        if tags.revision_id == STAGING_REVISION:
+            continue
+        blocks.setdefault(tags.revision_id, {})[file.path] = tags.blocks
+        counted = sum(block.element_count for block in tags.blocks)
+        if file.rows is not None and file.rows != counted:
+            text = f"its blocks count {counted} rows and its statistics {file.rows}"
+            problems.append(Problem("statistics", file.path, "", text))
+    for number, of_files in blocks.items():
+        revision = stored.get(number)
+        status = IndexStatus.from_blocks(revision, (b for found in of_files.values() for b in found))
+        problems += check_tree(number, status)
+        if level == "data":
+            problems += _check_data(spark, path, revision, of_files, status)
+    return VerifyReport(level, len(files), tuple(problems))
+
+
+def _check_data(
+    spark: SparkSession, path: str, revision: Revision, blocks: Mapping[str, list[Block]], status: IndexStatus
+) -> list[Problem]:
+    """Looks at every row of a revision's files, those that deletion vectors hide too. One Spark job."""
+    root = path.rstrip("/")
+    by_name = {unquote(file).rsplit("/", 1)[-1]: file for file in blocks}
+    rows = spark.read.schema(bridge.TableLog(spark, path).schema).parquet(
+        *(f"{root}/{unquote(file)}" for file in blocks)
+    )
+    types = bridge.simple_types(rows)
+    coordinates = [
+        coordinate(spark, transformer, transformation, types[transformer.column]).alias(f"c{i}")
+        for i, (transformer, transformation) in enumerate(
+            zip(revision.transformers, revision.transformations, strict=True)
+        )
+    ]
+    seen = rows.select(
+        F.element_at(F.split(F.input_file_name(), "/"), -1).alias("name"),
+        *coordinates,
+        weight(revision.columns).alias("w"),
+    )
+    largest = {cube: found.max_weight for cube, found in status.cubes.items()}
+    return [Problem(*row) for row in _checked(seen, by_name, blocks, largest).collect()]
+
+
+def _checked(
+    seen: DataFrame,
+    by_name: Mapping[str, str],
+    blocks: Mapping[str, list[Block]],
+    largest: Mapping[CubeId, int],
+) -> DataFrame:
+    def check(key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
+        file = by_name[unquote(key[0].as_py())]
+        columns = [rows.column(name).to_numpy() for name in rows.column_names]
+        points = np.column_stack(columns[1:-1])
+        found = check_rows(file, blocks[file], largest, points, columns[-1])
+        fields = [
+            [p.rule for p in found],
+            [p.file for p in found],
+            [p.cube for p in found],
+            [p.text for p in found],
+        ]
+        return pa.table(
+            dict(
+                zip(("rule", "file", "cube", "text"), (pa.array(f, pa.string()) for f in fields), strict=True)
+            )
+        )
+
+    return seen.groupBy("name").applyInArrow(check, _REPORT)

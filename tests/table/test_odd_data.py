@@ -1,0 +1,106 @@
+"""Rows that an index does not like: all are written, all are read back, all are sampled."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import functions as F
+
+from pyqbeast import QbeastTable
+from tests.table.help import count, holds, ids, load, rows_2d, save
+
+NOT_FINITE = (
+    "case id % 5 when 0 then double('NaN') when 1 then double('Infinity') when 2 then double('-Infinity')"
+)
+
+
+def test_nan_infinity_and_null(spark, table_path):
+    frame = rows_2d(spark, 3_000).withColumn("b", F.expr(f"{NOT_FINITE} when 3 then null else b end"))
+    save(frame, table_path)
+    holds(spark, table_path)
+    table = load(spark, table_path)
+    for condition in ("isnan(b)", "b = double('Infinity')", "b < 0", "b IS NULL", "b < 500"):
+        assert ids(table.filter(condition)) == ids(frame.filter(condition)), condition
+    assert ids(table.sample(0.3)) == ids(frame.filter("hash(a, b) < -858993459"))
+    assert QbeastTable.for_path(spark, table_path).metrics().unindexed_files == 0
+
+
+def test_only_nulls_then_values(spark, table_path):
+    nothing = spark.range(100).selectExpr("id", "cast(null as int) as a", "cast(null as double) as b")
+    save(nothing, table_path)
+    save(rows_2d(spark, 1_000, first=100).drop("name"), table_path)
+    assert ids(load(spark, table_path)) == list(range(1_100))
+    assert [r.id for r in holds(spark, table_path).revisions()] == [0, 1, 2]
+
+
+def test_an_empty_table_and_its_first_rows(spark, table_path):
+    save(rows_2d(spark, 0), table_path)
+    table = QbeastTable.for_path(spark, table_path)
+    assert (table.columns_to_index, table.cube_size, table.latest_revision.id) == (["a", "b"], 1000, 0)
+    assert count(load(spark, table_path)) == 0
+    save(rows_2d(spark, 2_000), table_path, columnsToIndex=None, cubeSize=None)
+    table = holds(spark, table_path)
+    assert (table.latest_revision.id, table.cube_size) == (1, 1000)
+    save(rows_2d(spark, 0), table_path, columnsToIndex=None, cubeSize=None)
+    assert ids(load(spark, table_path)) == list(range(2_000))
+
+
+def test_one_row(spark, table_path):
+    save(rows_2d(spark, 1), table_path)
+    holds(spark, table_path)
+    assert ids(load(spark, table_path)) == [0]
+
+
+def test_all_rows_equal(spark, table_path):
+    frame = spark.range(5_000).selectExpr("id", "7 as a", "1.5D as b")
+    save(frame, table_path, cubeSize=500)
+    table = holds(spark, table_path)
+    assert ids(load(spark, table_path)) == list(range(5_000))
+    assert table.metrics().height == 1
+    sizes = [r["n"] for r in table.blocks().groupBy("file").agg(F.sum("element_count").alias("n")).collect()]
+    assert max(sizes) <= 1_000
+
+
+def test_few_distinct_values(spark, table_path):
+    frame = spark.range(6_000).selectExpr("id", "cast(id % 3 as int) as a", "cast(id % 2 as double) as b")
+    save(frame, table_path, cubeSize=300)
+    save(frame.withColumn("id", F.col("id") + 6_000), table_path, cubeSize=300)
+    holds(spark, table_path)
+    assert ids(load(spark, table_path)) == list(range(12_000))
+
+
+def test_a_source_that_gives_other_rows_each_time(spark, table_path):
+    frame = spark.range(20_000).selectExpr("id", "cast(rand() * 1000000 as int) as a", "randn() as b")
+    save(frame, table_path)
+    table = load(spark, table_path)
+    assert ids(table) == list(range(20_000))
+    metrics = holds(spark, table_path).metrics()
+    assert metrics.element_count + metrics.unindexed_rows == 20_000
+    assert count(table.sample(0.2)) == count(table.filter("hash(a, b) < -1288490189"))
+
+
+TYPES = {
+    "byte": "cast(id % 100 as tinyint)",
+    "short": "cast(id % 10000 - 5000 as smallint)",
+    "int": "cast(id * 7919 % 100003 as int)",
+    "long": "id * 1000000007",
+    "float": "cast(id as float) / 7",
+    "double": "cast(id as double) / 7",
+    "decimal": "cast(id / 7 as decimal(20, 6))",
+    "timestamp": "timestamp_millis(id * 3600123)",
+    "date": "date_add(date'1995-01-01', cast(id as int))",
+    "boolean": "id % 2 = 0",
+    "string": "concat('user ', id)",
+}
+
+
+@pytest.mark.parametrize("kind", ["linear", "hashing"])
+def test_every_type(spark, table_path, kind):
+    refused = {"linear": {"string"}, "hashing": {"timestamp", "date"}}[kind]
+    names = [name for name in TYPES if name not in refused]
+    frame = spark.range(2_000).selectExpr("id", *(f"{TYPES[name]} as `{name}`" for name in names))
+    save(frame, table_path, columnsToIndex=",".join(f"{name}:{kind}" for name in names), cubeSize=300)
+    holds(spark, table_path)
+    table = load(spark, table_path)
+    assert table.exceptAll(frame).count() == 0
+    hashed = ", ".join(f"`{name}`" for name in names)
+    assert ids(table.sample(0.5)) == ids(frame.filter(f"hash({hashed}) < 0"))

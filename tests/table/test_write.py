@@ -1,0 +1,255 @@
+"""Writing: save modes, appends, revisions, and what the log says afterwards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import functions as F
+
+from pyqbeast import InvalidInputError, NotIndexedError, QbeastTable, TableExistsError
+from tests.table.help import count, holds, ids, load, rows_2d, save
+
+
+def log_entries(path, kind):
+    lines = [
+        line for f in sorted(Path(path, "_delta_log").glob("*.json")) for line in f.read_text().splitlines()
+    ]
+    return [entry[kind] for entry in map(json.loads, lines) if kind in entry]
+
+
+def test_all_rows_come_back_and_lie_in_their_cubes(spark, table_path):
+    save(rows_2d(spark, 20_000), table_path)
+    assert ids(load(spark, table_path)) == list(range(20_000))
+    table = holds(spark, table_path)
+    assert table.columns_to_index == ["a", "b"]
+    assert table.cube_size == 1000
+    assert [r.id for r in table.revisions()] == [0, 1]
+    assert table.metrics().unindexed_files == 0
+
+
+def test_the_log_is_what_other_implementations_read(spark, table_path):
+    save(rows_2d(spark, 5_000), table_path)
+    (metadata,) = log_entries(table_path, "metaData")
+    configuration = metadata["configuration"]
+    assert metadata["partitionColumns"] == []
+    assert configuration["qbeast.lastRevisionID"] == "1"
+    revision = json.loads(configuration["qbeast.revision.1"])
+    assert list(revision) == [
+        "revisionID", "timestamp", "tableID", "desiredCubeSize", "columnTransformers", "transformations",
+    ]  # fmt: skip
+    linear_a, linear_b = revision["transformations"]
+    assert linear_a["className"] == "io.qbeast.core.transform.LinearTransformation"
+    assert isinstance(linear_a["minNumber"], int)
+    assert isinstance(linear_b["minNumber"], float)
+    seen = set()
+    for add in log_entries(table_path, "add"):
+        assert set(add["tags"]) == {"revision", "blocks"}
+        assert add["tags"]["revision"] == "1"
+        for block in json.loads(add["tags"]["blocks"]):
+            assert list(block) == ["cubeId", "minWeight", "maxWeight", "elementCount", "replicated"]
+            assert block["replicated"] is False
+            assert block["elementCount"] > 0
+            seen.add(block["cubeId"])
+    assert "" in seen
+    assert all(cube[:-1] in seen for cube in seen if cube)
+
+
+def test_append_extends_the_tree_of_the_same_revision(spark, table_path):
+    save(rows_2d(spark, 20_000), table_path)
+    before = QbeastTable.for_path(spark, table_path).latest_revision
+    save(rows_2d(spark, 5_000, first=3_000), table_path, columnsToIndex=None, cubeSize=None)
+    table = holds(spark, table_path)
+    assert table.latest_revision == before
+    assert len(log_entries(table_path, "metaData")) == 1
+    assert count(load(spark, table_path)) == 25_000
+
+
+def test_many_appends_keep_the_index_right(spark, table_path):
+    save(rows_2d(spark, 4_000), table_path, cubeSize=300)
+    for i in range(4):
+        save(rows_2d(spark, 700, first=4_000 + 700 * i), table_path, cubeSize=300)
+    holds(spark, table_path)
+    assert ids(load(spark, table_path)) == list(range(4_000 + 2_800))
+
+
+def test_a_range_that_grows_makes_a_new_revision(spark, table_path):
+    save(rows_2d(spark, 2_000), table_path)
+    save(rows_2d(spark, 2_000, first=2_000).withColumn("a", F.col("a") + 1_500_000), table_path)
+    table = holds(spark, table_path)
+    assert [r.id for r in table.revisions()] == [0, 1, 2]
+    old, new = table.revisions()[1].transformations[0], table.latest_revision.transformations[0]
+    assert (new.minimum, new.maximum > 2_000_000) == (old.minimum, True)
+    assert ids(load(spark, table_path)) == list(range(4_000))
+
+
+def test_another_cube_size_makes_a_new_revision(spark, table_path):
+    save(rows_2d(spark, 2_000), table_path, cubeSize=1000)
+    save(rows_2d(spark, 1_000, first=2_000), table_path, cubeSize=500)
+    table = holds(spark, table_path)
+    assert [r.cube_size for r in table.revisions()] == [1000, 1000, 500]
+
+
+def test_overwrite_begins_anew_and_keeps_columns_and_cube_size_unless_told(spark, table_path):
+    save(rows_2d(spark, 3_000), table_path, cubeSize=700)
+    save(rows_2d(spark, 1_000, first=9_000), table_path, "overwrite", columnsToIndex=None, cubeSize=None)
+    table = holds(spark, table_path)
+    assert (table.columns_to_index, table.cube_size) == (["a", "b"], 700)
+    assert [r.id for r in table.revisions()] == [0, 1]
+    assert ids(load(spark, table_path)) == list(range(9_000, 10_000))
+    save(rows_2d(spark, 100), table_path, "overwrite", columnsToIndex="name,id", cubeSize=50)
+    assert holds(spark, table_path).columns_to_index == ["name", "id"]
+
+
+def test_errorifexists_and_ignore(spark, table_path):
+    save(rows_2d(spark, 100), table_path, "errorifexists")
+    with pytest.raises(TableExistsError, match="mode append or overwrite"):
+        save(rows_2d(spark, 50), table_path, "errorifexists")
+    save(rows_2d(spark, 50, first=500), table_path, "ignore")
+    assert count(load(spark, table_path)) == 100
+
+
+def test_replace_where_replaces_what_it_names(spark, table_path):
+    save(rows_2d(spark, 3_000), table_path)
+    new = rows_2d(spark, 500, first=1_000)
+    save(new, table_path, "overwrite", replaceWhere="id >= 1000 AND id < 2000")
+    assert ids(load(spark, table_path)) == [*range(1_500), *range(2_000, 3_000)]
+    report = QbeastTable.for_path(spark, table_path).verify("data")
+    # Delta rewrites the rows that stay, without an index: that leaves cubes without parents and nothing worse.
+    assert {problem.rule for problem in report.problems} <= {"no gap between levels", "leaf weight"}
+    with pytest.raises(Exception, match="(?i)replaceWhere|CHECK constraint"):
+        save(rows_2d(spark, 10), table_path, "overwrite", replaceWhere="id >= 1000 AND id < 2000")
+
+
+def test_merge_schema_and_overwrite_schema(spark, table_path):
+    save(rows_2d(spark, 1_000), table_path)
+    wider = rows_2d(spark, 1_000, first=1_000, columns="id * 2 as twice")
+    with pytest.raises(Exception, match="(?i)schema mismatch"):
+        save(wider, table_path)
+    save(wider.withColumn("a", F.col("a") + 5_000_000), table_path, mergeSchema="true")
+    assert holds(spark, table_path).latest_revision.id == 2
+    assert count(load(spark, table_path).filter("twice IS NULL")) == 1_000
+    save(wider.drop("name"), table_path, "overwrite", overwriteSchema="true")
+    assert load(spark, table_path).columns == ["id", "a", "b", "twice"]
+    assert [r.id for r in holds(spark, table_path).revisions()] == [0, 1]
+
+
+def test_stated_bounds_widen_the_range_and_never_narrow_it(spark, table_path):
+    stats = json.dumps({"a_min": -5, "a_max": 10, "b_min": 0, "b_max": 5_000})
+    save(rows_2d(spark, 2_000), table_path, columnStats=stats)
+    a, b = holds(spark, table_path).latest_revision.transformations
+    assert a.minimum == -5
+    assert a.maximum > 900_000
+    assert b.maximum == 5_000.0
+
+
+@pytest.mark.parametrize("dimensions", [1, 3, 8])
+def test_no_file_is_over_twice_the_cube_size(spark, table_path, dimensions):
+    columns = [f"pmod(xxhash64(id, {i}L), 100000L) as c{i}" for i in range(dimensions)]
+    frame = spark.range(30_000).selectExpr("id", *columns)
+    save(frame, table_path, columnsToIndex=",".join(f"c{i}" for i in range(dimensions)), cubeSize=2_000)
+    holds(spark, table_path)
+    sizes = [json.loads(add["stats"])["numRecords"] for add in log_entries(table_path, "add")]
+    assert max(sizes) <= 4_000
+    assert sum(sizes) == 30_000
+    assert len(sizes) <= 3 * 30_000 / 2_000
+
+
+def test_a_small_append_is_one_file(spark, table_path):
+    save(rows_2d(spark, 20_000), table_path, cubeSize=5_000)
+    before = len(log_entries(table_path, "add"))
+    save(rows_2d(spark, 500, first=20_000), table_path, cubeSize=5_000)
+    assert len(log_entries(table_path, "add")) == before + 1
+
+
+def test_save_as_table_with_a_path(spark, table_path):
+    writer = (
+        rows_2d(spark, 1_000)
+        .write.format("qbeast")
+        .option("columnsToIndex", "a,b")
+        .option("path", table_path)
+    )
+    writer.saveAsTable("flat_table")
+    try:
+        assert count(spark.table("flat_table")) == 1_000
+        assert QbeastTable.for_name(spark, "flat_table").columns_to_index == ["a", "b"]
+    finally:
+        spark.sql("DROP TABLE flat_table")
+    holds(spark, table_path)
+
+
+def test_idempotent_writes(spark, table_path):
+    options = {"txnAppId": "loader", "txnVersion": 7}
+    save(rows_2d(spark, 100), table_path, **options)
+    save(rows_2d(spark, 100), table_path, **options)
+    assert count(load(spark, table_path)) == 100
+    save(rows_2d(spark, 100), table_path, txnAppId="loader", txnVersion=8)
+    assert count(load(spark, table_path)) == 200
+
+
+def test_user_metadata_lands_in_the_history(spark, table_path):
+    save(rows_2d(spark, 100), table_path, userMetadata="from the night run")
+    history = spark.sql(f"DESCRIBE HISTORY delta.`{table_path}`").first()
+    assert (history["userMetadata"], history["operation"]) == ("from the night run", "WRITE")
+
+
+def test_a_plain_delta_table_has_to_be_converted_first(spark, table_path):
+    rows_2d(spark, 100).write.format("delta").save(table_path)
+    for mode in ("append", "overwrite"):
+        with pytest.raises(NotIndexedError, match=r"pyqbeast\.convert"):
+            save(rows_2d(spark, 100), table_path, mode)
+    assert count(load(spark, table_path)) == 100
+
+
+def test_a_failing_write_leaves_nothing(spark, table_path):
+    bad = rows_2d(spark, 1_000).withColumn("a", F.expr("if(id = 777, cast(raise_error('broken') as int), a)"))
+    with pytest.raises(Exception, match="broken"):
+        save(bad, table_path)
+    assert not Path(table_path, "_delta_log").exists() or not list(
+        Path(table_path, "_delta_log").glob("*.json")
+    )
+    save(rows_2d(spark, 1_000), table_path)
+    with pytest.raises(Exception, match="broken"):
+        save(bad, table_path)
+    assert ids(load(spark, table_path)) == list(range(1_000))
+
+
+def test_columns_by_another_case_and_with_odd_names(spark, table_path):
+    frame = rows_2d(spark, 2_000).withColumnsRenamed({"a": "a b.c", "b": "Größe"})
+    save(frame, table_path, columnsToIndex="a b.c,Größe")
+    assert holds(spark, table_path).columns_to_index == ["a b.c", "Größe"]
+    assert count(load(spark, table_path).sample(0.5)) == count(frame.filter("hash(`a b.c`, `Größe`) < 0"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"columnsToIndex": None}, "columnsToIndex"),
+        ({"columnsToIndex": "a,zz"}, "'zz'"),
+        ({"columnsToIndex": "a,a"}, "'a'"),
+        ({"columnsToIndex": "a:wavelet"}, "wavelet"),
+        ({"columnsToIndex": "name:linear"}, "name"),
+        ({"columnsToIndex": "a,list"}, "'list'"),
+        ({"cubeSize": 0}, "cubeSize"),
+        ({"cubeSize": "many"}, "cubeSize"),
+        ({"columnStats": "not json"}, "columnStats"),
+        ({"columnStats": '{"a_min": 5}'}, "a_max"),
+    ],
+)
+def test_bad_options_are_one_clear_error(spark, table_path, options, message):
+    frame = rows_2d(spark, 10, columns="array(id) as list")
+    with pytest.raises(InvalidInputError, match=message):
+        save(frame, table_path, **options)
+    assert not Path(table_path).exists()
+
+
+def test_other_columns_than_the_tables_are_refused(spark, table_path):
+    save(rows_2d(spark, 100), table_path)
+    with pytest.raises(InvalidInputError, match="indexed by a, b"):
+        save(rows_2d(spark, 100), table_path, columnsToIndex="b,a")
+
+
+def test_a_column_with_a_reserved_name_is_refused(spark, table_path):
+    with pytest.raises(InvalidInputError, match="_qbeastWeight"):
+        save(rows_2d(spark, 10, columns="1 as _qbeastWeight"), table_path)

@@ -1,0 +1,60 @@
+"""The command line, run in this process on the tests' session."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from pyqbeast.cli import common
+from pyqbeast.cli.app import app
+from tests.table.help import rows_2d, save
+
+
+@pytest.fixture
+def pyqbeast(spark, monkeypatch):
+    monkeypatch.setattr(common, "local_session", lambda: spark)
+
+    def run(*arguments):
+        return CliRunner().invoke(app, [str(a) for a in arguments])
+
+    return run
+
+
+def test_index_then_info_blocks_and_sample(spark, pyqbeast, tmp_path):
+    rows_2d(spark, 2_000).write.parquet(str(tmp_path / "rows"))
+    path = tmp_path / "table"
+    done = pyqbeast("index", tmp_path / "rows", path, "--columns", "a,b", "--cube-size", 500)
+    assert done.exit_code == 0, done.output
+    assert "2000 rows" in done.output
+    info = json.loads(pyqbeast("info", path, "--output", "json").output)
+    assert (info["element_count"], info["indexing_columns"]) == (2_000, "a:linear,b:linear")
+    assert "elementCount: 2000" in pyqbeast("info", path).output
+    blocks = json.loads(pyqbeast("blocks", path, "--output", "json").output)
+    assert sum(block["element_count"] for block in blocks) == 2_000
+    rows = json.loads(pyqbeast("sample", path, "--fraction", 0.1, "--limit", 1000, "--output", "json").output)
+    assert 100 < len(rows) < 300
+
+
+def test_an_error_is_one_line_and_exit_code_1(pyqbeast, tmp_path):
+    done = pyqbeast("info", tmp_path / "nothing")
+    assert done.exit_code == 1
+    assert done.output.strip() == f"error: there is no Delta table at {tmp_path / 'nothing'}"
+
+
+def test_vectors_of_a_table(spark, pyqbeast, table_path):
+    save(rows_2d(spark, 100), table_path)
+    assert pyqbeast("dv", table_path, "--output", "json").exit_code == 0
+
+
+def test_demo(pyqbeast):
+    pytest.importorskip("pyarrow")
+    done = pyqbeast("demo", "--output", "json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.output)
+    assert told["rows"] == 336_776
+    exact, tenth, hundredth, box = told["queries"]
+    assert exact["avg_dep_delay"] == pytest.approx(12.639, abs=0.001)
+    assert hundredth["bytes"] < tenth["bytes"] < 0.4 * exact["bytes"]
+    assert box["files"] < exact["files"]
