@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from pyqbeast import tiledb
-from pyqbeast.core.errors import QbeastError
+from pyqbeast.core.errors import QbeastError, UnsupportedError
 from pyqbeast.tiledb import Datatype, attribute, create_array, write_array
 from tests.tiledb.arrays import consolidate, one_dimension, oracle, same_as_oracle
 
@@ -154,3 +155,46 @@ def test_unordered_reads_hold_the_same_rows(golden_array):
     key = [("x", "ascending"), ("y", "ascending")]
     assert any_order.sort_by(key).equals(ordered.sort_by(key))
     assert ordered.equals(ordered.sort_by(key))
+
+
+@pytest.mark.parametrize("duplicates", [False, True])
+@pytest.mark.parametrize("cell_order", ["row-major", "hilbert"])
+def test_every_window_at_every_stage(tmp_path, duplicates, cell_order):
+    """Overlapping writes, then partly consolidated, then deleted from, then vacuumed: at each stage and for
+    each span of time the cells are those of libtiledb, and a pruned read is the filtered full one."""
+    uri, rng = str(tmp_path / "a"), np.random.default_rng(5)
+    domain = oracle.Domain(
+        oracle.Dim("x", domain=(0, 999), tile=50, dtype=np.int64),
+        oracle.Dim("y", domain=(-50.0, 50.0), tile=10.0, dtype=np.float64),
+    )
+    attributes = [oracle.Attr("v", dtype=np.float32), oracle.Attr("k", dtype=np.int16, nullable=True)]
+    options = {"capacity": 37, "cell_order": cell_order, "allows_duplicates": duplicates}
+    oracle.Array.create(uri, oracle.ArraySchema(domain=domain, attrs=attributes, sparse=True, **options))
+    for k in range(1, 5):
+        cells = rng.choice(1000, 300, replace=False)
+        values = {
+            "v": rng.normal(size=300).astype(np.float32),
+            "k": rng.integers(-9, 9, 300).astype(np.int16),
+        }
+        with oracle.open(uri, "w", timestamp=10 * k) as array:
+            array[(cells % 100) * 10, (cells // 100) * 2.0 - 40] = values
+    for stage in ("written", "consolidated", "deleted", "vacuumed"):
+        if stage == "deleted":
+            with oracle.open(uri, "d", timestamp=60) as array:
+                array.query(cond="k > 5").submit()
+        elif stage != "written":
+            consolidate(uri)
+        if stage == "vacuumed":
+            oracle.vacuum(uri)
+        for window in (None, 25, (15, 40), (15, 60)):
+            same_as_oracle(uri, "x", "y", "v", timestamp=window)
+        array = tiledb.open_array(uri)
+        low = (pc.field("k") < 0) & (pc.field("x") >= 100) & (pc.field("x") <= 600) & (pc.field("y") <= 20)
+        found = array.read(where=[("k", "<", 0)], box={"x": (100, 600), "y": (None, 20)})
+        assert found.equals(array.read().filter(low))
+
+
+def test_arrays_before_version_10_are_refused(tmp_path):
+    (tmp_path / "__array_schema.tdb").write_bytes(b"\x04\x00\x00\x00")
+    with pytest.raises(UnsupportedError, match="before 10"):
+        tiledb.open_array(str(tmp_path))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
+from pyqbeast.core.errors import InvalidInputError, TableNotFoundError, UnsupportedError
 from pyqbeast.tiledb.conditions import parse_condition
 from pyqbeast.tiledb.dense import clipped, read_dense
 from pyqbeast.tiledb.domain import MBR
@@ -17,7 +17,7 @@ from pyqbeast.tiledb.enumeration import Enumeration
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.folder import ENUMERATIONS, FRAGMENTS, METADATA, SCHEMAS, ArrayFolder
 from pyqbeast.tiledb.fragment import Fragment
-from pyqbeast.tiledb.generic_tile import GenericTile
+from pyqbeast.tiledb.generic_tile import OLDEST_VERSION, GenericTile
 from pyqbeast.tiledb.metadata import apply_metadata
 from pyqbeast.tiledb.names import TimestampedName, Window
 from pyqbeast.tiledb.order import row_major, sort_keys
@@ -28,6 +28,9 @@ from pyqbeast.tiledb.storage import Store, open_store
 
 Timestamp = int | tuple[int, int] | None
 Order = Literal["row-major", "unordered"]
+
+#: Where arrays of format versions before 10 keep their only schema.
+_OLD_SCHEMA = "__array_schema.tdb"
 
 
 def open_array(uri: str, timestamp: Timestamp = None, *, encryption_key: str | bytes | None = None) -> Array:
@@ -71,6 +74,10 @@ class Array:
         self.uri, self.store, self.window, self._key = store.uri, store, window, key
         self.folder = ArrayFolder.load(store)
         if not self.folder.schemas:
+            if store.size(_OLD_SCHEMA) is not None:
+                raise UnsupportedError(
+                    f"{self.uri}: format versions before {OLDEST_VERSION} are not supported"
+                )
             raise TableNotFoundError(f"{self.uri}: there is no array here (no file in {SCHEMAS})")
         self._schemas: dict[str, ArraySchema] = {}
         self._encrypted = False
