@@ -60,7 +60,8 @@ def test_files_are_written_once_when_another_revision_comes_first(
     spark, table_path, before_commit, monkeypatch
 ):
     """A write that fits a revision that stays joins the changed table without laying its rows out again."""
-    save(rows_2d(spark, 1_000), table_path)
+    stats = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
+    save(rows_2d(spark, 1_000), table_path, columnStats=stats)
     written = []
     write_files = writing._Write._write_files
     monkeypatch.setattr(

@@ -118,14 +118,14 @@ def test_replace_where_replaces_what_it_names(spark, table_path):
     report = QbeastTable.for_path(spark, table_path).verify("data")
     # Delta rewrites the rows that stay, without an index: that leaves cubes without parents and nothing worse.
     assert {problem.rule for problem in report.problems} <= {"no gap between levels", "leaf weight"}
-    with pytest.raises(Exception, match="(?i)replaceWhere|CHECK constraint"):
+    with pytest.raises(Exception, match=r"(?i)replaceWhere|CHECK constraint"):
         save(rows_2d(spark, 10), table_path, "overwrite", replaceWhere="id >= 1000 AND id < 2000")
 
 
 def test_merge_schema_and_overwrite_schema(spark, table_path):
     save(rows_2d(spark, 1_000), table_path)
     wider = rows_2d(spark, 1_000, first=1_000, columns="id * 2 as twice")
-    with pytest.raises(Exception, match="(?i)schema mismatch"):
+    with pytest.raises(Exception, match=r"(?i)schema mismatch"):
         save(wider, table_path)
     save(wider.withColumn("a", F.col("a") + 5_000_000), table_path, mergeSchema="true")
     assert holds(spark, table_path).latest_revision.id == 2
@@ -215,11 +215,11 @@ def test_a_failing_write_leaves_nothing(spark, table_path):
     assert ids(load(spark, table_path)) == list(range(1_000))
 
 
-def test_columns_by_another_case_and_with_odd_names(spark, table_path):
-    frame = rows_2d(spark, 2_000).withColumnsRenamed({"a": "a b.c", "b": "Größe"})
-    save(frame, table_path, columnsToIndex="a b.c,Größe")
-    assert holds(spark, table_path).columns_to_index == ["a b.c", "Größe"]
-    assert count(load(spark, table_path).sample(0.5)) == count(frame.filter("hash(`a b.c`, `Größe`) < 0"))
+def test_columns_with_odd_names(spark, table_path):
+    frame = rows_2d(spark, 2_000).withColumnsRenamed({"a": "a.c", "b": "Größe"})
+    save(frame, table_path, columnsToIndex="a.c,Größe")
+    assert holds(spark, table_path).columns_to_index == ["a.c", "Größe"]
+    assert count(load(spark, table_path).sample(0.5)) == count(frame.filter("hash(`a.c`, `Größe`) < 0"))
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_columns_by_another_case_and_with_odd_names(spark, table_path):
     [
         ({"columnsToIndex": None}, "columnsToIndex"),
         ({"columnsToIndex": "a,zz"}, "'zz'"),
-        ({"columnsToIndex": "a,a"}, "'a'"),
+        ({"columnsToIndex": "a,a"}, "names a more than once"),
         ({"columnsToIndex": "a:wavelet"}, "wavelet"),
         ({"columnsToIndex": "name:linear"}, "name"),
         ({"columnsToIndex": "a,list"}, "'list'"),

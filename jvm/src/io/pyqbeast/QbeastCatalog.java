@@ -68,6 +68,13 @@ public final class QbeastCatalog extends DeltaCatalog {
         : super.stageCreateOrReplace(name, schema, partitions, properties);
   }
 
+  /** {@code qbeast.`/path`} names the same table as {@code delta.`/path`}. */
+  @Override
+  public boolean isPathIdentifier(Identifier name) {
+    boolean ours = name.namespace().length == 1 && PROVIDER.equalsIgnoreCase(name.namespace()[0]);
+    return super.isPathIdentifier(ours ? Identifier.of(new String[] {"delta"}, name.name()) : name);
+  }
+
   private static boolean isOurs(Map<String, String> properties) {
     return PROVIDER.equalsIgnoreCase(properties.get(TableCatalog.PROP_PROVIDER));
   }

@@ -1,0 +1,1 @@
+"""Measurements against plain Delta: everything in one run, in turn, printed as ratios."""
