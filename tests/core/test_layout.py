@@ -1,0 +1,144 @@
+"""Files of a write: full ones, few of them, and cut by weight so that a sample opens only its share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.layout import CUTS, LARGE, lay_out
+from pyqbeast.core.tree import SampledRows, build_tree
+from pyqbeast.core.weight import weight_of
+from tests.core.test_tree import cube_sizes, samples, uniform_rows
+
+quick = settings(max_examples=60, deadline=None)
+
+
+def laid_out(rows, cube_size):
+    tree = build_tree(rows, rows.points.shape[1], cube_size)
+    return tree, lay_out(tree, rows, cube_size)
+
+
+def bands_of(layout, node):
+    """Largest weights and files of a node's bands."""
+    bands = slice(layout.start[node], layout.start[node + 1])
+    return layout.weight[bands].tolist(), layout.file[bands].tolist()
+
+
+def planned_rows(tree, layout, rows):
+    """For each file how many rows are expected in it: a row goes to the first band that is not lighter."""
+    planned = np.zeros(layout.files)
+    for row, node in enumerate(tree.row_node):
+        weights, files = bands_of(layout, node)
+        planned[files[np.searchsorted(weights, rows.weights[row])]] += rows.counts[row]
+    return planned
+
+
+def lightest_possible(tree, layout):
+    """For each file the smallest weight that a row in it can have."""
+    above = np.full(len(tree), WEIGHT_MIN, np.int64)
+    lightest = np.full(layout.files, WEIGHT_MAX, np.int64)
+    for node in range(len(tree)):
+        if node:
+            parent = tree.parent[node]
+            above[node] = max(above[parent], int(tree.max_weight[parent]) + 1)
+        low = above[node]
+        for weight, file in zip(*bands_of(layout, node), strict=True):
+            lightest[file] = min(lightest[file], low)
+            low = max(low, weight + 1)
+    return lightest
+
+
+@quick
+@given(samples(), cube_sizes)
+def test_every_node_has_bands_for_all_weights(rows, cube_size):
+    tree, layout = laid_out(rows, cube_size)
+    assert layout.start[0] == 0
+    assert layout.start[-1] == len(layout.weight) == len(layout.file)
+    for node in range(len(tree)):
+        weights, _ = bands_of(layout, node)
+        assert weights == sorted(set(weights))
+        assert weights[-1] == WEIGHT_MAX
+
+
+@quick
+@given(samples(), cube_sizes)
+def test_files_are_numbered_without_gaps(rows, cube_size):
+    _, layout = laid_out(rows, cube_size)
+    assert set(layout.file.tolist()) == set(range(layout.files))
+
+
+@quick
+@given(samples(), cube_sizes)
+def test_no_file_is_planned_larger_than_a_cube_or_the_largest_node(rows, cube_size):
+    tree, layout = laid_out(rows, cube_size)
+    assert planned_rows(tree, layout, rows).max() <= max(cube_size, tree.expected.max())
+
+
+@quick
+@given(samples(), cube_sizes)
+def test_large_cubes_and_cut_cubes_share_no_file(rows, cube_size):
+    tree, layout = laid_out(rows, cube_size)
+    users = [set() for _ in range(layout.files)]
+    for node in range(len(tree)):
+        for file in bands_of(layout, node)[1]:
+            users[file].add(node)
+    for node in range(len(tree)):
+        _, files = bands_of(layout, node)
+        if tree.expected[node] >= LARGE * cube_size or len(files) > 1:
+            assert all(users[file] == {node} for file in files)
+
+
+@quick
+@given(samples(), cube_sizes)
+def test_all_files_but_one_are_at_least_half_full_or_a_part_of_a_cut_cube(rows, cube_size):
+    tree, layout = laid_out(rows, cube_size)
+    cut = {file for node in range(len(tree)) for file in bands_of(layout, node)[1][1:]}
+    cut |= {file for node in range(len(tree)) for file in bands_of(layout, node)[1] if file + 1 in cut}
+    planned = planned_rows(tree, layout, rows)
+    small = [file for file in range(layout.files) if file not in cut and planned[file] < cube_size / 2]
+    assert len(small) <= 1
+
+
+def test_few_rows_make_one_file():
+    tree, layout = laid_out(uniform_rows(1_000, 2), 10_000)
+    assert len(tree) == 1
+    assert layout.files == 1
+
+
+def test_small_neighbours_share_a_file():
+    """The four children of a root of 1,000 rows hold about 100 rows each."""
+    tree, layout = laid_out(uniform_rows(1_400, 2), 1_000)
+    assert len(tree) == 5
+    shared = {tuple(bands_of(layout, node)[1]) for node in range(1, 5)}
+    assert len(shared) == 1
+    assert shared.isdisjoint({(file,) for file in bands_of(layout, 0)[1]})
+
+
+def test_a_cube_is_cut_at_round_fractions():
+    """The root holds the lightest five percent of ten million rows; no cut leaves under an eighth of the cube size."""
+    tree, layout = laid_out(uniform_rows(200_000, 2, stands_for=50.0), 500_000)
+    weights, files = bands_of(layout, 0)
+    assert set(weights[:-1]) <= {weight_of(fraction) - 1 for fraction in CUTS}
+    assert len(set(files)) == len(files) >= 3
+    rows = np.diff([WEIGHT_MIN, *weights[:-1], int(tree.max_weight[0])]) / 2**32 * 10_000_000
+    assert rows.min() > 500_000 / 8 * 0.97
+
+
+def test_a_cube_below_half_the_cube_size_may_be_cut_too():
+    light, heavy = np.full(150, weight_of(0.005)), np.full(150, weight_of(0.5))
+    rows = SampledRows(np.zeros((300, 1)), np.concatenate([light, heavy]).astype(np.int32), np.ones(300))
+    tree, layout = laid_out(rows, 1_000)
+    assert planned_rows(tree, layout, rows).tolist() == [150, 150]
+
+
+@pytest.mark.parametrize("cube_size", [500_000, 100_000])
+def test_a_sample_of_one_percent_opens_files_of_two_percent_at_most(cube_size):
+    """Of ten million rows. Well within the bound of 1.5 percent and one full file; without cuts it would be five."""
+    rows = uniform_rows(200_000, 2, stands_for=50.0)
+    tree, layout = laid_out(rows, cube_size)
+    planned = planned_rows(tree, layout, rows)
+    needed = planned[lightest_possible(tree, layout) < weight_of(0.01)].sum()
+    assert 100_000 * 0.95 < needed < 200_000 * 1.03
+    assert needed <= 150_000 + cube_size
