@@ -13,8 +13,10 @@ from pyqbeast.core.errors import (
 )
 from pyqbeast.delta import writers as _writers
 from pyqbeast.delta.session import attach, configure
+from pyqbeast.delta.session import when_attached as _when_attached
 from pyqbeast.table.qbeast_table import QbeastTable
 from pyqbeast.table.write import write as _write
+from pyqbeast.tiledb.spark import register as _register_tiledb
 
 __version__ = "0.1.0"
 
@@ -35,3 +37,4 @@ __all__ = [
 ]
 
 _writers.set_write_function(_write)
+_when_attached(_register_tiledb)

@@ -29,6 +29,7 @@ CATALOG = "spark.sql.catalog.spark_catalog"
 CATALOG_CLASS = "io.pyqbeast.QbeastCatalog"
 SPARK_VERSION = "4.2."
 DELTA_VERSION = "4.4.0"
+_when_attached: list[Callable[[SparkSession], None]] = []
 #: Settings whose defaults are made for clusters and cost seconds a query on one machine.
 _LOCAL_SETTINGS = ("spark.sql.shuffle.partitions", "spark.databricks.delta.snapshotPartitions")
 
@@ -94,7 +95,14 @@ def attach(spark: SparkSession) -> SparkSession:
         spark.sparkContext.pythonExec = sys.executable
     failures.install()
     writers.install(spark)
+    for prepare in _when_attached:
+        prepare(spark)
     return spark
+
+
+def when_attached(prepare: Callable[[SparkSession], None]) -> None:
+    """Runs a function on each session that `attach` makes ready: for parts that `delta` itself knows nothing of."""
+    _when_attached.append(prepare)
 
 
 def bridge_jar() -> Path:
