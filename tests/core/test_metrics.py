@@ -39,7 +39,7 @@ def file(name, size, *blocks, revision_id=1, rows=None, deleted=0):
 ROOT_1 = file("root 1", 100, Block(cube(), WEIGHT_MIN, TENTH, 60))
 ROOT_2 = file("root 2", 200, Block(cube(), weight_of(0.05), TENTH, 40), deleted=7)
 CHILDREN = file(
-    "children", 700, Block(cube(0), TENTH + 1, WEIGHT_MAX, 30), Block(cube(3), TENTH + 1, WEIGHT_MAX, 20)
+    "children", 700, Block(cube(0), TENTH, WEIGHT_MAX, 30), Block(cube(3), weight_of(0.5), WEIGHT_MAX, 20)
 )
 INDEXED = [ROOT_1, ROOT_2, CHILDREN]
 
@@ -100,6 +100,11 @@ def test_the_fanout_is_cut_to_two_decimals():
     assert index_metrics(REVISION, files).avg_fanout == 1.66
 
 
+def test_a_file_with_two_blocks_of_a_cube_counts_once():
+    twice = file("twice", 1, Block(cube(), 0, 1, 1), Block(cube(), 2, 3, 1))
+    assert index_metrics(REVISION, [twice]).file_count_per_cube_stats == SizeStats.of([1])
+
+
 def test_levels_tell_inner_cubes_from_leaves():
     found = index_metrics(REVISION, INDEXED)
     (root,) = found.inner_levels
@@ -112,7 +117,7 @@ def test_levels_tell_inner_cubes_from_leaves():
 
 
 def test_a_sample_opens_the_files_that_hold_lighter_rows():
-    """The root's first file always, its second above 5 percent, the children above 10."""
+    """The root's first file always, its second above 5 percent, that of the children above 10."""
     assert index_metrics(REVISION, INDEXED).read_shares == {0.001: 0.1, 0.01: 0.1, 0.1: 0.3, 0.3: 1.0}
     assert SAMPLED == (0.001, 0.01, 0.1, 0.3)
 
@@ -144,7 +149,9 @@ def test_a_table_without_files():
 
 
 def test_the_figures_as_json():
-    told = json.loads(json.dumps(index_metrics(REVISION, INDEXED).to_dict(), allow_nan=False))
+    figures = index_metrics(REVISION, INDEXED).to_dict()
+    told = json.loads(json.dumps(figures, allow_nan=False))
+    assert figures["read_shares"] == told["read_shares"]
     assert told["element_count"] == 150
     assert told["read_shares"] == {"0.001": 0.1, "0.01": 0.1, "0.1": 0.3, "0.3": 1.0}
     assert told["file_bytes_stats"] == {

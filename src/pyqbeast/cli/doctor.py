@@ -8,21 +8,19 @@ import pyspark
 
 import pyqbeast
 from pyqbeast.cli import common
-from pyqbeast.delta.session import DELTA_VERSION, bridge_jar
+from pyqbeast.delta.session import DELTA_VERSION, bridge_jar, java_version
 
 
 def doctor(output: common.OutputOption = common.Output.text, debug: common.DebugOption = False) -> None:
     """Start a session and tell the versions in it."""
     with common.errors_as_one_line(debug=debug):
         spark = common.local_session()
-        jvm = spark._jvm
-        assert jvm is not None
         found = {
             "pyqbeast": pyqbeast.__version__,
             "python": platform.python_version(),
             "spark": pyspark.__version__,
             "delta": DELTA_VERSION,
-            "java": jvm.java.lang.System.getProperty("java.version"),
+            "java": java_version(spark),
             "jar": str(bridge_jar()),
             "rows": spark.range(1000).count(),
         }

@@ -110,6 +110,13 @@ def bridge_jar() -> Path:
     return Path(str(files("pyqbeast") / "jars" / "pyqbeast-bridge.jar"))
 
 
+def java_version(spark: SparkSession) -> str:
+    """The version of the Java that a classic session runs on."""
+    jvm = spark._jvm
+    assert jvm is not None
+    return str(jvm.java.lang.System.getProperty("java.version"))
+
+
 def _listed(options: dict[str, Any], key: str) -> list[str]:
     return [part.strip() for part in str(options.get(key) or "").split(",") if part.strip()]
 
