@@ -1,0 +1,97 @@
+"""What a user gets: wheel and sdist, built from the files of the repository, hold the package and the bridge's jar.
+
+The build runs in a copy, as it writes the jar and this process may run on the one of the checkout.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+UV = ROOT / ".uv" / "bin" / "uv"
+
+
+@pytest.fixture(scope="module")
+def tracked():
+    """Names of the files that git tracks and that are there."""
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("this is no git clone, so there is no list of files to compare with")
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.fixture(scope="module")
+def built(tracked, tmp_path_factory):
+    """The folder with the wheel and the sdist; the wheel is built from the sdist."""
+    if not UV.exists():
+        pytest.skip("there is no .uv/bin/uv, which `make setup` installs")
+    if shutil.which("javac") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("there is no JDK to compile the bridge: no javac on the path and no JAVA_HOME")
+    copy = tmp_path_factory.mktemp("clone")
+    for name in tracked:
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, copy / name)
+    target = tmp_path_factory.mktemp("dist")
+    command = [str(UV), "build", "--quiet", "--out-dir", str(target)]
+    done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+@pytest.fixture(scope="module")
+def wheel(built):
+    """Names of the wheel's files."""
+    (path,) = built.glob("*.whl")
+    with zipfile.ZipFile(path) as archive:
+        return archive.namelist()
+
+
+@pytest.fixture(scope="module")
+def sdist(built):
+    """Names of the sdist's files, without the folder that all are in."""
+    (path,) = built.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        return [member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()]
+
+
+def test_git_tracks_no_jar(tracked):
+    assert not [name for name in tracked if name.endswith((".jar", ".class"))]
+
+
+def test_both_hold_one_jar(wheel, sdist):
+    jar = "pyqbeast/jars/pyqbeast-bridge.jar"
+    assert [name for name in wheel if name.endswith(".jar")] == [jar]
+    assert [name for name in sdist if name.endswith(".jar")] == [f"src/{jar}"]
+
+
+def test_the_jar_holds_the_bridge(built, tracked):
+    (path,) = built.glob("*.whl")
+    with zipfile.ZipFile(path) as archive, archive.open("pyqbeast/jars/pyqbeast-bridge.jar") as stored:
+        inside = set(zipfile.ZipFile(stored).namelist())
+    sources = [Path(name).stem for name in tracked if name.startswith("jvm/src/") and name.endswith(".java")]
+    assert {f"io/pyqbeast/{name}.class" for name in sources} <= inside
+    assert {"pyqbeast/version.txt", "pyqbeast/format.properties"} <= inside
+
+
+def test_the_wheel_holds_every_file_of_the_package(wheel, tracked):
+    package = {name.removeprefix("src/") for name in tracked if name.startswith("src/pyqbeast/")}
+    assert {"pyqbeast/py.typed", "pyqbeast/delta_jars.lock"} <= package
+    assert package <= set(wheel)
+
+
+def test_the_wheel_holds_nothing_else(wheel, tracked):
+    package = {name.removeprefix("src/") for name in tracked if name.startswith("src/pyqbeast/")}
+    others = [name for name in wheel if name not in package and ".dist-info/" not in name]
+    assert others == ["pyqbeast/jars/pyqbeast-bridge.jar"]
+
+
+def test_the_sdist_can_be_built_again(sdist, tracked):
+    needed = {name for name in tracked if name.startswith(("src/", "jvm/"))}
+    assert needed | {"pyproject.toml", "hatch_build.py", "README.md", "LICENSE"} <= set(sdist)
