@@ -34,6 +34,8 @@ format: setup ## Format the Python code
 
 benchmark: setup ## Measure against plain Delta; prints ratios, takes about a quarter of an hour
 	$(RUN) python -m benchmarks.indexed_table
+	$(RUN) python -m benchmarks.planning
+	$(RUN) python -m benchmarks.memory
 
 build: setup ## Make wheel and sdist in dist/
 	$(UV) build --quiet
