@@ -26,10 +26,11 @@ def close_gaps(written: Collection[CubeId], stored: Collection[CubeId]) -> dict[
     above_stored = {ancestor for cube in stored for ancestor in _ancestors(cube)}
     for cube in sorted(set(written) - kept, key=lambda each: each.depth):
         missing = [ancestor for ancestor in _ancestors(cube) if ancestor not in kept]
-        if not missing or missing[-1] in above_stored:
-            kept.add(cube)
+        joinable = [ancestor for ancestor in missing if ancestor not in above_stored]
+        if joinable:
+            moves[cube] = joinable[-1]
         else:
-            moves[cube] = missing[-1]
+            kept.add(cube)
     return moves
 
 

@@ -16,7 +16,9 @@ from pyqbeast.core.tree import Doubles, Ints, SampledRows, Tree
 from pyqbeast.core.weight import weight_of
 
 #: Fractions at which the rows of a cube may be cut: 1, 2, 3, 5 and 7 times each power of ten.
-CUTS = tuple(sorted(m * 10.0**-k for k in range(1, 7) for m in (1, 2, 3, 5, 7)))
+CUTS = tuple(m * 10.0**-k for k in range(6, 0, -1) for m in (1, 2, 3, 5, 7))
+#: Which of them go first where not all have room: one before five, two, three and seven.
+PRIORITY = (0, 2, 3, 1, 4)
 #: No cut leaves less than this share of the cube size on either side. Above a tenth of the table, where most of its
 #: files are and few samples end, it is a larger share, and as many rows as are worth opening a file for.
 SMALLEST_BAND = 1 / 8
@@ -71,15 +73,16 @@ def _bands(tree: Tree, rows: SampledRows, cube_size: int) -> list[list[int]]:
 
 
 def _cut(weights: Ints, filled: Doubles, cuts: Ints, least: Doubles) -> list[int]:
+    """Accepts the cuts that leave enough rows on both sides, the powers of ten first."""
     before = np.searchsorted(weights, cuts)  # a sample below the cut takes the rows lighter than it
-    accepted: list[int] = []
-    done = 0.0
-    for cut, position, rows in zip(cuts.tolist(), before.tolist(), least.tolist(), strict=True):
-        count = float(filled[position - 1]) if position else 0.0
-        if count - done >= rows and filled[-1] - count >= rows:
-            accepted.append(cut - 1)
-            done = count
-    return [*accepted, facts.WEIGHT_MAX]
+    rows = np.where(before > 0, filled[before - 1], 0.0)
+    borders = {-1: 0.0, len(cuts): float(filled[-1])}
+    for i in sorted(range(len(cuts)), key=lambda number: PRIORITY[number % len(PRIORITY)]):
+        below = max(rows_there for number, rows_there in borders.items() if number < i)
+        above = min(rows_there for number, rows_there in borders.items() if number > i)
+        if rows[i] - below >= least[i] and above - rows[i] >= least[i]:
+            borders[i] = float(rows[i])
+    return [*(int(cuts[i]) - 1 for i in sorted(borders) if 0 <= i < len(cuts)), facts.WEIGHT_MAX]
 
 
 @dataclass

@@ -167,7 +167,7 @@ def _levels(title: str, levels: Sequence[LevelStats]) -> list[str]:
 def index_metrics(revision: Revision, files: Sequence[IndexedFile]) -> IndexMetrics:
     """The metrics of one revision, given all live files of the table."""
     own = [file for file in files if file.revision_id == revision.id and file.blocks]
-    blocks = [block for file in own for block in file.blocks]
+    blocks = [block for file in own for block in file.blocks if not block.replicated]
     status = IndexStatus.from_blocks(revision, blocks) if blocks else IndexStatus(revision, {})
     cubes = status.cubes
     blocks_of: dict[CubeId, int] = defaultdict(int)
