@@ -1,4 +1,4 @@
-"""Planning a sample of a table with 20,000 files, against Delta's planning of a filter: `python -m benchmarks.planning`.
+"""Planning a sample of a table with 20,000 files, against Delta planning a filter: `python -m benchmarks.planning`.
 
 The log is made up from that of a small table, and no file of it is ever opened.
 """

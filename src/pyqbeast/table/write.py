@@ -13,8 +13,8 @@ from pyqbeast.table.arrange import RESERVED
 from pyqbeast.table.options import WriteOptions, number_of_retries
 from pyqbeast.table.plan import Plan, plan_append, plan_new, rows_per_file, stored_revisions
 
-#: Rows a Parquet page. A fifth of Parquet's default: a box query skips pages by their bounds.
-PAGE_ROWS = 4_000
+#: Rows a Parquet page. Half of Parquet's default: a box query skips pages by their bounds, a scan pays for each page.
+PAGE_ROWS = 10_000
 #: How often a commit is tried again with the same files. Each time somebody else has landed.
 _COMMITS = 1_000
 
