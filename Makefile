@@ -2,6 +2,8 @@
 UV := .uv/bin/uv
 PYTHON ?= python3
 JAR := src/pyqbeast/jars/pyqbeast-bridge.jar
+# Certificates of the system, as pip and Python use them too.
+export UV_SYSTEM_CERTS := 1
 RUN := $(UV) run --frozen --all-extras
 
 .PHONY: help setup demo test check format benchmark build clean
