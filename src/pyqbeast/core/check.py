@@ -82,7 +82,7 @@ def check_rows(
         if count != block.element_count:
             text = f"holds {count} rows, the log says {block.element_count}"
             problems.append(Problem("element count", file, name, text))
-        bound = max((largest[a] for a in _ancestors(block.cube) if a in largest), default=None)
+        bound = max((largest[a] for a in block.cube.ancestors() if a in largest), default=None)
         if bound is not None and count and int(weights[inside].min()) < bound:
             text = f"has a row lighter than {bound}, which an ancestor keeps"
             problems.append(Problem("ancestors keep the lighter rows", file, name, text))
@@ -101,11 +101,3 @@ def _in_cube(cube: CubeId, points: NDArray[np.float64]) -> NDArray[np.bool_]:
         inside &= (x >= low) & ((x < high) | (x == 1.0) & (high == 1.0))
     return inside
 
-
-def _ancestors(cube: CubeId) -> list[CubeId]:
-    found = []
-    above = cube.parent
-    while above is not None:
-        found.append(above)
-        above = above.parent
-    return found

@@ -23,9 +23,9 @@ def close_gaps(written: Collection[CubeId], stored: Collection[CubeId]) -> dict[
     """
     moves: dict[CubeId, CubeId] = {}
     kept = set(stored)
-    above_stored = {ancestor for cube in stored for ancestor in _ancestors(cube)}
+    above_stored = {ancestor for cube in stored for ancestor in cube.ancestors()}
     for cube in sorted(set(written) - kept, key=lambda each: each.depth):
-        missing = [ancestor for ancestor in _ancestors(cube) if ancestor not in kept]
+        missing = [ancestor for ancestor in cube.ancestors() if ancestor not in kept]
         joinable = [ancestor for ancestor in missing if ancestor not in above_stored]
         if joinable:
             moves[cube] = joinable[-1]
@@ -33,12 +33,3 @@ def close_gaps(written: Collection[CubeId], stored: Collection[CubeId]) -> dict[
             kept.add(cube)
     return moves
 
-
-def _ancestors(cube: CubeId) -> list[CubeId]:
-    """From the parent up to the root."""
-    found = []
-    above = cube.parent
-    while above is not None:
-        found.append(above)
-        above = above.parent
-    return found

@@ -111,6 +111,15 @@ class CubeId:
         """The cube one level up, None for the root."""
         return CubeId(self.dimensions, self.path[:-1]) if self.path else None
 
+    def ancestors(self) -> list[CubeId]:
+        """The cubes above this one, from its parent up to the root."""
+        found = []
+        above = self.parent
+        while above is not None:
+            found.append(above)
+            above = above.parent
+        return found
+
     def child(self, index: int) -> CubeId:
         """The child of this index (0 to 2^d - 1)."""
         return CubeId(self.dimensions, (*self.path, index))
