@@ -100,4 +100,3 @@ def _in_cube(cube: CubeId, points: NDArray[np.float64]) -> NDArray[np.bool_]:
         x = points[:, dimension]
         inside &= (x >= low) & ((x < high) | (x == 1.0) & (high == 1.0))
     return inside
-

@@ -32,4 +32,3 @@ def close_gaps(written: Collection[CubeId], stored: Collection[CubeId]) -> dict[
         else:
             kept.add(cube)
     return moves
-
