@@ -30,7 +30,7 @@ def make_table(spark: SparkSession, path: str) -> None:
         add = json.loads(json.dumps(adds[i % len(adds)]))
         add["add"]["path"] = f"copy-{i:05d}.parquet"
         copies.append(json.dumps(add))
-    for old in log.parent.iterdir():
+    for old in log.parent.glob("*.*"):
         old.unlink()
     log.write_text("\n".join([*rest, *copies]) + "\n")
 
