@@ -18,20 +18,20 @@ from pyspark.sql import functions as F
 from pyqbeast.core.block import Block, blocks_to_json
 from pyqbeast.core.closure import close_gaps
 from pyqbeast.core.cube import CubeId
-from pyqbeast.core.facts import TAG_BLOCKS, TAG_REVISION, WEIGHT_MAX
+from pyqbeast.core.facts import HELPER_CUBE, HELPER_FILE, HELPER_WEIGHT, TAG_BLOCKS, TAG_REVISION, WEIGHT_MAX
 from pyqbeast.core.layout import Layout
 from pyqbeast.core.revision import Revision
 from pyqbeast.core.status import IndexStatus
 from pyqbeast.core.tree import Tree
 from pyqbeast.delta import bridge
-from pyqbeast.table.coordinates import coordinate, quoted, weight
+from pyqbeast.table.coordinates import coordinates, quoted, weight
 
 _log = logging.getLogger(__name__)
 
 _CUBE = "__qbeast_cube"
 _Z_ORDER = "__qbeast_z_order"
 #: Names of columns that the rows carry while they are written; a table must not have one of them.
-RESERVED = (_CUBE, _Z_ORDER, "_qbeastWeight", "_qbeastCube", "_qbeastFileUUID")
+RESERVED = (_CUBE, _Z_ORDER, HELPER_WEIGHT, HELPER_CUBE, HELPER_FILE)
 
 _FILE_NAME = re.compile(r"part-(\d+)-.*[.-]c(\d+)\.")
 
@@ -118,16 +118,13 @@ def arrange(
         rows_per_file: after so many rows of a partition Spark opens another file.
     """
     spark = data.sparkSession
-    coordinates = [
-        coordinate(spark, transformer, transformation, types[transformer.column])
-        for transformer, transformation in zip(revision.transformers, revision.transformations, strict=True)
-    ]
+    point = coordinates(spark, revision, types)
     row_weight = weight(revision.columns)
     columns = bridge.CubeColumns(spark, _tree_bytes(tree, layout), rows_per_file)
     cube = F.col(_CUBE)
     frame = (
         data.withColumns(
-            {_CUBE: columns.cube(coordinates, row_weight), _Z_ORDER: columns.z_order(coordinates, row_weight)}
+            {_CUBE: columns.cube(point, row_weight), _Z_ORDER: columns.z_order(point, row_weight)}
         )
         .repartitionById(layout.files + 1, columns.file(cube, row_weight))
         .sortWithinPartitions(_Z_ORDER)

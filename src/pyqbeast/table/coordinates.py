@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.facts import HASH_SEED
+from pyqbeast.core.revision import Revision
 from pyqbeast.core.transform import Hash, Identity, Linear, Transformation
 from pyqbeast.core.transformer import HASHING, LINEAR, Transformer
 from pyqbeast.delta import bridge
@@ -77,6 +78,14 @@ def coordinate(
     raise UnsupportedError(
         f"column {transformer.column!r}: {type(transformation).__name__} cannot be written yet"
     )
+
+
+def coordinates(spark: SparkSession, revision: Revision, types: Mapping[str, str]) -> list[Column]:
+    """The coordinates of a row in all dimensions of a revision; `types` has the Spark type of each column."""
+    return [
+        coordinate(spark, transformer, transformation, types[transformer.column])
+        for transformer, transformation in zip(revision.transformers, revision.transformations, strict=True)
+    ]
 
 
 def _unless_infinite(point: Column, number: Column, spark_type: str, low: float, high: float) -> Column:

@@ -169,9 +169,9 @@ class QbeastTable:
         return found
 
     def _revision(self, revision_id: int | None) -> Revision:
-        found = self._revisions()
         if revision_id is None:
             return self.latest_revision
+        found = self._revisions()
         if revision_id not in found.revisions:
             raise NotIndexedError(
                 f"the table at {self._path} has no revision {revision_id}; it has {sorted(found.revisions)}"

@@ -19,7 +19,7 @@ from pyqbeast.core.facts import STAGING_REVISION
 from pyqbeast.core.revision import Revision, RevisionSet
 from pyqbeast.core.status import IndexStatus
 from pyqbeast.delta import bridge
-from pyqbeast.table.coordinates import coordinate, weight
+from pyqbeast.table.coordinates import coordinates, weight
 
 LEVELS = ("log", "data")
 _REPORT = "rule string, file string, cube string, text string"
@@ -85,15 +85,10 @@ def _check_data(
         *(f"{root}/{unquote(file)}" for file in blocks)
     )
     types = bridge.simple_types(rows)
-    coordinates = [
-        coordinate(spark, transformer, transformation, types[transformer.column]).alias(f"c{i}")
-        for i, (transformer, transformation) in enumerate(
-            zip(revision.transformers, revision.transformations, strict=True)
-        )
-    ]
+    point = [c.alias(f"c{i}") for i, c in enumerate(coordinates(spark, revision, types))]
     seen = rows.select(
         F.element_at(F.split(F.input_file_name(), "/"), -1).alias("name"),
-        *coordinates,
+        *point,
         weight(revision.columns).alias("w"),
     )
     largest = {cube: found.max_weight for cube, found in status.cubes.items()}

@@ -30,10 +30,9 @@ final class BlockIndex {
   private final Map<String, Weights> weights = new HashMap<>();
 
   private BlockIndex(Snapshot snapshot) {
-    boolean[] known = new boolean[1];
     for (AddFile file : (AddFile[]) snapshot.allFiles().collect()) {
-      known[0] = snapshot.metadata().configuration().contains(Facts.REVISION_PREFIX + revision(file));
-      weights.put(file.path(), known[0] ? weightsOf(file) : Weights.ANY);
+      boolean known = snapshot.metadata().configuration().contains(Facts.REVISION_PREFIX + revision(file));
+      weights.put(file.path(), known ? weightsOf(file) : Weights.ANY);
       files.add(light(file));
     }
   }

@@ -42,7 +42,7 @@ import scala.runtime.AbstractFunction0;
 public final class Transaction extends OptimisticTransaction {
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** Files smaller than Parquet's 20,000 rows a page let a box query skip more inside a file. */
+  /** Pages of fewer rows than Parquet's 20,000 let a box query skip more inside a file. */
   private static final String PAGE_ROWS = "parquet.page.row.count.limit";
 
   private final SparkSession session;
@@ -73,7 +73,7 @@ public final class Transaction extends OptimisticTransaction {
     return JSON.writeValueAsString(Scala.map(metadata().configuration()));
   }
 
-  /** Names of the table's columns and of the partitioning ones, each with its Spark type as JSON. */
+  /** The table's schema as Spark writes it in JSON; empty for a new table. */
   public String schema() {
     return exists() ? metadata().schemaString() : "";
   }
