@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 
 from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
-from pyqbeast.core.layout import CUTS, LARGE, lay_out
+from pyqbeast.core.layout import CUTS, LARGE, STRETCH_ROWS, lay_out
 from pyqbeast.core.tree import SampledRows, build_tree
 from pyqbeast.core.weight import weight_of
+from pyqbeast.core.z_order import z_order
 from tests.core.test_tree import cube_sizes, samples, uniform_rows
 
 quick = settings(max_examples=60, deadline=None)
@@ -142,3 +143,21 @@ def test_a_sample_of_one_percent_opens_files_of_two_percent_at_most(cube_size):
     needed = planned[lightest_possible(tree, layout) < weight_of(0.01)].sum()
     assert 100_000 * 0.95 < needed < 200_000 * 1.03
     assert needed <= 150_000 + cube_size
+
+
+def test_a_file_is_cut_along_the_z_order_curve_into_stretches_of_equal_size():
+    rng = np.random.default_rng(3)
+    points = rng.random((100_000, 2)) ** 4  # most rows crowd near the origin
+    rows = SampledRows.of(points, rng.integers(WEIGHT_MIN, WEIGHT_MAX, 100_000, np.int32), np.ones(100_000))
+    _, layout = laid_out(rows, 1_000_000)
+    assert layout.files == 1
+    assert layout.cut_start.tolist() == [0, len(layout.cut)]
+    assert (np.diff(layout.cut) > 0).all()
+    stretch = np.searchsorted(layout.cut, z_order(rows.points), side="right")
+    assert np.abs(np.bincount(stretch) - STRETCH_ROWS).max() <= 1
+
+
+def test_rows_of_one_point_cannot_be_cut():
+    rows = SampledRows.of(np.full((50_000, 1), 0.25), np.arange(50_000, dtype=np.int32), np.ones(50_000))
+    _, layout = laid_out(rows, 1_000_000)
+    assert layout.cut.tolist() == []

@@ -104,3 +104,12 @@ def test_every_type(spark, table_path, kind):
     assert table.exceptAll(frame).count() == 0
     hashed = ", ".join(f"`{name}`" for name in names)
     assert ids(table.sample(0.5)) == ids(frame.filter(f"hash({hashed}) < 0"))
+
+
+def test_rows_of_a_megabyte_and_many_columns(spark, table_path):
+    """More bytes than a task gathers at once before the shuffle, and rows larger than a pack of them."""
+    wide = [f"if(id % {i + 2} = 0, null, id + {i}) as c{i}" for i in range(70)]
+    frame = spark.range(45).selectExpr("id", "repeat(concat('row ', id), 170000) as text", *wide)
+    save(frame.coalesce(1), table_path, columnsToIndex="id,c3", cubeSize=10)
+    holds(spark, table_path)
+    assert load(spark, table_path).exceptAll(frame).count() == 0

@@ -1,7 +1,8 @@
 """Which file a cube's rows go to: a large cube gets files of its own, small ones share one with their neighbours.
 
 The rows of a large cube are cut further by weight, at the fractions that people sample by, so that a sample of
-one percent opens files of one percent.
+one percent opens files of one percent. Inside a file the rows follow the z-order curve, so that a box query skips
+most of its pages.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyqbeast.core import facts
-from pyqbeast.core.tree import Doubles, Ints, SampledRows, Tree
+from pyqbeast.core.tree import Doubles, Ints, Longs, SampledRows, Tree
 from pyqbeast.core.weight import weight_of
+from pyqbeast.core.z_order import z_order
 
 #: Fractions at which the rows of a cube may be cut: 1, 2, 3, 5 and 7 times each power of ten.
 CUTS = tuple(m * 10.0**-k for k in range(6, 0, -1) for m in (1, 2, 3, 5, 7))
@@ -24,6 +26,10 @@ PRIORITY = (0, 2, 3, 1, 4)
 SMALLEST_BAND = 1 / 8
 SMALLEST_BAND_ABOVE_A_TENTH = 1 / 3
 SMALLEST_ROWS_ABOVE_A_TENTH = 100_000
+#: Rows between two cuts of the z-order curve in a file: a few stretches make a Parquet page.
+STRETCH_ROWS = 2_000
+#: Sampled rows that the cuts are chosen by.
+SAMPLE_FOR_STRETCHES = 200_000
 #: Cubes of at least this share of the cube size have files of their own.
 LARGE = 1 / 2
 
@@ -37,25 +43,51 @@ class Layout:
         weight: for each band the largest weight in it.
         file: for each band its file, from 0 to `files - 1`.
         files: number of files.
+        cut_start: files + 1 numbers: the cuts of file i are those from `cut_start[i]` to `cut_start[i + 1] - 1`.
+        cut: codes of the z-order curve, ascending in a file. Its rows are stored stretch by stretch between them.
     """
 
     start: Ints
     weight: Ints
     file: Ints
     files: int
+    cut_start: Ints
+    cut: Longs
 
 
 def lay_out(tree: Tree, rows: SampledRows, cube_size: int) -> Layout:
     """Files for all nodes of a tree, for a write of which `rows` is the sample."""
     bands = _bands(tree, rows, cube_size)
     files = _Packer(tree, bands, cube_size).pack()
-    start = np.cumsum([0, *(len(cuts) for cuts in bands)])
-    return Layout(
-        start.astype(np.int32),
-        np.array([weight for cuts in bands for weight in cuts], np.int32),
-        np.array([number for of_node in files for number in of_node], np.int32),
-        1 + max(number for of_node in files for number in of_node),
+    start = np.cumsum([0, *(len(cuts) for cuts in bands)]).astype(np.int32)
+    weight = np.array([weight for cuts in bands for weight in cuts], np.int32)
+    file = np.array([number for of_node in files for number in of_node], np.int32)
+    count = 1 + int(file.max())
+    return Layout(start, weight, file, count, *_stretches(tree, rows, start, weight, file, count))
+
+
+def _stretches(
+    tree: Tree, rows: SampledRows, start: Ints, weight: Ints, file: Ints, files: int
+) -> tuple[Ints, Longs]:
+    """Cuts each file's part of the z-order curve so that about `STRETCH_ROWS` rows lie between two cuts."""
+    chosen = slice(None, None, max(1, len(rows.weights) // SAMPLE_FOR_STRETCHES))
+    node_of_band = np.repeat(np.arange(len(tree)), np.diff(start))
+    band = np.searchsorted(
+        _node_and_weight(node_of_band, weight), _node_and_weight(tree.row_node[chosen], rows.weights[chosen])
     )
+    codes = z_order(rows.points[chosen])
+    order = np.lexsort((codes, file[band]))
+    at, codes = file[band][order], codes[order]
+    counts = rows.counts[chosen][order] * chosen.step
+    before = np.cumsum(counts) - counts
+    number = ((before - before[np.searchsorted(at, at)]) // STRETCH_ROWS).astype(np.int64)
+    begins = np.flatnonzero((np.diff(number) != 0) & (np.diff(at) == 0) & (np.diff(codes) != 0)) + 1
+    return np.searchsorted(at[begins], np.arange(files + 1)).astype(np.int32), codes[begins]
+
+
+def _node_and_weight(node: Longs, weight: Ints) -> Longs:
+    """One number that orders by node and then by weight."""
+    return (node.astype(np.int64) << 32) + (weight.astype(np.int64) - facts.WEIGHT_MIN)
 
 
 def _bands(tree: Tree, rows: SampledRows, cube_size: int) -> list[list[int]]:

@@ -163,39 +163,20 @@ def date_milliseconds(spark: SparkSession, date: Column) -> Column:
     return ClassicColumn(java(spark).Columns.dateMilliseconds(_java_column(date)))
 
 
-class CubeColumns:
-    """The columns that send a row to its cube and its file, for a tree in the layout that `Tree.of` reads."""
+class Arrangement:
+    """Rows on their way to the files of a tree, which is in the layout that `Tree.java` reads."""
 
-    def __init__(self, spark: SparkSession, tree: bytes, rows_per_file: int) -> None:
-        self._package = java(spark)
-        self._tree = self._package.Tree.of(tree)
-        self._tally = self._package.Columns.tally(spark._jsparkSession, rows_per_file)
-
-    def _on_point(self, function: object, coordinates: Sequence[Column], weight: Column) -> Column:
-        columns = [_java_column(column) for column in coordinates]
-        return ClassicColumn(self._package.Columns.onPoint(function, columns, _java_column(weight)))
-
-    def cube(self, coordinates: Sequence[Column], weight: Column) -> Column:
-        """The cube that a row belongs to, as a long that `read_cube` takes apart."""
-        return self._on_point(self._tree, coordinates, weight)
-
-    def z_order(self, coordinates: Sequence[Column], weight: Column) -> Column:
-        """Where a row's point lies on the z-order curve (long)."""
-        return self._on_point(self._package.ZOrder(len(coordinates)), coordinates, weight)
-
-    def file(self, cube: Column, weight: Column) -> Column:
-        """The number of the file that a row belongs to (int)."""
-        return ClassicColumn(self._package.Columns.file(self._tree, _java_column(cube), _java_column(weight)))
-
-    def counted(self, cube: Column, weight: Column) -> Column:
-        """A condition that is always true and counts the rows that it lets through."""
-        return ClassicColumn(
-            self._package.Columns.counted(self._tally, _java_column(cube), _java_column(weight))
-        )
+    def __init__(
+        self, data: DataFrame, point: Sequence[Column], weight: Column, tree: bytes, rows_per_file: int
+    ) -> None:
+        package = java(data.sparkSession)
+        columns = [_java_column(column) for column in (*point, weight)]
+        self._java = package.Arrangement(data._jdf, columns, package.Tree(tree), rows_per_file)
+        self.frame = DataFrame(self._java.rows(), data.sparkSession)
 
     def tally(self) -> NDArray[np.int64]:
-        """What was counted: k × 6, a block a row: partition, file in it, cube, rows, smallest, largest weight."""
-        return np.frombuffer(self._tally.toBytes(), "<i8").reshape(-1, 6)
+        """What was written: k × 6, a block a row: partition, file in it, cube, rows, smallest, largest weight."""
+        return np.frombuffer(self._java.tally(), "<i8").reshape(-1, 6)
 
 
 #: Bits of a cube's long that name a child which the tree does not have.

@@ -1,4 +1,4 @@
-"""Puts the rows of a write in order: each row to the partition of its file, sorted along the z-order curve in it.
+"""Puts the rows of a write in order: each row to the partition of its file, along the z-order curve in it.
 
 Counts the blocks on the way, so that what the log says describes what was written.
 """
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from pyqbeast.core.block import Block, blocks_to_json
 from pyqbeast.core.closure import close_gaps
@@ -24,26 +23,23 @@ from pyqbeast.core.revision import Revision
 from pyqbeast.core.status import IndexStatus
 from pyqbeast.core.tree import Tree
 from pyqbeast.delta import bridge
-from pyqbeast.table.coordinates import coordinates, quoted, weight
+from pyqbeast.table.coordinates import coordinates, weight
 
 _log = logging.getLogger(__name__)
 
-_CUBE = "__qbeast_cube"
-_Z_ORDER = "__qbeast_z_order"
-#: Names of columns that the rows carry while they are written; a table must not have one of them.
-RESERVED = (_CUBE, _Z_ORDER, HELPER_WEIGHT, HELPER_CUBE, HELPER_FILE)
+#: Names of columns that the Scala project gives its rows while it writes them; a table must not have one of them.
+RESERVED = (HELPER_WEIGHT, HELPER_CUBE, HELPER_FILE)
 
 _FILE_NAME = re.compile(r"part-(\d+)-.*[.-]c(\d+)\.")
 
 
 @dataclass
 class Arrangement:
-    """Rows laid out for a tree. Write `frame`; then `tags` describes the files that came of it."""
+    """Rows laid out for a tree. Write `rows.frame`; then `tags` describes the files that came of it."""
 
     tree: Tree
     status: IndexStatus | None
-    frame: DataFrame
-    columns: bridge.CubeColumns
+    rows: bridge.Arrangement
 
     def tags(self, files: list[bridge.WrittenFile], revision_id: int) -> dict[str, dict[str, str]]:
         """Tags of the written files, by path. A file of rows outside the revision's space has none."""
@@ -63,7 +59,7 @@ class Arrangement:
     def _blocks(self) -> dict[tuple[int, int], list[Block]]:
         """The blocks of each file, by partition and number of the file in it."""
         counted: dict[tuple[int, int], dict[CubeId, Block]] = defaultdict(dict)
-        entries = self.columns.tally().tolist()
+        entries = self.rows.tally().tolist()
         cubes = {key: self._cube(key) for _, _, key, *_ in entries if key != bridge.OUTSIDE}
         stored = self.status.cubes if self.status else {}
         moves = close_gaps([cube for cube, _ in cubes.values()], stored)
@@ -117,25 +113,15 @@ def arrange(
         status: what the revision holds already; None for a new one.
         rows_per_file: after so many rows of a partition Spark opens another file.
     """
-    spark = data.sparkSession
-    point = coordinates(spark, revision, types)
-    row_weight = weight(revision.columns)
-    columns = bridge.CubeColumns(spark, _tree_bytes(tree, layout), rows_per_file)
-    cube = F.col(_CUBE)
-    frame = (
-        data.withColumns(
-            {_CUBE: columns.cube(point, row_weight), _Z_ORDER: columns.z_order(point, row_weight)}
-        )
-        .repartitionById(layout.files + 1, columns.file(cube, row_weight))
-        .sortWithinPartitions(_Z_ORDER)
-        .filter(columns.counted(cube, row_weight))
-        .select(*(quoted(name) for name in data.columns))
-    )
-    return Arrangement(tree, status, frame, columns)
+    point = coordinates(data.sparkSession, revision, types)
+    rows = bridge.Arrangement(data, point, weight(revision.columns), _tree_bytes(tree, layout), rows_per_file)
+    return Arrangement(tree, status, rows)
 
 
 def _tree_bytes(tree: Tree, layout: Layout) -> bytes:
     """As `Tree.of` in the bridge reads it."""
-    head = [len(tree), len(layout.weight), layout.files]
-    parts = [head, tree.parent, tree.child, tree.max_weight, layout.start, layout.weight, layout.file]
-    return np.concatenate([np.asarray(part, "<i4") for part in parts]).tobytes()
+    head = [tree.dimensions, len(tree), len(layout.weight), layout.files, len(layout.cut)]
+    nodes = [tree.parent, tree.child, tree.max_weight]
+    files = [layout.start, layout.weight, layout.file, layout.cut_start]
+    ints = np.concatenate([np.asarray(part, "<i4") for part in (head, *nodes, *files)])
+    return ints.tobytes() + layout.cut.astype("<i8").tobytes()

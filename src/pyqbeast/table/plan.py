@@ -134,7 +134,7 @@ def _plan(
     tree = build_tree(rows, revision.dimensions, revision.cube_size, status.cubes.values() if status else ())
     layout = lay_out(tree, rows, revision.cube_size)
     arrangement = arrange(data, types, revision, tree, layout, status, rows_per_file(revision))
-    return Plan(revision, is_new, arrangement.frame, arrangement)
+    return Plan(revision, is_new, arrangement.rows.frame, arrangement)
 
 
 def _transformers(

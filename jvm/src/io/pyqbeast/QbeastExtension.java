@@ -13,6 +13,7 @@ public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensi
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     extensions.injectOptimizerRule(Scala.function(SampleRule::new));
     extensions.injectPreCBORule(Scala.function(IndexedScan::new));
+    extensions.injectPlannerStrategy(Scala.function(session -> new RowsPlan.Strategy()));
     return BoxedUnit.UNIT;
   }
 }

@@ -32,8 +32,8 @@ public final class Tally extends AccumulatorV2<long[], List<long[]>> {
     this.rowsPerFile = rowsPerFile;
   }
 
-  /** Notes one row that is about to be written. Always true, so that it can stand in a filter. */
-  boolean note(long cube, int weight) {
+  /** Notes one row that is about to be written. */
+  void note(long cube, int weight) {
     if (chunk == null) {
       chunk = new HashMap<>();
       TaskContext.get()
@@ -50,7 +50,6 @@ public final class Tally extends AccumulatorV2<long[], List<long[]>> {
     lastEntry[0]++;
     lastEntry[1] = Math.min(lastEntry[1], weight);
     lastEntry[2] = Math.max(lastEntry[2], weight);
-    return true;
   }
 
   private void publish(int partition) {

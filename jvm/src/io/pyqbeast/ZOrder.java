@@ -1,7 +1,9 @@
 package io.pyqbeast;
 
+import java.io.Serializable;
+
 /** Where a point lies on the z-order curve, to 63 bits: the order of the rows inside a file. */
-public final class ZOrder implements PointFunction {
+final class ZOrder implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final int BITS = 63;
 
@@ -11,7 +13,7 @@ public final class ZOrder implements PointFunction {
   /** For each byte, its bits with room for those of the other dimensions between them. */
   private final long[] spread = new long[256];
 
-  public ZOrder(int dimensions) {
+  ZOrder(int dimensions) {
     this.dimensions = dimensions;
     this.levels = BITS / dimensions;
     for (int value = 0; value < spread.length; value++) {
@@ -21,12 +23,13 @@ public final class ZOrder implements PointFunction {
     }
   }
 
-  @Override
-  public long apply(double[] point, int weight) {
-    long cells = 1L << levels;
+  /** The code of a point of the unit cube. */
+  long of(double[] point) {
+    double cells = Math.scalb(1.0, levels);
+    long last = (1L << levels) - 1;
     long code = 0;
     for (double x : point) {
-      long cell = Math.min((long) (Math.min(Math.max(x, 0.0), 1.0) * cells), cells - 1);
+      long cell = Math.min((long) (x * cells), last);
       long bits = 0;
       for (int from = 0; from < levels; from += 8) {
         bits |= spread[(int) (cell >>> from) & 0xff] << (from * dimensions);

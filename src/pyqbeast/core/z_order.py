@@ -1,0 +1,25 @@
+"""Where points lie on the z-order curve, as `ZOrder.java` tells it of the rows that are written."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+BITS = 63
+
+
+def z_order(points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The codes of n × d points in [0, 1]: the bits of the coordinates in turn, the first coordinate's highest."""
+    dimensions = points.shape[1]
+    levels = BITS // dimensions
+    cells = (np.minimum(points, np.nextafter(1.0, 0.0)) * 2.0**levels).astype(np.int64)
+    spread = np.zeros(256, np.int64)
+    for bit in range(min(8, levels)):
+        spread |= ((np.arange(256) >> bit) & 1) << (bit * dimensions)
+    code = np.zeros(len(points), np.int64)
+    for dimension in range(dimensions):
+        bits = np.zeros(len(points), np.int64)
+        for low in range(0, levels, 8):
+            bits |= spread[(cells[:, dimension] >> low) & 0xFF] << (low * dimensions)
+        code = (code << 1) | bits
+    return code
