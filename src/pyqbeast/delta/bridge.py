@@ -158,6 +158,16 @@ def hash_coordinate(spark: SparkSession, value: Column, of_null: float) -> Colum
     return ClassicColumn(java(spark).Columns.hashCoordinate(_java_column(value), of_null))
 
 
+def place_of_number(spark: SparkSession, number: Column, quantiles: Sequence[float]) -> Column:
+    """The place (double) of a number, a double column, among ascending quantiles; null for null."""
+    return ClassicColumn(java(spark).Columns.placeOfNumber(_java_column(number), json.dumps(list(quantiles))))
+
+
+def place_of_text(spark: SparkSession, text: Column, quantiles: Sequence[str]) -> Column:
+    """The place (double) of a text among ascending quantiles; null for null."""
+    return ClassicColumn(java(spark).Columns.placeOfText(_java_column(text), json.dumps(list(quantiles))))
+
+
 def date_milliseconds(spark: SparkSession, date: Column) -> Column:
     """Milliseconds since 1970 of a date's midnight in the JVM's own time zone (long), as the format counts them."""
     return ClassicColumn(java(spark).Columns.dateMilliseconds(_java_column(date)))
