@@ -52,16 +52,16 @@ def measured(
     value = quoted(transformer.column)
     if transformer.kind == HASHING:
         return F.when(
-            value.isNotNull(), bridge.hash_coordinate(spark, _number(spark, value, spark_type), 0.0)
+            value.isNotNull(), bridge.hash_coordinate(spark, number_of(spark, value, spark_type), 0.0)
         )
     if isinstance(text_places, TextPlaces):
         return bridge.place_of_text(spark, value, text_places.texts)
     if transformer.data_type == STRING:
         return F.lit(None).cast("double")
-    return _number(spark, value, spark_type)
+    return number_of(spark, value, spark_type)
 
 
-def _number(spark: SparkSession, value: Column, spark_type: str) -> Column:
+def number_of(spark: SparkSession, value: Column, spark_type: str) -> Column:
     """A value without the types that neither Java's numbers nor its texts stand for."""
     if spark_type in ("tinyint", "smallint", "int", "boolean"):
         return value.cast("int").cast("bigint")
@@ -76,7 +76,7 @@ def coordinate(
     spark: SparkSession, transformer: Transformer, transformation: Transformation, spark_type: str
 ) -> Column:
     """The coordinate of a row in one dimension (double, never null); negative outside the revision's space."""
-    value = _number(spark, quoted(transformer.column), spark_type)
+    value = number_of(spark, quoted(transformer.column), spark_type)
     if isinstance(transformation, Hash):
         return bridge.hash_coordinate(spark, value, transformation.coordinate(None))
     if isinstance(transformation, TextPlaces):

@@ -75,6 +75,21 @@ def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
     return stored
 
 
+def check_indexed_columns(transaction: bridge.Transaction, current: Revision | None) -> None:
+    """Rows can join a table only where its indexed columns are those that its files were indexed by.
+
+    Raises:
+        InvalidInputError: another program has dropped or renamed one, so that no old row has its weight any more.
+    """
+    columns = {field["name"] for field in transaction.schema["fields"]}
+    missing = [column for column in current.columns if column not in columns] if current else []
+    if missing:
+        raise InvalidInputError(
+            f"the table is indexed by {', '.join(missing)} and has no such column any more: rename the column back, or "
+            "overwrite the table with other columnsToIndex"
+        )
+
+
 def plan_new(
     data: DataFrame, types: Mapping[str, str], asked: WriteOptions, replaced: Revision | None
 ) -> Plan:
