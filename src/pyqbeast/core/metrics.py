@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pyqbeast.core.block import Block
 from pyqbeast.core.cube import CubeId
 from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.metrics_page import metrics_page
 from pyqbeast.core.revision import Revision
 from pyqbeast.core.status import IndexStatus
 from pyqbeast.core.weight import fraction_of, weight_of
@@ -126,68 +127,7 @@ class IndexMetrics:
         return figures
 
     def __str__(self) -> str:
-        lines = [
-            "OTree Index Metrics:",
-            f"revisionId: {self.revision_id}",
-            f"elementCount: {self.element_count}",
-            f"dimensionCount: {self.dimension_count}",
-            f"desiredCubeSize: {self.desired_cube_size}",
-            f"indexingColumns: {self.indexing_columns}",
-            f"height: {self.height} ({self.min_height})",
-            f"avgFanout: {self.avg_fanout} ({self.theoretical_fanout})",
-            f"cubeCount: {self.cube_count}",
-            f"blockCount: {self.block_count}",
-            f"fileCount: {self.file_count}",
-            f"bytes: {self.bytes}",
-            "",
-            "Multi-block files stats:",
-            f"cubeElementCountStats: {self.cube_element_count_stats}",
-            f"blockElementCountStats: {self.block_element_count_stats}",
-            f"fileBytesStats: {self.file_bytes_stats}",
-            f"blockCountPerCubeStats: {self.block_count_per_cube_stats}",
-            f"blockCountPerFileStats: {self.block_count_per_file_stats}",
-            f"fileCountPerCubeStats: {self.file_count_per_cube_stats}",
-            "",
-            "Bytes that a sample opens, by all bytes of the revision and by those of its rows:",
-            f"{'sample':>8}{'share':>10}{'amplification':>15}",
-            *(
-                f"{fraction:>8.1%}{self.read_shares[fraction]:>10.2%}{self.read_amplification[fraction]:>15.1f}"
-                for fraction in SAMPLED
-            ),
-            "",
-            f"deletedRows: {self.deleted_rows}",
-            f"unindexed: {self.unindexed_files} files, {self.unindexed_bytes} bytes ({self.unindexed_share:.2%})",
-            *_part(
-                "Inner",
-                self.inner_cube_element_count_stats,
-                self.inner_block_element_count_stats,
-                self.inner_levels,
-            ),
-            *_part(
-                "Leaf",
-                self.leaf_cube_element_count_stats,
-                self.leaf_block_element_count_stats,
-                self.leaf_levels,
-            ),
-        ]
-        return "\n".join(lines)
-
-
-def _part(which: str, cubes: SizeStats, blocks: SizeStats, levels: Sequence[LevelStats]) -> list[str]:
-    lines = [
-        "",
-        f"{which} cubes by depth:",
-        f"cubeElementCountStats: {cubes}",
-        f"blockElementCountStats: {blocks}",
-        f"{'depth':>6}{'cubes':>9}{'blocks':>9}{'rows a cube':>13}{'stddev':>10}{'avg weight':>12}",
-    ]
-    for level in levels:
-        sizes = level.cube_element_count
-        lines.append(
-            f"{level.depth:>6}{level.cube_count:>9}{level.block_count:>9}{sizes.avg:>13}{sizes.stddev:>10}"
-            f"{level.avg_weight:>12.4f}"
-        )
-    return lines if levels else []
+        return metrics_page(self)
 
 
 def index_metrics(revision: Revision, files: Sequence[IndexedFile], *, prunes: bool = True) -> IndexMetrics:
