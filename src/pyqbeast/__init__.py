@@ -15,6 +15,7 @@ from pyqbeast.delta import writers as _writers
 from pyqbeast.delta.session import attach, configure
 from pyqbeast.delta.session import when_attached as _when_attached
 from pyqbeast.table.qbeast_table import QbeastTable
+from pyqbeast.table.quantiles import compute_quantiles_for_column
 from pyqbeast.table.write import write as _write
 from pyqbeast.tiledb.spark import register as _register_tiledb
 
@@ -33,6 +34,7 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "attach",
+    "compute_quantiles_for_column",
     "configure",
 ]
 

@@ -8,12 +8,12 @@ import pytest
 
 from pyqbeast.core.column_spec import parse_column_spec
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.evolution import evolve, updated_transformers
+from pyqbeast.core.evolution import evolve, places_of_texts, stated_by, updated_transformers
 from pyqbeast.core.revision import Revision
-from pyqbeast.core.transform import Hash, Identity, Linear, NumericQuantiles
+from pyqbeast.core.transform import Hash, Identity, Linear, NumericQuantiles, StringHistogram, StringQuantiles
 from pyqbeast.core.transformer import ColumnStatistics
 
-INT, LONG = "IntegerDataType", "LongDataType"
+INT, LONG, STRING = "IntegerDataType", "LongDataType", "StringDataType"
 
 
 def write(current, columns="c", low=None, high=None, *, stated=None, cube_size=None, types=INT):
@@ -132,6 +132,39 @@ def test_quantiles_have_to_be_given_once():
     assert write(first, "c:quantiles", 50, 90) is first
     other = write(first, stated={"c": ColumnStatistics(quantiles=(0.0, 5.0))})
     assert other.transformations == (NumericQuantiles((0.0, 5.0), INT),)
+
+
+def test_another_kind_starts_from_nothing():
+    """Neither a range nor the quantiles of another column kind say anything about quantiles."""
+    first = write(None, low=0, high=9)
+    with pytest.raises(InvalidInputError, match="c_quantiles"):
+        write(first, "c:quantiles", 0, 9)
+
+
+def test_quantiles_stay_when_their_column_grows_wider():
+    first = write(None, "c:quantiles", stated={"c": ColumnStatistics(quantiles=(0.0, 9.0))})
+    wider = write(first, types=LONG)
+    assert (wider.id, wider.transformations) == (2, (NumericQuantiles((0.0, 9.0), LONG),))
+
+
+def test_texts_have_their_places_before_any_data_is_read():
+    def places(current, columns, stated=()):
+        specs = parse_column_spec(columns)
+        types = {spec.name: STRING for spec in specs}
+        return places_of_texts(current, updated_transformers(current, specs, types), dict(stated))
+
+    stated = {"q": ColumnStatistics(quantiles=("a", "m")), "h": ColumnStatistics(histogram=("b", "y"))}
+    columns = "q:quantiles,h:histogram,x"
+    assert set(places(None, columns)) == {"h"}
+    assert places(None, columns)["h"].is_default
+    known = places(None, columns, stated)
+    assert known == {"q": StringQuantiles(("a", "m")), "h": StringHistogram(("b", "y"))}
+    first = write(None, columns, stated=stated, types=STRING)
+    assert first.transformations[:2] == (known["q"], known["h"])
+    assert places(first, columns) == known
+    other = {"q": ColumnStatistics(quantiles=("a", "z"))}
+    assert places(first, columns, other) == {**known, "q": StringQuantiles(("a", "z"))}
+    assert stated_by(first) == stated
 
 
 def test_longs_that_are_one_double_make_one_revision_only():

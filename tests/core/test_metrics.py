@@ -114,12 +114,30 @@ def test_levels_tell_inner_cubes_from_leaves():
     assert (leaves.depth, leaves.cube_count, leaves.block_count) == (1, 2, 2)
     assert leaves.cube_element_count == SizeStats.of([30, 20])
     assert leaves.avg_weight == 1.0
+    assert found.inner_cube_element_count_stats == SizeStats.of([100])
+    assert found.inner_block_element_count_stats == SizeStats.of([60, 40])
+    assert (
+        found.leaf_cube_element_count_stats == found.leaf_block_element_count_stats == SizeStats.of([20, 30])
+    )
 
 
 def test_a_sample_opens_the_files_that_hold_lighter_rows():
     """The root's first file always, its second above 5 percent, that of the children above 10."""
     assert index_metrics(REVISION, INDEXED).read_shares == {0.001: 0.1, 0.01: 0.1, 0.1: 0.3, 0.3: 1.0}
     assert SAMPLED == (0.001, 0.01, 0.1, 0.3)
+
+
+def test_what_a_sample_reads_by_what_it_needs():
+    """A tenth of the bytes for a thousandth of the rows is a hundred times too much."""
+    found = index_metrics(REVISION, INDEXED)
+    assert found.read_amplification == pytest.approx({0.001: 100, 0.01: 10, 0.1: 3, 0.3: 1 / 0.3})
+    assert index_metrics(REVISION, []).read_amplification == dict.fromkeys(SAMPLED, 0.0)
+
+
+def test_samples_that_cannot_skip_files_read_them_all():
+    found = index_metrics(REVISION, INDEXED, prunes=False)
+    assert found.read_shares == dict.fromkeys(SAMPLED, 1.0)
+    assert found.read_amplification[0.01] == 100
 
 
 def test_what_no_index_holds_is_measured_against_the_whole_table():
@@ -130,6 +148,25 @@ def test_what_no_index_holds_is_measured_against_the_whole_table():
     assert found.read_shares[0.01] == 0.1
     unknown = index_metrics(REVISION, [*INDEXED, *plain, file("no statistics", 1, revision_id=0)])
     assert unknown.unindexed_rows is None
+
+
+def test_revision_0_is_what_no_index_holds():
+    """As in the Scala project every such file is a root of which the rows are not counted."""
+    staging = Revision.staging("/t", 100, ["a", "b"], 0)
+    found = index_metrics(
+        staging, [*INDEXED, file("x", 300, revision_id=0, rows=5), file("y", 100, revision_id=0)]
+    )
+    assert (found.element_count, found.cube_count, found.block_count, found.file_count, found.bytes) == (
+        0,
+        1,
+        2,
+        2,
+        400,
+    )
+    assert (found.height, found.min_height, found.avg_fanout) == (1, 0, 0.0)
+    assert found.indexing_columns == "a:empty,b:empty"
+    assert [(level.depth, level.cube_count, level.block_count) for level in found.leaf_levels] == [(0, 1, 2)]
+    assert found.read_shares[0.001] == 1.0
 
 
 def test_files_of_other_revisions_count_for_the_table_only():
@@ -154,6 +191,7 @@ def test_the_figures_as_json():
     assert figures["read_shares"] == told["read_shares"]
     assert told["element_count"] == 150
     assert told["read_shares"] == {"0.001": 0.1, "0.01": 0.1, "0.1": 0.3, "0.3": 1.0}
+    assert told["read_amplification"]["0.01"] == 10
     assert told["file_bytes_stats"] == {
         "count": 3, "avg": 333, "stddev": 321, "quartiles": [100, 100, 200, 700, 700],
     }  # fmt: skip
@@ -177,5 +215,5 @@ def test_the_figures_as_text():
         "bytes: 1000",
     ]
     assert "cubeElementCountStats: (count: 3, avg: 50, stddev: 43, quartiles: [20,20,30,100,100])" in text
-    assert "  0.01: 10.00%" in text.splitlines()
+    assert "    1.0%    10.00%           10.0" in text.splitlines()
     assert "unindexed: 1 files, 1000 bytes (50.00%)" in text.splitlines()

@@ -7,7 +7,7 @@ import datetime as dt
 import pytest
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.types import epoch_milliseconds, float32, format_type
+from pyqbeast.core.types import epoch_milliseconds, float32, format_type, type_when_indexed
 
 NAMES = {
     "int": "IntegerDataType",
@@ -53,3 +53,20 @@ def test_float32_rounds_and_refuses_what_does_not_fit():
     assert float32(0.1) == 0.10000000149011612
     with pytest.raises(OverflowError):
         float32(1e39)
+
+
+@pytest.mark.parametrize(
+    ("now", "indexed_as", "before"),
+    [
+        ("int", "IntegerDataType", "int"),
+        ("smallint", "IntegerDataType", "smallint"),
+        ("bigint", "IntegerDataType", "int"),
+        ("double", "IntegerDataType", "int"),
+        ("decimal(12,2)", "IntegerDataType", "int"),
+        ("double", "FloatDataType", "float"),
+        ("timestamp_ntz", "DateDataType", "date"),
+        ("decimal(12,2)", "DecimalDataType", "decimal(12,2)"),
+    ],
+)
+def test_the_type_that_a_widened_column_had(now, indexed_as, before):
+    assert type_when_indexed(now, indexed_as) == before

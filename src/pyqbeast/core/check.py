@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pyqbeast.core.block import Block
 from pyqbeast.core.cube import CubeId
 from pyqbeast.core.facts import WEIGHT_MAX
+from pyqbeast.core.revision import Revision
 from pyqbeast.core.status import IndexStatus
 
 
@@ -27,6 +28,17 @@ class Problem:
         return ": ".join(
             part for part in (self.file, f"cube {self.cube!r}" if self.cube else "", self.text) if part
         )
+
+
+def check_columns(revision: Revision, columns: Collection[str]) -> list[Problem]:
+    """Every column that a revision indexes is one of the table's `columns`."""
+    return [
+        Problem(
+            "indexed columns exist", "", "", f"revision {revision.id}: the table has no column {column!r}"
+        )
+        for column in revision.columns
+        if column not in columns
+    ]
 
 
 def check_tree(revision_id: int, status: IndexStatus) -> list[Problem]:

@@ -14,9 +14,10 @@ from pyqbeast.core.column_spec import ColumnSpec
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.facts import STATISTIC_QUANTILES
 from pyqbeast.core.revision import Revision
-from pyqbeast.core.transform import Transformation
+from pyqbeast.core.transform import NumericQuantiles, StringHistogram, StringQuantiles, Transformation
 from pyqbeast.core.transformation import Empty
-from pyqbeast.core.transformer import EMPTY, ColumnStatistics, Transformer
+from pyqbeast.core.transformer import EMPTY, HISTOGRAM, QUANTILES, ColumnStatistics, Transformer
+from pyqbeast.core.types import STRING
 
 _MAX_CUBE_SIZE = 2**31 - 1
 
@@ -73,11 +74,9 @@ def evolve(
     size = cube_size if cube_size is not None or current is None else current.cube_size
     if size is None or not 1 <= size <= _MAX_CUBE_SIZE:
         raise InvalidInputError(f"cubeSize has to be a number of rows from 1 to {_MAX_CUBE_SIZE}, not {size}")
-    built = [_built(transformer, statistics, stated, rng) for transformer in transformers]
-    old: Sequence[Transformation] = (current.transformations if current else ()) or [Empty()] * len(built)
     merged = tuple(
-        before.merge(new, rng) if before.superseded_by(new) else before
-        for before, new in zip(old, built, strict=True)
+        _fitting(before, transformer, statistics.get(transformer.column, ColumnStatistics()), stated, rng)
+        for before, transformer in zip(_kept(current, transformers), transformers, strict=True)
     )
     for transformer, transformation in zip(transformers, merged, strict=True):
         if isinstance(transformation, Empty):
@@ -90,22 +89,70 @@ def evolve(
     return replace(changed, id=current.id + 1, timestamp=now_ms)
 
 
-def _built(
+def places_of_texts(
+    current: Revision | None, transformers: Sequence[Transformer], stated: Mapping[str, ColumnStatistics]
+) -> dict[str, Transformation]:
+    """The transformations of the columns of texts in order, by column: no data is needed to know them.
+
+    They are those that `evolve` will give; a column is missing where nobody gave its quantiles.
+    """
+    nothing = random.Random(0)  # never asked: only ranges and hashes draw a stand-in for null
+    found = {
+        transformer.column: _fitting(before, transformer, ColumnStatistics(), stated, nothing)
+        for before, transformer in zip(_kept(current, transformers), transformers, strict=True)
+        if transformer.data_type == STRING and transformer.kind in (QUANTILES, HISTOGRAM)
+    }
+    return {column: known for column, known in found.items() if not isinstance(known, Empty)}
+
+
+def stated_by(revision: Revision) -> dict[str, ColumnStatistics]:
+    """What the users of a table stated of its columns and no data tells: the quantiles, by column."""
+    stated = {}
+    for transformer, transformation in zip(revision.transformers, revision.transformations, strict=False):
+        if isinstance(transformation, NumericQuantiles):
+            stated[transformer.column] = ColumnStatistics(quantiles=transformation.quantiles)
+        elif isinstance(transformation, StringQuantiles):
+            stated[transformer.column] = ColumnStatistics(quantiles=transformation.texts)
+        elif isinstance(transformation, StringHistogram):
+            stated[transformer.column] = ColumnStatistics(histogram=transformation.texts)
+    return stated
+
+
+def _kept(current: Revision | None, transformers: Sequence[Transformer]) -> list[Transformation]:
+    """For each column the transformation that it has, Empty where the column is going to be another kind."""
+    if current is None or not current.transformations:
+        return [Empty() for _ in transformers]
+    kept: list[Transformation] = []
+    for before, transformation, after in zip(
+        current.transformers, current.transformations, transformers, strict=True
+    ):
+        if before.kind != after.kind:
+            kept.append(Empty())
+        elif isinstance(transformation, NumericQuantiles):
+            kept.append(replace(transformation, data_type=str(after.data_type)))
+        else:
+            kept.append(transformation)
+    return kept
+
+
+def _fitting(
+    before: Transformation,
     transformer: Transformer,
-    statistics: Mapping[str, ColumnStatistics],
+    gathered: ColumnStatistics,
     stated: Mapping[str, ColumnStatistics],
     rng: random.Random,
 ) -> Transformation:
-    """The transformation of one column by the data and by what the user stated."""
-    built = transformer.build(statistics.get(transformer.column, ColumnStatistics()), rng)
+    """The transformation of one column by what it had, by the data and by what the user stated."""
+    built = transformer.build(gathered, rng)
     if transformer.column in stated:
-        return built.merge(transformer.build(stated[transformer.column], rng), rng)
-    return built
+        built = built.merge(transformer.build(stated[transformer.column], rng), rng)
+    return before.merge(built, rng) if before.superseded_by(built) else before
 
 
 def _no_quantiles(transformer: Transformer) -> InvalidInputError:
     key = transformer.column + STATISTIC_QUANTILES
     return InvalidInputError(
         f"column {transformer.column!r} is to be indexed by quantiles and none are known: give them as "
-        f"columnStats='{{\"{key}\": [...]}}', two or more in ascending order"
+        f"columnStats='{{\"{key}\": [...]}}', two or more in ascending order; "
+        "pyqbeast.compute_quantiles_for_column finds them"
     )

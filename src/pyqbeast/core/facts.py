@@ -61,3 +61,12 @@ STATISTIC_HISTOGRAM = "_histogram"
 
 #: Package that prefixes the class names in a revision.
 CLASS_PREFIX = "io.qbeast.core.transform."
+
+#: Spark's types and the format's names of them. It has no name for the last three: their values fit an integer and
+#: hash as one. Decimals of all precisions and scales share one name.
+FORMAT_TYPES = (
+    "int=IntegerDataType bigint=LongDataType double=DoubleDataType float=FloatDataType timestamp=TimestampDataType "
+    "date=DateDataType string=StringDataType tinyint=IntegerDataType smallint=IntegerDataType "
+    "boolean=IntegerDataType"
+)
+DECIMAL_TYPE = "DecimalDataType"

@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pyqbeast.core.linear import Identity, Linear
-from pyqbeast.core.transformation import Empty, Transformation, field, number
+from pyqbeast.core.transformation import Empty, OfNumbers, Transformation, field, number
 from pyqbeast.core.types import Value
 
 
-class _Constant(Transformation):
+class _Constant(OfNumbers):
     """A transformation that behaves as the Identity of today, except that it does not know its type."""
 
     __slots__ = ()
@@ -24,6 +27,12 @@ class _Constant(Transformation):
     def coordinate(self, value: Value) -> float:
         """Always 0.0."""
         return 0.0
+
+    def coordinates(
+        self, values: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float64]:
+        """Always 0.0."""
+        return np.zeros(values.shape)
 
     def superseded_by(self, other: Transformation) -> bool:
         """See `Transformation.superseded_by`: as the Identity of the other one's type."""

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.json_text import compact_json
 from pyqbeast.core.scala_text import first_java_random_double, string_hash
-from pyqbeast.core.transformation import Empty, Transformation, as_double, field, number
+from pyqbeast.core.transformation import Empty, OfNumbers, Transformation, as_double, field, number
 from pyqbeast.core.types import FLOAT, INTEGRAL_TYPES, ORDERED_TYPES, Value, float32
 
 
 @dataclass(frozen=True, slots=True)
-class Linear(Transformation):
+class Linear(OfNumbers):
     """The straight line from `minimum` (0.0) to `maximum` (1.0); a null takes the place of `null_value`.
 
     Numbers are held as the type stores them: ints for integers, dates and timestamps (epoch milliseconds),
@@ -112,7 +112,7 @@ class Linear(Transformation):
 
 
 @dataclass(frozen=True, slots=True)
-class Identity(Transformation):
+class Identity(OfNumbers):
     """The transformation of a column that holds a single value, or only nulls (value None): always 0.0."""
 
     data_type: str

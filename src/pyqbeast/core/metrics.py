@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from pyqbeast.core.block import Block
 from pyqbeast.core.cube import CubeId
+from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.metrics_page import metrics_page
 from pyqbeast.core.revision import Revision
 from pyqbeast.core.status import IndexStatus
 from pyqbeast.core.weight import fraction_of, weight_of
 
-#: Fractions for which `IndexMetrics.read_shares` tells what a sample reads.
+#: Fractions for which `IndexMetrics` tells what a sample reads.
 SAMPLED = (0.001, 0.01, 0.1, 0.3)
 
 
@@ -68,14 +70,16 @@ class LevelStats:
 
 @dataclass(frozen=True)
 class IndexMetrics:
-    """The index of one revision.
+    """The index of one revision. For revision 0, the files without an index: each counts as a root without rows.
 
     Attributes:
         element_count: rows in its blocks, deleted ones included.
         height: levels of the tree; min_height: the least that so many rows need.
         avg_fanout: children an inner cube, of theoretical_fanout 2^d.
         bytes: size of its files.
+        inner_…, leaf_…: of the cubes with and without cubes below them; their levels by depth.
         read_shares: for fractions of `SAMPLED`, the share of the revision's bytes that a sample opens.
+        read_amplification: for the same fractions, bytes opened by bytes that many rows take: 1 is ideal.
         deleted_rows: rows of its files that deletion vectors hide.
         unindexed_files, unindexed_bytes, unindexed_rows: what the whole table holds outside of every index;
             every sample reads it. Rows are None where a file has no statistics.
@@ -101,9 +105,14 @@ class IndexMetrics:
     block_count_per_cube_stats: SizeStats
     block_count_per_file_stats: SizeStats
     file_count_per_cube_stats: SizeStats
+    inner_cube_element_count_stats: SizeStats
+    inner_block_element_count_stats: SizeStats
     inner_levels: tuple[LevelStats, ...]
+    leaf_cube_element_count_stats: SizeStats
+    leaf_block_element_count_stats: SizeStats
     leaf_levels: tuple[LevelStats, ...]
     read_shares: dict[float, float]
+    read_amplification: dict[float, float]
     deleted_rows: int
     unindexed_files: int
     unindexed_bytes: int
@@ -113,60 +122,21 @@ class IndexMetrics:
     def to_dict(self) -> dict[str, object]:
         """The figures as JSON has them."""
         figures = asdict(self)
-        figures["read_shares"] = {f"{fraction:g}": share for fraction, share in self.read_shares.items()}
+        for name in ("read_shares", "read_amplification"):
+            figures[name] = {f"{fraction:g}": figure for fraction, figure in getattr(self, name).items()}
         return figures
 
     def __str__(self) -> str:
-        lines = [
-            "OTree Index Metrics:",
-            f"revisionId: {self.revision_id}",
-            f"elementCount: {self.element_count}",
-            f"dimensionCount: {self.dimension_count}",
-            f"desiredCubeSize: {self.desired_cube_size}",
-            f"indexingColumns: {self.indexing_columns}",
-            f"height: {self.height} ({self.min_height})",
-            f"avgFanout: {self.avg_fanout} ({self.theoretical_fanout})",
-            f"cubeCount: {self.cube_count}",
-            f"blockCount: {self.block_count}",
-            f"fileCount: {self.file_count}",
-            f"bytes: {self.bytes}",
-            "",
-            "Multi-block files stats:",
-            f"cubeElementCountStats: {self.cube_element_count_stats}",
-            f"blockElementCountStats: {self.block_element_count_stats}",
-            f"fileBytesStats: {self.file_bytes_stats}",
-            f"blockCountPerCubeStats: {self.block_count_per_cube_stats}",
-            f"blockCountPerFileStats: {self.block_count_per_file_stats}",
-            f"fileCountPerCubeStats: {self.file_count_per_cube_stats}",
-            "",
-            "Bytes that a sample opens, by all bytes of the revision:",
-            *(f"  {fraction:g}: {share:.2%}" for fraction, share in self.read_shares.items()),
-            f"deletedRows: {self.deleted_rows}",
-            f"unindexed: {self.unindexed_files} files, {self.unindexed_bytes} bytes ({self.unindexed_share:.2%})",
-            *_levels("Inner cubes by depth:", self.inner_levels),
-            *_levels("Leaf cubes by depth:", self.leaf_levels),
-        ]
-        return "\n".join(lines)
+        return metrics_page(self)
 
 
-def _levels(title: str, levels: Sequence[LevelStats]) -> list[str]:
-    lines = [
-        "",
-        title,
-        f"{'depth':>6}{'cubes':>9}{'blocks':>9}{'rows a cube':>13}{'stddev':>10}{'avg weight':>12}",
-    ]
-    for level in levels:
-        sizes = level.cube_element_count
-        lines.append(
-            f"{level.depth:>6}{level.cube_count:>9}{level.block_count:>9}{sizes.avg:>13}{sizes.stddev:>10}"
-            f"{level.avg_weight:>12.4f}"
-        )
-    return lines if levels else []
+def index_metrics(revision: Revision, files: Sequence[IndexedFile], *, prunes: bool = True) -> IndexMetrics:
+    """The metrics of one revision, given all live files of the table.
 
-
-def index_metrics(revision: Revision, files: Sequence[IndexedFile]) -> IndexMetrics:
-    """The metrics of one revision, given all live files of the table."""
-    own = [file for file in files if file.revision_id == revision.id and file.blocks]
+    `prunes` says whether samples skip files of the revision; they do not where an indexed column has a wider type by
+    now, which hashes otherwise.
+    """
+    own = _files_of(revision, files)
     blocks = [block for file in own for block in file.blocks if not block.replicated]
     status = IndexStatus.from_blocks(revision, blocks) if blocks else IndexStatus(revision, {})
     cubes = status.cubes
@@ -178,7 +148,10 @@ def index_metrics(revision: Revision, files: Sequence[IndexedFile]) -> IndexMetr
     unindexed = [file for file in files if not file.blocks]
     unindexed_bytes = sum(file.size for file in unindexed)
     counts = [file.rows for file in unindexed if file.rows is not None]
-    levels = {leaf: _level_stats(status, blocks_of, leaf=leaf) for leaf in (False, True)}
+    inner, leaf = ({cube for cube in cubes if status.is_leaf(cube) == side} for side in (False, True))
+    read_shares = {
+        fraction: _opened(own, fraction if prunes else 1.0) / size if size else 0.0 for fraction in SAMPLED
+    }
     return IndexMetrics(
         revision_id=revision.id,
         element_count=rows,
@@ -199,15 +172,27 @@ def index_metrics(revision: Revision, files: Sequence[IndexedFile]) -> IndexMetr
         block_count_per_cube_stats=SizeStats.of(blocks_of.values()),
         block_count_per_file_stats=SizeStats.of(len(file.blocks) for file in own),
         file_count_per_cube_stats=SizeStats.of(_files_of_cubes(own).values()),
-        inner_levels=levels[False],
-        leaf_levels=levels[True],
-        read_shares={fraction: _opened(own, fraction) / size if size else 0.0 for fraction in SAMPLED},
+        inner_cube_element_count_stats=SizeStats.of(cubes[cube].element_count for cube in inner),
+        inner_block_element_count_stats=SizeStats.of(b.element_count for b in blocks if b.cube in inner),
+        inner_levels=_level_stats(status, blocks_of, inner),
+        leaf_cube_element_count_stats=SizeStats.of(cubes[cube].element_count for cube in leaf),
+        leaf_block_element_count_stats=SizeStats.of(b.element_count for b in blocks if b.cube in leaf),
+        leaf_levels=_level_stats(status, blocks_of, leaf),
+        read_shares=read_shares,
+        read_amplification={fraction: share / fraction for fraction, share in read_shares.items()},
         deleted_rows=sum(file.deleted for file in own),
         unindexed_files=len(unindexed),
         unindexed_bytes=unindexed_bytes,
         unindexed_rows=sum(counts) if len(counts) == len(unindexed) else None,
         unindexed_share=unindexed_bytes / max(1, sum(file.size for file in files)),
     )
+
+
+def _files_of(revision: Revision, files: Iterable[IndexedFile]) -> list[IndexedFile]:
+    if not revision.is_staging:
+        return [file for file in files if file.revision_id == revision.id and file.blocks]
+    root = Block(CubeId.root(revision.dimensions), WEIGHT_MIN, WEIGHT_MAX, 0)
+    return [replace(file, blocks=[root]) for file in files if not file.blocks]
 
 
 def min_height(rows: int, cube_size: int, dimensions: int) -> int:
@@ -244,11 +229,12 @@ def _opened(files: Iterable[IndexedFile], fraction: float) -> int:
     return sum(file.size for file in files if min(block.min_weight for block in file.blocks) < bound)
 
 
-def _level_stats(status: IndexStatus, blocks_of: dict[CubeId, int], *, leaf: bool) -> tuple[LevelStats, ...]:
+def _level_stats(
+    status: IndexStatus, blocks_of: dict[CubeId, int], among: Iterable[CubeId]
+) -> tuple[LevelStats, ...]:
     levels: dict[int, list[CubeId]] = defaultdict(list)
-    for cube in status.cubes:
-        if status.is_leaf(cube) == leaf:
-            levels[cube.depth].append(cube)
+    for cube in among:
+        levels[cube.depth].append(cube)
     return tuple(
         LevelStats(
             depth,

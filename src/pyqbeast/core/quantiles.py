@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.linear import ordered_type
-from pyqbeast.core.transformation import Empty, Transformation, as_double, field, number, text_list
+from pyqbeast.core.transformation import Empty, OfNumbers, Transformation, as_double, field, number, text_list
 from pyqbeast.core.types import Value
 
 #: The histogram of a column that the user gave none for.
@@ -48,7 +48,7 @@ def _search(items: Sequence[_T], value: _T) -> tuple[bool, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class NumericQuantiles(Transformation):
+class NumericQuantiles(OfNumbers):
     """The place of a number among quantiles (two at least, ascending); a straight line between neighbours.
 
     Null takes 0.0. NaN counts as larger than every number.
@@ -139,7 +139,7 @@ def _search_all(
 
 
 @dataclass(frozen=True, slots=True)
-class _TextPlaces(Transformation):
+class TextPlaces(Transformation):
     """The place of a text in an ascending list, compared by UTF-16 units as Java does; a step function."""
 
     texts: tuple[str, ...]
@@ -159,7 +159,7 @@ class _TextPlaces(Transformation):
 
 
 @dataclass(frozen=True, slots=True)
-class StringQuantiles(_TextPlaces):
+class StringQuantiles(TextPlaces):
     """The place of a text among quantiles (`texts`, two at least, ascending). Null takes 0.0."""
 
     class_name = "CDFStringQuantilesTransformation"
@@ -185,7 +185,7 @@ class StringQuantiles(_TextPlaces):
 
 
 @dataclass(frozen=True, slots=True)
-class StringHistogram(_TextPlaces):
+class StringHistogram(TextPlaces):
     """The older form of `StringQuantiles`: the same places, but null is looked up as the text `null`."""
 
     class_name = "StringHistogramTransformation"

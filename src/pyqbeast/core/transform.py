@@ -10,8 +10,8 @@ from pyqbeast.core.facts import CLASS_PREFIX
 from pyqbeast.core.hashing import Hash
 from pyqbeast.core.legacy_transform import IdentityToZero, NullToZero
 from pyqbeast.core.linear import Identity, Linear
-from pyqbeast.core.quantiles import NumericQuantiles, StringHistogram, StringQuantiles
-from pyqbeast.core.transformation import Empty, Transformation
+from pyqbeast.core.quantiles import NumericQuantiles, StringHistogram, StringQuantiles, TextPlaces
+from pyqbeast.core.transformation import Empty, OfNumbers, Transformation
 
 __all__ = [
     "Empty",
@@ -21,8 +21,10 @@ __all__ = [
     "Linear",
     "NullToZero",
     "NumericQuantiles",
+    "OfNumbers",
     "StringHistogram",
     "StringQuantiles",
+    "TextPlaces",
     "Transformation",
     "transformation_from_json",
 ]

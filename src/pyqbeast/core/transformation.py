@@ -8,6 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.facts import CLASS_PREFIX
 from pyqbeast.core.types import Value
@@ -45,6 +48,18 @@ class Transformation(ABC):
     def merge(self, other: Transformation, rng: random.Random) -> Transformation:
         """What fits the data of both. `rng` draws the stand-in for null where a new one is needed."""
         return self if isinstance(other, Empty) else other
+
+
+class OfNumbers(Transformation):
+    """A transformation of numbers, which finds the coordinates of many of them at once."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def coordinates(
+        self, values: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float64]:
+        """The coordinates of many values (doubles); a value is null where `nulls` is true."""
 
 
 class Empty(Transformation):

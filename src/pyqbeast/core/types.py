@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.facts import DECIMAL_TYPE, FORMAT_TYPES
 
 #: A value of an indexed column as the transformations take it: dates and timestamps as epoch milliseconds.
 Value: TypeAlias = int | float | Decimal | str | bytes | None
@@ -16,7 +17,7 @@ INTEGER = "IntegerDataType"
 LONG = "LongDataType"
 DOUBLE = "DoubleDataType"
 FLOAT = "FloatDataType"
-DECIMAL = "DecimalDataType"
+DECIMAL = DECIMAL_TYPE
 TIMESTAMP = "TimestampDataType"
 DATE = "DateDataType"
 STRING = "StringDataType"
@@ -28,19 +29,7 @@ FRACTIONAL_TYPES = frozenset({DOUBLE, FLOAT, DECIMAL})
 ORDERED_TYPES = INTEGRAL_TYPES | FRACTIONAL_TYPES
 ALL_TYPES = ORDERED_TYPES | {STRING}
 
-_FORMAT_TYPE_OF = {
-    "int": INTEGER,
-    "bigint": LONG,
-    "double": DOUBLE,
-    "float": FLOAT,
-    "timestamp": TIMESTAMP,
-    "date": DATE,
-    "string": STRING,
-    # The format has no name for these three. Their values fit an integer, so they are indexed as one.
-    "tinyint": INTEGER,
-    "smallint": INTEGER,
-    "boolean": INTEGER,
-}
+_FORMAT_TYPE_OF = dict(pair.split("=") for pair in FORMAT_TYPES.split())
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _EPOCH_DAY = dt.date(1970, 1, 1)
@@ -52,10 +41,7 @@ def format_type(column: str, spark_type: str) -> str:
 
     Raises InvalidInputError, naming the column and its type, for a type that cannot be indexed.
     """
-    name = spark_type.strip().lower()
-    if name == "decimal" or name.startswith("decimal("):
-        return DECIMAL
-    found = _FORMAT_TYPE_OF.get(name)
+    found = _known_type(spark_type)
     if found is None:
         supported = ", ".join([*_FORMAT_TYPE_OF, "decimal"])
         raise InvalidInputError(
@@ -64,6 +50,23 @@ def format_type(column: str, spark_type: str) -> str:
             "Leave the column out of columnsToIndex, or index a column derived from it."
         )
     return found
+
+
+def type_when_indexed(spark_type: str, data_type: str) -> str:
+    """The Spark type of values that were indexed as `data_type`, where the column is of `spark_type` by now.
+
+    Every type is widened by a type of another name, except decimals.
+    """
+    if _known_type(spark_type) == data_type:
+        return spark_type
+    return next((name for name, known in _FORMAT_TYPE_OF.items() if known == data_type), spark_type)
+
+
+def _known_type(spark_type: str) -> str | None:
+    name = spark_type.strip().lower()
+    if name == "decimal" or name.startswith("decimal("):
+        return DECIMAL
+    return _FORMAT_TYPE_OF.get(name)
 
 
 def epoch_milliseconds(value: dt.date | dt.datetime) -> int:

@@ -9,12 +9,13 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 
 def java(spark: SparkSession) -> Any:  # noqa: ANN401 (a py4j package)
@@ -99,6 +100,10 @@ class Transaction:
         self._java.discard()
 
 
+#: In the metadata of a column: its name in the data files, where the table maps names.
+_PHYSICAL_NAME = "delta.columnMapping.physicalName"
+
+
 class LoggedFile(NamedTuple):
     """A live file of a table as the log tells of it. `rows` is None where no statistics were collected."""
 
@@ -137,12 +142,27 @@ class TableLog:
         """The table's schema."""
         return StructType.fromJson(json.loads(self._java.schema()))
 
+    @property
+    def weighed_revisions(self) -> set[int]:
+        """The revisions whose blocks tell the weights that rows have today: no indexed column hashes otherwise."""
+        return {int(number) for number in json.loads(self._java.weighedRevisions())}
+
     def files(self) -> list[LoggedFile]:
         """All live files, in no order. One Spark job."""
         with handed_over() as target:
             self._java.filesTo(str(target))
             with target.open(encoding="utf-8") as lines:
                 return [LoggedFile(**json.loads(line)) for line in lines]
+
+    def stored_rows(self, files: Sequence[str], columns: Sequence[str]) -> DataFrame:
+        """Columns of data files (paths as in the log) as they are stored: rows that deletion vectors hide too."""
+        root = str(self._java.path())
+        fields = [self.schema[column] for column in columns]
+        stored = [
+            StructField(field.metadata.get(_PHYSICAL_NAME, field.name), field.dataType) for field in fields
+        ]
+        paths = [f"{root}/{unquote(file)}" for file in files]
+        return self._spark.read.schema(StructType(stored)).parquet(*paths).toDF(*columns)
 
     def file_frame(self) -> DataFrame:
         """All live files as a DataFrame with the fields of Delta's `AddFile`."""
@@ -156,6 +176,16 @@ def _java_column(column: Column) -> Any:  # noqa: ANN401 (a py4j object)
 def hash_coordinate(spark: SparkSession, value: Column, of_null: float) -> Column:
     """The coordinate of a value in a hashed dimension (double)."""
     return ClassicColumn(java(spark).Columns.hashCoordinate(_java_column(value), of_null))
+
+
+def place_of_number(spark: SparkSession, number: Column, quantiles: Sequence[float]) -> Column:
+    """The place (double) of a number, a double column, among ascending quantiles; null for null."""
+    return ClassicColumn(java(spark).Columns.placeOfNumber(_java_column(number), json.dumps(list(quantiles))))
+
+
+def place_of_text(spark: SparkSession, text: Column, quantiles: Sequence[str]) -> Column:
+    """The place (double) of a text among ascending quantiles; null for null."""
+    return ClassicColumn(java(spark).Columns.placeOfText(_java_column(text), json.dumps(list(quantiles))))
 
 
 def date_milliseconds(spark: SparkSession, date: Column) -> Column:

@@ -8,6 +8,8 @@ from typing import Any
 
 from pyspark.errors.exceptions import captured
 
+from pyqbeast.core.errors import UnsupportedError
+
 _kept: dict[str, BaseException] = {}
 _numbers = itertools.count()
 _lock = threading.Lock()
@@ -22,11 +24,17 @@ def keep(error: BaseException) -> str:
 
 
 def _original(thrown: Any) -> BaseException | None:  # noqa: ANN401 (a Java throwable)
-    """The exception kept under the key of the first `PythonFailure` among a throwable's causes."""
+    """The exception of ours that a throwable, or one of its causes, stands for.
+
+    That is the one kept under the key of a `PythonFailure`, or a new one for a `Refusal` of the bridge itself.
+    """
     while thrown is not None:
-        if thrown.getClass().getName() == "io.pyqbeast.PythonFailure":
+        kind = thrown.getClass().getName()
+        if kind == "io.pyqbeast.PythonFailure":
             with _lock:
                 return _kept.pop(thrown.key(), None)
+        if kind == "io.pyqbeast.Refusal":
+            return UnsupportedError(thrown.getMessage())
         thrown = thrown.getCause()
     return None
 

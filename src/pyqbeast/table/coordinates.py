@@ -7,11 +7,21 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.core.errors import FormatError
 from pyqbeast.core.facts import HASH_SEED
 from pyqbeast.core.revision import Revision
-from pyqbeast.core.transform import Hash, Identity, Linear, Transformation
-from pyqbeast.core.transformer import HASHING, LINEAR, Transformer
+from pyqbeast.core.transform import (
+    Hash,
+    Identity,
+    IdentityToZero,
+    Linear,
+    NullToZero,
+    NumericQuantiles,
+    TextPlaces,
+    Transformation,
+)
+from pyqbeast.core.transformer import HASHING, Transformer
+from pyqbeast.core.types import STRING
 from pyqbeast.delta import bridge
 
 assert HASH_SEED == 42  # Spark's `hash` takes no seed
@@ -30,24 +40,28 @@ def weight(columns: Sequence[str]) -> Column:
     return F.hash(*(quoted(column) for column in columns))
 
 
-def measured(spark: SparkSession, transformer: Transformer, spark_type: str) -> Column:
-    """What a pass over the data looks at: the value as a number, or for a hashed column its coordinate.
+def measured(
+    spark: SparkSession, transformer: Transformer, text_places: Transformation | None, spark_type: str
+) -> Column:
+    """What a pass over the data looks at; null for null.
 
-    Longs for whole numbers, milliseconds for dates and timestamps, else doubles; null for null.
+    For a column of numbers the value: longs for whole numbers, milliseconds for dates and timestamps, else
+    doubles. For a hashed column and for texts in order the coordinate (double), which needs no data to be known;
+    `text_places` is the transformation of the latter, None where nobody gave its quantiles.
     """
     value = quoted(transformer.column)
     if transformer.kind == HASHING:
         return F.when(
-            value.isNotNull(), bridge.hash_coordinate(spark, _number(spark, value, spark_type), 0.0)
+            value.isNotNull(), bridge.hash_coordinate(spark, number_of(spark, value, spark_type), 0.0)
         )
-    if transformer.kind == LINEAR:
-        return _number(spark, value, spark_type)
-    raise UnsupportedError(
-        f"column {transformer.column!r}: writing with {transformer.kind!r} is not supported yet"
-    )
+    if isinstance(text_places, TextPlaces):
+        return bridge.place_of_text(spark, value, text_places.texts)
+    if transformer.data_type == STRING:
+        return F.lit(None).cast("double")
+    return number_of(spark, value, spark_type)
 
 
-def _number(spark: SparkSession, value: Column, spark_type: str) -> Column:
+def number_of(spark: SparkSession, value: Column, spark_type: str) -> Column:
     """A value without the types that neither Java's numbers nor its texts stand for."""
     if spark_type in ("tinyint", "smallint", "int", "boolean"):
         return value.cast("int").cast("bigint")
@@ -62,10 +76,18 @@ def coordinate(
     spark: SparkSession, transformer: Transformer, transformation: Transformation, spark_type: str
 ) -> Column:
     """The coordinate of a row in one dimension (double, never null); negative outside the revision's space."""
-    value = _number(spark, quoted(transformer.column), spark_type)
+    value = number_of(spark, quoted(transformer.column), spark_type)
     if isinstance(transformation, Hash):
         return bridge.hash_coordinate(spark, value, transformation.coordinate(None))
+    if isinstance(transformation, TextPlaces):
+        place = bridge.place_of_text(spark, value, transformation.texts)
+        return F.coalesce(place, F.lit(transformation.coordinate(None)))
+    if isinstance(transformation, IdentityToZero | NullToZero):
+        transformation = transformation.as_identity(str(transformer.data_type))
     number = value.cast("double")
+    if isinstance(transformation, NumericQuantiles):
+        place = bridge.place_of_number(spark, number, transformation.quantiles)
+        return F.coalesce(place, F.lit(transformation.coordinate(None)))
     if isinstance(transformation, Linear):
         point = (number - F.lit(float(transformation.minimum))) * F.lit(transformation.scale)
         low, high = transformation.coordinate(float("-inf")), transformation.coordinate(float("inf"))
@@ -75,8 +97,9 @@ def coordinate(
         known = F.lit(None) if transformation.value is None else F.lit(float(transformation.value))
         inside = F.when(number == known, 0.0).otherwise(_OUTSIDE)
         return F.when(value.isNull(), 0.0).otherwise(_unless_infinite(inside, number, spark_type, 0.0, 0.0))
-    raise UnsupportedError(
-        f"column {transformer.column!r}: {type(transformation).__name__} cannot be written yet"
+    raise FormatError(
+        f"column {transformer.column!r}: rows cannot be indexed by {type(transformation).__name__}; overwrite the "
+        "table to index it anew"
     )
 
 

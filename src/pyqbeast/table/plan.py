@@ -13,7 +13,7 @@ from pyqbeast.core.block import parse_tags
 from pyqbeast.core.column_spec import ColumnSpec, parse_column_spec
 from pyqbeast.core.column_stats import parse_column_stats
 from pyqbeast.core.errors import InvalidInputError, NotIndexedError
-from pyqbeast.core.evolution import evolve, updated_transformers
+from pyqbeast.core.evolution import evolve, places_of_texts, stated_by, updated_transformers
 from pyqbeast.core.facts import STAGING_REVISION
 from pyqbeast.core.layout import lay_out
 from pyqbeast.core.revision import Revision, RevisionSet, revisions_from_configuration
@@ -75,19 +75,36 @@ def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
     return stored
 
 
+def check_indexed_columns(transaction: bridge.Transaction, current: Revision | None) -> None:
+    """Rows can join a table only where its indexed columns are those that its files were indexed by.
+
+    Raises:
+        InvalidInputError: another program has dropped or renamed one, so that no old row has its weight any more.
+    """
+    columns = {field["name"] for field in transaction.schema["fields"]}
+    missing = [column for column in current.columns if column not in columns] if current else []
+    if missing:
+        raise InvalidInputError(
+            f"the table is indexed by {', '.join(missing)} and has no such column any more: rename the column back, or "
+            "overwrite the table with other columnsToIndex"
+        )
+
+
 def plan_new(
     data: DataFrame, types: Mapping[str, str], asked: WriteOptions, replaced: Revision | None
 ) -> Plan:
     """For a table that begins anew: columns and cube size are the user's, or else those of the `replaced` one."""
     if asked.columns_to_index is None and replaced is None:
         raise _no_columns(types)
+    stated: Mapping[str, ColumnStatistics] = {}
     if asked.columns_to_index is not None:
         specs = parse_column_spec(asked.columns_to_index, list(types))
     else:
         assert replaced is not None
+        stated = stated_by(replaced)
         specs = [ColumnSpec(t.column, None if t.kind == EMPTY else t.kind) for t in replaced.transformers]
     size = asked.cube_size or (replaced.cube_size if replaced else default_cube_size(data.sparkSession))
-    return _plan(data, types, asked, specs, None, size)
+    return _plan(data, types, asked, specs, None, size, stated)
 
 
 def plan_append(
@@ -100,7 +117,7 @@ def plan_append(
         specs = parse_column_spec(asked.columns_to_index, list(types))
     else:
         specs = [ColumnSpec(column, None) for column in current.columns]
-    return _plan(data, types, asked, specs, current, asked.cube_size)
+    return _plan(data, types, asked, specs, current, asked.cube_size, {})
 
 
 def _plan(
@@ -110,9 +127,11 @@ def _plan(
     specs: list[ColumnSpec],
     current: Revision | None,
     cube_size: int | None,
+    stated: Mapping[str, ColumnStatistics],
 ) -> Plan:
     transformers = _transformers(specs, types, current)
-    found = survey(data, transformers, types)
+    stated = {**stated, **_stated(data.sparkSession, asked, transformers)}
+    found = survey(data, transformers, places_of_texts(current, transformers, stated), types)
     now = int(time.time() * 1000)
     if not found.rows:
         # The columns of an empty table are settled, their ranges are not: the first rows make revision 1.
@@ -122,7 +141,7 @@ def _plan(
         current,
         transformers,
         found.statistics,
-        _stated(data.sparkSession, asked, transformers),
+        stated,
         cube_size=cube_size,
         table_id=asked.path,
         now_ms=now,

@@ -114,7 +114,9 @@ class QbeastTable:
         Raises:
             NotIndexedError: the table has no such revision.
         """
-        return index_metrics(self._revision(revision), self._files())
+        found = self._revision(revision)
+        weighed = bridge.TableLog(self._spark, self._path).weighed_revisions
+        return index_metrics(found, self._files(), prunes=found.id in weighed)
 
     def blocks(self) -> DataFrame:
         """Every block of every indexed file, one a row.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
 from pyqbeast.core.revision import Revision
-from pyqbeast.core.transform import Identity, Linear
+from pyqbeast.core.transform import OfNumbers, Transformation
 from pyqbeast.core.transformer import LINEAR, ColumnStatistics, Transformer
 from pyqbeast.core.tree import SampledRows
 from pyqbeast.delta import bridge
@@ -27,7 +27,7 @@ class Survey:
     Attributes:
         rows: n.
         statistics: bounds of the linear columns, by column; without NaN and infinities.
-        values: for each column the values of the sampled rows (double).
+        values: for each column the values of the sampled rows (double), as `measured` has them.
         nulls: for each column whether the value is null.
         weights: weights of the sampled rows (int32).
         counts: how many rows each sampled row stands for (double).
@@ -44,7 +44,7 @@ class Survey:
         """The sampled rows as points of a revision's space."""
         points = [
             transformation.coordinates(values, nulls)
-            if isinstance(transformation, Linear | Identity)
+            if isinstance(transformation, OfNumbers)
             else np.where(nulls, transformation.coordinate(None), values)
             for transformation, values, nulls in zip(
                 revision.transformations, self.values, self.nulls, strict=True
@@ -53,12 +53,24 @@ class Survey:
         return SampledRows.of(np.column_stack(points), self.weights, self.counts)
 
 
-def survey(data: DataFrame, transformers: Sequence[Transformer], types: Mapping[str, str]) -> Survey:
-    """Looks at the indexed columns of all rows once. One Spark job."""
+def survey(
+    data: DataFrame,
+    transformers: Sequence[Transformer],
+    text_places: Mapping[str, Transformation],
+    types: Mapping[str, str],
+) -> Survey:
+    """Looks at the indexed columns of all rows once. One Spark job.
+
+    Args:
+        data: the rows.
+        transformers: how each indexed column is going to be indexed.
+        text_places: the transformations of columns of texts in order, by column.
+        types: Spark type of each column, as simple text.
+    """
     spark = data.sparkSession
     columns = []
     for i, transformer in enumerate(transformers):
-        column = measured(spark, transformer, types[transformer.column])
+        column = measured(spark, transformer, text_places.get(transformer.column), types[transformer.column])
         whole = transformer.kind == LINEAR and not types[transformer.column].startswith(_FRACTIONAL)
         columns.append(column.cast("bigint" if whole else "double").alias(f"c{i}"))
     row_weight = weight([transformer.column for transformer in transformers]).alias("w")

@@ -12,14 +12,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pyqbeast.core.block import Block, parse_tags
-from pyqbeast.core.check import Problem, check_rows, check_tree
+from pyqbeast.core.check import Problem, check_columns, check_rows, check_tree
 from pyqbeast.core.cube import CubeId
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.facts import STAGING_REVISION
 from pyqbeast.core.revision import Revision, RevisionSet
 from pyqbeast.core.status import IndexStatus
+from pyqbeast.core.types import type_when_indexed
 from pyqbeast.delta import bridge
-from pyqbeast.table.coordinates import coordinates, weight
+from pyqbeast.table.coordinates import coordinates, quoted, weight
 
 LEVELS = ("log", "data")
 _REPORT = "rule string, file string, cube string, text string"
@@ -52,7 +53,8 @@ def verify(spark: SparkSession, path: str, stored: RevisionSet, level: str) -> V
     if level not in LEVELS:
         raise InvalidInputError(f"level has to be one of {', '.join(LEVELS)}, not {level!r}")
     dimensions = {number: revision.dimensions for number, revision in stored.revisions.items()}
-    files = bridge.TableLog(spark, path).files()
+    log = bridge.TableLog(spark, path)
+    files = log.files()
     problems = [Problem("revisions", "", "", text) for text in stored.problems]
     blocks: dict[int, dict[str, list[Block]]] = {}
     for file in files:
@@ -66,26 +68,33 @@ def verify(spark: SparkSession, path: str, stored: RevisionSet, level: str) -> V
         if file.rows is not None and file.rows != counted:
             text = f"its blocks count {counted} rows and its statistics {file.rows}"
             problems.append(Problem("statistics", file.path, "", text))
+    for number in sorted({*blocks, stored.last_id}):
+        problems += check_columns(stored.get(number), log.schema.fieldNames())
     for number, of_files in blocks.items():
         revision = stored.get(number)
         status = IndexStatus.from_blocks(revision, (b for found in of_files.values() for b in found))
         problems += check_tree(number, status)
-        if level == "data":
-            problems += _check_data(spark, path, revision, of_files, status)
+        if level == "data" and not check_columns(revision, log.schema.fieldNames()):
+            problems += _check_data(spark, log, revision, of_files, status)
     return VerifyReport(level, len(files), tuple(problems))
 
 
 def _check_data(
-    spark: SparkSession, path: str, revision: Revision, blocks: Mapping[str, list[Block]], status: IndexStatus
+    spark: SparkSession,
+    log: bridge.TableLog,
+    revision: Revision,
+    blocks: Mapping[str, list[Block]],
+    status: IndexStatus,
 ) -> list[Problem]:
     """Looks at every row of a revision's files, those that deletion vectors hide too. One Spark job."""
-    root = path.rstrip("/")
-    by_name = {unquote(file).rsplit("/", 1)[-1]: file for file in blocks}
-    rows = spark.read.schema(bridge.TableLog(spark, path).schema).parquet(
-        *(f"{root}/{unquote(file)}" for file in blocks)
-    )
+    rows = log.stored_rows(list(blocks), revision.columns)
     types = bridge.simple_types(rows)
-    point = [c.alias(f"c{i}") for i, c in enumerate(coordinates(spark, revision, types))]
+    indexed = {t.column: type_when_indexed(types[t.column], str(t.data_type)) for t in revision.transformers}
+    if indexed == types and revision.id not in log.weighed_revisions:
+        return []  # decimals were widened: which ones the rows' weights were computed from is not known any more
+    rows = rows.select(*(quoted(column).cast(indexed[column]).alias(column) for column in revision.columns))
+    by_name = {unquote(file).rsplit("/", 1)[-1]: file for file in blocks}
+    point = [c.alias(f"c{i}") for i, c in enumerate(coordinates(spark, revision, indexed))]
     seen = rows.select(
         F.element_at(F.split(F.input_file_name(), "/"), -1).alias("name"),
         *point,

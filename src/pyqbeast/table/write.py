@@ -11,7 +11,14 @@ from pyqbeast.core.revision import configuration_entries, revisions_from_configu
 from pyqbeast.delta import bridge
 from pyqbeast.table.arrange import RESERVED
 from pyqbeast.table.options import WriteOptions, number_of_retries
-from pyqbeast.table.plan import Plan, plan_append, plan_new, rows_per_file, stored_revisions
+from pyqbeast.table.plan import (
+    Plan,
+    check_indexed_columns,
+    plan_append,
+    plan_new,
+    rows_per_file,
+    stored_revisions,
+)
 
 #: Rows a Parquet page. Half of Parquet's default: a box query skips pages by their bounds, a scan pays for each page.
 PAGE_ROWS = 10_000
@@ -75,6 +82,7 @@ class _Write:
         stored = stored_revisions(transaction, self.asked.path)
         if self.is_fresh:
             return plan_new(self.data, self.types, self.asked, stored.latest)
+        check_indexed_columns(transaction, stored.latest)
         return plan_append(self.data, self.types, self.asked, stored.latest)
 
     def _write_files(self, transaction: bridge.Transaction, plan: Plan) -> None:

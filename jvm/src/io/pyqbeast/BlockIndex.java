@@ -8,6 +8,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.WeakHashMap;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
@@ -21,7 +22,7 @@ final class BlockIndex {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Map<Snapshot, BlockIndex> CACHE = Collections.synchronizedMap(new WeakHashMap<>());
 
-  /** Smallest and largest weight in a file; everything where the file is not indexed. */
+  /** Smallest and largest weight in a file; everything where they are not known. */
   private record Weights(int lowest, int highest) {
     static final Weights ANY = new Weights(Facts.WEIGHT_MIN, Facts.WEIGHT_MAX);
   }
@@ -30,9 +31,9 @@ final class BlockIndex {
   private final Map<String, Weights> weights = new HashMap<>();
 
   private BlockIndex(Snapshot snapshot) {
+    Set<String> weighed = WeighedRevisions.of(snapshot.metadata());
     for (AddFile file : (AddFile[]) snapshot.allFiles().collect()) {
-      boolean known = snapshot.metadata().configuration().contains(Facts.REVISION_PREFIX + revision(file));
-      weights.put(file.path(), known ? weightsOf(file) : Weights.ANY);
+      weights.put(file.path(), weighed.contains(revision(file)) ? weightsOf(file) : Weights.ANY);
       files.add(light(file));
     }
   }

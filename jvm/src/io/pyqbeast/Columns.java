@@ -1,5 +1,6 @@
 package io.pyqbeast;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import java.time.LocalDate;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.api.java.UDF1;
@@ -24,5 +25,17 @@ public final class Columns {
     UDF1<Integer, Long> milliseconds =
         day -> day == null ? null : java.sql.Date.valueOf(LocalDate.ofEpochDay(day)).getTime();
     return functions.udf(milliseconds, DataTypes.LongType).apply(functions.unix_date(date));
+  }
+
+  /** The place of a number (double) among quantiles; null for null. */
+  public static Column placeOfNumber(Column number, String quantiles) throws JsonProcessingException {
+    UDF1<Double, Double> place = Quantiles.ofNumbers(quantiles)::place;
+    return functions.udf(place, DataTypes.DoubleType).apply(number);
+  }
+
+  /** The place of a text among quantiles; null for null. */
+  public static Column placeOfText(Column text, String quantiles) throws JsonProcessingException {
+    UDF1<String, Double> place = Quantiles.ofTexts(quantiles)::place;
+    return functions.udf(place, DataTypes.DoubleType).apply(text);
   }
 }

@@ -1,5 +1,6 @@
 package io.pyqbeast;
 
+import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
@@ -37,10 +38,18 @@ final class IndexedTable extends DeltaTableV2 {
         delta.options());
   }
 
+  /** Whether the column of this name, in any case, is an indexed one. */
+  boolean isIndexedBy(String column) {
+    return indexedColumns().stream().anyMatch(column::equalsIgnoreCase);
+  }
+
+  private List<String> indexedColumns() {
+    return IndexedColumns.of(initialSnapshot().metadata().configuration());
+  }
+
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-    boolean indexed = !IndexedColumns.of(initialSnapshot().metadata().configuration()).isEmpty();
-    return indexed && timeTravelOpt().isEmpty()
+    return !indexedColumns().isEmpty() && timeTravelOpt().isEmpty()
         ? new IndexedWrite(Map.of("path", deltaLog().dataPath().toString()), info)
         : super.newWriteBuilder(info);
   }

@@ -6,6 +6,7 @@ import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.delta.catalog.DeltaCatalog;
 import org.apache.spark.sql.SaveMode;
@@ -66,6 +67,23 @@ public final class QbeastCatalog extends DeltaCatalog {
     return isOurs(properties)
         ? staged(name, schema, partitions, properties, SaveMode.Overwrite)
         : super.stageCreateOrReplace(name, schema, partitions, properties);
+  }
+
+  /** An indexed column stays: without it no row has a weight any more. Its type may grow. */
+  @Override
+  public Table alterTable(Identifier name, TableChange[] changes) {
+    for (TableChange change : changes) {
+      String column =
+          change instanceof TableChange.DeleteColumn || change instanceof TableChange.RenameColumn
+              ? String.join(".", ((TableChange.ColumnChange) change).fieldNames())
+              : null;
+      if (column != null && loadTable(name) instanceof IndexedTable table && table.isIndexedBy(column)) {
+        throw new Refusal(
+            "column " + column + " of " + name + " is indexed and can neither be dropped nor renamed: overwrite the table"
+                + " with other columnsToIndex first");
+      }
+    }
+    return super.alterTable(name, changes);
   }
 
   /** {@code qbeast.`/path`} names the same table as {@code delta.`/path`}. */

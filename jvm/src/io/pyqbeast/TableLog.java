@@ -52,6 +52,11 @@ public final class TableLog {
     return snapshot.metadata().schemaString();
   }
 
+  /** The revisions whose blocks tell the weights that their rows have today: a JSON array of their ids, as texts. */
+  public String weighedRevisions() throws JsonProcessingException {
+    return JSON.writeValueAsString(WeighedRevisions.of(snapshot.metadata()));
+  }
+
   /** Every live file as a row of Delta's {@code AddFile}. */
   public Dataset<Row> files() {
     return snapshot.allFiles().toDF();

@@ -1,0 +1,103 @@
+package io.pyqbeast;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.delta.TypeChange;
+import org.apache.spark.sql.delta.TypeWideningMetadata;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+
+/**
+ * The revisions whose blocks tell the weights that their rows have today. A weight is a hash of the indexed columns, and
+ * the same number hashes otherwise once its column has a wider type. Samples must not prune by the other revisions.
+ */
+final class WeighedRevisions {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String DECIMAL = Facts.text("DECIMAL_TYPE");
+  private static final Map<String, String> FORMAT_TYPES = formatTypes();
+
+  private WeighedRevisions() {}
+
+  /** Their ids, as the tags of files have them. */
+  static Set<String> of(Metadata metadata) {
+    List<String> columns = IndexedColumns.of(metadata.configuration());
+    Set<String> found = new HashSet<>();
+    Scala.map(metadata.configuration())
+        .forEach(
+            (key, revision) -> {
+              if (key.startsWith(Facts.REVISION_PREFIX) && isWeighed(revision, columns, metadata.schema())) {
+                found.add(key.substring(Facts.REVISION_PREFIX.length()));
+              }
+            });
+    return found;
+  }
+
+  private static boolean isWeighed(String revision, List<String> columns, StructType schema) {
+    List<JsonNode> transformers = new ArrayList<>();
+    try {
+      JSON.readTree(revision).path("columnTransformers").forEach(transformers::add);
+    } catch (JsonProcessingException e) {
+      return false; // nothing is known of its files
+    }
+    if (transformers.size() != columns.size()) {
+      return false;
+    }
+    for (int i = 0; i < columns.size(); i++) {
+      JsonNode transformer = transformers.get(i);
+      String column = transformer.path("columnName").asText();
+      Option<Object> place = schema.getFieldIndex(column);
+      if (!column.equals(columns.get(i)) || place.isEmpty() || !hashesAsBefore(transformer, schema.apply(column))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static boolean hashesAsBefore(JsonNode transformer, StructField field) {
+    // Quantiles of texts are stored without a type.
+    String type = transformer.path("dataType").asText(transformer.path("orderedDataType").asText(formatType("string")));
+    if (!type.equals(formatType(field.dataType().simpleString()))) {
+      return false;
+    }
+    Option<TypeWideningMetadata> widened = TypeWideningMetadata.fromField(field);
+    return widened.isEmpty()
+        || Scala.list(widened.get().typeChanges()).stream().allMatch(WeighedRevisions::keepsHashesOfDecimals);
+  }
+
+  /** The format has one name for all decimals, so their revisions do not tell from which of them a column came. */
+  private static boolean keepsHashesOfDecimals(TypeChange change) {
+    DataType from = change.fromType();
+    return !(from instanceof DecimalType before)
+        || (change.toType() instanceof DecimalType after
+            && before.scale() == after.scale()
+            && isLong(before) == isLong(after));
+  }
+
+  private static boolean isLong(DecimalType type) {
+    return type.precision() <= Decimal.MAX_LONG_DIGITS();
+  }
+
+  private static String formatType(String sparkType) {
+    return sparkType.startsWith("decimal(") ? DECIMAL : FORMAT_TYPES.getOrDefault(sparkType, "");
+  }
+
+  private static Map<String, String> formatTypes() {
+    Map<String, String> types = new HashMap<>();
+    for (String pair : Facts.text("FORMAT_TYPES").split(" ")) {
+      types.put(pair.substring(0, pair.indexOf('=')), pair.substring(pair.indexOf('=') + 1));
+    }
+    return types;
+  }
+}

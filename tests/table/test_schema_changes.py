@@ -1,0 +1,124 @@
+"""Columns that come, go, change their name or grow wider: samples stay exact, and an indexed column stays."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import functions as F
+
+from pyqbeast import InvalidInputError, QbeastTable, UnsupportedError
+from tests.table.help import holds, ids, load, opened, rows_2d, save
+
+TENTH = -1717986918
+
+
+def alter(spark, path, change):
+    spark.sql(f"ALTER TABLE delta.`{path}` {change}")
+
+
+def is_sampled_exactly(spark, path, rows):
+    """A tenth of the table is what has the lowest weights by the column types of today; nothing is left out."""
+    table = load(spark, path)
+    assert ids(table) == ids(rows)
+    wanted = [row[0] for row in table.selectExpr("id", f"hash(a, b) < {TENTH}").collect() if row[1]]
+    assert ids(table.sample(0.1)) == sorted(wanted)
+    return holds(spark, path)
+
+
+def widened(spark, path, first, later):
+    """A table whose column `a` was of type `first` for a thousand rows and is of type `later` for another thousand."""
+    rows = rows_2d(spark, 2_000)
+    save(rows.filter("id < 1000").withColumn("a", F.col("a").cast(first)), path, cubeSize=200)
+    alter(spark, path, "SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+    alter(spark, path, f"ALTER COLUMN a TYPE {later}")
+    is_sampled_exactly(spark, path, rows.filter("id < 1000"))
+    save(rows.filter("id >= 1000").withColumn("a", F.col("a").cast(later)), path, cubeSize=200)
+    return is_sampled_exactly(spark, path, rows)
+
+
+def files_of(table, revisions):
+    return table.blocks().filter(F.col("revision").isin(revisions)).select("file").distinct().count()
+
+
+def files_of_a_sample(table):
+    return opened(table.sample(0.001).agg(F.sum("b"))).files
+
+
+def test_a_wider_type_hashes_otherwise(spark, table_path):
+    """The weights in the blocks of revision 1 are those of ints: a sample opens all of its files."""
+    table = widened(spark, table_path, "int", "bigint")
+    assert [revision.id for revision in table.revisions()] == [0, 1, 2]
+    assert files_of(table, [1]) < files_of_a_sample(table) < files_of(table, [1, 2])
+
+
+def test_a_decimal_of_more_places_hashes_otherwise(spark, table_path):
+    """The format has one name for all decimals, so no revision tells which ones it means: no sample prunes."""
+    table = widened(spark, table_path, "decimal(8,1)", "decimal(12,3)")
+    assert files_of_a_sample(table) == files_of(table, [1, 2])
+
+
+def test_a_decimal_of_more_digits_hashes_the_same(spark, table_path):
+    table = widened(spark, table_path, "decimal(8,1)", "decimal(12,1)")
+    assert files_of_a_sample(table) < files_of(table, [1])
+
+
+def test_a_write_that_widens_the_table(spark, table_path):
+    rows = rows_2d(spark, 2_000)
+    save(rows.filter("id < 1000"), table_path, cubeSize=200)
+    alter(spark, table_path, "SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+    wide = rows.filter("id >= 1000").withColumn("a", F.col("a").cast("bigint"))
+    save(wide, table_path, cubeSize=200, mergeSchema=True)
+    is_sampled_exactly(spark, table_path, rows)
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_columns_that_are_mapped(spark, table_path, mode):
+    """Names in the files differ from those in the table; columns that are not indexed come and go."""
+    rows = rows_2d(spark, 2_000)
+    save(rows.filter("id < 1000"), table_path, cubeSize=200, **{"delta.columnMapping.mode": mode})
+    alter(spark, table_path, "RENAME COLUMN name TO title")
+    save(rows.filter("id >= 1000").withColumnRenamed("name", "title"), table_path, cubeSize=200)
+    table = is_sampled_exactly(spark, table_path, rows)
+    assert sorted(r[0] for r in table.df().select("title").collect()) == sorted(
+        r[0] for r in rows.select("name").collect()
+    )
+    alter(spark, table_path, "DROP COLUMN title")
+    alter(spark, table_path, "ADD COLUMN more int")
+    assert is_sampled_exactly(spark, table_path, rows).df().columns == ["id", "a", "b", "more"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["RENAME COLUMN a TO c", "DROP COLUMN A", "DROP COLUMNS (name, b)", "REPLACE COLUMNS (id bigint)"],
+)
+def test_an_indexed_column_can_neither_go_nor_change_its_name(spark, table_path, change):
+    save(rows_2d(spark, 10), table_path, **{"delta.columnMapping.mode": "name"})
+    with pytest.raises(UnsupportedError, match="is indexed and can neither be dropped nor renamed"):
+        alter(spark, table_path, change)
+    assert load(spark, table_path).columns == ["id", "a", "b", "name"]
+
+
+def test_an_indexed_column_that_is_gone_is_noticed(spark, table_path):
+    """Here by an overwrite of plain Delta. A new column of the same name would not have the old values."""
+    save(rows_2d(spark, 100), table_path)
+    left = rows_2d(spark, 50).drop("b")
+    left.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(table_path)
+    report = QbeastTable.for_path(spark, table_path).verify("log")
+    assert [problem.rule for problem in report.problems] == ["indexed columns exist"]
+    assert "no column 'b'" in str(report)
+    for rows in (rows_2d(spark, 10), left):
+        with pytest.raises(InvalidInputError, match="indexed by b and has no such column any more"):
+            save(rows, table_path, mergeSchema=True)
+    assert ids(load(spark, table_path)) == ids(left)
+    save(left, table_path, "overwrite", columnsToIndex="a", overwriteSchema=True)
+    assert holds(spark, table_path).columns_to_index == ["a"]
+
+
+def test_columns_that_come_with_a_write(spark, table_path):
+    rows = rows_2d(spark, 1_500)
+    save(rows.filter("id < 500"), table_path, cubeSize=200)
+    save(rows.filter("id BETWEEN 500 AND 999").withColumn("more", F.lit(1)), table_path, mergeSchema=True)
+    save(rows.filter("id >= 1000").drop("name"), table_path)
+    table = is_sampled_exactly(spark, table_path, rows)
+    assert table.df().filter("more = 1 AND name IS NOT NULL").count() == 500
+    with pytest.raises(InvalidInputError, match="'b' is to be indexed"):
+        save(rows.drop("b"), table_path)
