@@ -15,6 +15,7 @@ from pyqbeast.delta import writers as _writers
 from pyqbeast.delta.session import attach, configure
 from pyqbeast.delta.session import when_attached as _when_attached
 from pyqbeast.table.qbeast_table import QbeastTable
+from pyqbeast.table.upgrade import UpgradeReport, upgrade
 from pyqbeast.table.write import write as _write
 from pyqbeast.tiledb.spark import register as _register_tiledb
 
@@ -31,9 +32,11 @@ __all__ = [
     "TableExistsError",
     "TableNotFoundError",
     "UnsupportedError",
+    "UpgradeReport",
     "__version__",
     "attach",
     "configure",
+    "upgrade",
 ]
 
 _writers.set_write_function(_write)

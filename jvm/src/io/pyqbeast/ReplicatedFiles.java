@@ -6,7 +6,7 @@ import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
 import scala.collection.immutable.Seq;
 
-/** Leaves out of every scan the files whose rows other files hold too: older releases copied cubes to their children. */
+/** Leaves out of scans the files whose rows other files hold too: older releases copied cubes to their children. */
 final class ReplicatedFiles {
   private ReplicatedFiles() {}
 
