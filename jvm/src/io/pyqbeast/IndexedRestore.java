@@ -28,13 +28,13 @@ import scala.collection.immutable.Seq;
  * version is of before format 0.6 their old tags come back too, in a commit of its own: what read the table then can
  * read it again. Between the two commits the table is whole, as both kinds of tags say the same.
  */
-final class IndexedRestore extends SparkPlan {
+public final class IndexedRestore extends SparkPlan {
   private static final long serialVersionUID = 1L;
   private static final int ATTEMPTS = 10;
 
   private final RestoreTableCommand command;
 
-  private IndexedRestore(RestoreTableCommand command) {
+  public IndexedRestore(RestoreTableCommand command) {
     this.command = command;
   }
 
