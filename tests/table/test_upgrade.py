@@ -287,3 +287,11 @@ def test_figures_of_an_old_table_are_those_after_the_upgrade(spark, golden, tabl
     assert table.metrics().to_dict() == metrics
     assert sorted(table.blocks().collect()) == blocks
     assert sum(block["element_count"] for block in blocks if not block["replicated"]) == 30_000
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_verify_finds_an_upgraded_table_in_order(spark, golden, table_path, name):
+    path = copy_of(golden, name, table_path)
+    assert QbeastTable.for_path(spark, path).verify("data").problems == ()
+    pyqbeast.upgrade(spark, path)
+    assert QbeastTable.for_path(spark, path).verify("data").problems == ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,13 +29,16 @@ class Problem:
         )
 
 
-def check_tree(revision_id: int, status: IndexStatus) -> list[Problem]:
-    """Rules of the stored cubes of one revision: a root, no gap between levels, leaves that take everything."""
+def check_tree(revision_id: int, status: IndexStatus, copied: Collection[CubeId] = ()) -> list[Problem]:
+    """Rules of the stored cubes of one revision: a root, no gap between levels, leaves that take everything.
+
+    `copied` are cubes of replicated blocks, which may stand where otherwise a gap would be.
+    """
     problems = []
     where = f"revision {revision_id}"
     for cube, found in status.cubes.items():
         parent = cube.parent
-        if parent is not None and parent not in status.cubes:
+        if parent is not None and parent not in status.cubes and parent not in copied:
             problems.append(
                 Problem("no gap between levels", "", cube.to_string(), f"{where}: its parent is not stored")
             )
@@ -64,7 +67,7 @@ def check_rows(
     Args:
         file: its path, for the report.
         blocks: what the log says of it.
-        largest: for each stored cube of the revision the largest weight that it keeps.
+        largest: for each stored cube of the revision that keeps the lighter rows to itself the largest weight of them.
         points: n × d coordinates of its rows.
         weights: n weights of its rows.
     """
