@@ -16,6 +16,7 @@ from pyqbeast.delta.session import attach, configure
 from pyqbeast.delta.session import when_attached as _when_attached
 from pyqbeast.table.qbeast_table import QbeastTable
 from pyqbeast.table.quantiles import compute_quantiles_for_column
+from pyqbeast.table.upgrade import UpgradeReport, upgrade
 from pyqbeast.table.write import write as _write
 from pyqbeast.tiledb.spark import register as _register_tiledb
 
@@ -32,10 +33,12 @@ __all__ = [
     "TableExistsError",
     "TableNotFoundError",
     "UnsupportedError",
+    "UpgradeReport",
     "__version__",
     "attach",
     "compute_quantiles_for_column",
     "configure",
+    "upgrade",
 ]
 
 _writers.set_write_function(_write)

@@ -47,7 +47,7 @@ def test_the_other_name_of_the_cube_and_the_flag_are_read():
 
 
 @pytest.mark.parametrize(
-    ("state", "replicated"), [("FLOODED", False), ("ANNOUNCED", True), ("REPLICATED", True)]
+    ("state", "replicated"), [("FLOODED", False), ("ANNOUNCED", True), ("REPLICATED", True), ("OTHER", False)]
 )
 def test_tags_of_older_releases(state, replicated):
     tags = {

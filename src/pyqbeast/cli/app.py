@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from pyqbeast.cli import demo, doctor, dv, index, inspect
+from pyqbeast.cli import demo, doctor, dv, index, inspect, upgrade
 from pyqbeast.tiledb.cli import app as tiledb_app
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app.command()(inspect.info)
 app.command()(inspect.blocks)
 app.command()(inspect.sample)
 app.command()(dv.dv)
+app.command()(upgrade.upgrade)
 app.command()(doctor.doctor)
 app.add_typer(tiledb_app)
 

@@ -22,7 +22,8 @@ from pyqbeast.core.facts import (
     LEGACY_TAG_MIN_WEIGHT,
     LEGACY_TAG_STATE,
     STAGING_REVISION,
-    STATE_FLOODED,
+    STATE_ANNOUNCED,
+    STATE_REPLICATED,
     TAG_BLOCKS,
     TAG_REVISION,
     WEIGHT_MAX,
@@ -127,7 +128,7 @@ def _legacy_block(tags: Mapping[str, str], dimensions: int) -> Block:
     if missing:
         raise FormatError(f"tags {', '.join(missing)} are missing")
     low, high, count = (int(tags[name]) for name in names)
-    replicated = tags.get(LEGACY_TAG_STATE, STATE_FLOODED) != STATE_FLOODED
+    replicated = tags.get(LEGACY_TAG_STATE) in (STATE_ANNOUNCED, STATE_REPLICATED)
     return _checked(tags[LEGACY_TAG_CUBE], dimensions, low, high, count, replicated=replicated)
 
 

@@ -41,13 +41,16 @@ def check_columns(revision: Revision, columns: Collection[str]) -> list[Problem]
     ]
 
 
-def check_tree(revision_id: int, status: IndexStatus) -> list[Problem]:
-    """Rules of the stored cubes of one revision: a root, no gap between levels, leaves that take everything."""
+def check_tree(revision_id: int, status: IndexStatus, copied: Collection[CubeId] = ()) -> list[Problem]:
+    """Rules of the stored cubes of one revision: a root, no gap between levels, leaves that take everything.
+
+    `copied` are cubes of replicated blocks, which may stand where otherwise a gap would be.
+    """
     problems = []
     where = f"revision {revision_id}"
     for cube, found in status.cubes.items():
         parent = cube.parent
-        if parent is not None and parent not in status.cubes:
+        if parent is not None and parent not in status.cubes and parent not in copied:
             problems.append(
                 Problem("no gap between levels", "", cube.to_string(), f"{where}: its parent is not stored")
             )
@@ -76,7 +79,7 @@ def check_rows(
     Args:
         file: its path, for the report.
         blocks: what the log says of it.
-        largest: for each stored cube of the revision the largest weight that it keeps.
+        largest: for each stored cube of the revision that keeps the lighter rows to itself the largest weight of them.
         points: n × d coordinates of its rows.
         weights: n weights of its rows.
     """

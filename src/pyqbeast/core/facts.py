@@ -18,6 +18,8 @@ HASH_SEED = 42
 #: Keys of the table's configuration.
 REVISION_PREFIX = "qbeast.revision."
 LAST_REVISION = "qbeast.lastRevisionID"
+#: Before format 0.6: the cubes of a revision whose rows were copied to their children.
+LEGACY_REPLICATED_SET_PREFIX = "qbeast.replicatedSet."
 #: The revision of files that carry no index metadata.
 STAGING_REVISION = 0
 
@@ -40,8 +42,7 @@ LEGACY_TAG_CUBE = "cube"
 LEGACY_TAG_MIN_WEIGHT = "minWeight"
 LEGACY_TAG_MAX_WEIGHT = "maxWeight"
 LEGACY_TAG_ELEMENT_COUNT = "elementCount"
-#: A FLOODED cube holds its rows alone; those of the other two states were also copied to their children.
-STATE_FLOODED = "FLOODED"
+#: The rows of a cube in one of these states were also copied to its children.
 STATE_ANNOUNCED = "ANNOUNCED"
 STATE_REPLICATED = "REPLICATED"
 

@@ -58,6 +58,11 @@ class Transaction:
         self.is_partitioned: bool = self.exists and self._java.isPartitioned()
 
     @property
+    def has_legacy_files(self) -> bool:
+        """Whether files of the table were written before format 0.6. One Spark job."""
+        return bool(self._java.hasLegacyFiles())
+
+    @property
     def schema(self) -> dict[str, Any]:
         """The table's schema as Spark writes it in JSON; without fields for a new table."""
         return json.loads(self._java.schema() or '{"fields": []}')  # type: ignore[no-any-return]
@@ -168,9 +173,40 @@ class TableLog:
         """All live files as a DataFrame with the fields of Delta's `AddFile`."""
         return DataFrame(self._java.files(), self._spark)
 
+    def retag(
+        self,
+        operation: str,
+        changed: DataFrame,
+        dropped: DataFrame,
+        settings: Sequence[str],
+        metrics: Mapping[str, str],
+    ) -> int | None:
+        """One commit on top of this version; see `Retagging.java`. None where another writer came first.
+
+        Args:
+            operation: what the table's history calls it.
+            changed: files with their new tags, as `file_frame` has them.
+            dropped: files to take out of the table, the same.
+            settings: keys to take out of the table's configuration.
+            metrics: figures for the table's history.
+        """
+        commit = java(self._spark).Retagging.commit
+        version = commit(self._java, operation, changed._jdf, dropped._jdf, list(settings), dict(metrics))
+        return None if version < 0 else int(version)
+
 
 def _java_column(column: Column) -> Any:  # noqa: ANN401 (a py4j object)
     return column._jc
+
+
+def tags_are_legacy(spark: SparkSession, tags: Column) -> Column:
+    """Whether the tags of a file (map) are those of before format 0.6 (boolean)."""
+    return ClassicColumn(java(spark).TagColumns.areLegacy(_java_column(tags)))
+
+
+def tags_are_replicated(spark: SparkSession, tags: Column) -> Column:
+    """Whether the tags of a file (map) say that other files hold its rows too (boolean)."""
+    return ClassicColumn(java(spark).TagColumns.areReplicated(_java_column(tags)))
 
 
 def hash_coordinate(spark: SparkSession, value: Column, of_null: float) -> Column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyqbeast.core.block import parse_tags
 from pyqbeast.core.column_spec import ColumnSpec, parse_column_spec
 from pyqbeast.core.column_stats import parse_column_stats
-from pyqbeast.core.errors import InvalidInputError, NotIndexedError
+from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
 from pyqbeast.core.evolution import evolve, places_of_texts, stated_by, updated_transformers
 from pyqbeast.core.facts import STAGING_REVISION
 from pyqbeast.core.layout import lay_out
@@ -62,6 +63,7 @@ def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
 
     Raises:
         NotIndexedError: there is a Delta table that is not indexed.
+        UnsupportedError: the table was written before format 0.6.
     """
     if transaction.is_partitioned:
         raise NotIndexedError(f"the table at {path} is partitioned; such tables cannot be indexed")
@@ -71,6 +73,11 @@ def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
         raise NotIndexedError(
             f"the Delta table at {path} is not indexed{problems}; call pyqbeast.convert on it first, or write to "
             "another path"
+        )
+    if transaction.has_legacy_files:
+        raise UnsupportedError(
+            f"the table at {path} was written before format 0.6 and can only be read; to write to it, run first: "
+            f"pyqbeast upgrade {shlex.quote(path)}"
         )
     return stored
 

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-)
 
 from pyqbeast.core import facts
 from pyqbeast.core.block import parse_tags
@@ -20,20 +11,8 @@ from pyqbeast.core.errors import InvalidInputError, NotIndexedError, TableNotFou
 from pyqbeast.core.metrics import IndexedFile, IndexMetrics, index_metrics
 from pyqbeast.core.revision import Revision, RevisionSet, revisions_from_configuration
 from pyqbeast.delta import bridge
+from pyqbeast.table.stored_blocks import blocks
 from pyqbeast.table.verify import VerifyReport, verify
-
-_BLOCK_TYPE = ArrayType(
-    StructType(
-        [
-            StructField(facts.BLOCK_CUBE_ID, StringType()),
-            StructField(facts.BLOCK_CUBE, StringType()),
-            StructField(facts.BLOCK_MIN_WEIGHT, IntegerType()),
-            StructField(facts.BLOCK_MAX_WEIGHT, IntegerType()),
-            StructField(facts.BLOCK_ELEMENT_COUNT, LongType()),
-            StructField(facts.BLOCK_REPLICATED, BooleanType()),
-        ]
-    )
-)
 
 
 class QbeastTable:
@@ -133,7 +112,7 @@ class QbeastTable:
         return (
             bridge.TableLog(self._spark, self._path)
             .file_frame()
-            .withColumn("block", F.explode(F.from_json(tags[facts.TAG_BLOCKS], _BLOCK_TYPE)))
+            .withColumn("block", F.explode(blocks(self._spark, tags)))
             .select(
                 revision.alias("revision"),
                 cube.alias("cube"),

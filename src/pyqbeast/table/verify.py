@@ -57,13 +57,18 @@ def verify(spark: SparkSession, path: str, stored: RevisionSet, level: str) -> V
     files = log.files()
     problems = [Problem("revisions", "", "", text) for text in stored.problems]
     blocks: dict[int, dict[str, list[Block]]] = {}
+    copied: dict[int, set[CubeId]] = {}
     for file in files:
         tags = parse_tags(file.tags, dimensions.get)
         if tags.problem:
             problems.append(Problem("tags", file.path, "", tags.problem))
         if tags.revision_id == STAGING_REVISION:
             continue
-        blocks.setdefault(tags.revision_id, {})[file.path] = tags.blocks
+        if all(block.replicated for block in tags.blocks):
+            # Their rows are read from files of other cubes, and checked there.
+            copied.setdefault(tags.revision_id, set()).update(block.cube for block in tags.blocks)
+        else:
+            blocks.setdefault(tags.revision_id, {})[file.path] = tags.blocks
         counted = sum(block.element_count for block in tags.blocks)
         if file.rows is not None and file.rows != counted:
             text = f"its blocks count {counted} rows and its statistics {file.rows}"
@@ -73,9 +78,13 @@ def verify(spark: SparkSession, path: str, stored: RevisionSet, level: str) -> V
     for number, of_files in blocks.items():
         revision = stored.get(number)
         status = IndexStatus.from_blocks(revision, (b for found in of_files.values() for b in found))
-        problems += check_tree(number, status)
+        of_copied = copied.get(number, set())
+        problems += check_tree(number, status, of_copied)
         if level == "data" and not check_columns(revision, log.schema.fieldNames()):
-            problems += _check_data(spark, log, revision, of_files, status)
+            largest = {
+                cube: found.max_weight for cube, found in status.cubes.items() if cube not in of_copied
+            }
+            problems += _check_data(spark, log, revision, of_files, largest)
     return VerifyReport(level, len(files), tuple(problems))
 
 
@@ -84,7 +93,7 @@ def _check_data(
     log: bridge.TableLog,
     revision: Revision,
     blocks: Mapping[str, list[Block]],
-    status: IndexStatus,
+    largest: Mapping[CubeId, int],
 ) -> list[Problem]:
     """Looks at every row of a revision's files, those that deletion vectors hide too. One Spark job."""
     rows = log.stored_rows(list(blocks), revision.columns)
@@ -100,7 +109,6 @@ def _check_data(
         *point,
         weight(revision.columns).alias("w"),
     )
-    largest = {cube: found.max_weight for cube, found in status.cubes.items()}
     return [Problem(*row) for row in _checked(seen, by_name, blocks, largest).collect()]
 
 

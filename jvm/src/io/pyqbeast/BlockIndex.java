@@ -1,8 +1,5 @@
 package io.pyqbeast;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -12,28 +9,23 @@ import java.util.Set;
 import java.util.WeakHashMap;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
-import scala.Option;
 
 /**
  * The files of one snapshot with the weights that each can hold, kept for as long as Delta keeps the snapshot: planning
  * a sample then costs no Spark job.
  */
 final class BlockIndex {
-  private static final ObjectMapper JSON = new ObjectMapper();
   private static final Map<Snapshot, BlockIndex> CACHE = Collections.synchronizedMap(new WeakHashMap<>());
 
-  /** Smallest and largest weight in a file; everything where they are not known. */
-  private record Weights(int lowest, int highest) {
-    static final Weights ANY = new Weights(Facts.WEIGHT_MIN, Facts.WEIGHT_MAX);
-  }
-
   private final List<AddFile> files = new ArrayList<>();
-  private final Map<String, Weights> weights = new HashMap<>();
+  private final Map<String, FileTags.Weights> weights = new HashMap<>();
 
   private BlockIndex(Snapshot snapshot) {
     Set<String> weighed = WeighedRevisions.of(snapshot.metadata());
-    for (AddFile file : (AddFile[]) snapshot.allFiles().collect()) {
-      weights.put(file.path(), weighed.contains(revision(file)) ? weightsOf(file) : Weights.ANY);
+    for (AddFile file : ReplicatedFiles.without(List.of((AddFile[]) snapshot.allFiles().collect()))) {
+      boolean known = weighed.contains(revision(file));
+      FileTags.Weights ofFile = known ? FileTags.weights(Scala.map(file.tagsOrEmpty())) : FileTags.Weights.ANY;
+      weights.put(file.path(), ofFile);
       files.add(light(file));
     }
   }
@@ -47,45 +39,18 @@ final class BlockIndex {
     return index;
   }
 
-  /** All files of the snapshot. They carry no tags and no statistics: a scan needs neither. */
+  /** All files of the snapshot that are read. They carry no tags and no statistics: a scan needs neither. */
   List<AddFile> files() {
     return files;
   }
 
   boolean mayHold(AddFile file, WeightRange range) {
-    Weights held = weights.getOrDefault(file.path(), Weights.ANY);
+    FileTags.Weights held = weights.getOrDefault(file.path(), FileTags.Weights.ANY);
     return range.meets(held.lowest(), held.highest());
   }
 
   private static String revision(AddFile file) {
     return file.tagsOrEmpty().get(Facts.TAG_REVISION).getOrElse(() -> "");
-  }
-
-  private static Weights weightsOf(AddFile file) {
-    Option<String> blocks = file.tagsOrEmpty().get(Facts.TAG_BLOCKS);
-    if (blocks.isEmpty()) {
-      return Weights.ANY;
-    }
-    int lowest = Facts.WEIGHT_MAX;
-    int highest = Facts.WEIGHT_MIN;
-    try {
-      JsonNode parsed = JSON.readTree(blocks.get());
-      if (!parsed.isArray() || parsed.isEmpty()) {
-        return Weights.ANY;
-      }
-      for (JsonNode block : parsed) {
-        JsonNode low = block.path(Facts.text("BLOCK_MIN_WEIGHT"));
-        JsonNode high = block.path(Facts.text("BLOCK_MAX_WEIGHT"));
-        if (!low.canConvertToInt() || !high.canConvertToInt()) {
-          return Weights.ANY;
-        }
-        lowest = Math.min(lowest, low.intValue());
-        highest = Math.max(highest, high.intValue());
-      }
-    } catch (JsonProcessingException e) {
-      return Weights.ANY; // a damaged tag makes the file an unindexed one, which is always read
-    }
-    return new Weights(lowest, highest);
   }
 
   private static AddFile light(AddFile file) {

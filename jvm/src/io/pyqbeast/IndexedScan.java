@@ -5,21 +5,27 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ExpressionSet;
 import org.apache.spark.sql.catalyst.expressions.ExpressionSet$;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.delta.stats.DataSize;
 import org.apache.spark.sql.delta.stats.DeltaDataSkippingType;
 import org.apache.spark.sql.delta.stats.DeltaScan;
 import org.apache.spark.sql.delta.stats.DeltaScanGenerator;
 import org.apache.spark.sql.delta.stats.PrepareDeltaScan;
+import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.collection.immutable.Set$;
+import scala.runtime.BoxedUnit;
 
 /**
- * Delta's own preparation of scans, with one thing more: where the filters bound the rows' weight, files whose blocks
- * lie outside the bounds are left out. Snapshot isolation, deletion vectors and data skipping stay Delta's.
+ * Delta's own preparation of scans, with two things more. Where the filters bound the rows' weight, files whose blocks
+ * lie outside the bounds are left out; and files of replicated blocks are left out always, be it of a count that Delta
+ * would answer from its statistics. Snapshot isolation, deletion vectors and data skipping stay Delta's.
  */
 public final class IndexedScan extends PrepareDeltaScan {
   public IndexedScan(SparkSession session) {
@@ -30,17 +36,65 @@ public final class IndexedScan extends PrepareDeltaScan {
   public DeltaScan filesForScan(
       DeltaScanGenerator generator, Option<Object> limit, Seq<Expression> filters, LogicalRelation relation) {
     Snapshot snapshot = generator.snapshotToScan();
+    if (!StoredFormat.isIndexed(snapshot)) {
+      return super.filesForScan(generator, limit, filters, relation);
+    }
     WeightRange range =
         WeightRange.of(Scala.list(filters), IndexedColumns.of(snapshot.metadata().configuration()));
     if (range == null || limit.nonEmpty()) {
-      return super.filesForScan(generator, limit, filters, relation);
+      return readable(generator, limit, filters, relation);
     }
     BlockIndex index = BlockIndex.of(snapshot);
     // Inside a transaction Delta has to see the scan, to find conflicts with what others wrote meanwhile.
     boolean onlyWeights = range.others().isEmpty() && generator instanceof Snapshot;
-    DeltaScan scan = onlyWeights ? whole(snapshot, index, filters) : super.filesForScan(generator, limit, filters, relation);
+    DeltaScan scan =
+        onlyWeights ? whole(snapshot, index, filters) : readable(generator, limit, filters, relation);
     List<AddFile> left = Scala.list(scan.files()).stream().filter(file -> index.mayHold(file, range)).toList();
     return with(scan, left);
+  }
+
+  private DeltaScan readable(
+      DeltaScanGenerator generator, Option<Object> limit, Seq<Expression> filters, LogicalRelation relation) {
+    DeltaScan scan = super.filesForScan(generator, limit, filters, relation);
+    List<AddFile> left = ReplicatedFiles.without(Scala.list(scan.files()));
+    if (left.size() == scan.files().size()) {
+      return scan;
+    }
+    // Delta took so many files as it needs for the limit; without those left out they would be too few.
+    return limit.nonEmpty() ? readable(generator, Option.empty(), filters, relation) : with(scan, left);
+  }
+
+  @Override
+  public PreparedDeltaFileIndex getPreparedIndex(DeltaScan scan, TahoeLogFileIndex index) {
+    PreparedDeltaFileIndex prepared = super.getPreparedIndex(scan, index);
+    return StoredFormat.isIndexed(scan.scannedSnapshot()) ? new ReplicatedFiles.Index(prepared) : prepared;
+  }
+
+  @Override
+  public LogicalPlan optimizeQueryWithMetadata(LogicalPlan plan) {
+    LogicalPlan answered = super.optimizeQueryWithMetadata(plan);
+    return answered == plan || !readsReplicated(plan) ? answered : plan;
+  }
+
+  @Override
+  public LogicalPlan prepareDeltaScanWithoutFileSkipping(LogicalPlan plan) {
+    LogicalPlan unprepared = super.prepareDeltaScanWithoutFileSkipping(plan);
+    return readsReplicated(unprepared) ? prepareDeltaScan(unprepared) : unprepared;
+  }
+
+  private boolean readsReplicated(LogicalPlan plan) {
+    boolean[] found = {false};
+    plan.foreachWithSubqueries(
+        Scala.function(
+            node -> {
+              if (node instanceof LogicalRelation relation
+                  && relation.relation() instanceof HadoopFsRelation files
+                  && files.location() instanceof TahoeLogFileIndex index) {
+                found[0] |= StoredFormat.of(getDeltaScanGenerator(index).snapshotToScan()).replicated();
+              }
+              return BoxedUnit.UNIT;
+            }));
+    return found[0];
   }
 
   private static DeltaScan whole(Snapshot snapshot, BlockIndex index, Seq<Expression> filters) {

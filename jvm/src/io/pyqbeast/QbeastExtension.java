@@ -14,6 +14,15 @@ public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensi
     extensions.injectOptimizerRule(Scala.function(SampleRule::new));
     extensions.injectPreCBORule(Scala.function(IndexedScan::new));
     extensions.injectPlannerStrategy(Scala.function(session -> new RowsPlan.Strategy()));
+    extensions.injectPlannerStrategy(Scala.function(session -> new IndexedRestore.Strategy()));
+    extensions.injectCheckRule(
+        Scala.function(
+            session ->
+                Scala.function(
+                    plan -> {
+                      ChangeGuard.check(plan);
+                      return BoxedUnit.UNIT;
+                    })));
     return BoxedUnit.UNIT;
   }
 }

@@ -3,9 +3,14 @@ package io.pyqbeast;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.function.Supplier;
+import scala.Function0;
 import scala.Function1;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
+import scala.reflect.ClassTag;
+import scala.reflect.ClassTag$;
+import scala.runtime.AbstractFunction0;
 import scala.runtime.AbstractFunction1;
 
 /** Scala's collections and functions from Java's. */
@@ -35,5 +40,18 @@ final class Scala {
         return body.apply(argument);
       }
     };
+  }
+
+  static <A> Function0<A> supplier(Supplier<A> body) {
+    return new AbstractFunction0<A>() {
+      @Override
+      public A apply() {
+        return body.get();
+      }
+    };
+  }
+
+  static <T> ClassTag<T> tag(Class<T> of) {
+    return ClassTag$.MODULE$.apply(of);
   }
 }

@@ -32,6 +32,14 @@ public final class TableLog {
     return new TableLog(log, log.update(false, Option.empty(), Option.empty()));
   }
 
+  DeltaLog deltaLog() {
+    return log;
+  }
+
+  Snapshot snapshot() {
+    return snapshot;
+  }
+
   public boolean exists() {
     return snapshot.version() >= 0;
   }

@@ -82,6 +82,11 @@ public final class Transaction extends OptimisticTransaction {
     return !metadata().partitionColumns().isEmpty();
   }
 
+  /** Whether files of the table were written before format 0.6. */
+  public boolean hasLegacyFiles() {
+    return exists() && StoredFormat.of(snapshot()).legacy();
+  }
+
   /**
    * Entries of the table's configuration to store with the next change of metadata.
    *

@@ -1,0 +1,127 @@
+package io.pyqbeast;
+
+import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.map_entries;
+import static org.apache.spark.sql.functions.sort_array;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.commands.RestoreTableCommand;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.SparkStrategy;
+import org.apache.spark.sql.execution.command.ExecutedCommandExec;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * Delta's {@code RESTORE}, which leaves alone what the log says of files that are in both versions. Where the restored
+ * version is of before format 0.6 their old tags come back too, in a commit of its own: what read the table then can
+ * read it again. Between the two commits the table is whole, as both kinds of tags say the same.
+ */
+public final class IndexedRestore extends SparkPlan {
+  private static final long serialVersionUID = 1L;
+  private static final int ATTEMPTS = 10;
+
+  private final RestoreTableCommand command;
+
+  public IndexedRestore(RestoreTableCommand command) {
+    this.command = command;
+  }
+
+  /** Takes the place of Spark's own way to run the command. */
+  static final class Strategy extends SparkStrategy {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public Seq<SparkPlan> apply(LogicalPlan plan) {
+      return Scala.seq(plan instanceof RestoreTableCommand restore ? List.of(new IndexedRestore(restore)) : List.of());
+    }
+  }
+
+  @Override
+  public InternalRow[] executeCollect() {
+    Snapshot then = command.sourceTable().initialSnapshot();
+    InternalRow[] restored = new ExecutedCommandExec(command).executeCollect();
+    if (StoredFormat.of(then).legacy()) {
+      restoreTags(then);
+    }
+    return restored;
+  }
+
+  private void restoreTags(Snapshot then) {
+    for (int i = 0; i < ATTEMPTS; i++) {
+      TableLog log = TableLog.newest(session(), command.sourceTable().path().toString());
+      Dataset<Row> retagged = retagged(log.files(), then.allFiles().toDF());
+      if (retagged.isEmpty()
+          || Retagging.commit(log, "RESTORE TAGS", retagged, retagged.limit(0), List.of(), Map.of()) >= 0) {
+        return;
+      }
+    }
+  }
+
+  /** Files of now that have other tags than they had, with those. */
+  private static Dataset<Row> retagged(Dataset<Row> now, Dataset<Row> then) {
+    Column[] columns = Arrays.stream(now.columns()).map(name -> col(name)).toArray(Column[]::new);
+    Dataset<Row> tags = then.select(col("path"), col("tags").as("tagsThen"));
+    return now.join(tags, "path")
+        .filter(sort_array(map_entries(col("tags"))).notEqual(sort_array(map_entries(col("tagsThen")))))
+        .withColumn("tags", col("tagsThen"))
+        .withColumn("dataChange", lit(false))
+        .select(columns);
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    return sparkContext().parallelize(Scala.seq(List.of(executeCollect())), 1, Scala.tag(InternalRow.class));
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return command.output();
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return Scala.seq(List.of());
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    return this;
+  }
+
+  @Override
+  public int productArity() {
+    return 1;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return command;
+  }
+
+  @Override
+  public boolean canEqual(Object other) {
+    return other instanceof IndexedRestore;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof IndexedRestore that && command.equals(that.command);
+  }
+
+  @Override
+  public int hashCode() {
+    return command.hashCode();
+  }
+}

@@ -1,0 +1,43 @@
+"""Tables that version 0.5.0 of the Scala project wrote, for the tests that read and upgrade them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+from pyspark.sql import functions as F
+
+CASES = ["o1_linear2d", "o3_replicated", "o4_replicated_then_append", "o6_identity_nulls"]
+#: Version 0.5.0 doubles rows of this table itself. It holds the rows of the other one.
+TRUE_VALUES = {"o4_replicated_then_append": "o1_linear2d"}
+#: 30,000 rows in 96 files, and 9 files of replicated cubes.
+REPLICATED = "o3_replicated"
+
+
+def stored(golden, name):
+    return str(golden(f"qbeast_old/{name}") / "table")
+
+
+def copy_of(golden, name, path):
+    """Copies a table to where the test may change it; returns where."""
+    shutil.copytree(stored(golden, name), path)
+    return path
+
+
+def expected_of(golden, name):
+    return json.loads((golden(f"qbeast_old/{TRUE_VALUES.get(name, name)}") / "expected.json").read_text())
+
+
+def count_and_sum(frame):
+    return tuple(frame.agg(F.count("*"), F.sum("id")).first())
+
+
+def reads_right(spark, path, expected):
+    """Rows, filters and samples are those that the writer's own reader found."""
+    table = spark.read.format("qbeast").load(path)
+    assert count_and_sum(table) == (expected["full"]["count"], expected["full"]["sum_id"])
+    for query in expected["filters"]:
+        assert count_and_sum(table.filter(query["sql"])) == (query["count"], query["sum_id"]), query["sql"]
+    for sample in expected["samples"]:
+        found = count_and_sum(table.sample(sample["fraction"]))
+        assert found == (sample["count"], sample["sum_id"]), sample
