@@ -76,7 +76,8 @@ class IndexMetrics:
         avg_fanout: children an inner cube, of theoretical_fanout 2^d.
         bytes: size of its files.
         read_shares: for fractions of `SAMPLED`, the share of the revision's bytes that a sample opens.
-        deleted_rows: rows of its files that deletion vectors hide.
+        deleted_rows: rows of its files that deletion vectors hide; live_rows: all others of element_count.
+        files_with_vectors: how many of its files have a deletion vector.
         unindexed_files, unindexed_bytes, unindexed_rows: what the whole table holds outside of every index;
             every sample reads it. Rows are None where a file has no statistics.
         unindexed_share: unindexed bytes by all bytes of the table.
@@ -105,6 +106,8 @@ class IndexMetrics:
     leaf_levels: tuple[LevelStats, ...]
     read_shares: dict[float, float]
     deleted_rows: int
+    live_rows: int
+    files_with_vectors: int
     unindexed_files: int
     unindexed_bytes: int
     unindexed_rows: int | None
@@ -141,7 +144,7 @@ class IndexMetrics:
             "",
             "Bytes that a sample opens, by all bytes of the revision:",
             *(f"  {fraction:g}: {share:.2%}" for fraction, share in self.read_shares.items()),
-            f"deletedRows: {self.deleted_rows}",
+            f"deletedRows: {self.deleted_rows} in {self.files_with_vectors} files, liveRows: {self.live_rows}",
             f"unindexed: {self.unindexed_files} files, {self.unindexed_bytes} bytes ({self.unindexed_share:.2%})",
             *_levels("Inner cubes by depth:", self.inner_levels),
             *_levels("Leaf cubes by depth:", self.leaf_levels),
@@ -175,6 +178,7 @@ def index_metrics(revision: Revision, files: Sequence[IndexedFile]) -> IndexMetr
         blocks_of[block.cube] += 1
     rows = sum(block.element_count for block in blocks)
     size = sum(file.size for file in own)
+    deleted = sum(file.deleted for file in own)
     unindexed = [file for file in files if not file.blocks]
     unindexed_bytes = sum(file.size for file in unindexed)
     counts = [file.rows for file in unindexed if file.rows is not None]
@@ -202,7 +206,9 @@ def index_metrics(revision: Revision, files: Sequence[IndexedFile]) -> IndexMetr
         inner_levels=levels[False],
         leaf_levels=levels[True],
         read_shares={fraction: _opened(own, fraction) / size if size else 0.0 for fraction in SAMPLED},
-        deleted_rows=sum(file.deleted for file in own),
+        deleted_rows=deleted,
+        live_rows=rows - deleted,
+        files_with_vectors=sum(file.deleted > 0 for file in own),
         unindexed_files=len(unindexed),
         unindexed_bytes=unindexed_bytes,
         unindexed_rows=sum(counts) if len(counts) == len(unindexed) else None,
