@@ -10,10 +10,13 @@ import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import CommitConflictError, FormatError, InvalidInputError, QbeastTable, UnsupportedError
-from pyqbeast.delta import bridge
+from pyqbeast.delta import DeletionVector, bridge
 from pyqbeast.delta.dv_table import deleted_rows, file_vectors
 from pyqbeast.delta.log_reader import read_snapshot
 from pyqbeast.delta.row_deletion import RowDeletion
+from pyqbeast.table.delete import delete_rows
+from pyqbeast.table.options import WriteOptions
+from tests.delta.dv_tables import table_of
 from tests.table.help import count, holds, ids, load, rows_2d, save
 
 VECTORS = "delta.enableDeletionVectors"
@@ -66,6 +69,18 @@ def test_samples_and_filters_never_show_a_deleted_row(spark, table_path):
     assert set(ids(table.sample(0.3).filter("a < 300000 AND b > 500"))) == sampled & boxed - gone
     save(rows_2d(spark, 500, first=5_000), table_path)
     assert ids(holds(spark, table_path).df()) == sorted({*range(5_500)} - gone)
+
+
+def test_a_cached_table_forgets_deleted_rows(spark, table_path):
+    save(rows_2d(spark, 300), table_path)
+    (file,) = bridge.TableLog(spark, table_path).files()
+    cached = load(spark, table_path).cache()
+    try:
+        assert count(cached) == 300
+        QbeastTable.for_path(spark, table_path).delete_rows(file.path, [3, 4])
+        assert count(cached) == count(load(spark, table_path)) == 298
+    finally:
+        cached.unpersist()
 
 
 def test_restore_brings_deleted_rows_back(spark, table_path):
@@ -211,6 +226,14 @@ def test_a_file_that_is_always_changed_is_given_up(spark, untouched, monkeypatch
         QbeastTable.for_path(spark, untouched).delete_rows(file.path, [2])
 
 
+def test_a_large_vector_in_the_log_itself_is_built_upon(spark, tmp_path):
+    even = DeletionVector(range(0, 600_000, 2)).to_inline()
+    assert len(even.path_or_inline_dv) > 65_535
+    table_of(tmp_path, (600_000, even))
+    assert delete_rows(spark, str(tmp_path), "part-0.parquet", [6, 7]) == 1
+    assert spark.read.format("delta").load(str(tmp_path)).filter("id < 10").count() == 4
+
+
 def test_a_broken_vector_is_not_built_upon(spark, table_path):
     save(rows_2d(spark, 300), table_path)
     table = QbeastTable.for_path(spark, table_path)
@@ -270,6 +293,11 @@ def test_new_tables_take_vectors_unless_the_user_says_no(spark, table_path, opti
     assert (protocol["minReaderVersion"], protocol["minWriterVersion"]) == ((3, 7) if enabled else (1, 2))
     save(rows_2d(spark, 100, first=100), table_path)
     assert not actions(table_path, "protocol")
+
+
+def test_tables_for_readers_of_iceberg_get_no_vectors(spark):
+    asked = WriteOptions.parse({"path": "t", "delta.enableIcebergCompatV2": "true"})
+    assert asked.new_table_properties(spark) == {}
 
 
 def test_a_scan_without_vectors_is_planned_as_if_there_could_be_none(spark, tmp_path):

@@ -34,7 +34,7 @@ class RowDeletion:
         if not told:
             return None
         rows, vector = told
-        return MarkedFile(rows, DeletionVectorDescriptor.from_base64(vector) if vector else None)
+        return MarkedFile(rows, DeletionVectorDescriptor.from_json(vector) if vector else None)
 
     def commit(self, vector: DeletionVectorDescriptor) -> bool:
         """Gives the file its new vector, which counts the rows of the old one too.

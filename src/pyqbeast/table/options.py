@@ -14,6 +14,8 @@ _OWN = ("columnstoindex", "cubesize", "columnstats", "tableformat", "path")
 #: The table property that lets deletes mark rows instead of writing files again, and the session's default for it.
 VECTORS = "delta.enableDeletionVectors"
 _VECTORS_SETTING = "spark.databricks.delta.properties.defaults.enableDeletionVectors"
+#: Properties of tables that readers of Iceberg share; Delta refuses vectors in them.
+_ICEBERG = "delta.enableicebergcompat"
 _CUBE_SIZE_SETTING = "spark.qbeast.index.defaultCubeSize"
 _RETRIES_SETTING = "spark.qbeast.index.numberOfRetries"
 
@@ -58,7 +60,8 @@ class WriteOptions:
         Without vectors a DELETE writes the touched files again, and they lose their place in the index.
         """
         said = self.delta_option(VECTORS) is not None or _setting(spark, _VECTORS_SETTING) is not None
-        return {} if said else {VECTORS: "true"}
+        iceberg = any(key.lower().startswith(_ICEBERG) for key in self.delta)
+        return {} if said or iceberg else {VECTORS: "true"}
 
     @property
     def replaces_part(self) -> bool:

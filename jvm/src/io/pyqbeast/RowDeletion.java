@@ -7,7 +7,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperationMetrics;
@@ -21,6 +24,8 @@ import org.apache.spark.sql.delta.actions.FileAction;
 import org.apache.spark.sql.delta.commands.DMLWithDeletionVectorsHelper$;
 import org.apache.spark.sql.delta.commands.DeletionVectorUtils$;
 import org.apache.spark.sql.delta.commands.TouchedFileWithDV;
+import org.apache.spark.sql.delta.util.JsonUtils;
+import org.apache.spark.sql.execution.CacheManager;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.apache.spark.sql.functions;
@@ -67,7 +72,7 @@ public final class RowDeletion {
   /**
    * Picks the file whose rows go.
    *
-   * @return a JSON array of the rows stored in it, null where unknown, and its deletion vector in the compact form, null
+   * @return a JSON array of the rows stored in it, null where unknown, and the JSON text of its deletion vector, null
    *     where it has none; empty where the file is not live
    */
   public String open(String path) throws JsonProcessingException {
@@ -77,7 +82,7 @@ public final class RowDeletion {
     if (found.length > 0) {
       file = found[0];
       told.add(file.numPhysicalRecords().getOrElse(() -> null));
-      told.add(file.deletionVector() == null ? null : file.deletionVector().serializeToBase64());
+      told.add(file.deletionVector() == null ? null : JsonUtils.mapper().writeValueAsString(file.deletionVector()));
     }
     return JSON.writeValueAsString(told);
   }
@@ -100,10 +105,21 @@ public final class RowDeletion {
     List<Action> actions = new ArrayList<>(Scala.list(changes._1()));
     try {
       transaction.commit(Scala.seq(actions), new DeltaOperations.Delete(Scala.seq(List.of())));
-      return true;
     } catch (DeltaConcurrentModificationException e) {
       conflict = e.getMessage();
       return false;
+    }
+    refreshCaches();
+    return true;
+  }
+
+  /** What Spark holds in its cache of this table is computed again, or it would show the rows that are gone. */
+  private void refreshCaches() {
+    CacheManager caches = ((org.apache.spark.sql.classic.SparkSession) session).sharedState().cacheManager();
+    if (!caches.isEmpty()) {
+      Dataset<Row> table = session.read().format("delta").load(root());
+      LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) table).queryExecution().analyzed();
+      caches.recacheByPlan((org.apache.spark.sql.classic.SparkSession) session, plan.collectLeaves().head());
     }
   }
 
