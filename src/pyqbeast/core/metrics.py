@@ -80,7 +80,8 @@ class IndexMetrics:
         inner_…, leaf_…: of the cubes with and without cubes below them; their levels by depth.
         read_shares: for fractions of `SAMPLED`, the share of the revision's bytes that a sample opens.
         read_amplification: for the same fractions, bytes opened by bytes that many rows take: 1 is ideal.
-        deleted_rows: rows of its files that deletion vectors hide.
+        deleted_rows: rows of its files that deletion vectors hide; live_rows: all others of element_count.
+        files_with_vectors: how many of its files have a deletion vector.
         unindexed_files, unindexed_bytes, unindexed_rows: what the whole table holds outside of every index;
             every sample reads it. Rows are None where a file has no statistics.
         unindexed_share: unindexed bytes by all bytes of the table.
@@ -114,6 +115,8 @@ class IndexMetrics:
     read_shares: dict[float, float]
     read_amplification: dict[float, float]
     deleted_rows: int
+    live_rows: int
+    files_with_vectors: int
     unindexed_files: int
     unindexed_bytes: int
     unindexed_rows: int | None
@@ -145,6 +148,7 @@ def index_metrics(revision: Revision, files: Sequence[IndexedFile], *, prunes: b
         blocks_of[block.cube] += 1
     rows = sum(block.element_count for block in blocks)
     size = sum(file.size for file in own)
+    deleted = sum(file.deleted for file in own)
     unindexed = [file for file in files if not file.blocks]
     unindexed_bytes = sum(file.size for file in unindexed)
     counts = [file.rows for file in unindexed if file.rows is not None]
@@ -180,7 +184,9 @@ def index_metrics(revision: Revision, files: Sequence[IndexedFile], *, prunes: b
         leaf_levels=_level_stats(status, blocks_of, leaf),
         read_shares=read_shares,
         read_amplification={fraction: share / fraction for fraction, share in read_shares.items()},
-        deleted_rows=sum(file.deleted for file in own),
+        deleted_rows=deleted,
+        live_rows=rows - deleted,
+        files_with_vectors=sum(file.deleted > 0 for file in own),
         unindexed_files=len(unindexed),
         unindexed_bytes=unindexed_bytes,
         unindexed_rows=sum(counts) if len(counts) == len(unindexed) else None,

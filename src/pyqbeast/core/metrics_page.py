@@ -40,7 +40,7 @@ def metrics_page(metrics: IndexMetrics) -> str:
             for fraction in metrics.read_shares
         ),
         "",
-        f"deletedRows: {metrics.deleted_rows}",
+        f"deletedRows: {metrics.deleted_rows} in {metrics.files_with_vectors} files, liveRows: {metrics.live_rows}",
         f"unindexed: {metrics.unindexed_files} files, {metrics.unindexed_bytes} bytes ({metrics.unindexed_share:.2%})",
         *_part(
             "Inner",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from urllib.parse import unquote
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.delta import dv_paths
+from pyqbeast.delta.dv_descriptor import DeletionVectorDescriptor
 from pyqbeast.delta.dv_vector import DeletionVector
 from pyqbeast.delta.log_reader import LiveFile, Snapshot, read_snapshot
 
@@ -38,26 +40,55 @@ def file_vectors(snapshot: Snapshot) -> list[FileVector]:
 def deleted_rows(table: dv_paths.Location, file: str) -> DeletionVector:
     """Return the deleted rows of one live file of `table`: an empty vector where it has none.
 
-    `file` is its path as the log has it, or the same without URL encoding. Raises `InvalidInputError` for a
-    file that is not live, `FormatError` for a vector that is broken or reaches beyond the file's rows.
+    `file` is what `find_file` takes. Raises `InvalidInputError` for a file that is not live, `FormatError` for
+    a vector that is broken or reaches beyond the file's rows.
     """
-    live = next(
-        (live for live in read_snapshot(table).files if file in (live.path, unquote(live.path))), None
-    )
-    if live is None:
-        raise InvalidInputError(
-            f"{file!r} is no live file of the table at {table}; `file_vectors` lists them"
-        )
-    if live.deletion_vector is None:
+    files = {live.path: live for live in read_snapshot(table).files}
+    live = files[find_file(file, files, table)]
+    return read_vector(live.deletion_vector, live.path, live.physical_rows, table)
+
+
+def read_vector(
+    descriptor: DeletionVectorDescriptor | None, file: str, rows: int | None, table: dv_paths.Location
+) -> DeletionVector:
+    """Return the vector of a data file of `table` that stores `rows` rows (None if unknown); empty without one.
+
+    Raises `FormatError`, naming the file, for a vector that is broken or reaches beyond the rows.
+    """
+    if descriptor is None:
         return DeletionVector()
     try:
-        vector = DeletionVector.read(live.deletion_vector, table)
+        vector = DeletionVector.read(descriptor, table)
     except FormatError as error:
-        raise FormatError(f"{live.path}: {error}") from error
+        raise FormatError(f"{file}: {error}") from error
     largest = vector.max_row_index
-    if live.physical_rows is not None and largest is not None and largest >= live.physical_rows:
-        raise FormatError(f"{live.path}: row index {largest} is beyond the file's {live.physical_rows} rows")
+    if rows is not None and largest is not None and largest >= rows:
+        raise FormatError(f"{file}: row index {largest} is beyond the file's {rows} rows")
     return vector
+
+
+def find_file(file: str, live: Iterable[str], table: dv_paths.Location) -> str:
+    """Return the one of the paths `live`, as the log of `table` has them, that `file` names.
+
+    `file` is that path, the same without URL encoding, or the whole location of the file, as Spark's
+    `_metadata.file_path` has it. Raises `InvalidInputError` where none of them is meant.
+    """
+    names = {file, *_below(file, table)}
+    paths = list(live)
+    # A name that the log has as it is comes before one that only reads the same.
+    for path in [*(path for path in paths if path in names), *paths]:
+        if path in names or unquote(path) in names:
+            return path
+    raise InvalidInputError(f"{file!r} is no live file of the table at {table}; `pyqbeast dv` lists them")
+
+
+def _below(file: str, table: dv_paths.Location) -> list[str]:
+    """The path below the table of a file's whole location, URL-encoded or not; none for another location."""
+    if not dv_paths.is_absolute(file):
+        return []
+    root = dv_paths.open_location(table)[1].rstrip("/") + "/"
+    places = [dv_paths.open_location(each)[1] for each in (file, unquote(file))]
+    return [place.removeprefix(root) for place in places if place.startswith(root)]
 
 
 def _file_vector(file: LiveFile) -> FileVector:

@@ -10,7 +10,7 @@ from pyroaring import BitMap64
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.delta import dv_bitmap, dv_file
 from pyqbeast.delta.dv_descriptor import DeletionVectorDescriptor
-from pyqbeast.delta.dv_paths import Location
+from pyqbeast.delta.dv_paths import Location, open_location
 
 
 class DeletionVector(Collection[int]):
@@ -83,6 +83,13 @@ class DeletionVector(Collection[int]):
         if largest not in (None, self.max_row_index):
             raise FormatError(f"{source}: maxRowIndex: {largest} in the log, and it is {self.max_row_index}")
 
+    def union(self, other: DeletionVector) -> DeletionVector:
+        """Return the vector of the rows that are in either."""
+        vector = DeletionVector()
+        vector._bitmap = self._bitmap | other._bitmap
+        vector._bitmap.run_optimize()
+        return vector
+
     def __len__(self) -> int:
         return len(self._bitmap)
 
@@ -126,3 +133,9 @@ def write_vectors(
         )
         for vector, (offset, size) in zip(vectors, places, strict=True)
     ]
+
+
+def discard_vector(table: Location, descriptor: DeletionVectorDescriptor) -> None:
+    """Delete the file of a vector that no commit names."""
+    file_system, path = open_location(descriptor.absolute_path(table))
+    file_system.rm(path)

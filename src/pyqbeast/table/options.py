@@ -11,6 +11,11 @@ from pyqbeast.core.errors import InvalidInputError
 
 #: Options that are the index's own; all others go to Delta.
 _OWN = ("columnstoindex", "cubesize", "columnstats", "tableformat", "path")
+#: The table property that lets deletes mark rows instead of writing files again, and the session's default for it.
+VECTORS = "delta.enableDeletionVectors"
+_VECTORS_SETTING = "spark.databricks.delta.properties.defaults.enableDeletionVectors"
+#: Properties of tables that readers of Iceberg share; Delta refuses vectors in them.
+_ICEBERG = "delta.enableicebergcompat"
 _CUBE_SIZE_SETTING = "spark.qbeast.index.defaultCubeSize"
 _RETRIES_SETTING = "spark.qbeast.index.numberOfRetries"
 
@@ -48,6 +53,15 @@ class WriteOptions:
     def delta_option(self, name: str) -> str | None:
         """An option of Delta's, whatever case its name was written in."""
         return next((value for key, value in self.delta.items() if key.lower() == name.lower()), None)
+
+    def new_table_properties(self, spark: SparkSession) -> dict[str, str]:
+        """Properties that a new table gets beside the user's: it takes deletion vectors unless the user says no.
+
+        Without vectors a DELETE writes the touched files again, and they lose their place in the index.
+        """
+        said = self.delta_option(VECTORS) is not None or _setting(spark, _VECTORS_SETTING) is not None
+        iceberg = any(key.lower().startswith(_ICEBERG) for key in self.delta)
+        return {} if said or iceberg else {VECTORS: "true"}
 
     @property
     def replaces_part(self) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, SparkSession
+from collections.abc import Iterable
+
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pyqbeast.core import facts
@@ -11,6 +13,7 @@ from pyqbeast.core.errors import InvalidInputError, NotIndexedError, TableNotFou
 from pyqbeast.core.metrics import IndexedFile, IndexMetrics, index_metrics
 from pyqbeast.core.revision import Revision, RevisionSet, revisions_from_configuration
 from pyqbeast.delta import bridge
+from pyqbeast.table.delete import delete, delete_rows
 from pyqbeast.table.stored_blocks import blocks
 from pyqbeast.table.verify import VerifyReport, verify
 
@@ -125,6 +128,39 @@ class QbeastTable:
                 F.coalesce(block[facts.BLOCK_REPLICATED], F.lit(False)).alias("replicated"),
             )
         )
+
+    def delete(self, condition: str | Column) -> None:
+        """Deletes the rows that meet a condition: an SQL text or a column of booleans.
+
+        Rows are marked in deletion vectors; no data file is written again and the index stays as it is. Where the
+        table does not take vectors (`delta.enableDeletionVectors` is not true) Delta writes the touched files again,
+        and those are no longer indexed; a warning is logged.
+
+        Raises:
+            InvalidInputError: a condition that Spark cannot read or that names columns the table does not have.
+            CommitConflictError: another writer changed the same rows first. Nothing is deleted.
+            UnsupportedError: the table is append-only.
+        """
+        delete(self._spark, self._path, condition)
+
+    def delete_rows(self, file: str, indexes: Iterable[int]) -> int:
+        """Deletes rows of one data file by where they lie in it; the index stays as it is.
+
+        Args:
+            file: a live file: its path in the log (the column `file` of `blocks()`), or its whole location
+                (`_metadata.file_path`).
+            indexes: row indexes, counted from 0 in the order of the file (`_metadata.row_index`).
+
+        Returns:
+            How many of the rows were not deleted before. Without one nothing is committed.
+
+        Raises:
+            InvalidInputError: a file that is not live, what is no row index, or one beyond the file.
+            FormatError: the file's present vector is broken.
+            UnsupportedError: the table does not take deletion vectors, or is append-only.
+            CommitConflictError: other writers kept changing the file. Nothing is deleted.
+        """
+        return delete_rows(self._spark, self._path, file, indexes)
 
     def verify(self, level: str = "data") -> VerifyReport:
         """Checks that the index says the truth.

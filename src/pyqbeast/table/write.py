@@ -94,6 +94,8 @@ class _Write:
             "optimizeWrite": "false",
             "maxRecordsPerFile": str(rows_per_file(plan.revision)),
         }
+        if not transaction.exists:
+            given |= self.asked.new_table_properties(self.spark)
         try:
             transaction.write(plan.frame, self.mode, given, PAGE_ROWS)
             transaction.tag(plan.tags(transaction.written()))
