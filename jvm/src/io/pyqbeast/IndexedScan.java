@@ -7,11 +7,13 @@ import org.apache.spark.sql.catalyst.expressions.ExpressionSet;
 import org.apache.spark.sql.catalyst.expressions.ExpressionSet$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.delta.stats.DataSize;
 import org.apache.spark.sql.delta.stats.DeltaDataSkippingType;
 import org.apache.spark.sql.delta.stats.DeltaScan;
 import org.apache.spark.sql.delta.stats.DeltaScanGenerator;
 import org.apache.spark.sql.delta.stats.PrepareDeltaScan;
+import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import scala.Option;
 import scala.collection.immutable.Seq;
@@ -41,6 +43,13 @@ public final class IndexedScan extends PrepareDeltaScan {
     DeltaScan scan = onlyWeights ? whole(snapshot, index, filters) : super.filesForScan(generator, limit, filters, relation);
     List<AddFile> left = Scala.list(scan.files()).stream().filter(file -> index.mayHold(file, range)).toList();
     return with(scan, left);
+  }
+
+  @Override
+  public PreparedDeltaFileIndex getPreparedIndex(DeltaScan scan, TahoeLogFileIndex files) {
+    PreparedDeltaFileIndex prepared = super.getPreparedIndex(scan, files);
+    boolean indexed = !IndexedColumns.of(scan.scannedSnapshot().metadata().configuration()).isEmpty();
+    return indexed ? new IndexedFiles(prepared) : prepared;
   }
 
   private static DeltaScan whole(Snapshot snapshot, BlockIndex index, Seq<Expression> filters) {
