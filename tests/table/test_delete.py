@@ -19,7 +19,7 @@ from pyqbeast.delta.row_deletion import RowDeletion
 from pyqbeast.table.delete import delete_rows
 from pyqbeast.table.options import WriteOptions
 from tests.delta.dv_tables import table_of
-from tests.table.help import count, holds, ids, load, rows_2d, save
+from tests.table.help import count, holds, ids, load, opened, rows_2d, save
 
 VECTORS = "delta.enableDeletionVectors"
 
@@ -64,9 +64,12 @@ def test_samples_and_filters_never_show_a_deleted_row(spark, table_path):
     save(rows_2d(spark, 5_000), table_path)
     table = QbeastTable.for_path(spark, table_path)
     sampled, boxed = set(ids(table.sample(0.3))), set(ids(table.df().filter("a < 300000 AND b > 500")))
+    files = opened(table.sample(0.02)).files
+    assert files < table.metrics().file_count / 2
     gone = {i for i in range(5_000) if i % 3 == 0}
     table.delete("id % 3 = 0")
     assert set(ids(table.sample(0.3))) == sampled - gone
+    assert opened(table.sample(0.02)).files == files
     assert set(ids(table.df().filter("a < 300000 AND b > 500"))) == boxed - gone
     assert set(ids(table.sample(0.3).filter("a < 300000 AND b > 500"))) == sampled & boxed - gone
     save(rows_2d(spark, 500, first=5_000), table_path)
@@ -340,3 +343,4 @@ def test_a_scan_without_vectors_is_planned_as_if_there_could_be_none(spark, tmp_
     assert queries[0] == queries[1]
     QbeastTable.for_path(spark, able).delete("id = 5")
     assert all(deletes(frame) for frame in shapes(able))
+    assert [jobs(spark, frame) for frame in shapes(able)] == queries[0]
