@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import uuid
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ from pyqbeast.delta.row_deletion import RowDeletion
 from pyqbeast.table.delete import delete_rows
 from pyqbeast.table.options import WriteOptions
 from tests.delta.dv_tables import table_of
-from tests.table.help import count, holds, ids, load, rows_2d, save
+from tests.table.help import count, holds, ids, load, opened, rows_2d, save
 
 VECTORS = "delta.enableDeletionVectors"
 
@@ -62,9 +64,12 @@ def test_samples_and_filters_never_show_a_deleted_row(spark, table_path):
     save(rows_2d(spark, 5_000), table_path)
     table = QbeastTable.for_path(spark, table_path)
     sampled, boxed = set(ids(table.sample(0.3))), set(ids(table.df().filter("a < 300000 AND b > 500")))
+    files = opened(table.sample(0.02)).files
+    assert files < table.metrics().file_count / 2
     gone = {i for i in range(5_000) if i % 3 == 0}
     table.delete("id % 3 = 0")
     assert set(ids(table.sample(0.3))) == sampled - gone
+    assert opened(table.sample(0.02)).files == files
     assert set(ids(table.df().filter("a < 300000 AND b > 500"))) == boxed - gone
     assert set(ids(table.sample(0.3).filter("a < 300000 AND b > 500"))) == sampled & boxed - gone
     save(rows_2d(spark, 500, first=5_000), table_path)
@@ -300,17 +305,42 @@ def test_tables_for_readers_of_iceberg_get_no_vectors(spark):
     assert asked.new_table_properties(spark) == {}
 
 
+def plan_text(frame):
+    return frame._jdf.queryExecution().executedPlan().toString()
+
+
+def plan_shape(frame):
+    """A query's plan without names of folders and numbers of columns."""
+    return re.sub(r"#\d+L?|file:/[^\]]*", "", plan_text(frame))
+
+
+def jobs(spark, frame):
+    """How many Spark jobs a query takes, planning included, once the snapshot is known."""
+    frame.collect()
+    group = str(uuid.uuid4())
+    spark.sparkContext.setJobGroup(group, "one query")
+    frame.select("*").collect()
+    spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    return len(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
+
+
 def test_a_scan_without_vectors_is_planned_as_if_there_could_be_none(spark, tmp_path):
-    """Delta filters deleted rows only in scans that open a file with a vector."""
+    """Delta filters deleted rows only in scans of a table with a vector; finding out takes no job a query."""
     plain, able = str(tmp_path / "plain"), str(tmp_path / "able")
     save(rows_2d(spark, 200), plain, **{VECTORS: "false"})
     save(rows_2d(spark, 200), able)
 
     def deletes(frame):
-        return "__delta_internal_is_row_deleted" in frame._jdf.queryExecution().executedPlan().toString()
+        return "__delta_internal_is_row_deleted" in plan_text(frame)
 
-    assert not deletes(load(spark, plain))
-    assert not deletes(load(spark, able))
-    assert not deletes(load(spark, able).sample(0.1))
+    def shapes(path):
+        return [load(spark, path), load(spark, path).filter("a < 500000"), load(spark, path).sample(0.1)]
+
+    assert not any(deletes(frame) for frame in shapes(plain) + shapes(able))
+    for of_plain, of_able in zip(shapes(plain), shapes(able), strict=True):
+        assert plan_shape(of_able) == plan_shape(of_plain)
+    queries = [[jobs(spark, frame) for frame in shapes(path)] for path in (plain, able)]
+    assert queries[0] == queries[1]
     QbeastTable.for_path(spark, able).delete("id = 5")
-    assert deletes(load(spark, able))
+    assert all(deletes(frame) for frame in shapes(able))
+    assert [jobs(spark, frame) for frame in shapes(able)] == queries[0]

@@ -67,7 +67,7 @@ public final class IndexedScan extends PrepareDeltaScan {
   @Override
   public PreparedDeltaFileIndex getPreparedIndex(DeltaScan scan, TahoeLogFileIndex index) {
     PreparedDeltaFileIndex prepared = super.getPreparedIndex(scan, index);
-    return StoredFormat.isIndexed(scan.scannedSnapshot()) ? new ReplicatedFiles.Index(prepared) : prepared;
+    return StoredFormat.isIndexed(scan.scannedSnapshot()) ? new IndexedFiles(prepared) : prepared;
   }
 
   @Override

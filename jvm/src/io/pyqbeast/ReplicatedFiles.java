@@ -1,10 +1,7 @@
 package io.pyqbeast;
 
 import java.util.List;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.delta.actions.AddFile;
-import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
-import scala.collection.immutable.Seq;
 
 /** Leaves out of scans the files whose rows other files hold too: older releases copied cubes to their children. */
 final class ReplicatedFiles {
@@ -27,21 +24,5 @@ final class ReplicatedFiles {
               + " write the table anew from its source");
     }
     return replicated == FileTags.Replicated.NONE;
-  }
-
-  /** Delta's prepared files. It lists the snapshot anew where a query's last filters are not those it prepared for. */
-  static final class Index extends PreparedDeltaFileIndex {
-    private static final long serialVersionUID = 1L;
-
-    Index(PreparedDeltaFileIndex plain) {
-      super(
-          plain.spark(), plain.deltaLog(), plain.path(), plain.catalogTableOpt(), plain.preparedScan(),
-          plain.versionScanned());
-    }
-
-    @Override
-    public Seq<AddFile> matchingFiles(Seq<Expression> partitionFilters, Seq<Expression> dataFilters) {
-      return Scala.seq(without(Scala.list(super.matchingFiles(partitionFilters, dataFilters))));
-    }
   }
 }
