@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
 from pyqbeast.core.errors import InvalidInputError
 
+#: Rows a Parquet page. Half of Parquet's default: a box query skips pages by their bounds, a scan pays for each page.
+PAGE_ROWS = 10_000
 #: Options that are the index's own; all others go to Delta.
 _OWN = ("columnstoindex", "cubesize", "columnstats", "tableformat", "path")
 _CUBE_SIZE_SETTING = "spark.qbeast.index.defaultCubeSize"
 _RETRIES_SETTING = "spark.qbeast.index.numberOfRetries"
+#: Beginning of the options that name pre-commit hooks, in lower case.
+HOOK_OPTION = "qbeastprecommithook."
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,7 @@ class WriteOptions:
     cube_size: int | None
     column_stats: str | None
     delta: dict[str, str]
+    hooks: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> WriteOptions:
@@ -42,7 +47,8 @@ class WriteOptions:
             columns_to_index=own.get("columnstoindex") or None,
             cube_size=_cube_size(own.get("cubesize"), "option cubeSize"),
             column_stats=own.get("columnstats") or None,
-            delta={key: value for key, value in options.items() if key.lower() not in _OWN},
+            delta={k: v for k, v in options.items() if k.lower() not in _OWN and not _is_hook(k)},
+            hooks={key: value for key, value in options.items() if _is_hook(key)},
         )
 
     def delta_option(self, name: str) -> str | None:
@@ -59,6 +65,10 @@ class WriteOptions:
         """Whether the write may change the table's schema."""
         names = ("mergeSchema", "overwriteSchema")
         return any((self.delta_option(name) or "").lower() == "true" for name in names)
+
+
+def _is_hook(option: str) -> bool:
+    return option.lower().startswith(HOOK_OPTION)
 
 
 def default_cube_size(spark: SparkSession) -> int:
