@@ -14,6 +14,7 @@ from pyqbeast.core.errors import (
 from pyqbeast.delta import writers as _writers
 from pyqbeast.delta.session import attach, configure
 from pyqbeast.delta.session import when_attached as _when_attached
+from pyqbeast.table.convert import convert
 from pyqbeast.table.qbeast_table import QbeastTable
 from pyqbeast.table.write import write as _write
 from pyqbeast.tiledb.spark import register as _register_tiledb
@@ -34,6 +35,7 @@ __all__ = [
     "__version__",
     "attach",
     "configure",
+    "convert",
 ]
 
 _writers.set_write_function(_write)

@@ -15,6 +15,8 @@ PAGE_ROWS = 10_000
 _OWN = ("columnstoindex", "cubesize", "columnstats", "tableformat", "path")
 _CUBE_SIZE_SETTING = "spark.qbeast.index.defaultCubeSize"
 _RETRIES_SETTING = "spark.qbeast.index.numberOfRetries"
+_AUTO_SETTING = "spark.qbeast.index.columnsToIndex.auto"
+_AUTO_MAX_SETTING = "spark.qbeast.index.columnsToIndex.auto.max"
 #: Beginning of the options that name pre-commit hooks, in lower case.
 HOOK_OPTION = "qbeastprecommithook."
 
@@ -83,6 +85,17 @@ def number_of_retries(spark: SparkSession) -> int:
     if not text.isdigit():
         raise InvalidInputError(f"setting {_RETRIES_SETTING} has to be a whole number, not {text!r}")
     return int(text)
+
+
+def most_chosen_columns(spark: SparkSession) -> int | None:
+    """How many columns at the most are chosen for a new table whose user names none; None: the user has to."""
+    text = _setting(spark, _AUTO_SETTING) or "false"
+    if text.lower() not in ("true", "false"):
+        raise InvalidInputError(f"setting {_AUTO_SETTING} has to be true or false, not {text!r}")
+    most = _setting(spark, _AUTO_MAX_SETTING) or "3"
+    if not most.isdigit() or int(most) < 1:
+        raise InvalidInputError(f"setting {_AUTO_MAX_SETTING} has to be a number from 1, not {most!r}")
+    return int(most) if text.lower() == "true" else None
 
 
 def _setting(spark: SparkSession, name: str) -> str | None:
