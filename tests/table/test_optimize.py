@@ -117,7 +117,7 @@ def test_an_interrupted_optimize_leaves_the_table_as_it_was(spark, table_path, m
     def interrupted(self, tags):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(bridge.Transaction, "commit_rewrite", interrupted)
+    monkeypatch.setattr(bridge.Transaction, "tag", interrupted)
     with pytest.raises(KeyboardInterrupt):
         QbeastTable.for_path(spark, table_path).optimize()
     assert parquet_files(table_path) == before

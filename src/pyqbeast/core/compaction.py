@@ -52,7 +52,7 @@ class StoredFile:
 def work(files: Iterable[StoredFile], cube_size: int) -> set[str]:
     """Paths of the files to rewrite: those with deleted rows or with copies, and small ones that can be joined."""
     files = list(files)
-    due = {file.path for file in files if file.deleted or file.is_copy}
+    due = {file.path for file in files if file.is_copy or (file.deleted and not file.has_copies)}
     small = _small(files, cube_size)
     return due | small if len(small | due) > 1 else due
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from pyqbeast.core.block import FileTags, parse_tags
 from pyqbeast.core.compaction import StoredFile, work
-from pyqbeast.core.errors import CommitConflictError, InvalidInputError, NotIndexedError
+from pyqbeast.core.errors import CommitConflictError, InvalidInputError, NotIndexedError, UnsupportedError
 from pyqbeast.core.facts import STAGING_REVISION
 from pyqbeast.core.revision import RevisionSet, configuration_entries
 from pyqbeast.core.weight import fraction_of
@@ -130,15 +130,18 @@ class _Optimize:
             if plan.is_new:
                 entries = configuration_entries(plan.revision, transaction.configuration)
                 transaction.store(entries, fresh=False)
-        landed = False
         try:
             transaction.rewrite(plan.frame if plan else None, rewrite.paths, options, PAGE_ROWS)
             transaction.tag(plan.tags(transaction.written()) if plan else {})
-            landed = transaction.commit_rewrite(hook_tags(transaction, {}))
-        finally:
-            if not landed:
-                transaction.discard()
-        return landed
+            tags = hook_tags(transaction, {})
+        except BaseException:
+            transaction.discard()
+            raise
+        # What ends the commit itself may come after it has landed: the files stay then.
+        if transaction.commit_rewrite(tags):
+            return True
+        transaction.discard()
+        return False
 
     def _decide(self, transaction: bridge.Transaction, files: Sequence[bridge.LoggedFile]) -> Rewrite | None:
         stored = stored_revisions(transaction, self.path)
@@ -160,7 +163,14 @@ class _Optimize:
 
     def _still_there(self, files: Iterable[StoredFile]) -> set[str]:
         assert self.asked is not None
-        return {file.path for file in files if file.path in self.asked}
+        found = [file for file in files if file.path in self.asked]
+        for file in found:
+            if file.has_copies and not file.is_copy:
+                raise UnsupportedError(
+                    f"{file.path} holds rows that are stored a second time beside others that are not; it cannot be "
+                    "rewritten alone"
+                )
+        return {file.path for file in found}
 
     def _begins_within(self, file: StoredFile) -> bool:
         """Whether a sample of the asked fraction reads the file."""
