@@ -7,7 +7,7 @@ import pytest
 from pyqbeast import InvalidInputError
 from pyqbeast.table import hooks
 from tests.table.help import count, holds, load, rows_2d, save
-from tests.table.test_optimize import parquet_files
+from tests.table.test_optimize import BOUNDS, parquet_files
 from tests.table.test_write import log_entries
 
 
@@ -21,7 +21,7 @@ def tell_argument(actions, argument):
 
 
 def test_tags_of_hooks_are_in_the_commits_info(spark, table_path):
-    save(rows_2d(spark, 1_000), table_path)
+    save(rows_2d(spark, 1_000), table_path, columnStats=BOUNDS)
     table = holds(spark, table_path)
     table.add_pre_commit_hook("count", lambda actions: {"added": sum("add" in a for a in actions)})
     named = {"qbeastPreCommitHook.tell": f"{__name__}.tell_argument", "qbeastPreCommitHook.tell.arg": "x"}
