@@ -43,6 +43,22 @@ def test_an_error_is_one_line_and_exit_code_1(pyqbeast, tmp_path):
     assert done.output.strip() == f"error: there is no Delta table at {tmp_path / 'nothing'}"
 
 
+def test_convert_optimize_and_verify(spark, pyqbeast, tmp_path):
+    path = tmp_path / "rows"
+    rows_2d(spark, 2_000).write.parquet(str(path))
+    done = pyqbeast(
+        "convert", f"parquet.`{path}`", "--columns", "a,b", "--cube-size", 500, "--output", "json"
+    )
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output)["columns"] == ["a", "b"]
+    done = json.loads(pyqbeast("optimize", path, "--revision", 0, "--output", "json").output)
+    assert done["files_removed"]
+    assert done["files_added"]
+    assert "nothing to optimize" in pyqbeast("optimize", path).output
+    assert json.loads(pyqbeast("verify", path, "--output", "json").output)["ok"]
+    assert pyqbeast("optimize", path, "--fraction", 2).exit_code == 1
+
+
 def test_vectors_of_a_table(spark, pyqbeast, table_path):
     save(rows_2d(spark, 100), table_path)
     assert pyqbeast("dv", table_path, "--output", "json").exit_code == 0

@@ -14,6 +14,7 @@ from pyqbeast.core.errors import (
 from pyqbeast.delta import writers as _writers
 from pyqbeast.delta.session import attach, configure
 from pyqbeast.delta.session import when_attached as _when_attached
+from pyqbeast.table.convert import convert
 from pyqbeast.table.qbeast_table import QbeastTable
 from pyqbeast.table.quantiles import compute_quantiles_for_column
 from pyqbeast.table.upgrade import UpgradeReport, upgrade
@@ -38,6 +39,7 @@ __all__ = [
     "attach",
     "compute_quantiles_for_column",
     "configure",
+    "convert",
     "upgrade",
 ]
 

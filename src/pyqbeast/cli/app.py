@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from pyqbeast.cli import demo, doctor, dv, index, inspect, upgrade
+from pyqbeast.cli import care, demo, doctor, dv, index, inspect, upgrade
 from pyqbeast.tiledb.cli import app as tiledb_app
 
 app = typer.Typer(
@@ -17,6 +17,9 @@ app.command()(index.index)
 app.command()(inspect.info)
 app.command()(inspect.blocks)
 app.command()(inspect.sample)
+app.command()(care.optimize)
+app.command()(care.convert)
+app.command()(care.verify)
 app.command()(dv.dv)
 app.command()(upgrade.upgrade)
 app.command()(doctor.doctor)

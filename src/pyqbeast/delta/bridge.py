@@ -42,17 +42,20 @@ def simple_types(frame: DataFrame) -> dict[str, str]:
 
 
 class WrittenFile(NamedTuple):
-    """A data file that a transaction wrote: its path in the log, and its rows where statistics are collected."""
+    """A data file that a transaction wrote: path in the log, rows where statistics are collected, bytes."""
 
     path: str
     rows: int | None
+    size: int
 
 
 class Transaction:
     """A Delta transaction on the newest version of the table at a path, which need not exist yet."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
         self._java = java(spark).Transaction.begin(spark._jsparkSession, path)
+        self.path: str = self._java.path()
         self.exists: bool = self._java.exists()
         self.configuration: dict[str, str] = json.loads(self._java.configuration()) if self.exists else {}
         self.is_partitioned: bool = self.exists and self._java.isPartitioned()
@@ -79,9 +82,19 @@ class Transaction:
         """Writes the rows, one partition a file."""
         self._java.write(data._jdf, mode, dict(options), page_rows)
 
+    def rows_of(self, paths: Sequence[str]) -> DataFrame:
+        """The rows of some of the table's files, without those that deletion vectors hide."""
+        return DataFrame(self._java.rowsOf(list(paths)), self._spark)
+
+    def rewrite(
+        self, data: DataFrame | None, paths: Sequence[str], options: Mapping[str, str], page_rows: int
+    ) -> None:
+        """Replaces files by others with the same rows, one partition of `data` a file; None where none are left."""
+        self._java.rewrite(data._jdf if data else None, list(paths), dict(options), page_rows)
+
     def written(self) -> list[WrittenFile]:
-        """The files of `write`."""
-        return [WrittenFile(path, rows) for path, rows in json.loads(self._java.written())]
+        """The files of `write` or `rewrite`."""
+        return [WrittenFile(*file) for file in json.loads(self._java.written())]
 
     def tag(self, tags: Mapping[str, Mapping[str, str]]) -> None:
         """Gives written files their tags, by path."""
@@ -94,6 +107,14 @@ class Transaction:
     def commit(self, mode: str, tags: Mapping[str, str]) -> bool:
         """False where another writer's commit stands in the way; `conflict` tells which."""
         return bool(self._java.commit(mode, dict(tags)) != -1)
+
+    def commit_rewrite(self, tags: Mapping[str, str]) -> bool:
+        """Commits a `rewrite`, as `commit` does."""
+        return bool(self._java.commitRewrite(dict(tags)) != -1)
+
+    def actions(self) -> list[dict[str, Any]]:
+        """What is about to be committed: Delta's actions, each an object with its kind as the only key."""
+        return [json.loads(line) for line in self._java.pending()]
 
     @property
     def conflict(self) -> str:
@@ -131,6 +152,11 @@ class TableLog:
     def exists(self) -> bool:
         """Whether there is a Delta table."""
         return bool(self._java.exists())
+
+    @property
+    def path(self) -> str:
+        """Where the table lies, in full."""
+        return str(self._java.path())
 
     @property
     def version(self) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
 from pyqbeast.core.errors import InvalidInputError
 
+#: Rows a Parquet page. Half of Parquet's default: a box query skips pages by their bounds, a scan pays for each page.
+PAGE_ROWS = 10_000
 #: Options that are the index's own; all others go to Delta.
 _OWN = ("columnstoindex", "cubesize", "columnstats", "tableformat", "path")
 #: The table property that lets deletes mark rows instead of writing files again, and the session's default for it.
@@ -18,6 +20,10 @@ _VECTORS_SETTING = "spark.databricks.delta.properties.defaults.enableDeletionVec
 _ICEBERG = "delta.enableicebergcompat"
 _CUBE_SIZE_SETTING = "spark.qbeast.index.defaultCubeSize"
 _RETRIES_SETTING = "spark.qbeast.index.numberOfRetries"
+_AUTO_SETTING = "spark.qbeast.index.columnsToIndex.auto"
+_AUTO_MAX_SETTING = "spark.qbeast.index.columnsToIndex.auto.max"
+#: Beginning of the options that name pre-commit hooks, in lower case.
+HOOK_OPTION = "qbeastprecommithook."
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,7 @@ class WriteOptions:
     cube_size: int | None
     column_stats: str | None
     delta: dict[str, str]
+    hooks: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> WriteOptions:
@@ -47,7 +54,8 @@ class WriteOptions:
             columns_to_index=own.get("columnstoindex") or None,
             cube_size=_cube_size(own.get("cubesize"), "option cubeSize"),
             column_stats=own.get("columnstats") or None,
-            delta={key: value for key, value in options.items() if key.lower() not in _OWN},
+            delta={k: v for k, v in options.items() if k.lower() not in _OWN and not _is_hook(k)},
+            hooks={key: value for key, value in options.items() if _is_hook(key)},
         )
 
     def delta_option(self, name: str) -> str | None:
@@ -75,6 +83,10 @@ class WriteOptions:
         return any((self.delta_option(name) or "").lower() == "true" for name in names)
 
 
+def _is_hook(option: str) -> bool:
+    return option.lower().startswith(HOOK_OPTION)
+
+
 def default_cube_size(spark: SparkSession) -> int:
     """Rows a cube of a new table for which the user states none."""
     size = _cube_size(_setting(spark, _CUBE_SIZE_SETTING), f"setting {_CUBE_SIZE_SETTING}")
@@ -87,6 +99,17 @@ def number_of_retries(spark: SparkSession) -> int:
     if not text.isdigit():
         raise InvalidInputError(f"setting {_RETRIES_SETTING} has to be a whole number, not {text!r}")
     return int(text)
+
+
+def most_chosen_columns(spark: SparkSession) -> int | None:
+    """How many columns at the most are chosen for a new table whose user names none; None: the user has to."""
+    text = _setting(spark, _AUTO_SETTING) or "false"
+    if text.lower() not in ("true", "false"):
+        raise InvalidInputError(f"setting {_AUTO_SETTING} has to be true or false, not {text!r}")
+    most = _setting(spark, _AUTO_MAX_SETTING) or "3"
+    if not most.isdigit() or int(most) < 1:
+        raise InvalidInputError(f"setting {_AUTO_MAX_SETTING} has to be a number from 1, not {most!r}")
+    return int(most) if text.lower() == "true" else None
 
 
 def _setting(spark: SparkSession, name: str) -> str | None:

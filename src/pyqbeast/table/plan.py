@@ -24,7 +24,8 @@ from pyqbeast.core.tree import build_tree
 from pyqbeast.core.types import format_type
 from pyqbeast.delta import bridge
 from pyqbeast.table.arrange import Arrangement, arrange
-from pyqbeast.table.options import WriteOptions, default_cube_size
+from pyqbeast.table.auto_columns import choose_columns
+from pyqbeast.table.options import WriteOptions, default_cube_size, most_chosen_columns
 from pyqbeast.table.survey import survey
 
 
@@ -101,13 +102,16 @@ def plan_new(
     data: DataFrame, types: Mapping[str, str], asked: WriteOptions, replaced: Revision | None
 ) -> Plan:
     """For a table that begins anew: columns and cube size are the user's, or else those of the `replaced` one."""
-    if asked.columns_to_index is None and replaced is None:
+    most = most_chosen_columns(data.sparkSession)
+    if asked.columns_to_index is None and replaced is None and most is None:
         raise _no_columns(types)
     stated: Mapping[str, ColumnStatistics] = {}
     if asked.columns_to_index is not None:
         specs = parse_column_spec(asked.columns_to_index, list(types))
+    elif replaced is None:
+        assert most is not None
+        specs = choose_columns(data, types, most)
     else:
-        assert replaced is not None
         stated = stated_by(replaced)
         specs = [ColumnSpec(t.column, None if t.kind == EMPTY else t.kind) for t in replaced.transformers]
     size = asked.cube_size or (replaced.cube_size if replaced else default_cube_size(data.sparkSession))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -14,6 +14,8 @@ from pyqbeast.core.metrics import IndexedFile, IndexMetrics, index_metrics
 from pyqbeast.core.revision import Revision, RevisionSet, revisions_from_configuration
 from pyqbeast.delta import bridge
 from pyqbeast.table.delete import delete, delete_rows
+from pyqbeast.table.hooks import PreCommitHook, add_hook
+from pyqbeast.table.optimize import OptimizeResult, optimize
 from pyqbeast.table.stored_blocks import blocks
 from pyqbeast.table.verify import VerifyReport, verify
 
@@ -173,6 +175,40 @@ class QbeastTable:
             InvalidInputError: another level.
         """
         return verify(self._spark, self._path, self._revisions(), level)
+
+    def optimize(
+        self, revision: int | None = None, files: Sequence[str] | None = None, fraction: float = 1.0
+    ) -> OptimizeResult:
+        """Rewrites small files of scattered rows, and files with deleted rows, as files near the cube size.
+
+        No row changes: the commit says `dataChange=false`. Where there is nothing to do, there is no commit; after an
+        error the table is as it was.
+
+        Args:
+            revision: by default the latest. 0 stands for the files that are not indexed yet: they join the latest
+                revision, or a new one where its ranges have to grow.
+            files: rewrite exactly these, by their names in `blocks()`, whatever their revisions.
+            fraction: above 0, up to 1. Only files that a sample of this fraction reads; of revision 0 the oldest files
+                up to this share of its bytes.
+
+        Raises:
+            InvalidInputError: a fraction out of range, or `files` together with one of the others.
+            NotIndexedError: the table has no such revision or file.
+            CommitConflictError: other writers changed the same files again and again.
+        """
+        return optimize(self._spark, self._path, revision, files, fraction)
+
+    def add_pre_commit_hook(self, name: str, function: PreCommitHook) -> None:
+        """From now on, `function` runs before each commit that this process makes to the table.
+
+        It gets Delta's actions, a list of dicts each with its kind (`add`, `remove`, `metaData`, …) as the only key,
+        and returns a dict of tags for the commit's info, or None. What it raises ends the write: nothing is committed.
+        Another hook of the same name takes the place of the first.
+
+        Raises:
+            InvalidInputError: `function` is none.
+        """
+        add_hook(bridge.TableLog(self._spark, self._path).path, name, function)
 
     def _revisions(self) -> RevisionSet:
         log = bridge.TableLog(self._spark, self._path)

@@ -10,7 +10,8 @@ from pyqbeast.core.errors import CommitConflictError, InvalidInputError, TableEx
 from pyqbeast.core.revision import configuration_entries, revisions_from_configuration
 from pyqbeast.delta import bridge
 from pyqbeast.table.arrange import RESERVED
-from pyqbeast.table.options import WriteOptions, number_of_retries
+from pyqbeast.table.hooks import hook_tags
+from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
 from pyqbeast.table.plan import (
     Plan,
     check_indexed_columns,
@@ -20,8 +21,6 @@ from pyqbeast.table.plan import (
     stored_revisions,
 )
 
-#: Rows a Parquet page. Half of Parquet's default: a box query skips pages by their bounds, a scan pays for each page.
-PAGE_ROWS = 10_000
 #: How often a commit is tried again with the same files. Each time somebody else has landed.
 _COMMITS = 1_000
 
@@ -106,7 +105,7 @@ class _Write:
     def _commit(self, transaction: bridge.Transaction, plan: Plan, *, may_rebuild: bool) -> bool:
         """False where the rows have to be laid out again; the files are deleted then."""
         for _ in range(_COMMITS):
-            if transaction.commit(self.mode, {}):
+            if transaction.commit(self.mode, self._hook_tags(transaction)):
                 return True
             newer = bridge.Transaction(self.spark, self.asked.path)
             follows = self._rebased(plan, transaction, newer, may_rebuild=may_rebuild)
@@ -123,6 +122,13 @@ class _Write:
                 f"nothing was written; run it again. Delta says: {transaction.conflict}"
             )
         return False
+
+    def _hook_tags(self, transaction: bridge.Transaction) -> dict[str, str]:
+        try:
+            return hook_tags(transaction, self.asked.hooks)
+        except BaseException:
+            transaction.discard()
+            raise
 
     def _rebased(
         self, plan: Plan, old: bridge.Transaction, newer: bridge.Transaction, *, may_rebuild: bool

@@ -5,9 +5,12 @@ import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
@@ -78,6 +81,16 @@ public final class Transaction extends OptimisticTransaction {
     return exists() ? metadata().schemaString() : "";
   }
 
+  /** Where the table lies, in full. */
+  public String path() {
+    return deltaLog().dataPath().toString();
+  }
+
+  /** What is about to be committed: each action as the line of JSON that Delta writes for it. */
+  public List<String> pending() {
+    return Scala.list(actions).stream().map(Action::json).toList();
+  }
+
   public boolean isPartitioned() {
     return !metadata().partitionColumns().isEmpty();
   }
@@ -109,21 +122,69 @@ public final class Transaction extends OptimisticTransaction {
    * @param pageRows rows a Parquet page
    */
   public void write(Dataset<Row> data, String mode, Map<String, String> given, int pageRows) {
-    SparkSession own = ((org.apache.spark.sql.classic.SparkSession) session).cloneSession();
-    if (own.conf().getOption(PAGE_ROWS).isEmpty()) {
-      own.conf().set(PAGE_ROWS, Integer.toString(pageRows));
-    }
-    Dataset<Row> rows =
-        org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
-            (org.apache.spark.sql.classic.SparkSession) own,
-            ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed());
+    Dataset<Row> rows = inOwnSession(data, pageRows);
     WriteIntoDelta command = command(rows, SaveMode.valueOf(mode), given);
     active(
         () -> {
           storeUnlessDeltaWill(command, rows.schema());
-          actions = command.writeAndReturnCommitData(this, own, Option.empty(), false).actions();
+          actions = command.writeAndReturnCommitData(this, rows.sparkSession(), Option.empty(), false).actions();
           return null;
         });
+  }
+
+  /** The rows of some of the table's files, without those that deletion vectors hide. */
+  public Dataset<Row> rowsOf(List<String> paths) {
+    SparkSession.setActiveSession(session);
+    return deltaLog().createDataFrame(snapshot(), Scala.seq(filesOf(paths)), false, Option.empty());
+  }
+
+  private List<AddFile> filesOf(List<String> paths) {
+    Set<String> wanted = new HashSet<>(paths);
+    return Arrays.stream((AddFile[]) snapshot().allFiles().collect()).filter(f -> wanted.contains(f.path())).toList();
+  }
+
+  /**
+   * Replaces files by others that hold the same rows, and keeps the actions for {@link #commitRewrite}.
+   *
+   * @param data the rows, laid out already, one partition a file; null where the files have none left
+   * @param pageRows rows a Parquet page
+   */
+  public void rewrite(Dataset<Row> data, List<String> paths, Map<String, String> given, int pageRows) {
+    options = new DeltaOptions(Scala.map(given), session.sessionState().conf());
+    List<Action> all = new ArrayList<>();
+    long now = System.currentTimeMillis();
+    filesOf(paths).forEach(file -> all.add(file.removeWithTimestamp(now, false)));
+    active(
+        () -> {
+          if (!stored.isEmpty()) {
+            updateMetadata(metadata(), false);
+          }
+          if (data != null) {
+            Dataset<Row> rows = inOwnSession(data, pageRows);
+            for (FileAction file : Scala.list(writeFiles(rows, Option.apply(options), true, Scala.seq(List.of())))) {
+              all.add(file instanceof AddFile add ? withoutDataChange(add) : file);
+            }
+          }
+          return null;
+        });
+    actions = Scala.seq(all);
+  }
+
+  private static AddFile withoutDataChange(AddFile file) {
+    return file.copy(
+        file.path(), file.partitionValues(), file.size(), file.modificationTime(), false, file.stats(), file.tags(),
+        file.deletionVector(), file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(),
+        file.backReference(), file.amtPassthrough());
+  }
+
+  private Dataset<Row> inOwnSession(Dataset<Row> data, int pageRows) {
+    SparkSession own = ((org.apache.spark.sql.classic.SparkSession) session).cloneSession();
+    if (own.conf().getOption(PAGE_ROWS).isEmpty()) {
+      own.conf().set(PAGE_ROWS, Integer.toString(pageRows));
+    }
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+        (org.apache.spark.sql.classic.SparkSession) own,
+        ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed());
   }
 
   private WriteIntoDelta command(Dataset<Row> data, SaveMode mode, Map<String, String> given) {
@@ -178,13 +239,14 @@ public final class Transaction extends OptimisticTransaction {
     return files;
   }
 
-  /** What was written: a JSON array of {@code [path, rows or null]}. */
+  /** What was written: a JSON array of {@code [path, rows or null, bytes]}. */
   public String written() throws JsonProcessingException {
     List<List<Object>> files = new ArrayList<>();
     for (AddFile file : written) {
       List<Object> entry = new ArrayList<>();
       entry.add(file.path());
       entry.add(file.numPhysicalRecords().getOrElse(() -> null));
+      entry.add(file.size());
       files.add(entry);
     }
     return JSON.writeValueAsString(files);
@@ -232,6 +294,17 @@ public final class Transaction extends OptimisticTransaction {
         new DeltaOperations.Write(
             SaveMode.valueOf(mode), Option.apply(Scala.seq(List.of())), options.replaceWhere(), options.userMetadata(),
             Option.empty(), overwrites, merges, Option.empty(), Option.empty());
+    return commit(operation, tags);
+  }
+
+  /** Commits a {@link #rewrite}, as {@link #commit} does. */
+  public long commitRewrite(Map<String, String> tags) {
+    Seq<String> none = Scala.seq(List.of());
+    return commit(
+        new DeltaOperations.Optimize(Scala.seq(List.of()), none, false, Option.empty(), false), tags);
+  }
+
+  private long commit(DeltaOperations.Operation operation, Map<String, String> tags) {
     try {
       Option<Object> version = active(() -> commitIfNeeded(actions, operation, Scala.map(tags)));
       return version.isDefined() ? (Long) version.get() : -2L;

@@ -1,0 +1,94 @@
+"""Which files of a revision are worth rewriting, told from their blocks alone.
+
+A file is left as it is where a rewrite would bring forth one like it: so a table that has just been optimized has no
+work, and one that is written in small appends has.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pyqbeast.core.block import Block
+from pyqbeast.core.cube import CubeId
+from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.layout import LARGE
+from pyqbeast.core.weight import fraction_of
+
+#: A file of less than this share of the cube size is small. A little below what the layout calls large, as that
+#: goes by estimates.
+SMALL = 0.9 * LARGE
+#: A file of less than this share is small also where it holds one cube alone: no band of a cube is planned so small.
+TINY = 1 / 16
+#: A file whose lightest row lies in this share of its cube's weights is not an upper band of the cube.
+BOTTOM = 1 / 32
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """An indexed file: its blocks, and how many of its rows are deleted."""
+
+    path: str
+    blocks: Sequence[Block]
+    deleted: int
+
+    @property
+    def rows(self) -> int:
+        """Rows that are left in it."""
+        return sum(block.element_count for block in self.blocks) - self.deleted
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether all its rows are stored a second time in other files."""
+        return all(block.replicated for block in self.blocks)
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether some of its rows are stored a second time in other files."""
+        return any(block.replicated for block in self.blocks)
+
+
+def work(files: Iterable[StoredFile], cube_size: int) -> set[str]:
+    """Paths of the files to rewrite: those with deleted rows or with copies, and small ones that can be joined."""
+    files = list(files)
+    due = {file.path for file in files if file.is_copy or (file.deleted and not file.has_copies)}
+    small = _small(files, cube_size)
+    return due | small if len(small | due) > 1 else due
+
+
+def _small(files: Sequence[StoredFile], cube_size: int) -> set[str]:
+    largest: dict[CubeId, int] = {}
+    for file in files:
+        for block in file.blocks:
+            largest[block.cube] = min(block.max_weight, largest.get(block.cube, WEIGHT_MAX))
+    small = set()
+    bottoms: dict[CubeId, list[str]] = defaultdict(list)
+    for file in files:
+        if file.rows >= SMALL * cube_size or file.has_copies:
+            continue
+        if len(file.blocks) > 1 or file.rows < TINY * cube_size:
+            small.add(file.path)
+        elif _is_at_bottom(file.blocks[0], largest):
+            bottoms[file.blocks[0].cube].append(file.path)
+    # One file at the bottom of a cube is its first band; a second one came later.
+    return small.union(*(paths for paths in bottoms.values() if len(paths) > 1))
+
+
+def _is_at_bottom(block: Block, largest: Mapping[CubeId, int]) -> bool:
+    lowest = max((largest[a] for a in block.cube.ancestors() if a in largest), default=WEIGHT_MIN)
+    above = fraction_of(block.min_weight) - fraction_of(lowest)
+    return above < BOTTOM * (fraction_of(largest[block.cube]) - fraction_of(lowest))
+
+
+def broken_cubes(largest: Mapping[CubeId, int]) -> set[CubeId]:
+    """Cubes that have to be built anew: those below a gap, and leaves that do not take everything.
+
+    Deleted rows, and files that plain Delta rewrote, leave such cubes behind.
+
+    Args:
+        largest: the stored cubes of a revision, and the largest weight that each keeps.
+    """
+    broken = {cube for cube in largest if any(a not in largest for a in cube.ancestors())}
+    inner = {ancestor for cube in largest for ancestor in cube.ancestors()}
+    return broken | {c for c, weight in largest.items() if c not in inner and weight < WEIGHT_MAX}

@@ -1,0 +1,113 @@
+"""`pyqbeast.convert`: a Parquet folder or a Delta table becomes an indexed table without a file being rewritten."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from pyqbeast.core.errors import InvalidInputError, NotIndexedError, TableNotFoundError, UnsupportedError
+from pyqbeast.core.revision import Revision, configuration_entries, revisions_from_configuration
+from pyqbeast.core.types import format_type
+from pyqbeast.delta import bridge
+from pyqbeast.table.options import default_cube_size
+from pyqbeast.table.qbeast_table import QbeastTable
+
+_BY_PATH = re.compile(r"(?i)(parquet|delta|qbeast)\.`(.+)`")
+
+
+def convert(
+    spark: SparkSession, identifier: str, *, columns_to_index: Sequence[str], cube_size: int | None = None
+) -> QbeastTable:
+    """Makes an indexed table of what is there. Its files stay as they are, unindexed; `optimize(0)` indexes them.
+
+    A table that is indexed already is left as it is.
+
+    Args:
+        spark: the session.
+        identifier: "parquet.`/path`", "delta.`/path`", or the name of a Delta table in the catalog.
+        columns_to_index: names of the columns that later rows are indexed by.
+        cube_size: rows a cube, by default that of the session.
+
+    Raises:
+        InvalidInputError: an identifier of another form, a column that is not there or cannot be indexed, a cube size
+            that is no number of rows.
+        TableNotFoundError: there is nothing at the path, or no table of the name.
+        UnsupportedError: the table is partitioned.
+    """
+    kind, path = _place(spark, identifier)
+    log = bridge.TableLog(spark, path)
+    if log.exists and revisions_from_configuration(log.configuration).last_id >= 0:
+        return QbeastTable.for_path(spark, path)
+    size = default_cube_size(spark) if cube_size is None else cube_size
+    if not 1 <= size < 2**31:
+        raise InvalidInputError(f"cube_size has to be a number of rows from 1 to {2**31 - 1}, not {size}")
+    if log.exists:
+        _check_columns(bridge.simple_types(spark.read.format("delta").load(path)), columns_to_index)
+        if bridge.Transaction(spark, path).is_partitioned:
+            raise _partitioned(identifier)
+    elif kind == "parquet":
+        _make_delta(spark, path, identifier, columns_to_index)
+    else:
+        raise TableNotFoundError(f"there is no Delta table at {path}")
+    _store_staging(spark, path, size, columns_to_index)
+    return QbeastTable.for_path(spark, path)
+
+
+def _place(spark: SparkSession, identifier: str) -> tuple[str, str]:
+    """The format and the path of what is to be converted."""
+    match = _BY_PATH.fullmatch(identifier.strip())
+    if match:
+        return match[1].lower(), match[2]
+    if "`" in identifier or "/" in identifier:
+        raise InvalidInputError(
+            f"{identifier!r} names no table to convert: write parquet.`/path`, delta.`/path` or the name of a table"
+        )
+    if not spark.catalog.tableExists(identifier):
+        raise TableNotFoundError(f"there is no table {identifier!r} in the catalog")
+    detail = spark.sql(f"DESCRIBE DETAIL {identifier}").select("location", "format").first()
+    if detail is None or detail["format"] != "delta":
+        raise NotIndexedError(f"{identifier!r} is not a Delta table; convert its files as parquet.`/path`")
+    return "delta", detail["location"]
+
+
+def _check_columns(types: dict[str, str], columns: Sequence[str]) -> None:
+    if isinstance(columns, str) or not columns:
+        raise InvalidInputError(f"columns_to_index has to be a list of column names, not {columns!r}")
+    for name in columns:
+        if name not in types:
+            raise InvalidInputError(f"column {name!r} is to be indexed and the table has only {list(types)}")
+        format_type(name, types[name])
+
+
+def _make_delta(spark: SparkSession, path: str, identifier: str, columns: Sequence[str]) -> None:
+    """Gives a Parquet folder a Delta log."""
+    try:
+        rows = spark.read.parquet(path)
+    except AnalysisException as error:
+        raise TableNotFoundError(f"there are no Parquet files at {path}: {error.getCondition()}") from None
+    _check_columns(bridge.simple_types(rows), columns)
+    if any("=" in part for file in rows.inputFiles() for part in file.split(path, 1)[-1].split("/")[:-1]):
+        raise _partitioned(identifier)
+    spark.sql(f"CONVERT TO DELTA parquet.`{path}`")
+
+
+def _store_staging(spark: SparkSession, path: str, cube_size: int, columns: Sequence[str]) -> None:
+    revision = Revision.staging(path, cube_size, columns, int(time.time() * 1000))
+    entries = configuration_entries(revision, {})
+    listed = ", ".join(f"'{key}' = {_literal(value)}" for key, value in entries.items())
+    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ({listed})")
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _partitioned(identifier: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{identifier} is partitioned; an indexed table cannot be: write its rows to a new table instead, with "
+        "the partition columns among columnsToIndex"
+    )

@@ -1,0 +1,68 @@
+"""Pre-commit hooks: functions of the user's that see the actions of a commit before it lands, and add tags to it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.delta import bridge
+
+#: Gets Delta's actions, each a dict with its kind (`add`, `remove`, `metaData`, …) as the only key; returns tags.
+PreCommitHook = Callable[[list[dict[str, Any]]], Mapping[str, str] | None]
+
+_of_tables: dict[str, dict[str, PreCommitHook]] = {}
+
+
+def add_hook(path: str, name: str, function: PreCommitHook) -> None:
+    """From now on `function` runs before each commit of this process to the table at a path (in full)."""
+    if not callable(function):
+        raise InvalidInputError(f"pre-commit hook {name!r} has to be a function, not {function!r}")
+    _of_tables.setdefault(path, {})[name] = function
+
+
+def hook_tags(transaction: bridge.Transaction, options: Mapping[str, str]) -> dict[str, str]:
+    """Runs the hooks of a table, and those that the options of the write name, and joins their tags.
+
+    Raises:
+        InvalidInputError: an option names no function, or a hook returns no tags.
+        Exception: whatever a hook raises.
+    """
+    hooks = {**_of_tables.get(transaction.path, {}), **_of_options(options)}
+    tags: dict[str, str] = {}
+    actions = transaction.actions() if hooks else []
+    for name, function in hooks.items():
+        given = function(actions) or {}
+        if not isinstance(given, Mapping):
+            raise InvalidInputError(
+                f"pre-commit hook {name!r} has to return a dict of tags or None, not {given!r}"
+            )
+        tags.update({str(key): str(value) for key, value in given.items()})
+    return tags
+
+
+def _of_options(options: Mapping[str, str]) -> dict[str, PreCommitHook]:
+    """Hooks of `qbeastPreCommitHook.<name>` = `module.function`; `….<name>.arg` is its second argument."""
+    given = {key.lower(): value for key, value in options.items()}
+    hooks: dict[str, PreCommitHook] = {}
+    for key, place in given.items():
+        if key.endswith(".arg"):
+            continue
+        function, argument = _imported(key, place), given.get(key + ".arg")
+        if argument is None:
+            hooks[key] = function
+        else:
+            hooks[key] = lambda actions, f=function, a=argument: f(actions, a)  # type: ignore[misc]
+    return hooks
+
+
+def _imported(key: str, place: str) -> Callable[..., Any]:
+    module, _, name = place.rpartition(".")
+    try:
+        function = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidInputError(
+            f"option {key} has to name a function as module.function, not {place!r}: {error}"
+        ) from None
+    return function  # type: ignore[no-any-return]

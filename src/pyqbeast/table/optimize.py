@@ -1,0 +1,214 @@
+"""`QbeastTable.optimize`: puts the rows of scattered and of unindexed files in order, and changes no row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pyqbeast.core.block import FileTags, parse_tags
+from pyqbeast.core.compaction import StoredFile, work
+from pyqbeast.core.errors import CommitConflictError, InvalidInputError, NotIndexedError, UnsupportedError
+from pyqbeast.core.facts import STAGING_REVISION
+from pyqbeast.core.revision import RevisionSet, configuration_entries
+from pyqbeast.core.weight import fraction_of
+from pyqbeast.delta import bridge
+from pyqbeast.table.hooks import hook_tags
+from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
+from pyqbeast.table.plan import plan_append, rows_per_file, stored_revisions
+from pyqbeast.table.replan import Rewrite, replan
+
+
+@dataclass(frozen=True)
+class OptimizeResult:
+    """What an optimize did: files and bytes that it removed and added. All zero where there was nothing to do."""
+
+    files_removed: int = 0
+    files_added: int = 0
+    bytes_removed: int = 0
+    bytes_added: int = 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether there was anything to do."""
+        return bool(self.files_removed or self.files_added)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
+
+    def __add__(self, other: OptimizeResult) -> OptimizeResult:
+        return OptimizeResult(
+            self.files_removed + other.files_removed,
+            self.files_added + other.files_added,
+            self.bytes_removed + other.bytes_removed,
+            self.bytes_added + other.bytes_added,
+        )
+
+    def __str__(self) -> str:
+        if not self.changed:
+            return "nothing to optimize"
+        return (
+            f"{self.files_removed} files ({self.bytes_removed / 1e6:.1f} MB) became "
+            f"{self.files_added} ({self.bytes_added / 1e6:.1f} MB)"
+        )
+
+
+def optimize(
+    spark: SparkSession, path: str, revision: int | None, files: Sequence[str] | None, fraction: float
+) -> OptimizeResult:
+    """Rewrites files of the table at a path; see `QbeastTable.optimize`."""
+    if not 0 < fraction <= 1:
+        raise InvalidInputError(f"fraction has to be a number above 0 and not above 1, not {fraction}")
+    if files is None:
+        return _Optimize(spark, path, revision, None, fraction).run()
+    if revision is not None or fraction != 1:
+        raise InvalidInputError("give optimize either files, or a revision and a fraction")
+    result = OptimizeResult()
+    for revision_id, asked in _by_revision(spark, path, files).items():
+        result += _Optimize(spark, path, revision_id, asked, fraction).run()
+    return result
+
+
+def _by_revision(spark: SparkSession, path: str, files: Sequence[str]) -> dict[int, set[str]]:
+    transaction = bridge.Transaction(spark, path)
+    stored = stored_revisions(transaction, path)
+    found = {file.path: _tags(file, stored).revision_id for file in bridge.TableLog(spark, path).files()}
+    unknown = sorted(set(files) - set(found))
+    if unknown:
+        raise NotIndexedError(
+            f"the table at {path} has no file {unknown[0]!r}; name files as the column file of blocks() does"
+        )
+    asked: dict[int, set[str]] = {}
+    for name in files:
+        asked.setdefault(found[name], set()).add(name)
+    return asked
+
+
+def _tags(file: bridge.LoggedFile, stored: RevisionSet) -> FileTags:
+    def dimensions(revision_id: int) -> int | None:
+        revision = stored.revisions.get(revision_id)
+        return revision.dimensions if revision else None
+
+    return parse_tags(file.tags, dimensions)
+
+
+class _Optimize:
+    """One optimize of one revision, tried as often as other writers come first."""
+
+    def __init__(
+        self, spark: SparkSession, path: str, revision: int | None, asked: set[str] | None, fraction: float
+    ) -> None:
+        self.spark = spark
+        self.path = path
+        self.revision = revision
+        self.asked = asked
+        self.fraction = fraction
+
+    def run(self) -> OptimizeResult:
+        for _ in range(1 + number_of_retries(self.spark)):
+            transaction = bridge.Transaction(self.spark, self.path)
+            files = bridge.TableLog(self.spark, self.path).files()
+            rewrite = self._decide(transaction, files)
+            if rewrite is None:
+                return OptimizeResult()
+            if self._commit(transaction, rewrite):
+                return _result(files, rewrite, transaction)
+        raise CommitConflictError(
+            f"other writers changed the files of {self.path} while they were rewritten, so nothing was optimized; "
+            f"run it again. Delta says: {transaction.conflict}"
+        )
+
+    def _commit(self, transaction: bridge.Transaction, rewrite: Rewrite) -> bool:
+        """False where another writer came first; the files are deleted then."""
+        plan = rewrite.plan
+        options = {"optimizeWrite": "false"}
+        if plan is not None:
+            options["maxRecordsPerFile"] = str(rows_per_file(plan.revision))
+            if plan.is_new:
+                entries = configuration_entries(plan.revision, transaction.configuration)
+                transaction.store(entries, fresh=False)
+        try:
+            transaction.rewrite(plan.frame if plan else None, rewrite.paths, options, PAGE_ROWS)
+            transaction.tag(plan.tags(transaction.written()) if plan else {})
+            tags = hook_tags(transaction, {})
+        except BaseException:
+            transaction.discard()
+            raise
+        # What ends the commit itself may come after it has landed: the files stay then.
+        if transaction.commit_rewrite(tags):
+            return True
+        transaction.discard()
+        return False
+
+    def _decide(self, transaction: bridge.Transaction, files: Sequence[bridge.LoggedFile]) -> Rewrite | None:
+        stored = stored_revisions(transaction, self.path)
+        revision_id = stored.last_id if self.revision is None else self.revision
+        if revision_id != STAGING_REVISION and revision_id not in stored.revisions:
+            raise NotIndexedError(
+                f"the table at {self.path} has no revision {revision_id}; it has {sorted(stored.revisions)}"
+            )
+        tagged = [(file, _tags(file, stored)) for file in files]
+        own = [(file, tags) for file, tags in tagged if tags.revision_id == revision_id]
+        weighed = bridge.TableLog(self.spark, self.path).weighed_revisions
+        if revision_id == STAGING_REVISION or revision_id not in weighed:
+            return self._staging(transaction, stored, [file for file, _ in own])
+        revision = stored.get(revision_id)
+        indexed = [StoredFile(file.path, tags.blocks, file.deleted) for file, tags in own]
+        if self.asked is not None:
+            return replan(transaction, revision, indexed, self._still_there(indexed))
+        within = [file for file in indexed if self._begins_within(file)]
+        return replan(transaction, revision, indexed, work(within, revision.cube_size))
+
+    def _still_there(self, files: Iterable[StoredFile]) -> set[str]:
+        assert self.asked is not None
+        found = [file for file in files if file.path in self.asked]
+        for file in found:
+            if file.has_copies and not file.is_copy:
+                raise UnsupportedError(
+                    f"{file.path} holds rows that are stored a second time beside others that are not; it cannot be "
+                    "rewritten alone"
+                )
+        return {file.path for file in found}
+
+    def _begins_within(self, file: StoredFile) -> bool:
+        """Whether a sample of the asked fraction reads the file."""
+        return any(fraction_of(block.min_weight) <= self.fraction for block in file.blocks)
+
+    def _staging(
+        self, transaction: bridge.Transaction, stored: RevisionSet, files: Sequence[bridge.LoggedFile]
+    ) -> Rewrite | None:
+        """Unindexed files join the latest revision as an append does; the oldest first where not all are asked.
+
+        So do those of a revision whose weights no longer hold, since a column of it has a wider type.
+        """
+        budget = self.fraction * sum(file.size for file in files)
+        chosen = []
+        for file in sorted(files, key=lambda each: (each.modified, each.path)):
+            if budget > 0 and (self.asked is None or file.path in self.asked):
+                chosen.append(file)
+                budget -= file.size
+        if not chosen:
+            return None
+        paths = [file.path for file in chosen]
+        if all(file.rows is not None and file.rows == file.deleted for file in chosen):
+            return Rewrite(paths, None)
+        data = transaction.rows_of(paths)
+        asked = WriteOptions(self.path, None, None, None, {})
+        plan = plan_append(data, bridge.simple_types(data), asked, stored.latest)
+        return Rewrite(paths, plan if plan.arrangement else None)
+
+
+def _result(
+    before: Iterable[bridge.LoggedFile], rewrite: Rewrite, transaction: bridge.Transaction
+) -> OptimizeResult:
+    sizes = {file.path: file.size for file in before}
+    written = transaction.written()
+    return OptimizeResult(
+        len(rewrite.paths),
+        len(written),
+        sum(sizes[path] for path in rewrite.paths),
+        sum(file.size for file in written),
+    )

@@ -1,0 +1,60 @@
+"""Settings of the session, and options that make a write safe to repeat."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+from pyqbeast import InvalidInputError
+from tests.table.help import count, holds, load, rows_2d, save
+from tests.table.test_write import log_entries
+
+
+@contextlib.contextmanager
+def settings(spark, **given):
+    names = {f"spark.qbeast.index.{key.replace('_', '.')}": value for key, value in given.items()}
+    for name, value in names.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in names:
+            spark.conf.unset(name)
+
+
+def test_columns_are_chosen_where_the_session_asks_for_it(spark, table_path):
+    rows = rows_2d(spark, 2_000, columns="array(1) as list")
+    with settings(spark, columnsToIndex_auto="true"):
+        save(rows, table_path, columnsToIndex=None)
+        save(rows_2d(spark, 5), table_path + "2", columnsToIndex=None)
+    assert holds(spark, table_path).columns_to_index == ["id", "a", "b"]
+    with settings(spark, columnsToIndex_auto="true", columnsToIndex_auto_max="1"):
+        save(rows, table_path + "3", columnsToIndex=None)
+    assert len(holds(spark, table_path + "3").columns_to_index) == 1
+    with (
+        settings(spark, columnsToIndex_auto="perhaps"),
+        pytest.raises(InvalidInputError, match="true or false"),
+    ):
+        save(rows, table_path + "4", columnsToIndex=None)
+
+
+def test_a_write_that_was_done_is_not_done_again(spark, table_path):
+    given = {"txnAppId": "loader", "userMetadata": "nightly"}
+    for versions in (1, 1, 0, 2):
+        save(rows_2d(spark, 100), table_path, txnVersion=versions, **given)
+    assert count(load(spark, table_path)) == 200
+    infos = log_entries(table_path, "commitInfo")
+    assert [info["userMetadata"] for info in infos] == ["nightly"] * 2
+    assert [txn["version"] for txn in log_entries(table_path, "txn")] == [1, 2]
+    holds(spark, table_path)
+
+
+def test_small_appends_share_files(spark, table_path):
+    stats = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
+    save(rows_2d(spark, 30_000), table_path, cubeSize=2_000, columnStats=stats)
+    for i in range(3):
+        save(rows_2d(spark, 300, first=30_000 + 300 * i), table_path)
+    versions = log_entries(table_path, "commitInfo")[1:]
+    assert all(int(info["operationMetrics"]["numFiles"]) <= 2 for info in versions)
+    holds(spark, table_path)
