@@ -15,6 +15,7 @@ from pyqbeast.delta import writers as _writers
 from pyqbeast.delta.session import attach, configure
 from pyqbeast.delta.session import when_attached as _when_attached
 from pyqbeast.table.qbeast_table import QbeastTable
+from pyqbeast.table.write import configuration as _configuration
 from pyqbeast.table.write import write as _write
 from pyqbeast.tiledb.spark import register as _register_tiledb
 
@@ -36,5 +37,5 @@ __all__ = [
     "configure",
 ]
 
-_writers.set_write_function(_write)
+_writers.set_functions(_write, _configuration)
 _when_attached(_register_tiledb)

@@ -39,10 +39,20 @@ final class IndexedTable extends DeltaTableV2 {
 
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-    boolean indexed = !IndexedColumns.of(initialSnapshot().metadata().configuration()).isEmpty();
-    return indexed && timeTravelOpt().isEmpty()
+    return isIndexed() && timeTravelOpt().isEmpty()
         ? new IndexedWrite(Map.of("path", deltaLog().dataPath().toString()), info)
         : super.newWriteBuilder(info);
+  }
+
+  private boolean isIndexed() {
+    return !IndexedColumns.of(initialSnapshot().metadata().configuration()).isEmpty();
+  }
+
+  /** Spark compares the format of a stream that writes to a table with the provider of its entry. */
+  @Override
+  public CatalogTable v1Table() {
+    CatalogTable entry = super.v1Table();
+    return isIndexed() ? CatalogEntry.withProvider(entry, QbeastCatalog.PROVIDER) : entry;
   }
 
   @Override
