@@ -39,9 +39,8 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """A session builder that makes sessions ready for indexed tables.
 
     Adds the bridge and Delta's jars, the extensions and the catalog (in place of none or of Delta's) to what the
-    builder has already;
-    `getOrCreate` then returns a session that `attach` has been called on. For a `local[…]` master it lowers the
-    number of shuffle partitions where the user has set none.
+    builder has already; `getOrCreate` then returns a session that `attach` has been called on. For a `local[…]`
+    master it lowers the number of shuffle partitions where the user has set none.
 
     Args:
         builder: `SparkSession.builder` with whatever settings; it is changed and returned.

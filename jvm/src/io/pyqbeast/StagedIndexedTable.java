@@ -12,6 +12,7 @@ import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.SupportsTruncate;
 import org.apache.spark.sql.connector.write.V1Write;
 import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.sources.InsertableRelation;
@@ -65,23 +66,13 @@ final class StagedIndexedTable implements StagedTable, SupportsWrite {
 
   @Override
   public Set<TableCapability> capabilities() {
-    return EnumSet.of(TableCapability.V1_BATCH_WRITE);
+    return EnumSet.of(TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE);
   }
 
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
     options = info.options().asCaseSensitiveMap();
-    return new WriteBuilder() {
-      @Override
-      public V1Write build() {
-        return new V1Write() {
-          @Override
-          public InsertableRelation toInsertableRelation() {
-            return (data, overwrite) -> rows = data;
-          }
-        };
-      }
-    };
+    return new FirstRows();
   }
 
   @Override
@@ -105,5 +96,23 @@ final class StagedIndexedTable implements StagedTable, SupportsWrite {
   @Override
   public void abortStagedChanges() {
     // Nothing has been written before the commit.
+  }
+
+  /** Keeps the rows until the commit; Spark asks to truncate first where the statement replaces a table. */
+  private final class FirstRows implements WriteBuilder, SupportsTruncate {
+    @Override
+    public WriteBuilder truncate() {
+      return this;
+    }
+
+    @Override
+    public V1Write build() {
+      return new V1Write() {
+        @Override
+        public InsertableRelation toInsertableRelation() {
+          return (data, overwrite) -> rows = data;
+        }
+      };
+    }
   }
 }
