@@ -18,6 +18,7 @@ from pyqbeast.table.convert import convert
 from pyqbeast.table.qbeast_table import QbeastTable
 from pyqbeast.table.quantiles import compute_quantiles_for_column
 from pyqbeast.table.upgrade import UpgradeReport, upgrade
+from pyqbeast.table.write import configuration as _configuration
 from pyqbeast.table.write import write as _write
 from pyqbeast.tiledb.spark import register as _register_tiledb
 
@@ -43,5 +44,5 @@ __all__ = [
     "upgrade",
 ]
 
-_writers.set_write_function(_write)
+_writers.set_functions(_write, _configuration)
 _when_attached(_register_tiledb)

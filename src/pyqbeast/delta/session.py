@@ -26,6 +26,7 @@ from pyqbeast.delta.bridge import java
 EXTENSION = "io.pyqbeast.QbeastExtension"
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 CATALOG = "spark.sql.catalog.spark_catalog"
+DELTA_CATALOG_CLASS = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 CATALOG_CLASS = "io.pyqbeast.QbeastCatalog"
 SPARK_VERSION = "4.2."
 DELTA_VERSION = "4.4.0"
@@ -37,9 +38,9 @@ _LOCAL_SETTINGS = ("spark.sql.shuffle.partitions", "spark.databricks.delta.snaps
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """A session builder that makes sessions ready for indexed tables.
 
-    Adds the bridge and Delta's jars, the extensions and Delta's catalog to what the builder has already;
-    `getOrCreate` then returns a session that `attach` has been called on. For a `local[…]` master it lowers the
-    number of shuffle partitions where the user has set none.
+    Adds the bridge and Delta's jars, the extensions and the catalog (in place of none or of Delta's) to what the
+    builder has already; `getOrCreate` then returns a session that `attach` has been called on. For a `local[…]`
+    master it lowers the number of shuffle partitions where the user has set none.
 
     Args:
         builder: `SparkSession.builder` with whatever settings; it is changed and returned.
@@ -58,7 +59,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
         e for e in _listed(options, "spark.sql.extensions") if e not in (EXTENSION, DELTA_EXTENSION)
     ]
     builder.config("spark.sql.extensions", ",".join([*extensions, EXTENSION, DELTA_EXTENSION]))
-    if CATALOG not in options:
+    if options.get(CATALOG) in (None, DELTA_CATALOG_CLASS):
         builder.config(CATALOG, CATALOG_CLASS)
     local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", str(options.get("spark.master", "")))
     if local:

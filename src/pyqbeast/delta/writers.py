@@ -15,13 +15,22 @@ from pyqbeast.delta.bridge import java
 #: What writes: session, rows, name of the save mode, options.
 WriteFunction = Callable[[SparkSession, DataFrame, str, Mapping[str, str]], None]
 
-_write_function: WriteFunction | None = None
+#: What settles the index of a table without rows: a frame of its columns, options; gives configuration entries.
+ConfigureFunction = Callable[[DataFrame, Mapping[str, str]], Mapping[str, str]]
+
+_functions: tuple[WriteFunction, ConfigureFunction] | None = None
 
 
-def set_write_function(function: WriteFunction) -> None:
+def set_functions(write: WriteFunction, configure: ConfigureFunction) -> None:
     """Says who writes. The table layer does this when it is imported; `delta` itself knows nothing of tables."""
-    global _write_function
-    _write_function = function
+    global _functions
+    _functions = write, configure
+
+
+def _frame(data: Any) -> DataFrame:  # noqa: ANN401 (a py4j object)
+    context = SparkContext._active_spark_context
+    assert context is not None
+    return DataFrame(data, SparkSession(context, data.sparkSession()))
 
 
 class _Writer:
@@ -32,11 +41,17 @@ class _Writer:
 
     def write(self, mode: str, options: Any, data: Any) -> str:  # noqa: ANN401 (py4j objects)
         try:
-            context = SparkContext._active_spark_context
-            assert context is not None
-            assert _write_function is not None
-            spark = SparkSession(context, data.sparkSession())
-            _write_function(spark, DataFrame(data, spark), mode, dict(options))
+            assert _functions is not None
+            frame = _frame(data)
+            _functions[0](frame.sparkSession, frame, mode, dict(options))
+        except BaseException as e:
+            return failures.keep(e)
+        return ""
+
+    def configure(self, options: Any, no_rows: Any, configuration: Any) -> str:  # noqa: ANN401 (py4j objects)
+        try:
+            assert _functions is not None
+            configuration.update(_functions[1](_frame(no_rows), dict(options)))
         except BaseException as e:
             return failures.keep(e)
         return ""

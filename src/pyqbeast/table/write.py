@@ -43,6 +43,27 @@ def write(spark: SparkSession, data: DataFrame, mode: str, options: Mapping[str,
     _Write(spark, data, mode, WriteOptions.parse(options)).run()
 
 
+def configuration(no_rows: DataFrame, options: Mapping[str, str]) -> dict[str, str]:
+    """The configuration entries of a table that is indexed before it has rows.
+
+    Args:
+        no_rows: an empty frame of the table's columns.
+        options: columnsToIndex and cubeSize, names in any case.
+
+    Raises:
+        InvalidInputError: an option or a column that cannot be used.
+    """
+    asked = WriteOptions.parse(options)
+    types = bridge.simple_types(no_rows)
+    _check_names(types)
+    if asked.column_stats is not None:
+        raise InvalidInputError(
+            "columnStats belongs to rows: give it with the first write, not with CREATE TABLE"
+        )
+    revision = plan_new(no_rows, types, asked, None).revision
+    return configuration_entries(revision, {}) | asked.new_table_properties(no_rows.sparkSession)
+
+
 class _Write:
     """One write, tried as often as other writers come first."""
 
@@ -108,6 +129,9 @@ class _Write:
             if transaction.commit(self.mode, self._hook_tags(transaction)):
                 return True
             newer = bridge.Transaction(self.spark, self.asked.path)
+            if newer.is_done(self.data, self.mode, self.asked.delta):
+                transaction.discard()
+                return True
             follows = self._rebased(plan, transaction, newer, may_rebuild=may_rebuild)
             if follows is None:
                 break

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -28,13 +29,26 @@ public final class Bridge {
   }
 
   static void write(String mode, Map<String, String> options, Dataset<Row> data) {
-    PythonWriter current = writer;
-    if (current == null) {
+    check(python().write(mode, options, data));
+  }
+
+  /** The entries of a table's configuration that say how it is indexed, before it has rows. */
+  static Map<String, String> configuration(Map<String, String> options, Dataset<Row> noRows) {
+    Map<String, String> entries = new HashMap<>();
+    check(python().configure(options, noRows, entries));
+    return entries;
+  }
+
+  private static PythonWriter python() {
+    if (writer == null) {
       throw new IllegalStateException(
           "writing an indexed table needs a Python driver: start the session from Python and call"
               + " pyqbeast.attach(spark); reading and sampling work without");
     }
-    String failure = current.write(mode, options, data);
+    return writer;
+  }
+
+  private static void check(String failure) {
     if (!failure.isEmpty()) {
       int end = failure.indexOf('\n');
       throw new PythonFailure(failure.substring(0, end), failure.substring(end + 1));

@@ -49,9 +49,20 @@ final class IndexedTable extends DeltaTableV2 {
 
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-    return !indexedColumns().isEmpty() && timeTravelOpt().isEmpty()
+    return isIndexed() && timeTravelOpt().isEmpty()
         ? new IndexedWrite(Map.of("path", deltaLog().dataPath().toString()), info)
         : super.newWriteBuilder(info);
+  }
+
+  private boolean isIndexed() {
+    return !indexedColumns().isEmpty();
+  }
+
+  /** Spark compares the format of a stream that writes to a table with the provider of its entry. */
+  @Override
+  public CatalogTable v1Table() {
+    CatalogTable entry = super.v1Table();
+    return isIndexed() ? CatalogEntry.withProvider(entry, QbeastCatalog.PROVIDER) : entry;
   }
 
   @Override

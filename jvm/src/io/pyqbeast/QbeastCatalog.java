@@ -1,7 +1,15 @@
 package io.pyqbeast;
 
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
+import org.apache.spark.sql.catalyst.catalog.CatalogUtils;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.connector.catalog.Table;
@@ -9,9 +17,10 @@ import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.delta.catalog.DeltaCatalog;
-import org.apache.spark.sql.SaveMode;
-import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.delta.commands.TableCreationModes;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import scala.Option;
 
 /**
  * Delta's catalog, for which {@code USING qbeast} makes an indexed table. In the metastore it stands as the Delta table
@@ -19,7 +28,7 @@ import org.apache.spark.sql.types.StructType;
  */
 @SuppressWarnings("overrides") // Scala drops the three dots of a parameter that Spark declares with them
 public final class QbeastCatalog extends DeltaCatalog {
-  private static final String PROVIDER = "qbeast";
+  static final String PROVIDER = "qbeast";
 
   @Override
   public Table loadCatalogTable(Identifier name, CatalogTable table) {
@@ -31,18 +40,20 @@ public final class QbeastCatalog extends DeltaCatalog {
     return IndexedTable.of(super.loadPathTable(name));
   }
 
+  /** Beside a session catalog, under another name, it shows the session catalog's databases and tables. */
+  @Override
+  public void initialize(String name, CaseInsensitiveStringMap options) {
+    super.initialize(name, options);
+    if (!name.equals("spark_catalog")) {
+      setDelegateCatalog(session().sessionState().catalogManager().v2SessionCatalog());
+    }
+  }
+
   @Override
   public Table createTable(
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties) {
-    if (!isOurs(properties)) {
-      return super.createTable(name, schema, partitions, properties);
-    }
-    if (!schema.isEmpty()) {
-      throw new UnsupportedOperationException(
-          "CREATE TABLE " + name + " (…) USING qbeast without rows is not supported yet: write the first rows with"
-              + " df.write.format(\"qbeast\").option(\"path\", …).saveAsTable(…)");
-    }
-    return registered(name, partitions, properties);
+    Map<String, String> all = isOurs(properties) ? indexed(name, schema, partitions, properties) : properties;
+    return super.createTable(name, schema, partitions, all);
   }
 
   @Override
@@ -97,34 +108,89 @@ public final class QbeastCatalog extends DeltaCatalog {
     return PROVIDER.equalsIgnoreCase(properties.get(TableCatalog.PROP_PROVIDER));
   }
 
-  private StagedTable staged(
-      Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties, SaveMode mode) {
-    if (partitions.length > 0) {
-      throw new UnsupportedOperationException("an indexed table cannot be partitioned: leave PARTITIONED BY out of " + name);
-    }
-    String location = properties.get(TableCatalog.PROP_LOCATION);
-    if (location == null) {
-      throw new UnsupportedOperationException(
-          "table " + name + " needs a place: add .option(\"path\", …) or LOCATION; tables without one are not supported yet");
-    }
-    return new StagedIndexedTable(
-        name.toString(), schema, location, properties, mode, () -> registerOnce(name, partitions, properties));
-  }
-
-  private void registerOnce(Identifier name, Transform[] partitions, Map<String, String> properties) {
-    if (!tableExists(name)) {
-      registered(name, partitions, properties);
-    }
-  }
-
-  private Table registered(Identifier name, Transform[] partitions, Map<String, String> properties) {
-    Map<String, String> delta = new HashMap<>();
-    delta.put(TableCatalog.PROP_PROVIDER, "delta");
+  /**
+   * The properties of a Delta table that is indexed from its first row on. Without columns there is nothing to settle:
+   * the statement names a table that exists.
+   */
+  private Map<String, String> indexed(
+      Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties) {
+    refusePartitions(name, partitions);
+    TableDefinition definition = TableDefinition.of(properties);
+    Map<String, String> all = new HashMap<>(definition.properties());
     for (String key : new String[] {TableCatalog.PROP_LOCATION, TableCatalog.PROP_OWNER, TableCatalog.PROP_EXTERNAL}) {
       if (properties.containsKey(key)) {
-        delta.put(key, properties.get(key));
+        all.put(key, properties.get(key));
       }
     }
-    return super.createTable(name, new StructType(), partitions, delta);
+    all.put(TableCatalog.PROP_PROVIDER, "delta");
+    if (!schema.isEmpty()) {
+      Map<String, String> options = new HashMap<>(definition.properties());
+      options.putAll(definition.options());
+      options.put("path", name.toString());
+      all.putAll(Bridge.configuration(options, session().createDataFrame(List.of(), schema)));
+    }
+    return all;
+  }
+
+  /** Spark asks for a staged table also where no rows follow; {@link StagedIndexedTable} tells the two apart. */
+  private StagedTable staged(
+      Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties, SaveMode mode) {
+    refusePartitions(name, partitions);
+    return new StagedIndexedTable(
+        name.toString(), schema, location(name, properties), TableDefinition.of(properties), mode,
+        () -> registerOnce(name, properties), () -> withoutRows(name, schema, partitions, properties, mode));
+  }
+
+  private StagedTable withoutRows(
+      Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties, SaveMode mode) {
+    Map<String, String> all = indexed(name, schema, partitions, properties);
+    return mode == SaveMode.Overwrite
+        ? super.stageCreateOrReplace(name, schema, partitions, all)
+        : super.stageCreate(name, schema, partitions, all);
+  }
+
+  private static void refusePartitions(Identifier name, Transform[] partitions) {
+    if (partitions.length > 0) {
+      throw new Refusal(
+          "an indexed table cannot be partitioned or clustered: leave PARTITIONED BY or CLUSTER BY out of " + name);
+    }
+  }
+
+  /** Where a table lies or will lie. */
+  private String location(Identifier name, Map<String, String> properties) {
+    if (isPathIdentifier(name)) {
+      return name.name();
+    }
+    SessionCatalog catalog = session().sessionState().catalog();
+    String stated = properties.get(TableCatalog.PROP_LOCATION);
+    if (catalog.tableExists(identifier(name))) {
+      Option<CatalogTable> existing =
+          getExistingTableIfExists(identifier(name), Option.apply(name), TableCreationModes.Create$.MODULE$);
+      return CatalogUtils.URIToString(existing.get().location());
+    }
+    return stated != null ? stated : CatalogUtils.URIToString(catalog.defaultTablePath(identifier(name)));
+  }
+
+  private void registerOnce(Identifier name, Map<String, String> properties) {
+    SessionCatalog catalog = session().sessionState().catalog();
+    if (isPathIdentifier(name) || catalog.tableExists(identifier(name))) {
+      return;
+    }
+    boolean external = properties.containsKey(TableCatalog.PROP_LOCATION);
+    catalog.createTable(
+        CatalogEntry.of(
+            identifier(name), external ? CatalogTableType.EXTERNAL() : CatalogTableType.MANAGED(),
+            CatalogUtils.stringToURI(location(name, properties))),
+        false, false);
+  }
+
+  private static TableIdentifier identifier(Identifier name) {
+    String[] namespace = name.namespace();
+    Option<String> database = namespace.length == 0 ? Option.empty() : Option.apply(namespace[namespace.length - 1]);
+    return new TableIdentifier(name.name(), database);
+  }
+
+  private SparkSession session() {
+    return spark();
   }
 }

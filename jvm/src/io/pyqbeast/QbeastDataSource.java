@@ -9,17 +9,21 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.connector.catalog.SupportsV1OverwriteWithSaveAsTable;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.execution.streaming.Sink;
 import org.apache.spark.sql.execution.streaming.Source;
 import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.sources.CreatableRelationProvider;
 import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.sources.RelationProvider;
+import org.apache.spark.sql.sources.StreamSinkProvider;
 import org.apache.spark.sql.sources.StreamSourceProvider;
+import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
 import scala.Tuple2;
+import scala.collection.immutable.Seq;
 
 /**
  * The data source {@code qbeast}: reads as Delta does and writes through Python.
@@ -32,7 +36,8 @@ public final class QbeastDataSource
         SupportsV1OverwriteWithSaveAsTable,
         RelationProvider,
         CreatableRelationProvider,
-        StreamSourceProvider {
+        StreamSourceProvider,
+        StreamSinkProvider {
 
   /** Delta's source, in a class of its own so that it is loaded when it is needed and not before. */
   private static final class Delta {
@@ -94,5 +99,22 @@ public final class QbeastDataSource
       String provider,
       scala.collection.immutable.Map<String, String> parameters) {
     return Delta.SOURCE.createSource(context, metadataPath, schema, provider, parameters);
+  }
+
+  @Override
+  public Sink createSink(
+      SQLContext context,
+      scala.collection.immutable.Map<String, String> parameters,
+      Seq<String> partitions,
+      OutputMode mode) {
+    if (!partitions.isEmpty()) {
+      throw new UnsupportedOperationException("an indexed table cannot be partitioned: leave partitionBy out");
+    }
+    if (mode == OutputMode.Update()) {
+      throw new UnsupportedOperationException("a stream is written in output mode append or complete, not update");
+    }
+    Map<String, String> options = new HashMap<>(Scala.map(parameters));
+    SaveMode each = mode == OutputMode.Complete() ? SaveMode.Overwrite : SaveMode.Append;
+    return new QbeastSink(options, each.name());
   }
 }

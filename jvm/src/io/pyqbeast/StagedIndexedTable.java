@@ -4,38 +4,53 @@ import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.TableCapability;
-import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.SupportsTruncate;
 import org.apache.spark.sql.connector.write.V1Write;
 import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.sources.InsertableRelation;
 import org.apache.spark.sql.types.StructType;
 
-/** A table that is written together with its first rows: the rows first, then its name. */
+/**
+ * A table that is written together with its first rows: the rows first, then its name. Where no rows come, Delta makes
+ * the empty table.
+ */
 final class StagedIndexedTable implements StagedTable, SupportsWrite {
+  /** What {@code saveAsTable} says in mode overwrite: other rows, the same table. */
+  private static final String KEEPS_METADATA = "__v1_save_as_table_overwrite";
+
   private final String name;
   private final StructType schema;
   private final String location;
-  private final Map<String, String> properties;
+  private final TableDefinition definition;
   private final SaveMode mode;
   private final Runnable register;
+  private final Supplier<StagedTable> withoutRows;
   private Map<String, String> options = Map.of();
   private Dataset<Row> rows;
 
   StagedIndexedTable(
-      String name, StructType schema, String location, Map<String, String> properties, SaveMode mode, Runnable register) {
+      String name,
+      StructType schema,
+      String location,
+      TableDefinition definition,
+      SaveMode mode,
+      Runnable register,
+      Supplier<StagedTable> withoutRows) {
     this.name = name;
     this.schema = schema;
     this.location = location;
-    this.properties = properties;
+    this.definition = definition;
     this.mode = mode;
     this.register = register;
+    this.withoutRows = withoutRows;
   }
 
   @Override
@@ -51,37 +66,30 @@ final class StagedIndexedTable implements StagedTable, SupportsWrite {
 
   @Override
   public Set<TableCapability> capabilities() {
-    return EnumSet.of(TableCapability.V1_BATCH_WRITE);
+    return EnumSet.of(TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE);
   }
 
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
     options = info.options().asCaseSensitiveMap();
-    return new WriteBuilder() {
-      @Override
-      public V1Write build() {
-        return new V1Write() {
-          @Override
-          public InsertableRelation toInsertableRelation() {
-            return (data, overwrite) -> rows = data;
-          }
-        };
-      }
-    };
+    return new FirstRows();
   }
 
   @Override
   public void commitStagedChanges() {
-    Map<String, String> all = new HashMap<>();
-    properties.forEach(
-        (key, value) -> {
-          if (key.startsWith(TableCatalog.OPTION_PREFIX)) {
-            all.put(key.substring(TableCatalog.OPTION_PREFIX.length()), value);
-          }
-        });
+    if (rows == null) {
+      withoutRows.get().commitStagedChanges();
+      return;
+    }
+    Map<String, String> all = new HashMap<>(definition.options());
+    definition.properties()
+        .forEach((key, value) -> all.put(key.startsWith("delta.") ? key : Transaction.PROPERTY_PREFIX + key, value));
     all.putAll(options);
     all.keySet().removeIf("path"::equalsIgnoreCase);
     all.put("path", location);
+    if (mode == SaveMode.Overwrite && !Boolean.parseBoolean(all.get(KEEPS_METADATA))) {
+      all.put("overwriteSchema", "true");
+    }
     Bridge.write(mode.name(), all, rows);
     register.run();
   }
@@ -89,5 +97,23 @@ final class StagedIndexedTable implements StagedTable, SupportsWrite {
   @Override
   public void abortStagedChanges() {
     // Nothing has been written before the commit.
+  }
+
+  /** Keeps the rows until the commit; Spark asks to truncate first where the statement replaces a table. */
+  private final class FirstRows implements WriteBuilder, SupportsTruncate {
+    @Override
+    public WriteBuilder truncate() {
+      return this;
+    }
+
+    @Override
+    public V1Write build() {
+      return new V1Write() {
+        @Override
+        public InsertableRelation toInsertableRelation() {
+          return (data, overwrite) -> rows = data;
+        }
+      };
+    }
   }
 }

@@ -48,11 +48,17 @@ public final class Transaction extends OptimisticTransaction {
   /** Pages of fewer rows than Parquet's 20,000 let a box query skip more inside a file. */
   private static final String PAGE_ROWS = "parquet.page.row.count.limit";
 
+  /** Marks options that are properties of the table to make. */
+  static final String PROPERTY_PREFIX = "table.property.";
+
   private final SparkSession session;
   private final List<AddFile> written = new ArrayList<>();
   private Seq<Action> actions = Scala.seq(List.of());
   private DeltaOptions options;
   private Map<String, String> stored = Map.of();
+
+  /** Properties that the statement gives the table; they count where it makes or replaces the table. */
+  private Map<String, String> properties = Map.of();
   private boolean dropsRevisions;
   private String conflict = "";
 
@@ -189,8 +195,15 @@ public final class Transaction extends OptimisticTransaction {
 
   private WriteIntoDelta command(Dataset<Row> data, SaveMode mode, Map<String, String> given) {
     options = new DeltaOptions(Scala.map(given), session.sessionState().conf());
-    Map<String, String> properties = new HashMap<>(given);
-    properties.keySet().removeIf(key -> !key.startsWith("delta."));
+    properties = new HashMap<>();
+    given.forEach(
+        (key, value) -> {
+          if (key.startsWith("delta.")) {
+            properties.put(key, value);
+          } else if (key.startsWith(PROPERTY_PREFIX)) {
+            properties.put(key.substring(PROPERTY_PREFIX.length()), value);
+          }
+        });
     return new WriteIntoDelta(
         deltaLog(), mode, options, Scala.seq(List.of()), DeltaConfigs.validateConfigurations(Scala.map(properties)),
         data, Option.empty(), Option.empty(), false);
@@ -216,6 +229,9 @@ public final class Transaction extends OptimisticTransaction {
     Map<String, String> configuration = new HashMap<>(Scala.map(proposed.configuration()));
     if (dropsRevisions) {
       configuration.keySet().removeIf(k -> k.startsWith(Facts.REVISION_PREFIX) || k.equals(Facts.LAST_REVISION));
+    }
+    if (exists() && options.canOverwriteSchema()) {
+      configuration.putAll(properties);
     }
     configuration.putAll(stored);
     Metadata withIndex =

@@ -1,0 +1,183 @@
+"""The table under a name: what SQL and the catalog's writers make of it."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import functions as F
+
+from pyqbeast import InvalidInputError, NotIndexedError, QbeastTable, TableNotFoundError
+from tests.table.help import count, ids, opened, rows_2d
+
+SCHEMA = "(id BIGINT NOT NULL, a INT, b DOUBLE, name STRING)"
+
+
+@pytest.fixture
+def name(spark):
+    yield "indexed"
+    for each in ("indexed", "copied"):
+        spark.sql(f"DROP TABLE IF EXISTS {each}")
+
+
+@pytest.fixture
+def source(spark):
+    rows_2d(spark, 3_000).createOrReplaceTempView("source")
+    yield "source"
+    spark.catalog.dropTempView("source")
+
+
+def all_indexed(spark, name, rows):
+    table = QbeastTable.for_name(spark, name)
+    assert count(spark.table(name)) == rows
+    metrics = table.metrics()
+    assert (metrics.unindexed_files, metrics.element_count) == (0, rows)
+    assert table.verify().ok
+    return table
+
+
+def history(spark, name):
+    return [row["operation"] for row in spark.sql(f"DESCRIBE HISTORY {name}").collect()]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "OPTIONS (columnsToIndex = 'a,b', cubeSize = 500)",
+        "TBLPROPERTIES (columnsToIndex = 'a,b', cubeSize = '500')",
+        "TBLPROPERTIES ('qbeast.columnsToIndex' = 'a,b', 'qbeast.cubeSize' = '500')",
+    ],
+)
+def test_create_then_insert(spark, name, source, how):
+    spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast {how}")
+    assert QbeastTable.for_name(spark, name).columns_to_index == ["a", "b"]
+    spark.sql(f"CREATE TABLE IF NOT EXISTS {name} {SCHEMA} USING qbeast {how}")
+    spark.sql(f"INSERT INTO {name} SELECT * FROM source")
+    spark.sql(f"INSERT INTO {name} BY NAME SELECT b, name, a, id + 3000 AS id FROM source")
+    assert all_indexed(spark, name, 6_000).cube_size == 500
+    assert not spark.table(name).schema["id"].nullable
+    query = spark.sql(f"SELECT * FROM {name} TABLESAMPLE (10 PERCENT)")
+    assert opened(query).rows < 2_000
+    with pytest.raises(Exception, match="already exists"):
+        spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast {how}")
+
+
+def test_location_makes_an_external_table(spark, name, source, tmp_path):
+    where = f"LOCATION '{tmp_path / 'here'}'"
+    spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'a') {where}")
+    spark.sql(f"INSERT INTO {name} SELECT * FROM source")
+    spark.sql(f"DROP TABLE {name}")
+    spark.sql(f"CREATE TABLE {name} USING qbeast {where}")
+    all_indexed(spark, name, 3_000)
+
+
+def test_as_select_and_replace(spark, name, source):
+    spark.sql(
+        f"CREATE TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'a,b', cubeSize = 500) "
+        "COMMENT 'flat' TBLPROPERTIES (team = 'maps') AS SELECT * FROM source"
+    )
+    all_indexed(spark, name, 3_000)
+    assert dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())["team"] == "maps"
+    extended = {r["col_name"]: r["data_type"] for r in spark.sql(f"DESCRIBE EXTENDED {name}").collect()}
+    assert (extended["Type"], extended["Comment"]) == ("MANAGED", "flat")
+    spark.sql(
+        f"CREATE OR REPLACE TABLE {name} USING qbeast TBLPROPERTIES (columnsToIndex = 'id', team = 'air') "
+        f"AS SELECT id, name FROM {name} WHERE id < 100"
+    )
+    assert all_indexed(spark, name, 100).columns_to_index == ["id"]
+    assert dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())["team"] == "air"
+    assert spark.table(name).columns == ["id", "name"]
+    spark.sql(f"CREATE OR REPLACE TABLE {name} {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'b')")
+    assert count(spark.table(name)) == 0
+    assert QbeastTable.for_name(spark, name).columns_to_index == ["b"]
+    spark.sql(f"RESTORE TABLE {name} TO VERSION AS OF 0")
+    all_indexed(spark, name, 3_000)
+
+
+def test_overwrite_and_replace_where(spark, name, source):
+    spark.sql(f"CREATE TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'a,b') AS SELECT * FROM source")
+    spark.sql(f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE id < 2000")
+    all_indexed(spark, name, 2_000)
+    spark.sql(f"INSERT INTO {name} REPLACE WHERE id < 500 SELECT * FROM source WHERE id < 300")
+    assert ids(spark.table(name)) == [*range(300), *range(500, 2_000)]
+
+
+def test_the_writers_of_dataframes(spark, name):
+    rows = rows_2d(spark, 1_000)
+    writer = rows.write.format("qbeast").option("columnsToIndex", "a,b")
+    writer.saveAsTable(name)
+    rows.write.format("qbeast").mode("append").saveAsTable(name)
+    rows.write.insertInto(name)
+    rows.writeTo(name).append()
+    all_indexed(spark, name, 4_000)
+    rows.write.insertInto(name, overwrite=True)
+    all_indexed(spark, name, 1_000)
+    rows.write.format("qbeast").mode("overwrite").saveAsTable(name)
+    assert all_indexed(spark, name, 1_000).columns_to_index == ["a", "b"]
+    rows.writeTo(name).overwrite(F.col("id") < 10_000)
+    all_indexed(spark, name, 1_000)
+    rows.writeTo("copied").using("qbeast").option("columnsToIndex", "b").create()
+    assert all_indexed(spark, "copied", 1_000).columns_to_index == ["b"]
+
+
+def test_delta_statements_on_an_indexed_table(spark, name, source):
+    spark.sql(
+        f"CREATE TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'a,b', cubeSize = 500) "
+        "TBLPROPERTIES (delta.enableDeletionVectors = true) AS SELECT * FROM source"
+    )
+    spark.sql(f"DELETE FROM {name} WHERE id >= 2000")
+    spark.sql(f"UPDATE {name} SET name = 'x' WHERE id = 5")
+    spark.sql(f"MERGE INTO {name} t USING source s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *")
+    assert ids(spark.table(name)) == list(range(3_000))
+    assert QbeastTable.for_name(spark, name).metrics().unindexed_rows > 0
+    spark.sql(f"ALTER TABLE {name} ADD COLUMN more INT")
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (team = 'maps')")
+    spark.sql(f"INSERT INTO {name} SELECT *, 1 FROM source")
+    assert count(spark.table(name).filter("more = 1")) == 3_000
+    spark.sql(f"CREATE TABLE copied SHALLOW CLONE {name}")
+    assert QbeastTable.for_name(spark, "copied").columns_to_index == ["a", "b"]
+    spark.sql(f"VACUUM {name}")
+    assert {"DELETE", "UPDATE", "MERGE", "ADD COLUMNS", "WRITE"} <= set(history(spark, name))
+
+
+def test_a_second_catalog_shows_the_same_tables(spark, name, source):
+    spark.conf.set("spark.sql.catalog.beside", "io.pyqbeast.QbeastCatalog")
+    spark.sql(
+        f"CREATE TABLE beside.default.{name} USING qbeast OPTIONS (columnsToIndex = 'a') AS SELECT * FROM source"
+    )
+    spark.sql(f"INSERT INTO beside.default.{name} SELECT * FROM source")
+    all_indexed(spark, name, 6_000)
+    assert count(spark.table(f"beside.default.{name}")) == 6_000
+
+
+@pytest.mark.parametrize(
+    ("rest", "error", "message"),
+    [
+        ("", InvalidInputError, "columnsToIndex"),
+        ("OPTIONS (columnsToIndex = 'a,zz')", InvalidInputError, "'zz'"),
+        ("OPTIONS (columnsToIndex = 'a', cubeSize = 'x')", InvalidInputError, "cubeSize"),
+        ("OPTIONS (columnsToIndex = 'a') PARTITIONED BY (name)", Exception, "cannot be partitioned"),
+    ],
+)
+def test_bad_statements_make_nothing(spark, name, rest, error, message):
+    with pytest.raises(error, match=message):
+        spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast {rest}")
+    assert not spark.catalog.tableExists(name)
+
+
+def test_bad_inserts_and_drops_change_nothing(spark, name, source):
+    spark.sql(f"CREATE TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'a,b') AS SELECT * FROM source")
+    before = history(spark, name)
+    for statement in (
+        f"INSERT INTO {name} SELECT id FROM source",
+        f"INSERT INTO {name} BY NAME SELECT *, 1 AS other FROM source",
+    ):
+        with pytest.raises(Exception, match=r"(?i)column|schema"):
+            spark.sql(statement)
+    assert history(spark, name) == before
+
+
+def test_names_that_are_no_indexed_tables(spark, name):
+    with pytest.raises(TableNotFoundError):
+        QbeastTable.for_name(spark, "nobody")
+    spark.sql(f"CREATE TABLE {name} (id INT) USING delta")
+    with pytest.raises(NotIndexedError):
+        QbeastTable.for_name(spark, name)

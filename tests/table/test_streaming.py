@@ -1,0 +1,113 @@
+"""Streams into and out of an indexed table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyqbeast import QbeastTable
+from tests.table.help import holds, ids, load, rows_2d, save
+
+
+@pytest.fixture
+def source(spark, tmp_path):
+    """A plain Delta table to stream from: its path, and a function that adds rows."""
+    path = str(tmp_path / "source")
+
+    def add(n, first):
+        rows_2d(spark, n, first=first).write.format("delta").mode("append").save(path)
+
+    add(1_000, 0)
+    return path, add
+
+
+def run(spark, source, target, checkpoint, **options):
+    """Writes what the source has by now and stops."""
+    given = {"columnsToIndex": "a,b", "cubeSize": 500, "checkpointLocation": checkpoint, **options}
+    rows = spark.readStream.format("delta").load(source)
+    query = rows.writeStream.format("qbeast").options(**given).trigger(availableNow=True).start(target)
+    query.awaitTermination()
+    return query
+
+
+def test_batches_are_indexed_and_a_restart_goes_on(spark, source, table_path, tmp_path):
+    path, add = source
+    checkpoint = str(tmp_path / "checkpoint")
+    query = run(spark, path, table_path, checkpoint)
+    assert query.lastProgress["numInputRows"] == 1_000
+    run(spark, path, table_path, checkpoint)
+    add(500, 1_000)
+    run(spark, path, table_path, checkpoint)
+    assert ids(load(spark, table_path)) == list(range(1_500))
+    assert holds(spark, table_path).metrics().unindexed_files == 0
+
+
+def test_a_replayed_batch_changes_nothing(spark, source, table_path, tmp_path):
+    checkpoint = tmp_path / "checkpoint"
+    run(spark, source[0], table_path, str(checkpoint))
+    version = spark.sql(f"DESCRIBE HISTORY delta.`{table_path}`").first()["version"]
+    # Without its commit the batch counts as unfinished, as if the driver had died behind Delta's commit.
+    for commit in Path(checkpoint, "commits").glob("*0*"):
+        commit.unlink()
+    run(spark, source[0], table_path, str(checkpoint))
+    assert ids(load(spark, table_path)) == list(range(1_000))
+    assert spark.sql(f"DESCRIBE HISTORY delta.`{table_path}`").first()["version"] == version
+
+
+def test_complete_mode_replaces_the_rows(spark, source, table_path, tmp_path):
+    path, add = source
+    for first in (1_000, 1_500):
+        rows = spark.readStream.format("delta").load(path).groupBy("name").count()
+        query = (
+            rows.writeStream.format("qbeast").outputMode("complete").trigger(availableNow=True)
+            .options(columnsToIndex="count", checkpointLocation=str(tmp_path / "checkpoint"))
+        ).start(table_path)  # fmt: skip
+        query.awaitTermination()
+        add(500, first)
+    counted = load(spark, table_path).selectExpr("count(name)", "sum(count)").collect()
+    assert [tuple(row) for row in counted] == [(100, 1_500)]
+
+
+def test_into_a_table_of_the_catalog(spark, source, tmp_path):
+    spark.sql(
+        "CREATE TABLE streamed (id BIGINT, a INT, b DOUBLE, name STRING) USING qbeast OPTIONS (columnsToIndex = 'a')"
+    )
+    try:
+        rows = spark.readStream.format("delta").load(source[0])
+        writer = rows.writeStream.format("qbeast").option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer.trigger(availableNow=True).toTable("streamed").awaitTermination()
+        assert ids(spark.table("streamed")) == list(range(1_000))
+        assert QbeastTable.for_name(spark, "streamed").metrics().unindexed_files == 0
+    finally:
+        spark.sql("DROP TABLE streamed")
+
+
+def test_out_of_an_indexed_table(spark, table_path, tmp_path):
+    save(rows_2d(spark, 500), table_path)
+    options = {"checkpointLocation": str(tmp_path / "checkpoint")}
+    for total in (500, 900):
+        stream = spark.readStream.format("qbeast").load(table_path)
+        writer = stream.writeStream.format("delta").options(**options).trigger(availableNow=True)
+        writer.start(str(tmp_path / "out")).awaitTermination()
+        assert ids(spark.read.format("delta").load(str(tmp_path / "out"))) == list(range(total))
+        # Rows far outside the known range: a new revision changes the table's metadata under the stream.
+        more = rows_2d(spark, 400, first=500)
+        save(more.withColumn("a", more["a"] + 5_000_000), table_path)
+
+
+def test_the_change_data_feed(spark, table_path):
+    save(rows_2d(spark, 500), table_path, **{"delta.enableChangeDataFeed": "true"})
+    save(rows_2d(spark, 100, first=500), table_path)
+    spark.sql(f"DELETE FROM delta.`{table_path}` WHERE id < 10")
+    feed = spark.read.format("qbeast").option("readChangeFeed", "true").option("startingVersion", 0)
+    counts = dict(feed.load(table_path).groupBy("_change_type").count().collect())
+    assert counts == {"insert": 600, "delete": 10}
+
+
+def test_what_a_stream_cannot_do(spark, source, table_path, tmp_path):
+    rows = spark.readStream.format("delta").load(source[0])
+    writer = rows.writeStream.format("qbeast").option("checkpointLocation", str(tmp_path / "checkpoint"))
+    with pytest.raises(Exception, match="cannot be partitioned"):
+        writer.partitionBy("name").start(table_path)
+    assert not Path(table_path).exists()
