@@ -36,4 +36,8 @@ final class Scala {
       }
     };
   }
+
+  static <A> Function1<A, Object> predicate(java.util.function.Predicate<A> body) {
+    return function(body::test);
+  }
 }
