@@ -25,6 +25,12 @@ STAGING_REVISION = 0
 TAG_REVISION = "revision"
 TAG_BLOCKS = "blocks"
 
+#: Tag of an indexed file that other writers do not know: the rows of the most frequent key of the file, and
+#: the write that made it.
+TAG_KEY_ROWS = "pyqbeast.keyRows"
+KEY_ROWS_WRITE = "write"
+KEY_ROWS_ROWS = "rows"
+
 #: Fields of one block inside the `blocks` tag, in the order they are written. `cube` is read as well as
 #: `cubeId`.
 BLOCK_CUBE_ID = "cubeId"

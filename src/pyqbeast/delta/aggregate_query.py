@@ -76,13 +76,19 @@ class AggregateQuery:
                 "pass exact=True to run it in full"
             )
         described = json.loads(self._java.description())
-        self.outputs = [Output(**{**each, "inputs": tuple(each.get("inputs", ()))}) for each in described["outputs"]]
+        self.outputs = [
+            Output(**{**each, "inputs": tuple(each.get("inputs", ()))}) for each in described["outputs"]
+        ]
         self.result: list[tuple[str, int]] = [(name, place) for name, place in described["result"]]
         self.order = [Order(*each) for each in described["order"]]
         self.statistics: list[str | None] = described["statistics"]
         self.other_bytes: int = described["other_bytes"]
         self.fans_out: bool = described["fans_out"]
         self.configuration: dict[str, str] = described["configuration"]
+
+    def reads_nothing(self) -> bool:
+        """Whether Spark answers the query from the log alone, or sees that it has no rows."""
+        return bool(self._java.readsNothing())
 
     def files(self) -> list[QueriedFile]:
         """The files of the indexed table that the query's filters leave. Call it before reading rows."""

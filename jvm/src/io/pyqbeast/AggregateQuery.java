@@ -142,6 +142,13 @@ public final class AggregateQuery {
     return Dataset$.MODULE$.ofRows(session, plan);
   }
 
+  /** Whether Spark answers the query without a file of the table. */
+  public boolean readsNothing() {
+    Set<String> left = new HashSet<>();
+    collectFiles(((org.apache.spark.sql.classic.Dataset<Row>) exact()).queryExecution().optimizedPlan(), left);
+    return left.isEmpty();
+  }
+
   private StepFiles stepFiles(String paths) {
     List<AddFile> chosen = Arrays.stream(paths.split("\n")).filter(p -> !p.isEmpty()).map(files::get).toList();
     return new StepFiles(session, below.index(), snapshot, chosen);
