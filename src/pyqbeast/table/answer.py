@@ -69,8 +69,8 @@ class Estimate:
         if self.groups is not None:
             missed, rows = self.groups.missed_keys, self.groups.missed_rows
             out.append(
-                f"Groups may be missing: one of {missed:,.0f} different keys (about {rows:,.0f} rows) or more is in the "
-                f"list with 0.99; those not in it hold about {self.groups.unseen_share:.2g} of the rows."
+                f"Groups may be missing: one of {missed:,.0f} different keys (about {rows:,.0f} rows) or more is in "
+                f"the list with 0.99; those not in it hold about {self.groups.unseen_share:.2g} of the rows."
             )
         return out
 
