@@ -187,15 +187,18 @@ class CubeColumns:
         """The number of the file that a row belongs to (int)."""
         return ClassicColumn(self._package.Columns.file(self._tree, _java_column(cube), _java_column(weight)))
 
-    def counted(self, cube: Column, weight: Column) -> Column:
-        """A condition that is always true and counts the rows that it lets through."""
-        return ClassicColumn(
-            self._package.Columns.counted(self._tally, _java_column(cube), _java_column(weight))
-        )
+    def counted(self, cube: Column, z_order: Column, weight: Column) -> Column:
+        """A condition that is always true and counts the rows, sorted by z-order, that it lets through."""
+        columns = (_java_column(column) for column in (cube, z_order, weight))
+        return ClassicColumn(self._package.Columns.counted(self._tally, *columns))
 
     def tally(self) -> NDArray[np.int64]:
-        """What was counted: k × 6, a block a row: partition, file in it, cube, rows, smallest, largest weight."""
-        return np.frombuffer(self._tally.toBytes(), "<i8").reshape(-1, 6)
+        """What was counted: k × 7, a block a row.
+
+        Partition, file in it, cube, rows, smallest and largest weight, and the rows of the partition's most
+        frequent key as far as it was written then.
+        """
+        return np.frombuffer(self._tally.toBytes(), "<i8").reshape(-1, 7)
 
 
 #: Bits of a cube's long that name a child which the tree does not have.

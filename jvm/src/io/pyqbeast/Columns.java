@@ -7,6 +7,7 @@ import org.apache.spark.sql.Column;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.api.java.UDF2;
+import org.apache.spark.sql.api.java.UDF3;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.functions;
@@ -52,8 +53,8 @@ public final class Columns {
   }
 
   /** A condition that is always true and counts the rows it is asked about. */
-  public static Column counted(Tally tally, Column cube, Column weight) {
-    UDF2<Long, Integer, Boolean> note = tally::note;
-    return functions.udf(note, DataTypes.BooleanType).asNondeterministic().apply(cube, weight);
+  public static Column counted(Tally tally, Column cube, Column place, Column weight) {
+    UDF3<Long, Long, Integer, Boolean> note = tally::note;
+    return functions.udf(note, DataTypes.BooleanType).asNondeterministic().apply(cube, place, weight);
   }
 }

@@ -11,7 +11,8 @@ import org.apache.spark.util.AccumulatorV2;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * Counts what a write really writes: rows, smallest and largest weight a cube and file.
+ * Counts what a write really writes: rows, smallest and largest weight a cube and file, and rows of the most frequent
+ * key of a partition.
  *
  * <p>Spark hands over an accumulator once for each partition of a job's last stage, from the very attempt whose files
  * are kept. So the figures are those of the files, also when a task ran twice or the source gave other rows the second
@@ -20,28 +21,43 @@ import org.apache.spark.util.TaskCompletionListener;
 public final class Tally extends AccumulatorV2<long[], List<long[]>> {
   private static final long serialVersionUID = 1L;
 
+  /** Counters of the keys at one place of the curve; where there are more keys, several share a counter. */
+  private static final int COUNTERS = 4096;
+
   private final long rowsPerFile;
   private final List<long[]> published = new ArrayList<>();
   private transient Map<Long, long[]> chunk;
   private transient long rows;
   private transient long lastCube;
   private transient long[] lastEntry;
+  private transient long lastPlace;
+  private transient int run;
+  private transient int[] counts;
+  private transient int[] runOfCount;
+  private transient long keyRows;
 
   /** @param rowsPerFile after so many rows of a partition Spark opens another file */
   public Tally(long rowsPerFile) {
     this.rowsPerFile = rowsPerFile;
   }
 
-  /** Notes one row that is about to be written. Always true, so that it can stand in a filter. */
-  boolean note(long cube, int weight) {
+  /**
+   * Notes one row that is about to be written. Always true, so that it can stand in a filter.
+   *
+   * @param place of the row on the curve by which the partition is sorted: rows of one key follow each other
+   */
+  boolean note(long cube, long place, int weight) {
     if (chunk == null) {
       chunk = new HashMap<>();
+      counts = new int[COUNTERS];
+      runOfCount = new int[COUNTERS];
       TaskContext.get()
           .addTaskCompletionListener((TaskCompletionListener) context -> publish(context.partitionId()));
     }
     if (rows > 0 && rows % rowsPerFile == 0) {
       publish(TaskContext.getPartitionId());
     }
+    noteKey(place, weight);
     rows++;
     if (lastEntry == null || lastCube != cube) {
       lastCube = cube;
@@ -53,19 +69,37 @@ public final class Tally extends AccumulatorV2<long[], List<long[]>> {
     return true;
   }
 
+  /** Never counts a key too low: rows of one key have one place and one weight. */
+  private void noteKey(long place, int weight) {
+    if (run == 0 || place != lastPlace) {
+      lastPlace = place;
+      run++;
+    }
+    int counter = weight & (COUNTERS - 1);
+    if (runOfCount[counter] != run) {
+      runOfCount[counter] = run;
+      counts[counter] = 0;
+    }
+    counts[counter]++;
+    keyRows = Math.max(keyRows, counts[counter]);
+  }
+
   private void publish(int partition) {
     long file = (rows - 1) / rowsPerFile;
     synchronized (published) {
-      chunk.forEach((cube, e) -> published.add(new long[] {partition, file, cube, e[0], e[1], e[2]}));
+      chunk.forEach((cube, e) -> published.add(new long[] {partition, file, cube, e[0], e[1], e[2], keyRows}));
     }
     chunk.clear();
     lastEntry = null;
   }
 
-  /** Little-endian longs, six a block: partition, number of the file in it, cube, rows, smallest, largest weight. */
+  /**
+   * Little-endian longs, seven a block: partition, number of the file in it, cube, rows, smallest and largest weight,
+   * rows of the partition's most frequent key so far.
+   */
   public byte[] toBytes() {
     synchronized (published) {
-      ByteBuffer out = ByteBuffer.allocate(published.size() * 48).order(ByteOrder.LITTLE_ENDIAN);
+      ByteBuffer out = ByteBuffer.allocate(published.size() * 56).order(ByteOrder.LITTLE_ENDIAN);
       published.forEach(
           entry -> {
             for (long field : entry) {
