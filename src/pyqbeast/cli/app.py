@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from pyqbeast.cli import demo, doctor, dv, index, inspect
+from pyqbeast.cli import demo, doctor, dv, estimate, index, inspect
 from pyqbeast.tiledb.cli import app as tiledb_app
 
 app = typer.Typer(
@@ -17,6 +17,7 @@ app.command()(index.index)
 app.command()(inspect.info)
 app.command()(inspect.blocks)
 app.command()(inspect.sample)
+app.command()(estimate.estimate)
 app.command()(dv.dv)
 app.command()(doctor.doctor)
 app.add_typer(tiledb_app)

@@ -67,3 +67,8 @@ STATISTIC_HISTOGRAM = "_histogram"
 
 #: Package that prefixes the class names in a revision.
 CLASS_PREFIX = "io.qbeast.core.transform."
+#: Stands for it in the transformers of a revision with weight columns: a reader that would not hash those columns
+#: finds no such class, and fails instead of taking a wrong sample.
+WEIGHTED_CLASS_PREFIX = "io.pyqbeast.weighted."
+#: Field of a revision that other writers do not know: columns that are hashed after the indexed ones.
+WEIGHT_COLUMNS = "weightColumns"

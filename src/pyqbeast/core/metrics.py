@@ -80,6 +80,8 @@ class IndexMetrics:
         unindexed_files, unindexed_bytes, unindexed_rows: what the whole table holds outside of every index;
             every sample reads it. Rows are None where a file has no statistics.
         unindexed_share: unindexed bytes by all bytes of the table.
+        key_granularity: share of the table's rows that one combination of hashed values may hold. Those rows are
+            sampled together, so smaller samples are left to Spark.
     """
 
     revision_id: int
@@ -109,6 +111,7 @@ class IndexMetrics:
     unindexed_bytes: int
     unindexed_rows: int | None
     unindexed_share: float
+    key_granularity: float
 
     def to_dict(self) -> dict[str, object]:
         """The figures as JSON has them."""
@@ -143,6 +146,7 @@ class IndexMetrics:
             *(f"  {fraction:g}: {share:.2%}" for fraction, share in self.read_shares.items()),
             f"deletedRows: {self.deleted_rows}",
             f"unindexed: {self.unindexed_files} files, {self.unindexed_bytes} bytes ({self.unindexed_share:.2%})",
+            f"keyGranularity: {self.key_granularity:.2g}",
             *_levels("Inner cubes by depth:", self.inner_levels),
             *_levels("Leaf cubes by depth:", self.leaf_levels),
         ]
@@ -164,7 +168,9 @@ def _levels(title: str, levels: Sequence[LevelStats]) -> list[str]:
     return lines if levels else []
 
 
-def index_metrics(revision: Revision, files: Sequence[IndexedFile]) -> IndexMetrics:
+def index_metrics(
+    revision: Revision, files: Sequence[IndexedFile], key_granularity: float = 0.0
+) -> IndexMetrics:
     """The metrics of one revision, given all live files of the table."""
     own = [file for file in files if file.revision_id == revision.id and file.blocks]
     blocks = [block for file in own for block in file.blocks if not block.replicated]
@@ -207,6 +213,7 @@ def index_metrics(revision: Revision, files: Sequence[IndexedFile]) -> IndexMetr
         unindexed_bytes=unindexed_bytes,
         unindexed_rows=sum(counts) if len(counts) == len(unindexed) else None,
         unindexed_share=unindexed_bytes / max(1, sum(file.size for file in files)),
+        key_granularity=key_granularity,
     )
 
 

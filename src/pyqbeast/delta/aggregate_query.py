@@ -23,14 +23,14 @@ class Output:
         function: the name of Spark's class.
         inputs: what it aggregates; none for a count of rows.
         condition: the input that says which rows take part (`FILTER (WHERE …)`).
-        percentage: of a percentile; a list where several were asked for at once.
+        percentage: of a percentile; None where several were asked for at once.
     """
 
     group: int | None = None
     function: str = ""
     inputs: tuple[int, ...] = ()
     condition: int | None = None
-    percentage: float | list[float] | None = None
+    percentage: float | None = None
 
 
 class Order(NamedTuple):

@@ -137,6 +137,11 @@ class TableLog:
         """The table's schema."""
         return StructType.fromJson(json.loads(self._java.schema()))
 
+    @property
+    def key_granularity(self) -> float:
+        """The share of the rows that the most frequent key may hold, as far as it is recorded; 0 for distinct keys."""
+        return float(self._java.keyGranularity())
+
     def files(self) -> list[LoggedFile]:
         """All live files, in no order. One Spark job."""
         with handed_over() as target:

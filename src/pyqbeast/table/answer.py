@@ -74,10 +74,17 @@ class Estimate:
             )
         return out
 
+    @property
+    def cost(self) -> str:
+        """What was read, in words."""
+        return (
+            f"Read {self.bytes_read:,} bytes in {len(self.steps)} step(s), fraction {self.fraction:.4g}; "
+            f"the exact query opens {self.exact_bytes:,}."
+        )
+
     def __str__(self) -> str:
-        rows = "\n".join("  ".join(map(str, row)) for row in (self.df.columns, *self.df.take(20)))
-        read = f"read {self.bytes_read:,} of {self.exact_bytes:,} bytes (fraction {self.fraction:.4g})"
-        return "\n".join([rows, read, *self.notes])
+        rows = ["  ".join(map(str, row)) for row in (self.df.columns, *self.df.take(20))]
+        return "\n".join([*rows, self.cost, *self.notes])
 
 
 def exact_answer(asked: DataFrame, query: AggregateQuery | None) -> tuple[DataFrame, int]:

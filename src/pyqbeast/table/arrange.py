@@ -145,7 +145,7 @@ def arrange(
     """
     spark = data.sparkSession
     point = coordinates(spark, revision, types)
-    row_weight = weight(revision.columns)
+    row_weight = weight(revision.hashed_columns)
     columns = bridge.CubeColumns(spark, _tree_bytes(tree, layout), rows_per_file)
     cube = F.col(_CUBE)
     frame = (

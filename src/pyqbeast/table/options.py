@@ -10,19 +10,20 @@ from pyspark.sql import SparkSession
 from pyqbeast.core.errors import InvalidInputError
 
 #: Options that are the index's own; all others go to Delta.
-_OWN = ("columnstoindex", "cubesize", "columnstats", "tableformat", "path")
+_OWN = ("columnstoindex", "cubesize", "columnstats", "tableformat", "path", "weightcolumns")
 _CUBE_SIZE_SETTING = "spark.qbeast.index.defaultCubeSize"
 _RETRIES_SETTING = "spark.qbeast.index.numberOfRetries"
 
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """Options of one write. `columns_to_index`, `cube_size` and `column_stats` are None where not given."""
+    """Options of one write. All but the path and those of Delta are None where not given."""
 
     path: str
     columns_to_index: str | None
     cube_size: int | None
     column_stats: str | None
+    weight_columns: str | None
     delta: dict[str, str]
 
     @classmethod
@@ -42,6 +43,7 @@ class WriteOptions:
             columns_to_index=own.get("columnstoindex") or None,
             cube_size=_cube_size(own.get("cubesize"), "option cubeSize"),
             column_stats=own.get("columnstats") or None,
+            weight_columns=own.get("weightcolumns") or None,
             delta={key: value for key, value in options.items() if key.lower() not in _OWN},
         )
 

@@ -99,7 +99,7 @@ class PartialAggregates:
             raise _refused(f"there is no estimate of the function {output.function}")
         if kind == "count" and len(output.inputs) > 1:
             raise _refused("count takes one column or *")
-        if isinstance(output.percentage, list):
+        if kind == "percentile" and output.percentage is None:
             raise _refused("it asks for several percentiles at once; ask for each by itself")
         names = []
         for number in output.inputs:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 
@@ -34,8 +35,7 @@ from pyqbeast.table.queried_files import QueriedFiles, total_bytes
 MOST_GROUPS = 50_000
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """One step that was read.
 
     Attributes:

@@ -42,9 +42,8 @@ class QueriedFiles:
         revisions = revisions_from_configuration(query.configuration)
         latest = revisions.latest
         assert latest is not None
-        same_weight = {
-            r.id: r.dimensions for r in revisions.revisions.values() if r.columns == latest.columns
-        }
+        of_latest = [r for r in revisions.revisions.values() if r.hashed_columns == latest.hashed_columns]
+        same_weight = {revision.id: revision.dimensions for revision in of_latest}
         sampled: list[tuple[QueriedFile, list[Block]]] = []
         whole = []
         for file in query.files():
@@ -65,7 +64,7 @@ class QueriedFiles:
         )
         rows = sum(block.element_count for _, blocks in sampled for block in blocks)
         files = [file for file, _ in sampled]
-        return cls(files, whole, weights, latest.columns, rows, _key_rows(files))
+        return cls(files, whole, weights, latest.hashed_columns, rows, _key_rows(files))
 
     def bounds(self, column: str) -> tuple[float, float] | None:
         """Smallest and largest value of a column, by its name in the statistics; None where a file does not tell.

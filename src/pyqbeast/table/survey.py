@@ -53,15 +53,21 @@ class Survey:
         return SampledRows.of(np.column_stack(points), self.weights, self.counts)
 
 
-def survey(data: DataFrame, transformers: Sequence[Transformer], types: Mapping[str, str]) -> Survey:
-    """Looks at the indexed columns of all rows once. One Spark job."""
+def survey(
+    data: DataFrame,
+    transformers: Sequence[Transformer],
+    types: Mapping[str, str],
+    weight_columns: Sequence[str] = (),
+) -> Survey:
+    """Looks at the indexed columns of all rows, and at their weight, once. One Spark job."""
     spark = data.sparkSession
     columns = []
     for i, transformer in enumerate(transformers):
         column = measured(spark, transformer, types[transformer.column])
         whole = transformer.kind == LINEAR and not types[transformer.column].startswith(_FRACTIONAL)
         columns.append(column.cast("bigint" if whole else "double").alias(f"c{i}"))
-    row_weight = weight([transformer.column for transformer in transformers]).alias("w")
+    indexed = [transformer.column for transformer in transformers]
+    row_weight = weight([*indexed, *weight_columns]).alias("w")
     with bridge.handed_over() as target:
         bridge.sample_to(data.select(*columns, row_weight), SAMPLE_ROWS, target)
         blocks = _read_blocks(target.read_bytes(), len(transformers))

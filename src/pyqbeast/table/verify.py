@@ -89,7 +89,7 @@ def _check_data(
     seen = rows.select(
         F.element_at(F.split(F.input_file_name(), "/"), -1).alias("name"),
         *point,
-        weight(revision.columns).alias("w"),
+        weight(revision.hashed_columns).alias("w"),
     )
     largest = {cube: found.max_weight for cube, found in status.cubes.items()}
     return [Problem(*row) for row in _checked(seen, by_name, blocks, largest).collect()]

@@ -243,7 +243,9 @@ public final class AggregateQuery {
     List<Expression> arguments = Scala.list(function.children());
     if (function instanceof ApproximatePercentile percentile) {
       arguments = List.of(percentile.child());
-      described.put("percentage", percentile.percentageExpression().eval(null));
+      // An array of percentages is left out.
+      Object percentage = percentile.percentageExpression().eval(null);
+      described.put("percentage", percentage instanceof Double ? percentage : null);
     }
     if (function instanceof Count) {
       // What is never null counts rows.

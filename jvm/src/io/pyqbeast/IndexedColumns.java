@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The columns a table is indexed by, in the order in which they are hashed into a row's weight. */
+/** The columns that are hashed into a row's weight, in order: those that the table is indexed by, and more. */
 final class IndexedColumns {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -21,8 +21,12 @@ final class IndexedColumns {
       return columns;
     }
     try {
-      for (JsonNode transformer : JSON.readTree(revision).path("columnTransformers")) {
+      JsonNode stored = JSON.readTree(revision);
+      for (JsonNode transformer : stored.path("columnTransformers")) {
         columns.add(transformer.path("columnName").asText());
+      }
+      for (JsonNode column : stored.path(Facts.text("WEIGHT_COLUMNS"))) {
+        columns.add(column.asText());
       }
     } catch (JsonProcessingException e) {
       // A damaged revision makes the table an unindexed one: it is read whole and sampled by Spark.

@@ -59,6 +59,11 @@ final class SampledPlan {
     }
     relation = indexed.get(0);
     index = (TahoeLogFileIndex) ((HadoopFsRelation) relation.relation()).location();
+    for (String column : IndexedColumns.of(index.metadata().configuration())) {
+      if (Scala.list(relation.output()).stream().noneMatch(a -> a.name().equals(column))) {
+        throw new RefusedQuery("the table has no column " + column + " any more, by which it is indexed");
+      }
+    }
     check(plan);
   }
 

@@ -52,6 +52,11 @@ public final class TableLog {
     return snapshot.metadata().schemaString();
   }
 
+  /** The share of the rows that the most frequent key may hold. */
+  public double keyGranularity() {
+    return KeyGranularity.of(snapshot);
+  }
+
   /** Every live file as a row of Delta's {@code AddFile}. */
   public Dataset<Row> files() {
     return snapshot.allFiles().toDF();
