@@ -150,18 +150,23 @@ def test_sql_with_a_filter_on_the_aggregate(spark, table):
         "WITH cut AS (SELECT * FROM estimated WHERE a > 1000) "
         "SELECT sum(skewed) FILTER (WHERE third = 1) AS s, count(*) FILTER (WHERE third = 1) AS n FROM cut"
     )
-    estimate = pyqbeast.tolerance(query, error=0.1, confidence=SURE)
+    estimate = pyqbeast.tolerance(query, error=0.3, confidence=SURE)
     assert not estimate.exact
     assert assert_holds(estimate, query) == 2
 
 
 def test_second_moments(table):
-    query = table.agg(F.stddev("b").alias("sd"), F.var_pop("a").alias("v"), F.corr("a", "b").alias("r"))
-    estimate = pyqbeast.tolerance(query, error=0.05)
-    assert_holds(estimate, query)
-    absolute = pyqbeast.tolerance(table.agg(F.corr("a", "id").alias("r")), error=0.1, relative=False)
-    assert not absolute.exact
-    assert_holds(absolute, table.agg(F.corr("a", "id").alias("r")))
+    query = table.agg(
+        F.stddev("b").alias("sd"), F.var_pop("a").alias("v"), F.corr("skewed", "holes").alias("r")
+    )
+    assert_holds(pyqbeast.tolerance(query, error=0.05), query)
+    truth = query.first()
+    progress = Progress(AggregateQuery(query))
+    progress.read(Step(START, threshold(0.2), cost=0))
+    progress.read(Step(threshold(0.2), threshold(0.4), cost=0))
+    for name, (_, found) in zip(("sd", "v", "r"), progress.estimates(SURE), strict=True):
+        assert found.low[0] < truth[name] < found.high[0], name
+        assert found.high[0] - found.low[0] < 0.05 * max(1, truth[name])
 
 
 def test_percentiles(table):
@@ -311,8 +316,8 @@ def test_numbers_out_of_range_are_errors(table, arguments, reason):
 def test_bounds_hold_as_often_as_they_say(spark, tmp_path):
     """500 groups with keys of their own, and so with samples of their own: 500 repetitions of one query.
 
-    If 95 % of bounds hold, 500 of them lie outside 455..492 once in 10,000; formulas that took rows for keys would give
-    about 400.
+    If 95 % of bounds hold, of 500 fewer than 91 % or more than 98.5 % do once in 5,000 times; formulas that took rows for
+    keys would give about 80 %. Groups in which the sample met too few keys have no bounds.
     """
     repetitions, keys = 500, 400
     rows = (
@@ -334,5 +339,7 @@ def test_bounds_hold_as_often_as_they_say(spark, tmp_path):
     progress.read(Step(START, threshold(0.35), cost=0))
     for name, (_, found) in zip(("mean", "total", "n"), progress.estimates(0.95), strict=True):
         true = np.array([truth[group[0]][name] for group in progress.state.groups])
-        assert np.isfinite(found.low).all()
-        assert 455 <= np.count_nonzero((found.low <= true) & (true <= found.high)) <= 492, name
+        answered = np.isfinite(found.low)
+        held = np.count_nonzero((found.low <= true) & (true <= found.high))
+        assert np.count_nonzero(answered) >= 0.95 * repetitions, name
+        assert 0.91 <= held / np.count_nonzero(answered) <= 0.985, name

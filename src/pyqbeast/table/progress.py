@@ -33,6 +33,8 @@ from pyqbeast.table.queried_files import QueriedFiles, total_bytes
 
 #: Groups that are held on the driver; with more of them each has too few rows for a sample to help.
 MOST_GROUPS = 50_000
+#: The number of keys is itself estimated, give or take a tenth.
+KEYS_HEAD_ROOM = 1.3
 
 
 class Reading(NamedTuple):
@@ -87,8 +89,8 @@ class Progress:
 
     @property
     def first_fraction(self) -> float:
-        """The fraction that should hold the keys that all bounds need."""
-        return min(1.0, pilot_keys(self.partial.asked) / max(1, self.files.rows))
+        """The fraction that should hold the keys that all bounds need, if each row has its own."""
+        return min(1.0, KEYS_HEAD_ROOM * pilot_keys(self.partial.asked) / max(1, self.files.rows))
 
     def plan(self, wanted: float) -> Step:
         """The next step, to the wanted fraction or to the exact answer."""
@@ -105,11 +107,15 @@ class Progress:
     def _spent_on_sample(self) -> int:
         """Bytes read, and to be read besides the sampled files, less what the exact query reads besides them.
 
-        Joined tables are read in every step, files without an index once, and again where the exact answer
-        cannot be had by adding up.
+        Joined tables are read in every step. Files without an index are read once, as a step of their own, and
+        again where the exact answer cannot be had by adding up.
         """
         whole, joined = total_bytes(self.files.whole), self._query.other_bytes
-        to_come = 2 * joined + (0 if self.readings else whole) + (whole if self.partial.percentiles else 0)
+        to_come = 2 * joined
+        if whole and not self.readings:
+            to_come += whole + joined
+        if whole and self.partial.percentiles:
+            to_come += whole
         beside = whole + joined
         return int(self.bytes_read + to_come - MOST_BYTES * beside)
 

@@ -32,9 +32,8 @@ final class KeyGranularity {
 
   private static double measured(Snapshot snapshot) {
     Map<String, Long> ofWrite = new HashMap<>();
-    long rows = 0;
-    for (AddFile file : (AddFile[]) snapshot.allFiles().collect()) {
-      rows += file.numPhysicalRecords().getOrElse(() -> 0L);
+    AddFile[] files = (AddFile[]) snapshot.allFiles().collect();
+    for (AddFile file : files) {
       String tag = file.tagsOrEmpty().get(Facts.text("TAG_KEY_ROWS")).getOrElse(() -> "{}");
       try {
         JsonNode stored = JSON.readTree(tag);
@@ -45,6 +44,13 @@ final class KeyGranularity {
       }
     }
     long largest = ofWrite.values().stream().mapToLong(Long::longValue).sum();
+    if (largest == 0) {
+      return 0.0;
+    }
+    long rows = 0;
+    for (AddFile file : files) {
+      rows += file.numPhysicalRecords().getOrElse(() -> 0L);
+    }
     return rows == 0 ? 0.0 : Math.min(1.0, (double) largest / rows);
   }
 }
