@@ -7,6 +7,7 @@ the truth they are those of a confidence of 0.999; how often bounds of 0.95 hold
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -193,6 +194,26 @@ def test_extremes_are_bounds_and_told_as_such(table):
     assert set(estimate.worth.values()) == {"certain bounds"}
 
 
+def test_types_of_the_query_are_kept(table):
+    query = (
+        table.withColumn("time", F.timestamp_seconds(F.col("id") * 86_400))
+        .withColumn("price", F.col("b").cast("decimal(10,2)"))
+        .groupBy((F.col("id") % 2 == 0).alias("is.even"), F.expr("cast(id % 2 as decimal(4,1)) AS half"))
+        .agg(F.max("time").alias("last time"), F.sum("price").alias("sum"), F.avg("a").alias("mean"))
+        .orderBy("half")
+    )
+    estimate = pyqbeast.tolerance(query, error=0.3)
+    assert not estimate.exact
+    types = dict(estimate.df.dtypes)
+    assert {name: types[name] for name in query.columns} == dict(query.dtypes)
+    rows = estimate.df.collect()
+    assert [row["is.even"] for row in rows] == [True, False]
+    # Nothing bounds the latest time of an expression from above.
+    assert rows[0]["last time_high"] is None
+    assert rows[0]["last time"] == rows[0]["last time_low"] <= query.first()["last time"]
+    assert isinstance(rows[0]["sum"], Decimal)
+
+
 def test_joins_with_small_tables(spark, table):
     names = spark.createDataFrame([(0, "zero"), (1, "one"), (1, "uno")], "third long, word string")
     for kind in ("inner", "left", "left_anti"):
@@ -316,8 +337,8 @@ def test_numbers_out_of_range_are_errors(table, arguments, reason):
 def test_bounds_hold_as_often_as_they_say(spark, tmp_path):
     """500 groups with keys of their own, and so with samples of their own: 500 repetitions of one query.
 
-    If 95 % of bounds hold, of 500 fewer than 91 % or more than 98.5 % do once in 5,000 times; formulas that took rows for
-    keys would give about 80 %. Groups in which the sample met too few keys have no bounds.
+    If 95 % of bounds hold, of 500 fewer than 91 % or more than 98.5 % do once in 5,000 times; formulas that took rows
+    for keys would give about 80 %. Groups in which the sample met too few keys have no bounds.
     """
     repetitions, keys = 500, 400
     rows = (

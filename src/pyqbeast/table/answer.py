@@ -135,7 +135,7 @@ def estimated_answer(
             has_rows = state.sums[..., state.index(aggregate.moments)[0]].sum(axis=1) > 0
             for name, values in zip("vlh", (found.value, found.low, found.high), strict=True):
                 fields.append(T.StructField(f"{name}{place}", T.DoubleType()))
-                columns.append(_nullable(values, aggregate.kind, has_rows))
+                columns.append(_nullable(values, aggregate.kind, has_rows, found.value))
     rows = list(zip(*columns, strict=True))
     held = asked.sparkSession.createDataFrame(rows, T.StructType(fields))
     types = {place: asked.schema[i].dataType for i, (_, place) in enumerate(query.result)}
@@ -191,11 +191,14 @@ def _typed(number: Column, data_type: T.DataType) -> Column:
     return number.cast(data_type)
 
 
-def _nullable(values: FloatArray, kind: str, has_rows: NDArray[np.bool_]) -> list[float | None]:
+def _nullable(
+    values: FloatArray, kind: str, has_rows: NDArray[np.bool_], found: FloatArray
+) -> list[float | None]:
     """Null for what does not exist: the aggregate of no rows, a bound that is not known."""
-    if kind in ("count", "count_if"):
-        has_rows = np.ones_like(has_rows)
+    gone = np.zeros(len(values), dtype=bool) if kind in ("count", "count_if") else ~has_rows
     # The sum of values that hold a NaN is NaN, in Spark too; elsewhere NaN says that there is no number.
-    unknown = np.isnan(values) & ~np.isin(kind, ("sum", "avg", "min", "max"))
-    gone = ~has_rows | unknown | np.isinf(values) & np.isin(kind, ("percentile",))
+    if kind not in ("sum", "avg", "min", "max"):
+        gone |= np.isnan(values)
+    # A bound that is infinite where the value is not says nothing.
+    gone |= np.isinf(values) & (values != found) | (np.isnan(values) & ~np.isnan(found))
     return [None if missing else value for value, missing in zip(values.tolist(), gone.tolist(), strict=True)]

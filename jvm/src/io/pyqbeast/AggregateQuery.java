@@ -57,6 +57,8 @@ public final class AggregateQuery {
   private final List<List<Object>> order = new ArrayList<>();
   private final List<List<Object>> result = new ArrayList<>();
   private final Map<String, AddFile> files = new HashMap<>();
+  private final org.apache.spark.sql.classic.Dataset<Row> exact;
+  private Set<String> left;
 
   private AggregateQuery(org.apache.spark.sql.classic.Dataset<Row> query) {
     session = query.sparkSession();
@@ -69,6 +71,7 @@ public final class AggregateQuery {
       outputs.add(described(output));
     }
     readTop();
+    exact = Dataset$.MODULE$.ofRows(session, plan);
   }
 
   /** @return null for a query that {@link #refusal} tells the reason of */
@@ -105,9 +108,7 @@ public final class AggregateQuery {
 
   /** Writes a line of JSON for each file that the query's filters leave: path, size, tags, statistics. */
   public void filesTo(String target) throws IOException {
-    Set<String> left = new HashSet<>();
-    LogicalPlan all = below.whole(below.index()).plan();
-    collectFiles(Dataset$.MODULE$.ofRows(session, all).queryExecution().optimizedPlan(), left);
+    Set<String> left = filesOfExactQuery();
     try (JsonGenerator out = JSON.createGenerator(Files.newBufferedWriter(java.nio.file.Path.of(target)))) {
       out.setRootValueSeparator(new com.fasterxml.jackson.core.io.SerializedString("\n"));
       for (AddFile file : (AddFile[]) snapshot.allFiles().collect()) {
@@ -139,14 +140,20 @@ public final class AggregateQuery {
 
   /** The query as it was asked. */
   public Dataset<Row> exact() {
-    return Dataset$.MODULE$.ofRows(session, plan);
+    return exact;
   }
 
   /** Whether Spark answers the query without a file of the table. */
   public boolean readsNothing() {
-    Set<String> left = new HashSet<>();
-    collectFiles(((org.apache.spark.sql.classic.Dataset<Row>) exact()).queryExecution().optimizedPlan(), left);
-    return left.isEmpty();
+    return filesOfExactQuery().isEmpty();
+  }
+
+  private Set<String> filesOfExactQuery() {
+    if (left == null) {
+      left = new HashSet<>();
+      collectFiles(exact.queryExecution().optimizedPlan(), left);
+    }
+    return left;
   }
 
   private StepFiles stepFiles(String paths) {
