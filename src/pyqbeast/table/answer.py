@@ -124,9 +124,7 @@ def estimated_answer(
         asked: the query, for its schema.
     """
     fields = [T.StructField(name, data_type) for name, data_type in partial.group_types.items()]
-    columns: list[Sequence[object]] = [list(part) for part in zip(*state.groups, strict=True)] or [[]] * len(
-        fields
-    )
+    columns: list[Sequence[object]] = [[group[i] for group in state.groups] for i in range(len(fields))]
     kinds: dict[int, str] = {}
     for place, aggregate in enumerate(partial.aggregates):
         if aggregate is not None:
@@ -141,12 +139,11 @@ def estimated_answer(
     types = {place: asked.schema[i].dataType for i, (_, place) in enumerate(query.result)}
 
     def value(place: int, part: str = "v") -> Column:
-        output = query.outputs[place]
-        return (
-            F.col(f"g{output.group}")
-            if output.group is not None
-            else _typed(F.col(f"{part}{place}"), types[place])
-        )
+        if place not in kinds:
+            return F.col(f"g{query.outputs[place].group}")
+        number = F.col(f"{part}{place}")
+        # An output that the query only sorts by has no type to be shown in.
+        return _typed(number, types[place]) if place in types else number
 
     shown: list[Column] = []
     for name, place in query.result:
@@ -166,7 +163,8 @@ def estimated_answer(
 def _with_bounds(
     name: str, value: Column, low: Column, high: Column, kind: str, data_type: T.DataType
 ) -> list[Column]:
-    bound_type = data_type if kind in _EXTREMES else T.DoubleType()
+    is_estimate = isinstance(data_type, T.NumericType) and kind not in _EXTREMES
+    bound_type = T.DoubleType() if is_estimate else data_type
     return [
         value.alias(name),
         low.cast(bound_type).alias(name + LOW),
