@@ -277,12 +277,16 @@ def test_counts_from_the_log_read_nothing(table):
 
 
 def test_refine_narrows_until_it_is_exact(table):
-    query = table.agg(F.avg("skewed").alias("m"))
+    query = table.agg(F.sum("skewed").alias("m"))
     estimates = list(pyqbeast.refine(query))
-    widths = [(row["m_high"] - row["m_low"]) for row in (e.df.first() for e in estimates)]
+    rows = [estimate.df.first() for estimate in estimates]
+    widths = [row["m_high"] - row["m_low"] for row in rows]
     assert len(widths) >= 3
     assert widths == sorted(widths, reverse=True)
     assert widths[-1] == 0
+    # Added up from all steps: no row was left out or read twice.
+    assert len(estimates[-1].steps) == len(estimates)
+    assert math.isclose(rows[-1]["m"], query.first()["m"], rel_tol=1e-12)
     assert estimates[-1].exact
     assert estimates[-1].bytes_read <= 1.1 * estimates[-1].exact_bytes
     assert [e.fraction for e in estimates] == sorted(e.fraction for e in estimates)
