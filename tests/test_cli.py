@@ -74,3 +74,31 @@ def test_demo(pyqbeast):
     assert exact["avg_dep_delay"] == pytest.approx(12.639, abs=0.001)
     assert hundredth["bytes"] < tenth["bytes"] < 0.4 * exact["bytes"]
     assert box["files"] < exact["files"]
+
+
+def test_estimate(spark, pyqbeast, table_path):
+    save(rows_2d(spark, 40_000), table_path, cubeSize=2_000)
+    asked = [
+        "estimate",
+        table_path,
+        "avg(b) AS mean",
+        "count(*)",
+        "--where",
+        "a > 1000",
+        "--group-by",
+        "id % 2 = 0",
+    ]
+    done = pyqbeast(*asked[:-1], "name", "--error", 0.5, "--exact", "--output", "json")
+    assert done.exit_code == 0, done.output
+    assert len(json.loads(done.output)["rows"]) == 100
+    done = pyqbeast(*asked[:-2], "--error", 0.05, "--output", "json")
+    told = json.loads(done.output)
+    assert told["rows"][0]["mean_low"] < 500 < told["rows"][0]["mean_high"]
+    assert not told["exact"]
+    assert told["bytes_read"] < told["exact_bytes"]
+    text = pyqbeast(*asked[:-2], "--error", 0.05).output
+    assert "mean_low" in text
+    assert "each" in text.lower()
+    done = pyqbeast("estimate", table_path, "max(name)")
+    assert done.exit_code == 1
+    assert "exact=True" in done.output

@@ -32,6 +32,13 @@ def test_the_readmes_python(spark, monkeypatch, capsys):
     assert "no problems" in printed
 
 
+def test_the_guide_to_tolerance(spark, table_path):
+    guide = (README.parent / "docs" / "tolerance.md").read_text()
+    names: dict[str, object] = {"spark": spark, "path": table_path}
+    for block in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
+        exec(block, names)
+
+
 @pytest.mark.parametrize("command", ["demo", "test"])
 def test_the_readmes_commands_are_in_the_makefile(command):
     assert f"make {command}" in README.read_text()

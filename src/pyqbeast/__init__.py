@@ -14,9 +14,11 @@ from pyqbeast.core.errors import (
 from pyqbeast.delta import writers as _writers
 from pyqbeast.delta.session import attach, configure
 from pyqbeast.delta.session import when_attached as _when_attached
+from pyqbeast.table.answer import Estimate
 from pyqbeast.table.convert import convert
 from pyqbeast.table.qbeast_table import QbeastTable
 from pyqbeast.table.quantiles import compute_quantiles_for_column
+from pyqbeast.table.tolerance import refine, tolerance
 from pyqbeast.table.upgrade import UpgradeReport, upgrade
 from pyqbeast.table.write import configuration as _configuration
 from pyqbeast.table.write import write as _write
@@ -26,6 +28,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CommitConflictError",
+    "Estimate",
     "FormatError",
     "InvalidInputError",
     "NotIndexedError",
@@ -41,6 +44,8 @@ __all__ = [
     "compute_quantiles_for_column",
     "configure",
     "convert",
+    "refine",
+    "tolerance",
     "upgrade",
 ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pyqbeast.core.errors import FormatError
@@ -118,3 +120,16 @@ def test_a_missing_or_broken_last_id_is_a_problem(last):
     found = revisions_from_configuration({"qbeast.revision.1": TEXT, **last})
     assert found.last_id == -1
     assert "qbeast.lastRevisionID" in found.problems[0]
+
+
+def test_weight_columns_are_stored_where_other_readers_fail():
+    staging = Revision.staging("t", 10, ["a", "b"], 5)
+    weighted = replace(staging, weight_columns=("id",))
+    assert Revision.from_json(weighted.to_json()) == weighted
+    assert weighted.hashed_columns == ["a", "b", "id"]
+    assert '"weightColumns":["id"]' in weighted.to_json()
+    assert "io.qbeast.core.transform.EmptyTransformer" in staging.to_json()
+    assert "io.qbeast.core.transform.EmptyTransformer" not in weighted.to_json()
+    assert "weightColumns" not in staging.to_json()
+    with pytest.raises(FormatError, match="weightColumns"):
+        Revision.from_json(staging.to_json()[:-1] + ',"weightColumns":"id"}')

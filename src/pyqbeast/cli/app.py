@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from pyqbeast.cli import care, demo, doctor, dv, index, inspect, upgrade
+from pyqbeast.cli import care, demo, doctor, dv, estimate, index, inspect, upgrade
 from pyqbeast.tiledb.cli import app as tiledb_app
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app.command()(inspect.sample)
 app.command()(care.optimize)
 app.command()(care.convert)
 app.command()(care.verify)
+app.command()(estimate.estimate)
 app.command()(dv.dv)
 app.command()(upgrade.upgrade)
 app.command()(doctor.doctor)

@@ -27,6 +27,12 @@ STAGING_REVISION = 0
 TAG_REVISION = "revision"
 TAG_BLOCKS = "blocks"
 
+#: Tag of an indexed file that other writers do not know: the rows of the most frequent key of the file, and
+#: the write that made it.
+TAG_KEY_ROWS = "pyqbeast.keyRows"
+KEY_ROWS_WRITE = "write"
+KEY_ROWS_ROWS = "rows"
+
 #: Fields of one block inside the `blocks` tag, in the order they are written. `cube` is read as well as
 #: `cubeId`.
 BLOCK_CUBE_ID = "cubeId"
@@ -62,6 +68,9 @@ STATISTIC_HISTOGRAM = "_histogram"
 
 #: Package that prefixes the class names in a revision.
 CLASS_PREFIX = "io.qbeast.core.transform."
+#: Stands for it in the transformers of a revision with weight columns: a reader that would not hash those columns
+#: finds no such class, and fails instead of taking a wrong sample.
+WEIGHTED_CLASS_PREFIX = "io.pyqbeast.weighted."
 
 #: Spark's types and the format's names of them. It has no name for the last three: their values fit an integer and
 #: hash as one. Decimals of all precisions and scales share one name.
@@ -71,3 +80,5 @@ FORMAT_TYPES = (
     "boolean=IntegerDataType"
 )
 DECIMAL_TYPE = "DecimalDataType"
+#: Field of a revision that other writers do not know: columns that are hashed after the indexed ones.
+WEIGHT_COLUMNS = "weightColumns"

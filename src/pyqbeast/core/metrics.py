@@ -85,6 +85,8 @@ class IndexMetrics:
         unindexed_files, unindexed_bytes, unindexed_rows: what the whole table holds outside of every index;
             every sample reads it. Rows are None where a file has no statistics.
         unindexed_share: unindexed bytes by all bytes of the table.
+        key_granularity: share of the table's rows that one combination of hashed values may hold. Those rows are
+            sampled together, so smaller samples are left to Spark.
     """
 
     revision_id: int
@@ -121,6 +123,7 @@ class IndexMetrics:
     unindexed_bytes: int
     unindexed_rows: int | None
     unindexed_share: float
+    key_granularity: float
 
     def to_dict(self) -> dict[str, object]:
         """The figures as JSON has them."""
@@ -133,7 +136,9 @@ class IndexMetrics:
         return metrics_page(self)
 
 
-def index_metrics(revision: Revision, files: Sequence[IndexedFile], *, prunes: bool = True) -> IndexMetrics:
+def index_metrics(
+    revision: Revision, files: Sequence[IndexedFile], *, prunes: bool = True, key_granularity: float = 0.0
+) -> IndexMetrics:
     """The metrics of one revision, given all live files of the table.
 
     `prunes` says whether samples skip files of the revision; they do not where an indexed column has a wider type by
@@ -191,6 +196,7 @@ def index_metrics(revision: Revision, files: Sequence[IndexedFile], *, prunes: b
         unindexed_bytes=unindexed_bytes,
         unindexed_rows=sum(counts) if len(counts) == len(unindexed) else None,
         unindexed_share=unindexed_bytes / max(1, sum(file.size for file in files)),
+        key_granularity=key_granularity,
     )
 
 

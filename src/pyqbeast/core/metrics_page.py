@@ -42,6 +42,7 @@ def metrics_page(metrics: IndexMetrics) -> str:
         "",
         f"deletedRows: {metrics.deleted_rows} in {metrics.files_with_vectors} files, liveRows: {metrics.live_rows}",
         f"unindexed: {metrics.unindexed_files} files, {metrics.unindexed_bytes} bytes ({metrics.unindexed_share:.2%})",
+        f"keyGranularity: {metrics.key_granularity:.2g}",
         *_part(
             "Inner",
             metrics.inner_cube_element_count_stats,

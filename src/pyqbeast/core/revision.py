@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.facts import LAST_REVISION, REVISION_PREFIX, STAGING_REVISION
+from pyqbeast.core.facts import (
+    CLASS_PREFIX,
+    LAST_REVISION,
+    REVISION_PREFIX,
+    STAGING_REVISION,
+    WEIGHT_COLUMNS,
+    WEIGHTED_CLASS_PREFIX,
+)
 from pyqbeast.core.json_text import compact_json
 from pyqbeast.core.transform import Transformation, transformation_from_json
 from pyqbeast.core.transformation import Empty
@@ -20,8 +27,10 @@ class Revision:
     """One way of indexing: columns, their transformations and the cube size (rows). One tree belongs to it.
 
     `timestamp` is in epoch milliseconds; `table_id` is the path that the writer used, and informs only.
-    Transformers, transformations and the dimensions of cubes are in the same order. Revision 0, of files
-    without index metadata, has Empty transformations, or none where the table was created without rows.
+    `weight_columns` are hashed after the indexed columns into the weight of a row: where many rows have the
+    same indexed values, these tell them apart. Transformers, transformations and the dimensions of cubes are
+    in the same order. Revision 0, of files without index metadata, has Empty transformations, or none where
+    the table was created without rows.
     """
 
     id: int
@@ -30,6 +39,7 @@ class Revision:
     cube_size: int
     transformers: tuple[Transformer, ...]
     transformations: tuple[Transformation, ...]
+    weight_columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         counts = len(self.transformers), len(self.transformations)
@@ -66,20 +76,25 @@ class Revision:
             timestamp=_whole(stored, "timestamp"),
             table_id=str(stored.get("tableID", "")),
             cube_size=_whole(stored, "desiredCubeSize"),
-            transformers=tuple(map(Transformer.from_json, _objects(stored, "columnTransformers"))),
+            transformers=tuple(map(Transformer.from_json, _transformers(stored))),
             transformations=tuple(map(transformation_from_json, _objects(stored, "transformations"))),
+            weight_columns=_weight_columns(stored),
         )
 
     def to_json(self) -> str:
         """The stored text: compact, fields in the order of the other writers."""
+        transformers: list[Mapping[str, Any]] = [each.to_json() for each in self.transformers]
+        if self.weight_columns:
+            transformers = _renamed(transformers, CLASS_PREFIX, WEIGHTED_CLASS_PREFIX)
         return compact_json(
             {
                 "revisionID": self.id,
                 "timestamp": self.timestamp,
                 "tableID": self.table_id,
                 "desiredCubeSize": self.cube_size,
-                "columnTransformers": [transformer.to_json() for transformer in self.transformers],
+                "columnTransformers": transformers,
                 "transformations": [transformation.to_json() for transformation in self.transformations],
+                **({WEIGHT_COLUMNS: list(self.weight_columns)} if self.weight_columns else {}),
             }
         )
 
@@ -87,6 +102,11 @@ class Revision:
     def columns(self) -> list[str]:
         """The names of the indexed columns, in order."""
         return [transformer.column for transformer in self.transformers]
+
+    @property
+    def hashed_columns(self) -> list[str]:
+        """The names of the columns whose hash is the weight of a row, in order."""
+        return [*self.columns, *self.weight_columns]
 
     @property
     def dimensions(self) -> int:
@@ -178,6 +198,25 @@ def _whole(stored: Mapping[str, Any], name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise FormatError(f"field {name!r} of a revision has to be a whole number, not {value!r}")
     return value
+
+
+def _transformers(stored: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    found = _objects(stored, "columnTransformers")
+    return _renamed(found, WEIGHTED_CLASS_PREFIX, CLASS_PREFIX) if _weight_columns(stored) else found
+
+
+def _renamed(transformers: Iterable[Mapping[str, Any]], old: str, new: str) -> list[Mapping[str, Any]]:
+    """The same transformers with another prefix of their class."""
+    return [
+        {**fields, "className": str(fields.get("className")).replace(old, new, 1)} for fields in transformers
+    ]
+
+
+def _weight_columns(stored: Mapping[str, Any]) -> tuple[str, ...]:
+    names = stored.get(WEIGHT_COLUMNS, [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FormatError(f"field {WEIGHT_COLUMNS!r} of a revision has to be a list of names, not {names!r}")
+    return tuple(names)
 
 
 def _objects(stored: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:

@@ -178,6 +178,11 @@ class TableLog:
         """The revisions whose blocks tell the weights that rows have today: no indexed column hashes otherwise."""
         return {int(number) for number in json.loads(self._java.weighedRevisions())}
 
+    @property
+    def key_granularity(self) -> float:
+        """The share of the rows that the most frequent key may hold, as far as it is recorded; 0 for distinct keys."""
+        return float(self._java.keyGranularity())
+
     def files(self) -> list[LoggedFile]:
         """All live files, in no order. One Spark job."""
         with handed_over() as target:
@@ -267,8 +272,12 @@ class Arrangement:
         self.frame = DataFrame(self._java.rows(), data.sparkSession)
 
     def tally(self) -> NDArray[np.int64]:
-        """What was written: k × 6, a block a row: partition, file in it, cube, rows, smallest, largest weight."""
-        return np.frombuffer(self._java.tally(), "<i8").reshape(-1, 6)
+        """What was written: k × 7, a block a row.
+
+        Partition, file in it, cube, rows, smallest and largest weight, and the rows of the partition's most
+        frequent key as far as it was written then.
+        """
+        return np.frombuffer(self._java.tally(), "<i8").reshape(-1, 7)
 
 
 #: Bits of a cube's long that name a child which the tree does not have.

@@ -151,7 +151,7 @@ def _extreme(state: State, aggregate: Aggregate, share: FloatArray, facts: Facts
     """The sample's own extreme bounds the true one on one side, the files' statistics on the other."""
     largest = aggregate.kind == "max"
     value = state.span(aggregate.columns, whole=True)[:, 0, int(largest)]
-    value = np.where(np.isfinite(value), value, np.nan)
+    value = np.where(value == (-np.inf if largest else np.inf), np.nan, value)
     outer = facts.bounds.get(aggregate.columns[0], (-np.inf, np.inf))[int(largest)]
     other = np.where(share >= 1, value, outer)
     low, high = (value, other) if largest else (other, value)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
+import uuid
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +18,16 @@ from pyspark.sql import DataFrame
 from pyqbeast.core.block import Block, blocks_to_json
 from pyqbeast.core.closure import close_gaps
 from pyqbeast.core.cube import CubeId
-from pyqbeast.core.facts import HELPER_CUBE, HELPER_FILE, HELPER_WEIGHT, TAG_BLOCKS, TAG_REVISION, WEIGHT_MAX
+from pyqbeast.core.facts import (
+    HELPER_CUBE,
+    HELPER_FILE,
+    HELPER_WEIGHT,
+    TAG_BLOCKS,
+    TAG_KEY_ROWS,
+    TAG_REVISION,
+    WEIGHT_MAX,
+)
+from pyqbeast.core.key_rows import KeyRows
 from pyqbeast.core.layout import Layout
 from pyqbeast.core.revision import Revision
 from pyqbeast.core.status import IndexStatus
@@ -35,22 +45,31 @@ _FILE_NAME = re.compile(r"part-(\d+)-.*[.-]c(\d+)\.")
 
 @dataclass
 class Arrangement:
-    """Rows laid out for a tree. Write `rows.frame`; then `tags` describes the files that came of it."""
+    """Rows laid out for a tree. Write `rows.frame`; then `tags` describes the files that came of it.
+
+    `write` tells the write apart from all others.
+    """
 
     tree: Tree
     status: IndexStatus | None
     rows: bridge.Arrangement
+    write: str
 
     def tags(self, files: list[bridge.WrittenFile], revision_id: int) -> dict[str, dict[str, str]]:
         """Tags of the written files, by path. A file of rows outside the revision's space has none."""
         blocks = self._blocks()
+        key_rows = self._key_rows()
         tags = {}
         for file in files:
             match = _FILE_NAME.search(file.path.rsplit("/", 1)[-1])
             found = blocks.get((int(match[1]), int(match[2])), []) if match else []
             counted = sum(block.element_count for block in found)
-            if found and file.rows in (None, counted):
-                tags[file.path] = {TAG_REVISION: str(revision_id), TAG_BLOCKS: blocks_to_json(found)}
+            if match and found and file.rows in (None, counted):
+                tags[file.path] = {
+                    TAG_REVISION: str(revision_id),
+                    TAG_BLOCKS: blocks_to_json(found),
+                    TAG_KEY_ROWS: KeyRows(self.write, key_rows[int(match[1])]).to_tag(),
+                }
             elif found:
                 # Untagged is safe: the file is read by every query, until `optimize` indexes it.
                 _log.warning("%s holds %s rows and not %s, it stays unindexed", file.path, file.rows, counted)
@@ -64,7 +83,7 @@ class Arrangement:
         stored = self.status.cubes if self.status else {}
         moves = close_gaps([cube for cube, _ in cubes.values()], stored)
         unindexed = {(partition, number) for partition, number, key, *_ in entries if key == bridge.OUTSIDE}
-        for partition, number, key, rows, low, high in entries:
+        for partition, number, key, rows, low, high, _ in entries:
             if (partition, number) in unindexed:
                 continue
             cube, largest = cubes[key]
@@ -75,6 +94,13 @@ class Arrangement:
             assert high <= largest
             counted[partition, number][cube] = _joined(known, block) if known else block
         return {file: list(blocks.values()) for file, blocks in counted.items()}
+
+    def _key_rows(self) -> dict[int, int]:
+        """Rows of the most frequent key of each partition: all rows of a key go to one."""
+        largest: dict[int, int] = defaultdict(int)
+        for partition, *_, rows in self.rows.tally().tolist():
+            largest[partition] = max(largest[partition], rows)
+        return largest
 
     def _cube(self, key: int) -> tuple[CubeId, int]:
         """A cube and the largest weight that it keeps."""
@@ -114,8 +140,9 @@ def arrange(
         rows_per_file: after so many rows of a partition Spark opens another file.
     """
     point = coordinates(data.sparkSession, revision, types)
-    rows = bridge.Arrangement(data, point, weight(revision.columns), _tree_bytes(tree, layout), rows_per_file)
-    return Arrangement(tree, status, rows)
+    row_weight = weight(revision.hashed_columns)
+    rows = bridge.Arrangement(data, point, row_weight, _tree_bytes(tree, layout), rows_per_file)
+    return Arrangement(tree, status, rows, write=uuid.uuid4().hex)
 
 
 def _tree_bytes(tree: Tree, layout: Layout) -> bytes:

@@ -196,7 +196,7 @@ class _Optimize:
         if all(file.rows is not None and file.rows == file.deleted for file in chosen):
             return Rewrite(paths, None)
         data = transaction.rows_of(paths)
-        asked = WriteOptions(self.path, None, None, None, {})
+        asked = WriteOptions.parse({"path": self.path})
         plan = plan_append(data, bridge.simple_types(data), asked, stored.latest)
         return Rewrite(paths, plan if plan.arrangement else None)
 

@@ -12,7 +12,7 @@ from pyqbeast.core.errors import InvalidInputError
 #: Rows a Parquet page. Half of Parquet's default: a box query skips pages by their bounds, a scan pays for each page.
 PAGE_ROWS = 10_000
 #: Options that are the index's own; all others go to Delta.
-_OWN = ("columnstoindex", "cubesize", "columnstats", "tableformat", "path")
+_OWN = ("columnstoindex", "cubesize", "columnstats", "tableformat", "path", "weightcolumns")
 #: The table property that lets deletes mark rows instead of writing files again, and the session's default for it.
 VECTORS = "delta.enableDeletionVectors"
 _VECTORS_SETTING = "spark.databricks.delta.properties.defaults.enableDeletionVectors"
@@ -28,12 +28,13 @@ HOOK_OPTION = "qbeastprecommithook."
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """Options of one write. `columns_to_index`, `cube_size` and `column_stats` are None where not given."""
+    """Options of one write. All but the path and those of Delta are None where not given."""
 
     path: str
     columns_to_index: str | None
     cube_size: int | None
     column_stats: str | None
+    weight_columns: str | None
     delta: dict[str, str]
     hooks: dict[str, str] = field(default_factory=dict)
 
@@ -54,6 +55,7 @@ class WriteOptions:
             columns_to_index=own.get("columnstoindex") or None,
             cube_size=_cube_size(own.get("cubesize"), "option cubeSize"),
             column_stats=own.get("columnstats") or None,
+            weight_columns=own.get("weightcolumns") or None,
             delta={k: v for k, v in options.items() if k.lower() not in _OWN and not _is_hook(k)},
             hooks={key: value for key, value in options.items() if _is_hook(key)},
         )

@@ -25,6 +25,7 @@ from pyqbeast.core.types import format_type
 from pyqbeast.delta import bridge
 from pyqbeast.table.arrange import Arrangement, arrange
 from pyqbeast.table.auto_columns import choose_columns
+from pyqbeast.table.coarse_keys import stated_weight_columns, warn_of_coarse_keys
 from pyqbeast.table.options import WriteOptions, default_cube_size, most_chosen_columns
 from pyqbeast.table.survey import survey
 
@@ -115,7 +116,9 @@ def plan_new(
         stated = stated_by(replaced)
         specs = [ColumnSpec(t.column, None if t.kind == EMPTY else t.kind) for t in replaced.transformers]
     size = asked.cube_size or (replaced.cube_size if replaced else default_cube_size(data.sparkSession))
-    return _plan(data, types, asked, specs, None, size, stated)
+    kept = () if replaced is None or asked.columns_to_index is not None else replaced.weight_columns
+    extra = stated_weight_columns(asked, types, specs, kept)
+    return _plan(data, types, asked, specs, None, size, stated, extra)
 
 
 def plan_append(
@@ -128,7 +131,13 @@ def plan_append(
         specs = parse_column_spec(asked.columns_to_index, list(types))
     else:
         specs = [ColumnSpec(column, None) for column in current.columns]
-    return _plan(data, types, asked, specs, current, asked.cube_size, {})
+    extra = stated_weight_columns(asked, types, specs, current.weight_columns)
+    if extra != current.weight_columns:
+        raise InvalidInputError(
+            f"the weights of the table at {asked.path} are made with weightColumns="
+            f"{','.join(current.weight_columns)!r}: leave the option out to go on with them, or overwrite the table"
+        )
+    return _plan(data, types, asked, specs, current, asked.cube_size, {}, extra)
 
 
 def _plan(
@@ -139,14 +148,16 @@ def _plan(
     current: Revision | None,
     cube_size: int | None,
     stated: Mapping[str, ColumnStatistics],
+    weight_columns: tuple[str, ...],
 ) -> Plan:
     transformers = _transformers(specs, types, current)
     stated = {**stated, **_stated(data.sparkSession, asked, transformers)}
-    found = survey(data, transformers, places_of_texts(current, transformers, stated), types)
+    text_places = places_of_texts(current, transformers, stated)
+    found = survey(data, transformers, text_places, types, weight_columns)
     now = int(time.time() * 1000)
     if not found.rows:
         # The columns of an empty table are settled, their ranges are not: the first rows make revision 1.
-        begun = Revision(STAGING_REVISION, now, asked.path, cube_size or 1, transformers, ())
+        begun = Revision(STAGING_REVISION, now, asked.path, cube_size or 1, transformers, (), weight_columns)
         return Plan(current or begun, current is None, data, None)
     revision = evolve(
         current,
@@ -159,6 +170,9 @@ def _plan(
         rng=random.Random(),
     )
     is_new = revision is not current
+    if current is None:
+        revision = replace(revision, weight_columns=weight_columns)
+    warn_of_coarse_keys(found, revision, asked.path)
     status = None if is_new else status_of(data.sparkSession, asked.path, revision)
     rows = found.sampled_rows(revision)
     tree = build_tree(rows, revision.dimensions, revision.cube_size, status.cubes.values() if status else ())

@@ -82,15 +82,23 @@ class QbeastTable:
         """The whole table."""
         return self._spark.read.format("qbeast").load(self._path)
 
-    def sample(self, fraction: float) -> DataFrame:
-        """The share `fraction` (0 to 1) of the table's rows: always the same ones, those of lowest weight.
+    def sample(self, fraction: float, seed: int | None = None) -> DataFrame:
+        """The share `fraction` (0 to 1) of the table's rows.
+
+        Args:
+            fraction: the share.
+            seed: without one the sample is always the same, the rows of lowest weight, and reads about that share of
+                the files. Each seed picks another sample, row by row and independent of all others, also where
+                samples are nested or joined; it reads the whole table.
 
         Raises:
             InvalidInputError: `fraction` is no number from 0 to 1.
         """
         if not 0 <= fraction <= 1:
             raise InvalidInputError(f"fraction has to be a number from 0 to 1, not {fraction}")
-        return self.df().sample(fraction=fraction)
+        if seed is None:
+            return self.df().sample(fraction=fraction)
+        return self.df().filter(F.rand(seed) < fraction)
 
     def metrics(self, revision: int | None = None) -> IndexMetrics:
         """Figures of the index of a revision, by default of the latest. `str()` of them is a page to read.
@@ -99,8 +107,9 @@ class QbeastTable:
             NotIndexedError: the table has no such revision.
         """
         found = self._revision(revision)
-        weighed = bridge.TableLog(self._spark, self._path).weighed_revisions
-        return index_metrics(found, self._files(), prunes=found.id in weighed)
+        log = bridge.TableLog(self._spark, self._path)
+        prunes = found.id in log.weighed_revisions
+        return index_metrics(found, self._files(), prunes=prunes, key_granularity=log.key_granularity)
 
     def blocks(self) -> DataFrame:
         """Every block of every indexed file, one a row.

@@ -68,7 +68,8 @@ def _laid_out(
         return None, after
     data = transaction.rows_of(read)
     types = bridge.simple_types(data)
-    found = survey(data, revision.transformers, places_of_texts(revision, revision.transformers, {}), types)
+    text_places = places_of_texts(revision, revision.transformers, {})
+    found = survey(data, revision.transformers, text_places, types, revision.weight_columns)
     if not found.rows:
         return None, after
     bound = [

@@ -58,14 +58,16 @@ def survey(
     transformers: Sequence[Transformer],
     text_places: Mapping[str, Transformation],
     types: Mapping[str, str],
+    weight_columns: Sequence[str] = (),
 ) -> Survey:
-    """Looks at the indexed columns of all rows once. One Spark job.
+    """Looks at the indexed columns of all rows, and at their weight, once. One Spark job.
 
     Args:
         data: the rows.
         transformers: how each indexed column is going to be indexed.
         text_places: the transformations of columns of texts in order, by column.
         types: Spark type of each column, as simple text.
+        weight_columns: columns that are hashed after the indexed ones.
     """
     spark = data.sparkSession
     columns = []
@@ -73,7 +75,8 @@ def survey(
         column = measured(spark, transformer, text_places.get(transformer.column), types[transformer.column])
         whole = transformer.kind == LINEAR and not types[transformer.column].startswith(_FRACTIONAL)
         columns.append(column.cast("bigint" if whole else "double").alias(f"c{i}"))
-    row_weight = weight([transformer.column for transformer in transformers]).alias("w")
+    indexed = [transformer.column for transformer in transformers]
+    row_weight = weight([*indexed, *weight_columns]).alias("w")
     with bridge.handed_over() as target:
         bridge.sample_to(data.select(*columns, row_weight), SAMPLE_ROWS, target)
         blocks = _read_blocks(target.read_bytes(), len(transformers))

@@ -96,18 +96,22 @@ def _check_data(
     largest: Mapping[CubeId, int],
 ) -> list[Problem]:
     """Looks at every row of a revision's files, those that deletion vectors hide too. One Spark job."""
-    rows = log.stored_rows(list(blocks), revision.columns)
+    rows = log.stored_rows(list(blocks), revision.hashed_columns)
     types = bridge.simple_types(rows)
     indexed = {t.column: type_when_indexed(types[t.column], str(t.data_type)) for t in revision.transformers}
-    if indexed == types and revision.id not in log.weighed_revisions:
+    if (
+        all(types[column] == indexed[column] for column in indexed)
+        and revision.id not in log.weighed_revisions
+    ):
         return []  # decimals were widened: which ones the rows' weights were computed from is not known any more
-    rows = rows.select(*(quoted(column).cast(indexed[column]).alias(column) for column in revision.columns))
+    hashed = {column: indexed.get(column, types[column]) for column in revision.hashed_columns}
+    rows = rows.select(*(quoted(column).cast(hashed[column]).alias(column) for column in hashed))
     by_name = {unquote(file).rsplit("/", 1)[-1]: file for file in blocks}
     point = [c.alias(f"c{i}") for i, c in enumerate(coordinates(spark, revision, indexed))]
     seen = rows.select(
         F.element_at(F.split(F.input_file_name(), "/"), -1).alias("name"),
         *point,
-        weight(revision.columns).alias("w"),
+        weight(revision.hashed_columns).alias("w"),
     )
     return [Problem(*row) for row in _checked(seen, by_name, blocks, largest).collect()]
 

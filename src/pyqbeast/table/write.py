@@ -168,7 +168,10 @@ class _Write:
         if not plan.is_new:
             return plan if revisions.revisions.get(plan.revision.id) == plan.revision else None
         if revisions.last_id >= plan.revision.id:
-            same_columns = revisions.latest is not None and revisions.latest.columns == plan.revision.columns
+            same_columns = (
+                revisions.latest is not None
+                and revisions.latest.hashed_columns == plan.revision.hashed_columns
+            )
             if may_rebuild or not same_columns:
                 return None
             plan = plan.renumbered(revisions.last_id + 1)

@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The columns a table is indexed by, in the order in which they are hashed into a row's weight. */
+/** The columns that are hashed into a row's weight, in order: those that the table is indexed by, and more. */
 final class IndexedColumns {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -14,19 +14,23 @@ final class IndexedColumns {
 
   /** Read from the last revision in a table's configuration; empty where the table is not indexed. */
   static List<String> of(scala.collection.immutable.Map<String, String> configuration) {
-    List<String> columns = new ArrayList<>();
     String last = configuration.get(Facts.LAST_REVISION).getOrElse(() -> null);
     String revision = last == null ? null : configuration.get(Facts.REVISION_PREFIX + last).getOrElse(() -> null);
-    if (revision == null) {
-      return columns;
-    }
     try {
-      for (JsonNode transformer : JSON.readTree(revision).path("columnTransformers")) {
-        columns.add(transformer.path("columnName").asText());
-      }
+      return revision == null ? List.of() : of(JSON.readTree(revision));
     } catch (JsonProcessingException e) {
       // A damaged revision makes the table an unindexed one: it is read whole and sampled by Spark.
-      columns.clear();
+      return List.of();
+    }
+  }
+
+  static List<String> of(JsonNode revision) {
+    List<String> columns = new ArrayList<>();
+    for (JsonNode transformer : revision.path("columnTransformers")) {
+      columns.add(transformer.path("columnName").asText());
+    }
+    for (JsonNode column : revision.path(Facts.text("WEIGHT_COLUMNS"))) {
+      columns.add(column.asText());
     }
     return columns;
   }

@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -64,13 +65,13 @@ public final class SampleRule extends Rule<LogicalPlan> {
     return (B) plan;
   }
 
-  private static Optional<LogicalPlan> pushed(Sample sample) {
+  private Optional<LogicalPlan> pushed(Sample sample) {
     return sample.withReplacement()
         ? Optional.empty()
         : below(sample.child(), sample.lowerBound(), sample.upperBound());
   }
 
-  private static Optional<LogicalPlan> below(LogicalPlan plan, double lower, double upper) {
+  private Optional<LogicalPlan> below(LogicalPlan plan, double lower, double upper) {
     if (plan instanceof Project project) {
       boolean plain = Scala.list(project.projectList()).stream().allMatch(e -> ((Expression) e).deterministic());
       return plain
@@ -85,10 +86,27 @@ public final class SampleRule extends Rule<LogicalPlan> {
     }
     if (plan instanceof LogicalRelation relation
         && relation.relation() instanceof HadoopFsRelation files
-        && files.location() instanceof TahoeLogFileIndex index) {
+        && files.location() instanceof TahoeLogFileIndex index
+        && isFineEnough(index.getSnapshot(), upper - lower)) {
       return filtered(relation, IndexedColumns.of(index.metadata().configuration()), lower, upper);
     }
     return Optional.empty();
+  }
+
+  /** Rows of one key come together: a sample smaller than a key would be far from the share that was asked for. */
+  private boolean isFineEnough(Snapshot snapshot, double fraction) {
+    if (fraction >= 1.0 || IndexedColumns.of(snapshot.metadata().configuration()).isEmpty()) {
+      return true;
+    }
+    double granularity = KeyGranularity.of(snapshot);
+    if (granularity <= fraction) {
+      return true;
+    }
+    String told =
+        "sample of " + fraction + " of " + snapshot.dataPath() + ": one key holds up to " + granularity
+            + " of the rows, so Spark samples row by row and reads all of them";
+    logWarning(() -> told);
+    return false;
   }
 
   private static Optional<LogicalPlan> filtered(

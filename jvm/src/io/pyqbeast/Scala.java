@@ -54,4 +54,8 @@ final class Scala {
   static <T> ClassTag<T> tag(Class<T> of) {
     return ClassTag$.MODULE$.apply(of);
   }
+
+  static <A> Function1<A, Object> predicate(java.util.function.Predicate<A> body) {
+    return function(body::test);
+  }
 }

@@ -65,6 +65,11 @@ public final class TableLog {
     return JSON.writeValueAsString(WeighedRevisions.of(snapshot.metadata()));
   }
 
+  /** The share of the rows that the most frequent key may hold. */
+  public double keyGranularity() {
+    return KeyGranularity.of(snapshot);
+  }
+
   /** Every live file as a row of Delta's {@code AddFile}. */
   public Dataset<Row> files() {
     return snapshot.allFiles().toDF();

@@ -9,6 +9,7 @@ import org.apache.spark.unsafe.Platform;
 /** Takes the rows out of the packs that {@link Packer} made, and counts them as they leave to be written. */
 final class Unpacker implements RowFunction {
   private static final long serialVersionUID = 1L;
+  private static final int STRETCH = 1;
   private static final int ROWS = 2;
 
   private final Tally tally;
@@ -32,6 +33,7 @@ final class Unpacker implements RowFunction {
     private long at;
     private long end;
     private long cube;
+    private int stretch;
 
     Rows(Iterator<InternalRow> packs) {
       this.packs = packs;
@@ -48,7 +50,7 @@ final class Unpacker implements RowFunction {
         open();
       }
       int size = Platform.getInt(base, at);
-      tally.note(cube, Platform.getInt(base, at + 4));
+      tally.note(cube, stretch, Platform.getInt(base, at + 4));
       row.pointTo(base, at + Packer.ROW_HEAD, size);
       at += Packer.ROW_HEAD + size;
       return row;
@@ -60,6 +62,7 @@ final class Unpacker implements RowFunction {
         throw new NoSuchElementException();
       }
       UnsafeRow pack = (UnsafeRow) packs.next();
+      stretch = pack.getInt(STRETCH);
       long offsetAndSize = pack.getLong(ROWS);
       base = pack.getBaseObject();
       at = pack.getBaseOffset() + (offsetAndSize >>> 32);

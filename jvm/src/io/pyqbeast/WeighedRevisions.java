@@ -3,7 +3,6 @@ package io.pyqbeast;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -45,33 +44,36 @@ final class WeighedRevisions {
   }
 
   private static boolean isWeighed(String revision, List<String> columns, StructType schema) {
-    List<JsonNode> transformers = new ArrayList<>();
+    JsonNode stored;
     try {
-      JSON.readTree(revision).path("columnTransformers").forEach(transformers::add);
+      stored = JSON.readTree(revision);
     } catch (JsonProcessingException e) {
       return false; // nothing is known of its files
     }
-    if (transformers.size() != columns.size()) {
+    if (!IndexedColumns.of(stored).equals(columns)) {
       return false;
     }
     for (int i = 0; i < columns.size(); i++) {
-      JsonNode transformer = transformers.get(i);
-      String column = transformer.path("columnName").asText();
-      Option<Object> place = schema.getFieldIndex(column);
-      if (!column.equals(columns.get(i)) || place.isEmpty() || !hashesAsBefore(transformer, schema.apply(column))) {
+      Option<Object> place = schema.getFieldIndex(columns.get(i));
+      JsonNode transformer = stored.path("columnTransformers").path(i);
+      if (place.isEmpty() || !hashesAsBefore(transformer, schema.apply(columns.get(i)))) {
         return false;
       }
     }
     return true;
   }
 
+  /** @param transformer of an indexed column; none for a weight column, whose type no revision tells */
   private static boolean hashesAsBefore(JsonNode transformer, StructField field) {
+    Option<TypeWideningMetadata> widened = TypeWideningMetadata.fromField(field);
+    if (transformer.isMissingNode()) {
+      return widened.isEmpty();
+    }
     // Quantiles of texts are stored without a type.
     String type = transformer.path("dataType").asText(transformer.path("orderedDataType").asText(formatType("string")));
     if (!type.equals(formatType(field.dataType().simpleString()))) {
       return false;
     }
-    Option<TypeWideningMetadata> widened = TypeWideningMetadata.fromField(field);
     return widened.isEmpty()
         || Scala.list(widened.get().typeChanges()).stream().allMatch(WeighedRevisions::keepsHashesOfDecimals);
   }

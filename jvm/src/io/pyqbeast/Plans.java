@@ -1,0 +1,72 @@
+package io.pyqbeast;
+
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
+import org.apache.spark.sql.catalyst.analysis.EliminateView$;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import scala.Function1;
+import scala.Option;
+import scala.runtime.AbstractPartialFunction;
+
+/** What several steps of a query need of Spark's logical plans. */
+final class Plans {
+  private Plans() {}
+
+  /** The plan without names of subqueries and views, and with every Delta table held at its present version. */
+  static LogicalPlan pinned(LogicalPlan analyzed) {
+    LogicalPlan inlined = new InlineCTE(true, false).apply(analyzed);
+    LogicalPlan bare = EliminateView$.MODULE$.apply(EliminateSubqueryAliases$.MODULE$.apply(inlined));
+    return bare.transformUp(
+        new AbstractPartialFunction<LogicalPlan, LogicalPlan>() {
+          @Override
+          public boolean isDefinedAt(LogicalPlan node) {
+            return node instanceof LogicalRelation;
+          }
+
+          @Override
+          @SuppressWarnings("unchecked")
+          public <A extends LogicalPlan, B> B applyOrElse(A node, Function1<A, B> other) {
+            return node instanceof LogicalRelation relation ? (B) pinned(relation) : other.apply(node);
+          }
+        });
+  }
+
+  private static LogicalPlan pinned(LogicalRelation relation) {
+    if (!(relation.relation() instanceof HadoopFsRelation files)
+        || !(files.location() instanceof TahoeLogFileIndex table)
+        || table.isTimeTravelQuery()) {
+      return relation;
+    }
+    SparkSession session = table.spark();
+    TahoeLogFileIndex held =
+        new TahoeLogFileIndex(
+            session, table.deltaLog(), table.path(), table.getSnapshot(), table.catalogTableOpt(),
+            table.partitionFilters(), true);
+    HadoopFsRelation read =
+        new HadoopFsRelation(
+            held, files.partitionSchema(), files.dataSchema(), files.bucketSpec(), files.fileFormat(),
+            files.options(), files.sparkSession());
+    return relation.copy(read, relation.output(), relation.catalogTable(), relation.isStreaming(), relation.stream());
+  }
+
+  /** Bytes of all files below a plan. */
+  static long bytesOfFiles(LogicalPlan plan) {
+    if (plan instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation files) {
+      return files.sizeInBytes();
+    }
+    return Scala.list(plan.children()).stream().mapToLong(Plans::bytesOfFiles).sum();
+  }
+
+  static Alias named(Expression expression, String name) {
+    return new Alias(
+        expression, name, NamedExpression$.MODULE$.newExprId(), Scala.seq(java.util.List.of()), Option.empty(),
+        Scala.seq(java.util.List.of()));
+  }
+}

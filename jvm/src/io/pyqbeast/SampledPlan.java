@@ -1,0 +1,226 @@
+package io.pyqbeast;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.BitwiseAnd;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.LessThan;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.ResolvedHint;
+import org.apache.spark.sql.delta.DeltaColumnMapping$;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.NumericType;
+import org.apache.spark.sql.types.StructField;
+
+/**
+ * A plan of filters, projections and joins over one indexed table, each of whose rows comes from one row of that table:
+ * so the plan over a part of the table's rows gives a part of its result.
+ */
+final class SampledPlan {
+  /** Joins that keep or fan out single rows of the left side, and of the right side. */
+  private static final List<String> LEFT_JOINS = List.of("INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI");
+  private static final List<String> RIGHT_JOINS = List.of("INNER", "CROSS", "RIGHT OUTER");
+
+  private final LogicalPlan plan;
+  private final LogicalRelation relation;
+  private final TahoeLogFileIndex index;
+  private final Map<ExprId, Expression> aliases = new HashMap<>();
+  private long otherBytes;
+  private boolean fansOut;
+
+  /** @throws RefusedQuery where the plan is of another shape */
+  SampledPlan(LogicalPlan plan) {
+    this.plan = plan;
+    List<LogicalRelation> indexed = new ArrayList<>();
+    collectIndexed(plan, indexed);
+    if (indexed.isEmpty()) {
+      throw new RefusedQuery("it reads no indexed table");
+    }
+    if (indexed.size() > 1) {
+      throw new RefusedQuery("it reads more than one indexed table, and only one can be sampled");
+    }
+    relation = indexed.get(0);
+    index = (TahoeLogFileIndex) ((HadoopFsRelation) relation.relation()).location();
+    for (String column : IndexedColumns.of(index.metadata().configuration())) {
+      if (Scala.list(relation.output()).stream().noneMatch(a -> a.name().equals(column))) {
+        throw new RefusedQuery("the table has no column " + column + " any more, by which it is indexed");
+      }
+    }
+    check(plan);
+  }
+
+  TahoeLogFileIndex index() {
+    return index;
+  }
+
+  /** Bytes of the tables that are joined. */
+  long otherBytes() {
+    return otherBytes;
+  }
+
+  /** Whether a row of the indexed table can come more than once. */
+  boolean fansOut() {
+    return fansOut;
+  }
+
+  /** The name that the files' statistics have for a column of the indexed table; null for any other expression. */
+  String statisticsOf(Expression expression) {
+    if (expression instanceof Cast cast
+        && cast.dataType() instanceof NumericType
+        && cast.child().dataType() instanceof NumericType) {
+      return statisticsOf(cast.child());
+    }
+    if (!(expression instanceof AttributeReference attribute)) {
+      return null;
+    }
+    if (aliases.containsKey(attribute.exprId())) {
+      return statisticsOf(aliases.get(attribute.exprId()));
+    }
+    boolean stored = relation.output().exists(Scala.predicate(a -> a.exprId().equals(attribute.exprId())));
+    return stored
+        ? DeltaColumnMapping$.MODULE$.getPhysicalName(
+            new StructField(attribute.name(), attribute.dataType(), true, attribute.metadata()))
+        : null;
+  }
+
+  /** The plan over other files, all of whose rows have bucket -1. */
+  Result whole(FileIndex files) {
+    return over(files, null, Literal$.MODULE$.apply(-1));
+  }
+
+  /** The plan over the rows with {@code from <= weight < to} of other files, and the low bits of their weight. */
+  Result between(FileIndex files, List<String> columns, long from, long to, int buckets) {
+    List<Expression> attributes = new ArrayList<>();
+    for (String column : columns) {
+      Scala.list(relation.output()).stream()
+          .filter(a -> a.name().equals(column)).findFirst().ifPresent(attributes::add);
+    }
+    Expression weight = new Murmur3Hash(Scala.seq(attributes), Facts.HASH_SEED);
+    List<Expression> conditions = new ArrayList<>();
+    if (from > Facts.WEIGHT_MIN) {
+      conditions.add(new GreaterThanOrEqual(weight, Literal$.MODULE$.apply((int) from)));
+    }
+    if (to <= Facts.WEIGHT_MAX) {
+      conditions.add(new LessThan(weight, Literal$.MODULE$.apply((int) to)));
+    }
+    return over(files, conditions, new BitwiseAnd(weight, Literal$.MODULE$.apply(buckets - 1)));
+  }
+
+  /** A plan with the column that tells the rows' bucket. */
+  record Result(LogicalPlan plan, Attribute bucket) {}
+
+  private Result over(FileIndex files, List<Expression> conditions, Expression bucketOf) {
+    HadoopFsRelation old = (HadoopFsRelation) relation.relation();
+    HadoopFsRelation read =
+        new HadoopFsRelation(
+            files, old.partitionSchema(), old.dataSchema(), old.bucketSpec(), old.fileFormat(), old.options(),
+            old.sparkSession());
+    LogicalPlan base =
+        relation.copy(read, relation.output(), relation.catalogTable(), relation.isStreaming(), relation.stream());
+    if (conditions != null) {
+      for (Expression condition : conditions) {
+        base = new Filter(condition, base);
+      }
+    }
+    Alias bucket = Plans.named(bucketOf, "bucket");
+    List<NamedExpression> output = new ArrayList<>(Scala.list(relation.output()));
+    output.add(bucket);
+    return new Result(replaced(plan, new Project(Scala.seq(output), base), bucket.toAttribute()), bucket.toAttribute());
+  }
+
+  private LogicalPlan replaced(LogicalPlan node, LogicalPlan base, Attribute bucket) {
+    if (node == relation) {
+      return base;
+    }
+    if (node instanceof Project project) {
+      List<NamedExpression> output = new ArrayList<>(Scala.list(project.projectList()));
+      output.add(bucket);
+      return new Project(Scala.seq(output), replaced(project.child(), base, bucket));
+    }
+    if (node instanceof Filter filter) {
+      return new Filter(filter.condition(), replaced(filter.child(), base, bucket));
+    }
+    if (node instanceof ResolvedHint hint) {
+      return replaced(hint.child(), base, bucket);
+    }
+    Join join = (Join) node;
+    return holdsTable(join.left())
+        ? new Join(
+            replaced(join.left(), base, bucket), join.right(), join.joinType(), join.condition(), join.hint())
+        : new Join(
+            join.left(), replaced(join.right(), base, bucket), join.joinType(), join.condition(), join.hint());
+  }
+
+  private void check(LogicalPlan node) {
+    if (node == relation) {
+      return;
+    }
+    for (Expression expression : Scala.list(node.expressions())) {
+      if (!expression.deterministic()) {
+        throw new RefusedQuery("it holds an expression that gives something else each time: " + expression.sql());
+      }
+      if (SubqueryExpression$.MODULE$.hasSubquery(expression)) {
+        throw new RefusedQuery("it holds a subquery");
+      }
+    }
+    if (node instanceof Project project) {
+      for (NamedExpression expression : Scala.list(project.projectList())) {
+        if (expression instanceof Alias alias) {
+          aliases.put(alias.exprId(), alias.child());
+        }
+      }
+      check(project.child());
+    } else if (node instanceof Filter filter) {
+      check(filter.child());
+    } else if (node instanceof ResolvedHint hint) {
+      check(hint.child());
+    } else if (node instanceof Join join) {
+      checkJoin(join);
+    } else {
+      throw new RefusedQuery("there is a " + node.nodeName() + " between the table and the aggregation");
+    }
+  }
+
+  private void checkJoin(Join join) {
+    boolean isLeft = holdsTable(join.left());
+    String type = join.joinType().sql();
+    if (!(isLeft ? LEFT_JOINS : RIGHT_JOINS).contains(type)) {
+      throw new RefusedQuery("rows of a " + type + " join do not each belong to one row of the indexed table");
+    }
+    fansOut |= !type.equals("LEFT SEMI") && !type.equals("LEFT ANTI");
+    otherBytes += Plans.bytesOfFiles(isLeft ? join.right() : join.left());
+    check(isLeft ? join.left() : join.right());
+  }
+
+  private boolean holdsTable(LogicalPlan node) {
+    return node == relation || Scala.list(node.children()).stream().anyMatch(this::holdsTable);
+  }
+
+  private static void collectIndexed(LogicalPlan node, List<LogicalRelation> found) {
+    if (node instanceof LogicalRelation relation
+        && relation.relation() instanceof HadoopFsRelation files
+        && files.location() instanceof TahoeLogFileIndex table
+        && !IndexedColumns.of(table.metadata().configuration()).isEmpty()) {
+      found.add(relation);
+    }
+    Scala.list(node.children()).forEach(child -> collectIndexed(child, found));
+  }
+}

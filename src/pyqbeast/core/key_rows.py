@@ -1,0 +1,38 @@
+"""How many rows share one key: recorded with each file, so that a sample knows what it may have missed.
+
+A key is a combination of values in the indexed columns. Its rows share one weight and are sampled together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from pyqbeast.core.facts import KEY_ROWS_ROWS, KEY_ROWS_WRITE, TAG_KEY_ROWS
+from pyqbeast.core.json_text import compact_json
+
+
+class KeyRows(NamedTuple):
+    """The rows of the most frequent key of a file, and the write that the file came from.
+
+    In one write a key lies in one cube; so over the files of a write the largest number counts, and over the
+    writes of a table their sum.
+    """
+
+    write: str
+    rows: int
+
+    def to_tag(self) -> str:
+        """The text of the file's tag."""
+        return compact_json({KEY_ROWS_WRITE: self.write, KEY_ROWS_ROWS: self.rows})
+
+
+def parse_key_rows(tags: Mapping[str, str]) -> KeyRows | None:
+    """What the tags of a file say; None where they say nothing that can be used."""
+    try:
+        stored = json.loads(tags[TAG_KEY_ROWS])
+        write, rows = stored[KEY_ROWS_WRITE], stored[KEY_ROWS_ROWS]
+    except (KeyError, ValueError, TypeError):
+        return None
+    return KeyRows(write, rows) if isinstance(write, str) and type(rows) is int and rows > 0 else None

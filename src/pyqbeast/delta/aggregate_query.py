@@ -1,0 +1,131 @@
+"""A query that ends in an aggregation over one indexed table, taken apart by the JVM."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame
+
+from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.core.facts import WEIGHT_MAX
+from pyqbeast.delta import bridge
+
+
+@dataclass(frozen=True)
+class Output:
+    """One column of the aggregation: a group (by number), or a function of inputs (by number).
+
+    Attributes:
+        group: the number of the group's column; None for an aggregate.
+        function: the name of Spark's class.
+        inputs: what it aggregates; none for a count of rows.
+        condition: the input that says which rows take part (`FILTER (WHERE …)`).
+        percentage: of a percentile; None where several were asked for at once.
+    """
+
+    group: int | None = None
+    function: str = ""
+    inputs: tuple[int, ...] = ()
+    condition: int | None = None
+    percentage: float | None = None
+
+
+class Order(NamedTuple):
+    """The result is sorted by this output."""
+
+    output: int
+    ascending: bool
+    nulls_first: bool
+
+
+class QueriedFile(NamedTuple):
+    """A file that the query has to read: its path in the log, bytes, tags and statistics (Delta's, as a dict)."""
+
+    path: str
+    size: int
+    tags: dict[str, str]
+    statistics: dict[str, Any]
+
+
+class AggregateQuery:
+    """What a query aggregates, of which files, and its rows before the aggregation for parts of those files.
+
+    All reads are of one version of the table.
+
+    Attributes:
+        outputs: the columns of the aggregation.
+        result: the columns of the query: name, and the output that it shows.
+        order: what the query sorts its result by.
+        statistics: for each input the name that file statistics have for it, where it is a column.
+        other_bytes: bytes of the tables that are joined to the indexed one.
+        fans_out: whether a row of the indexed table may come more than once.
+        configuration: that of the indexed table.
+    """
+
+    def __init__(self, query: DataFrame) -> None:
+        """Raises UnsupportedError, with the reason, where the query is of another shape."""
+        self._spark = query.sparkSession
+        package = bridge.java(self._spark)
+        self._java = package.AggregateQuery.of(query._jdf)
+        if self._java is None:
+            raise UnsupportedError(
+                f"this query cannot be estimated: {package.AggregateQuery.refusal(query._jdf)}; "
+                "pass exact=True to run it in full"
+            )
+        described = json.loads(self._java.description())
+        self.outputs = [
+            Output(**{**each, "inputs": tuple(each.get("inputs", ()))}) for each in described["outputs"]
+        ]
+        self.result: list[tuple[str, int]] = [(name, place) for name, place in described["result"]]
+        self.order = [Order(*each) for each in described["order"]]
+        self.statistics: list[str | None] = described["statistics"]
+        self.other_bytes: int = described["other_bytes"]
+        self.fans_out: bool = described["fans_out"]
+        self.configuration: dict[str, str] = described["configuration"]
+
+    def reads_nothing(self) -> bool:
+        """Whether Spark answers the query from the log alone, or sees that it has no rows."""
+        return bool(self._java.readsNothing())
+
+    def files(self) -> list[QueriedFile]:
+        """The files of the indexed table that the query's filters leave. Call it before reading rows."""
+        with bridge.handed_over() as target:
+            self._java.filesTo(str(target))
+            with target.open(encoding="utf-8") as lines:
+                return [_file(json.loads(line)) for line in lines]
+
+    def rows(
+        self, files: Iterable[QueriedFile], columns: Sequence[str], start: int, stop: int, buckets: int
+    ) -> DataFrame:
+        """The rows of the files with start <= weight < stop: columns g0… (groups), x0… (inputs), `bucket`.
+
+        Args:
+            files: of `files()`.
+            columns: whose hash is the weight.
+            start: a weight.
+            stop: a weight, or one more than the largest.
+            buckets: a power of two; a row's bucket is its weight's low bits.
+        """
+        assert stop <= WEIGHT_MAX + 1
+        frame = self._java.rows(_paths(files), list(columns), start, stop, buckets)
+        return DataFrame(frame, self._spark)
+
+    def whole_rows(self, files: Iterable[QueriedFile]) -> DataFrame:
+        """All rows of the files, as `rows` gives them, with bucket -1."""
+        return DataFrame(self._java.wholeRows(_paths(files)), self._spark)
+
+    def exact(self) -> DataFrame:
+        """The query as it was asked."""
+        return DataFrame(self._java.exact(), self._spark)
+
+
+def _paths(files: Iterable[QueriedFile]) -> str:
+    return "\n".join(file.path for file in files)
+
+
+def _file(stored: Mapping[str, Any]) -> QueriedFile:
+    statistics = json.loads(stored["statistics"]) if stored["statistics"] else {}
+    return QueriedFile(stored["path"], stored["size"], stored["tags"], statistics)

@@ -1,0 +1,202 @@
+"""An estimated answer as the DataFrame that the query would give, each estimate with its low and high bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from pyqbeast.delta import bridge
+from pyqbeast.delta.aggregate_query import AggregateQuery, Order, Output
+from pyqbeast.estimate import Aggregate, Completeness, Estimates, State, Status
+from pyqbeast.estimate.state import FloatArray
+from pyqbeast.table.partial_aggregates import KINDS, PartialAggregates
+from pyqbeast.table.progress import Reading
+
+LOW, HIGH = "_low", "_high"
+WORTH = {
+    Status.EXACT: "exact",
+    Status.BOUNDED: "bounded",
+    Status.SAMPLE_ONLY: "sample only",
+    Status.CERTAIN: "certain bounds",
+    Status.FEW_KEYS: "too few keys for bounds",
+    Status.HEAVY_TAIL: "rows not seen may exceed the bounds",
+}
+_EXTREMES = ("min", "max")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The answer to a query from a part of its rows, with what that answer is worth.
+
+    Attributes:
+        df: the query's columns and rows; after each estimate `value` its bounds `value_low` and `value_high`. The
+            bounds are doubles (of the value's own type for min and max), null where there is none.
+        fraction: the share of the table's weights that was read; 1.0 for an exact answer.
+        exact: whether all rows were read, so that low = value = high (up to the rounding of doubles).
+        bytes_read: bytes of all files that were opened, in all steps together.
+        exact_bytes: bytes of the files that the exact query opens.
+        steps: what each step read.
+        confidence: with which each bound holds, each by itself and not all of them at once.
+        worth: for each estimate what its bounds are worth in the worst group: "exact"; "bounded"; "sample only",
+            where nothing outside the sample tells of rare large values; "certain bounds" of min and max, which
+            hold always; or why there is no bound.
+        groups: what may be missing from the list of groups; None for a query without groups.
+    """
+
+    df: DataFrame
+    fraction: float
+    exact: bool
+    bytes_read: int
+    exact_bytes: int
+    steps: tuple[Reading, ...]
+    confidence: float
+    worth: Mapping[str, str]
+    groups: Completeness | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the numbers has to know, a sentence each."""
+        if self.exact:
+            return ["The answer is exact."]
+        out = [f"Each bound holds with {self.confidence:.4g} by itself, not all of them at once."]
+        out += [f"{name}: {worth}." for name, worth in self.worth.items()]
+        if self.groups is not None:
+            missed, rows = self.groups.missed_keys, self.groups.missed_rows
+            out.append(
+                f"Groups may be missing: one of {missed:,.0f} different keys (about {rows:,.0f} rows) or more is in "
+                f"the list with 0.99; those not in it hold about {self.groups.unseen_share:.2g} of the rows."
+            )
+        return out
+
+    @property
+    def cost(self) -> str:
+        """What was read, in words."""
+        return (
+            f"Read {self.bytes_read:,} bytes in {len(self.steps)} step(s), fraction {self.fraction:.4g}; "
+            f"the exact query opens {self.exact_bytes:,}."
+        )
+
+    def __str__(self) -> str:
+        rows = ["  ".join(map(str, row)) for row in (self.df.columns, *self.df.take(20))]
+        return "\n".join([*rows, self.cost, *self.notes])
+
+
+def exact_answer(asked: DataFrame, query: AggregateQuery | None) -> tuple[DataFrame, int]:
+    """The query run in full, and the bytes of the files it opened.
+
+    Each aggregate comes with bounds that are the value itself; without `query`, which tells the aggregates, the
+    columns stay as they are.
+    """
+    named = asked.toDF(*(f"c{i}" for i in range(len(asked.columns))))
+    held = asked.sparkSession.createDataFrame(named.toArrow(), named.schema)
+    shown: list[Column] = []
+    for i, name in enumerate(asked.columns):
+        output = query.outputs[query.result[i][1]] if query else Output(group=0)
+        value = F.col(f"c{i}")
+        if output.group is None:
+            kind = KINDS.get(output.function, "")
+            shown += _with_bounds(name, value, value, value, kind, asked.schema[i].dataType)
+        else:
+            shown.append(value.alias(name))
+    return held.select(*shown), bridge.scan_totals(named).bytes
+
+
+def estimated_answer(
+    query: AggregateQuery,
+    partial: PartialAggregates,
+    state: State,
+    estimates: Mapping[Aggregate, Estimates],
+    asked: DataFrame,
+) -> DataFrame:
+    """The estimates of every group of the state, in the columns and the order of the query.
+
+    Args:
+        query: the query taken apart.
+        partial: its aggregates.
+        state: what the estimates were made of.
+        estimates: by aggregate.
+        asked: the query, for its schema.
+    """
+    fields = [T.StructField(name, data_type) for name, data_type in partial.group_types.items()]
+    columns: list[Sequence[object]] = [[group[i] for group in state.groups] for i in range(len(fields))]
+    kinds: dict[int, str] = {}
+    for place, aggregate in enumerate(partial.aggregates):
+        if aggregate is not None:
+            kinds[place] = aggregate.kind
+            found = estimates[aggregate]
+            has_rows = state.sums[..., state.index(aggregate.moments)[0]].sum(axis=1) > 0
+            for name, values in zip("vlh", (found.value, found.low, found.high), strict=True):
+                fields.append(T.StructField(f"{name}{place}", T.DoubleType()))
+                columns.append(_nullable(values, aggregate.kind, has_rows, found.value))
+    rows = list(zip(*columns, strict=True))
+    held = asked.sparkSession.createDataFrame(rows, T.StructType(fields))
+    types = {place: asked.schema[i].dataType for i, (_, place) in enumerate(query.result)}
+
+    def value(place: int, part: str = "v") -> Column:
+        if place not in kinds:
+            return F.col(f"g{query.outputs[place].group}")
+        number = F.col(f"{part}{place}")
+        # An output that the query only sorts by has no type to be shown in.
+        return _typed(number, types[place]) if place in types else number
+
+    shown: list[Column] = []
+    for name, place in query.result:
+        if place in kinds:
+            # Bounds of a type that counts would be rounded to the wrong side.
+            low, high = (
+                value(place, part) if kinds[place] in _EXTREMES else F.col(f"{part}{place}") for part in "lh"
+            )
+            shown += _with_bounds(name, value(place), low, high, kinds[place], types[place])
+        else:
+            shown.append(value(place).alias(name))
+    if query.order:
+        held = held.orderBy(*(_ordered(order, value(order.output)) for order in query.order))
+    return held.select(*shown)
+
+
+def _with_bounds(
+    name: str, value: Column, low: Column, high: Column, kind: str, data_type: T.DataType
+) -> list[Column]:
+    is_estimate = isinstance(data_type, T.NumericType) and kind not in _EXTREMES
+    bound_type = T.DoubleType() if is_estimate else data_type
+    return [
+        value.alias(name),
+        low.cast(bound_type).alias(name + LOW),
+        high.cast(bound_type).alias(name + HIGH),
+    ]
+
+
+def _ordered(order: Order, value: Column) -> Column:
+    if order.ascending:
+        return value.asc_nulls_first() if order.nulls_first else value.asc_nulls_last()
+    return value.desc_nulls_first() if order.nulls_first else value.desc_nulls_last()
+
+
+def _typed(number: Column, data_type: T.DataType) -> Column:
+    """A number in the type that the query gives it."""
+    if isinstance(data_type, T.DateType):
+        return F.date_from_unix_date(number.cast("int"))
+    if isinstance(data_type, T.TimestampType):
+        return F.timestamp_micros(number.cast("bigint"))
+    if isinstance(data_type, T.IntegralType):
+        return F.round(number).cast(data_type)
+    return number.cast(data_type)
+
+
+def _nullable(
+    values: FloatArray, kind: str, has_rows: NDArray[np.bool_], found: FloatArray
+) -> list[float | None]:
+    """Null for what does not exist: the aggregate of no rows, a bound that is not known."""
+    gone = np.zeros(len(values), dtype=bool) if kind in ("count", "count_if") else ~has_rows
+    # The sum of values that hold a NaN is NaN, in Spark too; elsewhere NaN says that there is no number.
+    if kind not in ("sum", "avg", "min", "max"):
+        gone |= np.isnan(values)
+    # A bound that is infinite where the value is not says nothing.
+    gone |= np.isinf(values) & (values != found) | (np.isnan(values) & ~np.isnan(found))
+    return [None if missing else value for value, missing in zip(values.tolist(), gone.tolist(), strict=True)]

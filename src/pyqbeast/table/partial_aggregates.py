@@ -1,0 +1,191 @@
+"""From a query's aggregates to sums per group and bucket, as Spark column expressions, and back as a `State`."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.delta.aggregate_query import AggregateQuery, Output
+from pyqbeast.estimate import Aggregate, Layout, Moment, State
+
+#: By the names of Spark's classes.
+KINDS = {
+    "Count": "count",
+    "CountIf": "count_if",
+    "Sum": "sum",
+    "Average": "avg",
+    "Min": "min",
+    "Max": "max",
+    "VarianceSamp": "var_samp",
+    "VariancePop": "var_pop",
+    "StddevSamp": "stddev_samp",
+    "StddevPop": "stddev_pop",
+    "Corr": "corr",
+    "ApproximatePercentile": "percentile",
+}
+#: Types whose values can be the key of a group on the driver.
+_GROUP_TYPES = (
+    T.StringType,
+    T.BinaryType,
+    T.BooleanType,
+    T.NumericType,
+    T.DateType,
+    T.TimestampType,
+    T.TimestampNTZType,
+)
+
+
+@dataclass
+class PartialAggregates:
+    """The aggregates of a query, and where their numbers come from.
+
+    Attributes:
+        aggregates: what to estimate, one for each output of the query; None for an output that is a group.
+        columns: for each name that the aggregates use, the number (double) that a row gives, null where none.
+        statistics: for each of those names, the column whose statistics bound it, where there is one.
+        group_types: names and types of the group columns.
+    """
+
+    aggregates: list[Aggregate | None] = field(default_factory=list)
+    columns: dict[str, Column] = field(default_factory=dict)
+    statistics: dict[str, str | None] = field(default_factory=dict)
+    group_types: dict[str, T.DataType] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, query: AggregateQuery, schema: T.StructType) -> PartialAggregates:
+        """Of a query whose rows before the aggregation have this schema.
+
+        Raises:
+            UnsupportedError: an aggregate that cannot be estimated; the message says why.
+        """
+        out = cls(group_types={each.name: each.dataType for each in schema if each.name.startswith("g")})
+        for data_type in out.group_types.values():
+            if not isinstance(data_type, _GROUP_TYPES):
+                raise _refused(f"it groups by values of type {data_type.simpleString()}")
+        for output in query.outputs:
+            out.aggregates.append(None if output.group is not None else out._add(output, query, schema))
+        if not out.asked:
+            raise _refused("it aggregates nothing")
+        return out
+
+    @property
+    def groups(self) -> list[str]:
+        """The names of the group columns."""
+        return list(self.group_types)
+
+    @property
+    def asked(self) -> list[Aggregate]:
+        """The aggregates, without the places of groups."""
+        return [each for each in self.aggregates if each is not None]
+
+    @property
+    def percentiles(self) -> list[Aggregate]:
+        """The different percentiles; the thresholds of the k-th are the array column `t<k>` of the rows."""
+        return list(dict.fromkeys(each for each in self.asked if each.kind == "percentile"))
+
+    def _add(self, output: Output, query: AggregateQuery, schema: T.StructType) -> Aggregate:
+        kind = KINDS.get(output.function)
+        if kind is None:
+            raise _refused(f"there is no estimate of the function {output.function}")
+        if kind == "count" and len(output.inputs) > 1:
+            raise _refused("count takes one column or *")
+        if kind == "percentile" and output.percentage is None:
+            raise _refused("it asks for several percentiles at once; ask for each by itself")
+        names = []
+        for number in output.inputs:
+            column, data_type = F.col(f"x{number}"), schema[f"x{number}"].dataType
+            prefix = "set" if kind == "count" else "x"
+            value = F.when(column.isNotNull(), 1.0) if kind == "count" else _number(column, data_type, kind)
+            names.append(self._named(f"{prefix}{number}", value, output.condition, query.statistics[number]))
+        if output.condition is not None and not names:
+            names.append(self._named("rows", F.lit(1.0), output.condition, None))
+        return Aggregate(kind, tuple(names), output.percentage)
+
+    def _named(self, name: str, value: Column, condition: int | None, statistics: str | None) -> str:
+        if condition is not None:
+            name, value = f"{name}_where{condition}", F.when(F.col(f"x{condition}"), value)
+        self.columns[name], self.statistics[name] = value, statistics
+        return name
+
+    def numbers(self, frame: DataFrame) -> DataFrame:
+        """The rows with their groups, bucket and numbers only."""
+        return frame.select(
+            *self.groups, "bucket", *(value.alias(name) for name, value in self.columns.items())
+        )
+
+    def state(self, numbers: DataFrame, layout: Layout) -> State:
+        """The state of rows of `numbers`; with thresholds, if the layout has percentiles. One Spark job."""
+        sums = [self._sum(moment, layout) for moment in layout.moments]
+        lows = [F.coalesce(F.min(name), F.lit(np.inf)) for name in layout.columns]
+        highs = [F.coalesce(F.max(name), F.lit(-np.inf)) for name in layout.columns]
+        computed = [value.cast("double").alias(f"v{i}") for i, value in enumerate((*sums, *lows, *highs))]
+        table = numbers.groupBy(*self.groups, "bucket").agg(*computed).toArrow()
+        if not table.num_rows:
+            return State.empty(layout, [] if self.groups else [()])
+        values = [column_array(table, f"v{i}") for i in range(len(computed))]
+        parts = [np.reshape(part, (-1, table.num_rows)).T for part in _split(values, len(sums), len(lows))]
+        buckets = column_array(table, "bucket").astype(np.int64)
+        return State.from_rows(layout, self.group_keys(table), buckets, *parts)
+
+    def group_keys(self, table: pa.Table) -> list[tuple[object, ...]]:
+        """The key of each row's group."""
+        if not self.groups:
+            return [()] * table.num_rows
+        return list(zip(*(table.column(name).to_pylist() for name in self.groups), strict=True))
+
+    def _sum(self, moment: Moment, layout: Layout) -> Column:
+        columns = [F.col(name) for name in moment.columns]
+        if not columns:
+            return F.count(F.lit(1))
+        if moment.at_most is not None:
+            p, place = moment.at_most
+            number = next(
+                k for k, each in enumerate(self.percentiles) if (each.p, each.columns) == (p, moment.columns)
+            )
+            below = columns[0] <= F.col(f"t{number}")[place]
+            return F.count(F.when(below, 1))
+        are_set = functools.reduce(operator.and_, (column.isNotNull() for column in columns))
+        if not any(moment.powers):
+            return F.count(F.when(are_set, 1))
+        factors = [
+            column - F.lit(layout.centres.get(name, 0.0))
+            for name, column, power in zip(moment.columns, columns, moment.powers, strict=True)
+            for _ in range(power)
+        ]
+        return F.coalesce(F.sum(F.when(are_set, functools.reduce(operator.mul, factors))), F.lit(0.0))
+
+
+def column_array(table: pa.Table, name: str) -> NDArray[np.float64]:
+    """A column of numbers; NaN for null."""
+    return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
+
+
+def _split(
+    values: Sequence[NDArray[np.float64]], sums: int, lows: int
+) -> tuple[Sequence[NDArray[np.float64]], ...]:
+    return values[:sums], values[sums : sums + lows], values[sums + lows :]
+
+
+def _number(value: Column, data_type: T.DataType, kind: str) -> Column:
+    """The number that stands for a value: days since 1970 for a date, microseconds for a timestamp."""
+    if isinstance(data_type, T.NumericType) or (kind == "count_if" and isinstance(data_type, T.BooleanType)):
+        return value.cast("double")
+    if kind in ("min", "max") and isinstance(data_type, T.DateType):
+        return F.unix_date(value).cast("double")
+    if kind in ("min", "max") and isinstance(data_type, T.TimestampType):
+        return F.unix_micros(value).cast("double")
+    raise _refused(f"there is no estimate of {kind} of values of type {data_type.simpleString()}")
+
+
+def _refused(reason: str) -> UnsupportedError:
+    return UnsupportedError(f"this query cannot be estimated: {reason}; pass exact=True to run it in full")

@@ -1,0 +1,82 @@
+"""The thresholds of percentiles: quantiles of the first rows read, fixed for all rows after them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pyqbeast.estimate import Aggregate, State, grid_from, grid_probabilities, layout_for
+from pyqbeast.estimate.interval import distinct_keys
+from pyqbeast.estimate.state import FloatArray, Group
+from pyqbeast.table.partial_aggregates import PartialAggregates
+
+#: `percentile_approx` errs by 1 / accuracy in the rank: less than the grid's own distances.
+_ACCURACY = 100_000
+
+
+@dataclass(frozen=True)
+class PercentileGrid:
+    """The thresholds of each percentile in each group.
+
+    Attributes:
+        frame: group columns g0…, and an array column t<k> for the k-th percentile.
+        thresholds: [threshold] by percentile and group.
+    """
+
+    frame: DataFrame
+    thresholds: Mapping[Aggregate, Mapping[Group, FloatArray]]
+
+    @classmethod
+    def of(cls, partial: PartialAggregates, numbers: DataFrame) -> PercentileGrid:
+        """From the first rows read, which are read twice: cache them. Two Spark jobs."""
+        counts = [Aggregate("count", each.columns) for each in partial.percentiles]
+        state = partial.state(numbers, layout_for(counts))
+        quantiles = []
+        for k, (each, count) in enumerate(zip(partial.percentiles, counts, strict=True)):
+            probabilities = grid_probabilities(each.p or 0.0, _fewest_keys(state, count, each.min_keys))
+            quantiles.append(
+                F.percentile_approx(
+                    each.columns[0], F.array(*map(F.lit, probabilities)), F.lit(_ACCURACY)
+                ).alias(f"t{k}")
+            )
+        found = numbers.groupBy(*partial.groups).agg(*quantiles).toArrow()
+        keys = partial.group_keys(found)
+        thresholds: dict[Aggregate, dict[Group, FloatArray]] = {}
+        for k, each in enumerate(partial.percentiles):
+            name = f"t{k}"
+            grids = {
+                key: grid_from(values)
+                for key, values in zip(keys, found.column(name).to_pylist(), strict=True)
+                if values is not None
+            }
+            column = pa.array([grids.get(key) for key in keys], pa.list_(pa.float64()))
+            found = found.set_column(found.column_names.index(name), name, column)
+            thresholds[each] = grids
+        return cls(numbers.sparkSession.createDataFrame(found), thresholds)
+
+    def joined(self, numbers: DataFrame, groups: list[str]) -> DataFrame:
+        """The rows with the thresholds of their group; null for groups that have none."""
+        if not groups:
+            return numbers.crossJoin(F.broadcast(self.frame))
+        grid = self.frame.withColumnsRenamed({name: f"of_{name}" for name in groups})
+        same = [F.col(name).eqNullSafe(F.col(f"of_{name}")) for name in groups]
+        return numbers.join(F.broadcast(grid), same, "left").drop(*(f"of_{name}" for name in groups))
+
+    def of_groups(self, aggregate: Aggregate, groups: tuple[Group, ...]) -> FloatArray:
+        """The thresholds [group, threshold]; NaN where a group has none."""
+        known = self.thresholds[aggregate]
+        points = len(grid_probabilities(0.5, 1.0))
+        missing = np.full(points, np.nan)
+        return np.array([known.get(group, missing) for group in groups]).reshape(len(groups), points)
+
+
+def _fewest_keys(state: State, count: Aggregate, least: float) -> float:
+    """Keys of the smallest group that can be bounded soon; a grid for it is wide enough for the others."""
+    at = state.index(count.moments)[0]
+    keys = distinct_keys(state.sampled[..., at])
+    return float(max(min(keys, default=least), least / 8))

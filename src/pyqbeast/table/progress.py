@@ -1,0 +1,193 @@
+"""Reading a query's rows in steps of ascending weight, and what is known of its answer after each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame
+
+from pyqbeast.delta.aggregate_query import AggregateQuery
+from pyqbeast.estimate import (
+    Aggregate,
+    Estimates,
+    Facts,
+    Layout,
+    State,
+    Step,
+    bucket_count,
+    estimate,
+    fold,
+    layout_for,
+    merge,
+    next_step,
+    pilot_centres,
+    pilot_keys,
+    recentre,
+)
+from pyqbeast.estimate.budget import MOST_BYTES, START
+from pyqbeast.table.partial_aggregates import PartialAggregates
+from pyqbeast.table.percentile_grid import PercentileGrid
+from pyqbeast.table.queried_files import QueriedFiles, total_bytes
+
+#: Groups that are held on the driver; with more of them each has too few rows for a sample to help.
+MOST_GROUPS = 50_000
+#: The number of keys is itself estimated, give or take a tenth.
+KEYS_HEAD_ROOM = 1.3
+
+
+class Reading(NamedTuple):
+    """One step that was read.
+
+    Attributes:
+        start, stop: fractions of the weights.
+        bytes: of the files opened, those of joined tables included.
+    """
+
+    start: float
+    stop: float
+    bytes: int
+
+
+class Progress:
+    """The sums of the rows read so far.
+
+    Attributes:
+        files: what the query reads.
+        partial: its aggregates.
+        readings: the steps so far.
+        exact_bytes: what the exact query reads.
+    """
+
+    def __init__(self, query: AggregateQuery) -> None:
+        self._query = query
+        self.files = QueriedFiles.of(query)
+        self.partial = PartialAggregates.of(query, query.whole_rows([]).schema)
+        self.readings: list[Reading] = []
+        self.exact_bytes = self.files.weights.total + total_bytes(self.files.whole) + query.other_bytes
+        self._state: State | None = None
+        self._stop = START
+        self._grid: PercentileGrid | None = None
+        self._facts = self._known_facts()
+
+    @property
+    def fraction(self) -> float:
+        """The share of the weights read so far."""
+        return self.readings[-1].stop if self.readings else 0.0
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of all steps."""
+        return sum(reading.bytes for reading in self.readings)
+
+    @property
+    def state(self) -> State:
+        """The sums so far; after the first step."""
+        assert self._state is not None
+        return self._state
+
+    @property
+    def first_fraction(self) -> float:
+        """The fraction that should hold the keys that all bounds need, if each row has its own."""
+        return min(1.0, KEYS_HEAD_ROOM * pilot_keys(self.partial.asked) / max(1, self.files.rows))
+
+    def plan(self, wanted: float) -> Step:
+        """The next step, to the wanted fraction or to the exact answer."""
+        if self._state is not None and len(self._state.groups) > MOST_GROUPS:
+            wanted = 1.0
+        return next_step(
+            self.files.weights,
+            wanted,
+            start=self._stop,
+            spent=self._spent_on_sample(),
+            mergeable=not self.partial.percentiles,
+        )
+
+    def _spent_on_sample(self) -> int:
+        """Bytes read, and to be read besides the sampled files, less what the exact query reads besides them.
+
+        Joined tables are read in every step. Files without an index are read once, as a step of their own, and
+        again where the exact answer cannot be had by adding up.
+        """
+        whole, joined = total_bytes(self.files.whole), self._query.other_bytes
+        to_come = 2 * joined
+        if whole and not self.readings:
+            to_come += whole + joined
+        if whole and self.partial.percentiles:
+            to_come += whole
+        beside = whole + joined
+        return int(self.bytes_read + to_come - MOST_BYTES * beside)
+
+    def read(self, step: Step) -> None:
+        """Reads a step that does not start again."""
+        assert not step.restart
+        chosen = self.files.weights.needed(step.start, step.stop)
+        files = [file for file, needed in zip(self.files.sampled, chosen, strict=True) if needed]
+        layout = self._state.layout if self._state else self._first_layout()
+        rows = self._query.rows(files, self.files.columns, step.start, step.stop, layout.buckets)
+        parts = [self.partial.numbers(rows)]
+        cost = step.cost + self._query.other_bytes
+        if not self.readings and self.files.whole:
+            parts.append(self.partial.numbers(self._query.whole_rows(self.files.whole)))
+            cost += total_bytes(self.files.whole) + self._query.other_bytes
+        if self.partial.percentiles and self._grid is None:
+            self._read_with_grid(parts, layout)
+        else:
+            self._add([self._with_grid(part) for part in parts], layout)
+        self.readings.append(Reading(self.fraction, step.fraction, cost))
+        self._stop = step.stop
+
+    def _read_with_grid(self, parts: list[DataFrame], layout: Layout) -> None:
+        """The thresholds come from the very rows that are counted by them: so these rows are kept meanwhile."""
+        kept = [part.persist() for part in parts]
+        try:
+            self._grid = PercentileGrid.of(self.partial, kept[0])
+            self._add([self._with_grid(part) for part in kept], layout)
+        finally:
+            for part in kept:
+                part.unpersist()
+
+    def _with_grid(self, numbers: DataFrame) -> DataFrame:
+        return self._grid.joined(numbers, self.partial.groups) if self._grid else numbers
+
+    def _add(self, parts: list[DataFrame], layout: Layout) -> None:
+        for part in parts:
+            new = self.partial.state(part, layout)
+            self._state = merge(self._state, new) if self._state else new
+        if not self.readings:
+            self._state = recentre(self.state, {**layout.centres, **pilot_centres(self.state)})
+        fewer = bucket_count(len(self.state.groups))
+        if fewer < self.state.layout.buckets:
+            self._state = fold(self.state, fewer)
+
+    def _first_layout(self) -> Layout:
+        """Moments about the middle of each column's bounds, until the first rows tell the mean."""
+        layout = layout_for(self.partial.asked)
+        squared = {
+            name
+            for columns, powers, _ in layout.moments
+            for name, p in zip(columns, powers, strict=True)
+            if p == 2
+        }
+        middles = {name: sum(self._facts.bounds[name]) / 2 for name in squared if name in self._facts.bounds}
+        return replace(layout, centres=middles)
+
+    def estimates(self, confidence: float) -> Iterator[tuple[Aggregate, Estimates]]:
+        """The estimate of every different aggregate in every group of `state`."""
+        for each in dict.fromkeys(self.partial.asked):
+            grid = (
+                self._grid.of_groups(each, self.state.groups)
+                if each.kind == "percentile" and self._grid
+                else None
+            )
+            yield each, estimate(self.state, each, self.fraction, confidence, self._facts, grid)
+
+    def _known_facts(self) -> Facts:
+        bounds = {}
+        for name, column in self.partial.statistics.items():
+            known = None if column is None else self.files.bounds(column)
+            if known is not None:
+                bounds[name] = known
+        # A join can make many rows of one, and then nothing is known of how many.
+        return Facts(None if self._query.fans_out else self.files.key_rows, bounds)
