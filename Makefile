@@ -34,10 +34,12 @@ check: setup ## Lint, formats and types; the Java compiler has had its say in se
 format: setup ## Format the Python code
 	$(RUN) ruff format
 
-benchmark: setup ## Measure against plain Delta; prints ratios, takes about a quarter of an hour
+benchmark: setup ## Measure against plain Delta; prints ratios, takes about half an hour
 	$(RUN) python -m benchmarks.indexed_table
 	$(RUN) python -m benchmarks.planning
 	$(RUN) python -m benchmarks.memory
+	$(RUN) python -m benchmarks.life
+	$(RUN) python -m benchmarks.upgrade
 
 build: setup ## Make wheel and sdist in dist/
 	$(UV) build --quiet
