@@ -62,7 +62,8 @@ def _metrics(spark: SparkSession, table: QbeastTable, _: Mapping[str, Any]) -> D
 
 
 def _optimize(spark: SparkSession, table: QbeastTable, arguments: Mapping[str, Any]) -> DataFrame:
-    return _row(spark, table.optimize(arguments["revision"], fraction=arguments["fraction"]))
+    given = {name: value for name, value in arguments.items() if name != "table" and value is not None}
+    return _row(spark, table.optimize(**given))
 
 
 def _row(spark: SparkSession, result: IndexMetrics | OptimizeResult) -> DataFrame:

@@ -47,8 +47,8 @@ final class OptimizeProcedure implements SimpleProcedure {
       ProcedureParameter.in("table", DataTypes.StringType).comment("name or path of an indexed table").build(),
       ProcedureParameter.in("revision", DataTypes.LongType).defaultValue("NULL")
           .comment("by default the latest; 0 stands for the files that are not indexed").build(),
-      ProcedureParameter.in("fraction", DataTypes.DoubleType).defaultValue("1.0D")
-          .comment("only the files that a sample of this fraction reads").build()
+      ProcedureParameter.in("fraction", DataTypes.DoubleType).defaultValue("NULL")
+          .comment("by default 1: only the files that a sample of this fraction reads").build()
     };
   }
 
