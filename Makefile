@@ -6,10 +6,10 @@ JAR := src/pyqbeast/jars/pyqbeast-bridge.jar
 export UV_SYSTEM_CERTS := 1
 RUN := $(UV) run --frozen --all-extras
 
-.PHONY: help setup demo test check format benchmark build clean
+.PHONY: help setup demo test test-cluster check format benchmark build clean
 
 help: ## List the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(UV):
 	$(PYTHON) -m venv .uv
@@ -25,6 +25,9 @@ demo: setup ## Index real flights and compare samples with the exact answer
 
 test: check ## Check the code and run all tests
 	$(RUN) pytest
+
+test-cluster: setup ## Start a Spark cluster here, write and sample on it, and kill an executor meanwhile
+	$(RUN) python -m tests.cluster.run
 
 check: setup ## Lint, formats and types; the Java compiler has had its say in setup
 	$(RUN) ruff check

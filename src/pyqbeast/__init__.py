@@ -18,6 +18,7 @@ from pyqbeast.table.answer import Estimate
 from pyqbeast.table.convert import convert
 from pyqbeast.table.qbeast_table import QbeastTable
 from pyqbeast.table.quantiles import compute_quantiles_for_column
+from pyqbeast.table.questions import answer as _answer
 from pyqbeast.table.tolerance import refine, tolerance
 from pyqbeast.table.upgrade import UpgradeReport, upgrade
 from pyqbeast.table.write import configuration as _configuration
@@ -49,5 +50,5 @@ __all__ = [
     "upgrade",
 ]
 
-_writers.set_functions(_write, _configuration)
+_writers.set_functions(_write, _configuration, _answer)
 _when_attached(_register_tiledb)

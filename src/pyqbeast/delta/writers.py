@@ -1,4 +1,4 @@
-"""The object that the JVM calls to write: one for all sessions of the process, over py4j's callback server."""
+"""The object that the JVM calls to write and to ask about an index: one a process, over py4j's callback server."""
 
 from __future__ import annotations
 
@@ -18,19 +18,26 @@ WriteFunction = Callable[[SparkSession, DataFrame, str, Mapping[str, str]], None
 #: What settles the index of a table without rows: a frame of its columns, options; gives configuration entries.
 ConfigureFunction = Callable[[DataFrame, Mapping[str, str]], Mapping[str, str]]
 
-_functions: tuple[WriteFunction, ConfigureFunction] | None = None
+#: What answers SQL's questions about an index: session, question, arguments by name.
+AnswerFunction = Callable[[SparkSession, str, Mapping[str, Any]], DataFrame]
+
+_functions: tuple[WriteFunction, ConfigureFunction, AnswerFunction] | None = None
 
 
-def set_functions(write: WriteFunction, configure: ConfigureFunction) -> None:
-    """Says who writes. The table layer does this when it is imported; `delta` itself knows nothing of tables."""
+def set_functions(write: WriteFunction, configure: ConfigureFunction, answer: AnswerFunction) -> None:
+    """Says who writes and answers. The package does this when it is imported; `delta` knows nothing of tables."""
     global _functions
-    _functions = write, configure
+    _functions = write, configure, answer
+
+
+def _session(session: Any) -> SparkSession:  # noqa: ANN401 (a py4j object)
+    context = SparkContext._active_spark_context
+    assert context is not None
+    return SparkSession(context, session)
 
 
 def _frame(data: Any) -> DataFrame:  # noqa: ANN401 (a py4j object)
-    context = SparkContext._active_spark_context
-    assert context is not None
-    return DataFrame(data, SparkSession(context, data.sparkSession()))
+    return DataFrame(data, _session(data.sparkSession()))
 
 
 class _Writer:
@@ -52,6 +59,14 @@ class _Writer:
         try:
             assert _functions is not None
             configuration.update(_functions[1](_frame(no_rows), dict(options)))
+        except BaseException as e:
+            return failures.keep(e)
+        return ""
+
+    def answer(self, session: Any, question: str, arguments: Any, answer: Any) -> str:  # noqa: ANN401
+        try:
+            assert _functions is not None
+            answer.append(_functions[2](_session(session), question, dict(arguments))._jdf)
         except BaseException as e:
             return failures.keep(e)
         return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pyspark.errors import ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -253,3 +254,24 @@ class QbeastTable:
     def __repr__(self) -> str:
         latest = self.latest_revision
         return f"QbeastTable({self._path!r}, columns={latest.columns}, cube_size={latest.cube_size})"
+
+
+def find_table(spark: SparkSession, path_or_name: str) -> QbeastTable:
+    """The indexed table that a text means: one of that name in the catalog, else the one at that path.
+
+    Raises:
+        TableNotFoundError: there is neither.
+        NotIndexedError: there is one, and it is not indexed.
+    """
+    try:
+        is_name = spark.catalog.tableExists(path_or_name)
+    except ParseException:
+        is_name = False
+    if is_name:
+        return QbeastTable.for_name(spark, path_or_name)
+    try:
+        return QbeastTable.for_path(spark, path_or_name)
+    except TableNotFoundError:
+        raise TableNotFoundError(
+            f"{path_or_name!r} is neither a table of the catalog nor the path of a Delta table"
+        ) from None

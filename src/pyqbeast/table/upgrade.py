@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from pyspark.errors import ParseException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pyqbeast.core import facts
 from pyqbeast.core.errors import CommitConflictError, FormatError
 from pyqbeast.delta import bridge
-from pyqbeast.table.qbeast_table import QbeastTable
+from pyqbeast.table.qbeast_table import find_table
 from pyqbeast.table.stored_blocks import legacy_block
 
 #: How often the upgrade starts again because another writer came first.
@@ -117,7 +116,7 @@ def upgrade(
         FormatError: the tags of a file are damaged. Nothing is changed.
         CommitConflictError: other writers came first again and again. Nothing is changed.
     """
-    path = _table(spark, path_or_name).path
+    path = find_table(spark, path_or_name).path
     for _ in range(_ATTEMPTS):
         attempt = _Attempt(spark, path, drop_replicated=drop_replicated)
         report = attempt.report(dry_run=dry_run)
@@ -130,15 +129,6 @@ def upgrade(
         f"{path} was changed by other writers during each of {_ATTEMPTS} attempts, and is not upgraded; run the "
         "upgrade again when fewer write to it"
     )
-
-
-def _table(spark: SparkSession, path_or_name: str) -> QbeastTable:
-    try:
-        is_name = spark.catalog.tableExists(path_or_name)
-    except ParseException:
-        is_name = False
-    make = QbeastTable.for_name if is_name else QbeastTable.for_path
-    return make(spark, path_or_name)
 
 
 class _Attempt:

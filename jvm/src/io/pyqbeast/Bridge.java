@@ -4,10 +4,13 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
 
 /** Where Python and the JVM meet. */
 public final class Bridge {
@@ -39,10 +42,17 @@ public final class Bridge {
     return entries;
   }
 
+  /** What Python answers to a question about the index of a table. */
+  static Dataset<Row> answer(SparkSession session, String question, Map<String, Object> arguments) {
+    List<Dataset<Row>> answer = new ArrayList<>();
+    check(python().answer(session, question, arguments, answer));
+    return answer.get(0);
+  }
+
   private static PythonWriter python() {
     if (writer == null) {
       throw new IllegalStateException(
-          "writing an indexed table needs a Python driver: start the session from Python and call"
+          "writing an indexed table, and asking for its index, needs a Python driver: start the session from Python and call"
               + " pyqbeast.attach(spark); reading and sampling work without");
     }
     return writer;

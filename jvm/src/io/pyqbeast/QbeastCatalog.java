@@ -1,5 +1,6 @@
 package io.pyqbeast;
 
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -11,10 +12,12 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
 import org.apache.spark.sql.catalyst.catalog.CatalogUtils;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.ProcedureCatalog;
 import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.delta.catalog.DeltaCatalog;
 import org.apache.spark.sql.delta.commands.TableCreationModes;
@@ -27,7 +30,7 @@ import scala.Option;
  * that it is, so that other engines see no difference.
  */
 @SuppressWarnings("overrides") // Scala drops the three dots of a parameter that Spark declares with them
-public final class QbeastCatalog extends DeltaCatalog {
+public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalog {
   static final String PROVIDER = "qbeast";
 
   @Override
@@ -102,6 +105,20 @@ public final class QbeastCatalog extends DeltaCatalog {
   public boolean isPathIdentifier(Identifier name) {
     boolean ours = name.namespace().length == 1 && PROVIDER.equalsIgnoreCase(name.namespace()[0]);
     return super.isPathIdentifier(ours ? Identifier.of(new String[] {"delta"}, name.name()) : name);
+  }
+
+  @Override
+  public UnboundProcedure loadProcedure(Identifier name) {
+    if (!OptimizeProcedure.NAME.equals(name)) {
+      throw new Refusal("there is no procedure " + name + "; there is " + OptimizeProcedure.NAME);
+    }
+    return new OptimizeProcedure(session());
+  }
+
+  @Override
+  public Identifier[] listProcedures(String[] namespace) {
+    boolean ours = Arrays.equals(namespace, OptimizeProcedure.NAME.namespace());
+    return ours ? new Identifier[] {OptimizeProcedure.NAME} : new Identifier[0];
   }
 
   private static boolean isOurs(Map<String, String> properties) {

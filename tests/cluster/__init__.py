@@ -1,0 +1,1 @@
+"""A Spark cluster on this machine, and what has to hold on it."""

@@ -1,0 +1,124 @@
+"""What SQL asks of an index: table functions for blocks and metrics, and a procedure that optimizes."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyqbeast import InvalidInputError, NotIndexedError, QbeastTable, TableNotFoundError, UnsupportedError
+from tests.table.help import ids, rows_2d
+
+NAME = "asked"
+
+
+@pytest.fixture(scope="module")
+def table(spark):
+    rows = rows_2d(spark, 3_000)
+    rows.write.format("qbeast").options(columnsToIndex="a,b", cubeSize=500).saveAsTable(NAME)
+    yield QbeastTable.for_name(spark, NAME)
+    spark.sql(f"DROP TABLE {NAME}")
+
+
+def ways_to_name(table):
+    return (
+        NAME,
+        f"spark_catalog.default.{NAME}",
+        table.path,
+        f"delta.`{table.path}`",
+        f"QBEAST.`{table.path}`",
+    )
+
+
+def test_blocks_by_name_and_path(spark, table):
+    wanted = sorted(table.blocks().collect())
+    for way in ways_to_name(table):
+        found = spark.sql(f"SELECT * FROM qbeast_blocks('{way}')")
+        assert found.columns == table.blocks().columns
+        assert sorted(found.collect()) == wanted
+
+
+def test_metrics_are_one_row_of_the_same_figures(spark, table):
+    figures = table.metrics().to_dict()
+    for way in ways_to_name(table):
+        (row,) = spark.sql(f"SELECT * FROM qbeast_metrics('{way}')").collect()
+        found = row.asDict(recursive=True)
+        assert list(found) == list(figures)
+        for name in ("inner_levels", "leaf_levels"):
+            assert len(found[name]) == len(figures[name]) > 0
+        assert found == {
+            name: [{**level, "cube_element_count": sizes(level["cube_element_count"])} for level in value]
+            if name.endswith("_levels")
+            else sizes(value)
+            if name.endswith("_stats")
+            else value
+            for name, value in figures.items()
+        }
+
+
+def sizes(figures):
+    return {**figures, "quartiles": list(figures["quartiles"])}
+
+
+def test_answers_are_tables_like_others(spark, table):
+    by_depth = spark.sql(
+        f"""SELECT b.depth, sum(b.element_count) AS held FROM qbeast_blocks('{NAME}') b
+        JOIN qbeast_blocks('{NAME}') c ON b.file = c.file AND b.cube = c.cube GROUP BY b.depth HAVING held > 0"""
+    )
+    assert sum(row["held"] for row in by_depth.collect()) == 3_000
+    spark.sql(f"CREATE OR REPLACE TEMP VIEW held AS SELECT element_count FROM qbeast_metrics('{NAME}')")
+    assert spark.table("held").first()[0] == 3_000
+
+
+def test_optimize(spark, table):
+    before = ids(spark.table(NAME))
+    for _ in range(2):
+        rows_2d(spark, 500).selectExpr("id + 5000 AS id", "* except (id)").writeTo(NAME).append()
+    rows_2d(spark, 100).selectExpr("id + 9000 AS id", "* except (id)").write.format("delta").mode(
+        "append"
+    ).save(table.path)
+    assert table.metrics().unindexed_files > 0
+    spark.sql(f"EXPLAIN CALL spark_catalog.system.qbeast_optimize('{NAME}', 0)")
+    assert table.metrics().unindexed_files > 0
+    (done,) = spark.sql(f"CALL system.qbeast_optimize(table => '{NAME}', revision => 0)").collect()
+    assert done["files_removed"] > 0
+    assert done["files_added"] > 0
+    assert table.metrics().unindexed_files == 0
+    for way in ways_to_name(table):
+        spark.sql(f"CALL spark_catalog.system.qbeast_optimize('{way}', fraction => 0.5)")
+    (done,) = spark.sql(f"CALL system.qbeast_optimize('{NAME}')").collect()
+    (again,) = spark.sql(f"CALL system.qbeast_optimize('{NAME}')").collect()
+    assert again.asDict() == dict.fromkeys(done.asDict(), 0)
+    assert table.verify().ok
+    assert ids(spark.table(NAME).filter("id < 5000")) == before
+    assert spark.table(NAME).count() == 4_100
+
+
+def test_procedures_are_listed(spark):
+    assert "qbeast_optimize" in str(spark.sql("SHOW PROCEDURES IN spark_catalog.system").collect())
+
+
+@pytest.mark.parametrize(
+    ("statement", "error", "message"),
+    [
+        ("SELECT * FROM qbeast_blocks('nobody')", TableNotFoundError, "'nobody'"),
+        ("SELECT * FROM qbeast_metrics('/tmp/no/table')", TableNotFoundError, "/tmp/no/table"),
+        ("CALL system.qbeast_optimize('nobody')", TableNotFoundError, "'nobody'"),
+        ("SELECT * FROM qbeast_blocks('plain')", NotIndexedError, "convert"),
+        ("CALL system.qbeast_optimize('plain')", NotIndexedError, "convert"),
+        ("SELECT * FROM qbeast_blocks()", InvalidInputError, "qbeast_blocks needs a constant text"),
+        (
+            "SELECT * FROM qbeast_metrics('asked', 2)",
+            InvalidInputError,
+            "qbeast_metrics needs a constant text",
+        ),
+        ("SELECT * FROM qbeast_metrics(7)", TableNotFoundError, "'7'"),
+        ("CALL system.qbeast_optimize(NULL)", InvalidInputError, "qbeast_optimize needs a constant text"),
+        ("CALL system.qbeast_optimize('asked', 77)", NotIndexedError, "no revision 77"),
+        ("CALL system.qbeast_optimize('asked', fraction => 2.0)", InvalidInputError, "fraction"),
+        ("CALL system.qbeast_tidy('asked')", UnsupportedError, "system.qbeast_optimize"),
+    ],
+)
+def test_bad_questions(spark, table, statement, error, message):
+    spark.sql("CREATE TABLE IF NOT EXISTS plain (id INT) USING delta")
+    with pytest.raises(error, match=message):
+        spark.sql(statement)
+    spark.sql("DROP TABLE plain")
