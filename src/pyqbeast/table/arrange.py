@@ -57,8 +57,9 @@ class Arrangement:
 
     def tags(self, files: list[bridge.WrittenFile], revision_id: int) -> dict[str, dict[str, str]]:
         """Tags of the written files, by path. A file of rows outside the revision's space has none."""
-        blocks = self._blocks()
-        key_rows = self._key_rows()
+        entries = self.rows.tally().tolist()
+        blocks = self._blocks(entries)
+        key_rows = _key_rows(entries)
         tags = {}
         for file in files:
             match = _FILE_NAME.search(file.path.rsplit("/", 1)[-1])
@@ -75,10 +76,9 @@ class Arrangement:
                 _log.warning("%s holds %s rows and not %s, it stays unindexed", file.path, file.rows, counted)
         return tags
 
-    def _blocks(self) -> dict[tuple[int, int], list[Block]]:
+    def _blocks(self, entries: list[list[int]]) -> dict[tuple[int, int], list[Block]]:
         """The blocks of each file, by partition and number of the file in it."""
         counted: dict[tuple[int, int], dict[CubeId, Block]] = defaultdict(dict)
-        entries = self.rows.tally().tolist()
         cubes = {key: self._cube(key) for _, _, key, *_ in entries if key != bridge.OUTSIDE}
         stored = self.status.cubes if self.status else {}
         moves = close_gaps([cube for cube, _ in cubes.values()], stored)
@@ -95,19 +95,20 @@ class Arrangement:
             counted[partition, number][cube] = _joined(known, block) if known else block
         return {file: list(blocks.values()) for file, blocks in counted.items()}
 
-    def _key_rows(self) -> dict[int, int]:
-        """Rows of the most frequent key of each partition: all rows of a key go to one."""
-        largest: dict[int, int] = defaultdict(int)
-        for partition, *_, rows in self.rows.tally().tolist():
-            largest[partition] = max(largest[partition], rows)
-        return largest
-
     def _cube(self, key: int) -> tuple[CubeId, int]:
         """A cube and the largest weight that it keeps."""
         node, child = bridge.read_cube(key)
         if child is None:
             return self.tree.cube(node), int(self.tree.max_weight[node])
         return self.tree.cube(node).child(child), WEIGHT_MAX
+
+
+def _key_rows(entries: list[list[int]]) -> dict[int, int]:
+    """Rows of the most frequent key of each partition: all rows of a key go to one."""
+    largest: dict[int, int] = defaultdict(int)
+    for partition, *_, rows in entries:
+        largest[partition] = max(largest[partition], rows)
+    return largest
 
 
 def _joined(a: Block, b: Block) -> Block:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -110,8 +110,9 @@ class _Optimize:
     def run(self) -> OptimizeResult:
         for _ in range(1 + number_of_retries(self.spark)):
             transaction = bridge.Transaction(self.spark, self.path)
-            files = bridge.TableLog(self.spark, self.path).files()
-            rewrite = self._decide(transaction, files)
+            log = bridge.TableLog(self.spark, self.path)
+            files = log.files()
+            rewrite = self._decide(transaction, files, log.weighed_revisions)
             if rewrite is None:
                 return OptimizeResult()
             if self._commit(transaction, rewrite):
@@ -143,7 +144,9 @@ class _Optimize:
         transaction.discard()
         return False
 
-    def _decide(self, transaction: bridge.Transaction, files: Sequence[bridge.LoggedFile]) -> Rewrite | None:
+    def _decide(
+        self, transaction: bridge.Transaction, files: Sequence[bridge.LoggedFile], weighed: Collection[int]
+    ) -> Rewrite | None:
         stored = stored_revisions(transaction, self.path)
         revision_id = stored.last_id if self.revision is None else self.revision
         if revision_id != STAGING_REVISION and revision_id not in stored.revisions:
@@ -152,7 +155,6 @@ class _Optimize:
             )
         tagged = [(file, _tags(file, stored)) for file in files]
         own = [(file, tags) for file, tags in tagged if tags.revision_id == revision_id]
-        weighed = bridge.TableLog(self.spark, self.path).weighed_revisions
         if revision_id == STAGING_REVISION or revision_id not in weighed:
             return self._staging(transaction, stored, [file for file, _ in own])
         revision = stored.get(revision_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,7 +18,7 @@ from pyqbeast.core.evolution import evolve, places_of_texts, stated_by, updated_
 from pyqbeast.core.facts import STAGING_REVISION
 from pyqbeast.core.layout import lay_out
 from pyqbeast.core.revision import Revision, RevisionSet, revisions_from_configuration
-from pyqbeast.core.status import IndexStatus
+from pyqbeast.core.status import CubeStatus, IndexStatus
 from pyqbeast.core.transformer import EMPTY, ColumnStatistics, Transformer
 from pyqbeast.core.tree import build_tree
 from pyqbeast.core.types import format_type
@@ -27,7 +27,7 @@ from pyqbeast.table.arrange import Arrangement, arrange
 from pyqbeast.table.auto_columns import choose_columns
 from pyqbeast.table.coarse_keys import stated_weight_columns, warn_of_coarse_keys
 from pyqbeast.table.options import WriteOptions, default_cube_size, most_chosen_columns
-from pyqbeast.table.survey import survey
+from pyqbeast.table.survey import Survey, survey
 
 
 @dataclass(frozen=True)
@@ -174,8 +174,23 @@ def _plan(
         revision = replace(revision, weight_columns=weight_columns)
     warn_of_coarse_keys(found, revision, asked.path)
     status = None if is_new else status_of(data.sparkSession, asked.path, revision)
+    cubes = status.cubes.values() if status else ()
+    return plan_of(data, types, revision, found, cubes, status, is_new=is_new)
+
+
+def plan_of(
+    data: DataFrame,
+    types: Mapping[str, str],
+    revision: Revision,
+    found: Survey,
+    cubes: Iterable[CubeStatus],
+    status: IndexStatus | None,
+    *,
+    is_new: bool,
+) -> Plan:
+    """Lays surveyed rows out in files, in a tree on top of `cubes`; `status` is what the revision holds already."""
     rows = found.sampled_rows(revision)
-    tree = build_tree(rows, revision.dimensions, revision.cube_size, status.cubes.values() if status else ())
+    tree = build_tree(rows, revision.dimensions, revision.cube_size, cubes)
     layout = lay_out(tree, rows, revision.cube_size)
     arrangement = arrange(data, types, revision, tree, layout, status, rows_per_file(revision))
     return Plan(revision, is_new, arrangement.rows.frame, arrangement)

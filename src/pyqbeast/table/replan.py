@@ -9,13 +9,11 @@ from pyqbeast.core.compaction import StoredFile, broken_cubes
 from pyqbeast.core.cube import CubeId
 from pyqbeast.core.evolution import places_of_texts
 from pyqbeast.core.facts import WEIGHT_MAX
-from pyqbeast.core.layout import lay_out
 from pyqbeast.core.revision import Revision
 from pyqbeast.core.status import CubeStatus, IndexStatus
-from pyqbeast.core.tree import Tree, build_tree
+from pyqbeast.core.tree import Tree
 from pyqbeast.delta import bridge
-from pyqbeast.table.arrange import arrange
-from pyqbeast.table.plan import Plan, rows_per_file
+from pyqbeast.table.plan import Plan, plan_of
 from pyqbeast.table.survey import survey
 
 
@@ -77,12 +75,10 @@ def _laid_out(
         for cube, weight in _largest(revision, files).items()
         if cube not in anew
     ]
-    rows = found.sampled_rows(revision)
-    tree = build_tree(rows, revision.dimensions, revision.cube_size, bound)
-    layout = lay_out(tree, rows, revision.cube_size)
-    laid = arrange(data, types, revision, tree, layout, status, rows_per_file(revision))
-    _add_written(after, tree)
-    return Plan(revision, False, laid.rows.frame, laid), after
+    plan = plan_of(data, types, revision, found, bound, status, is_new=False)
+    assert plan.arrangement is not None
+    _add_written(after, plan.arrangement.tree)
+    return plan, after
 
 
 def _add_written(after: dict[CubeId, int], tree: Tree) -> None:

@@ -1,5 +1,6 @@
 package io.pyqbeast;
 
+import java.util.function.Function;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -23,17 +24,22 @@ final class Plans {
   static LogicalPlan pinned(LogicalPlan analyzed) {
     LogicalPlan inlined = new InlineCTE(true, false).apply(analyzed);
     LogicalPlan bare = EliminateView$.MODULE$.apply(EliminateSubqueryAliases$.MODULE$.apply(inlined));
-    return bare.transformUp(
+    return replaced(bare, LogicalRelation.class, Plans::pinned);
+  }
+
+  /** The plan with every node of one kind replaced, from the leaves up. */
+  static <N extends LogicalPlan> LogicalPlan replaced(LogicalPlan plan, Class<N> kind, Function<N, LogicalPlan> by) {
+    return plan.transformUp(
         new AbstractPartialFunction<LogicalPlan, LogicalPlan>() {
           @Override
           public boolean isDefinedAt(LogicalPlan node) {
-            return node instanceof LogicalRelation;
+            return kind.isInstance(node);
           }
 
           @Override
           @SuppressWarnings("unchecked")
           public <A extends LogicalPlan, B> B applyOrElse(A node, Function1<A, B> other) {
-            return node instanceof LogicalRelation relation ? (B) pinned(relation) : other.apply(node);
+            return isDefinedAt(node) ? (B) by.apply(kind.cast(node)) : other.apply(node);
           }
         });
   }

@@ -5,7 +5,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.SaveMode;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
@@ -48,7 +47,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   public void initialize(String name, CaseInsensitiveStringMap options) {
     super.initialize(name, options);
     if (!name.equals("spark_catalog")) {
-      setDelegateCatalog(session().sessionState().catalogManager().v2SessionCatalog());
+      setDelegateCatalog(spark().sessionState().catalogManager().v2SessionCatalog());
     }
   }
 
@@ -112,7 +111,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     if (!OptimizeProcedure.NAME.equals(name)) {
       throw new Refusal("there is no procedure " + name + "; there is " + OptimizeProcedure.NAME);
     }
-    return new OptimizeProcedure(session());
+    return new OptimizeProcedure(spark());
   }
 
   @Override
@@ -144,7 +143,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
       Map<String, String> options = new HashMap<>(definition.properties());
       options.putAll(definition.options());
       options.put("path", name.toString());
-      all.putAll(Bridge.configuration(options, session().createDataFrame(List.of(), schema)));
+      all.putAll(Bridge.configuration(options, spark().createDataFrame(List.of(), schema)));
     }
     return all;
   }
@@ -178,7 +177,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     if (isPathIdentifier(name)) {
       return name.name();
     }
-    SessionCatalog catalog = session().sessionState().catalog();
+    SessionCatalog catalog = spark().sessionState().catalog();
     String stated = properties.get(TableCatalog.PROP_LOCATION);
     if (catalog.tableExists(identifier(name))) {
       Option<CatalogTable> existing =
@@ -189,7 +188,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   }
 
   private void registerOnce(Identifier name, Map<String, String> properties) {
-    SessionCatalog catalog = session().sessionState().catalog();
+    SessionCatalog catalog = spark().sessionState().catalog();
     if (isPathIdentifier(name) || catalog.tableExists(identifier(name))) {
       return;
     }
@@ -205,9 +204,5 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     String[] namespace = name.namespace();
     Option<String> database = namespace.length == 0 ? Option.empty() : Option.apply(namespace[namespace.length - 1]);
     return new TableIdentifier(name.name(), database);
-  }
-
-  private SparkSession session() {
-    return spark();
   }
 }

@@ -20,8 +20,6 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import scala.Function1;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * Turns a sample of an indexed table into a filter on the rows' weights, which {@link IndexedScan} then prunes by.
@@ -44,25 +42,7 @@ public final class SampleRule extends Rule<LogicalPlan> {
     if (!Boolean.parseBoolean(session.conf().get(ENABLED, "true"))) {
       return plan;
     }
-    return plan.transformUp(
-        new AbstractPartialFunction<LogicalPlan, LogicalPlan>() {
-          @Override
-          public boolean isDefinedAt(LogicalPlan node) {
-            return node instanceof Sample;
-          }
-
-          @Override
-          public <A extends LogicalPlan, B> B applyOrElse(A node, Function1<A, B> other) {
-            return node instanceof Sample sample
-                ? cast(pushed(sample).orElse(sample))
-                : other.apply(node);
-          }
-        });
-  }
-
-  @SuppressWarnings("unchecked")
-  private static <B> B cast(LogicalPlan plan) {
-    return (B) plan;
+    return Plans.replaced(plan, Sample.class, sample -> pushed(sample).orElse(sample));
   }
 
   private Optional<LogicalPlan> pushed(Sample sample) {
