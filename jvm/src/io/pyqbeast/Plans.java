@@ -12,9 +12,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import scala.Function1;
 import scala.Option;
-import scala.runtime.AbstractPartialFunction;
 
 /** What several steps of a query need of Spark's logical plans. */
 final class Plans {
@@ -29,19 +27,7 @@ final class Plans {
 
   /** The plan with every node of one kind replaced, from the leaves up. */
   static <N extends LogicalPlan> LogicalPlan replaced(LogicalPlan plan, Class<N> kind, Function<N, LogicalPlan> by) {
-    return plan.transformUp(
-        new AbstractPartialFunction<LogicalPlan, LogicalPlan>() {
-          @Override
-          public boolean isDefinedAt(LogicalPlan node) {
-            return kind.isInstance(node);
-          }
-
-          @Override
-          @SuppressWarnings("unchecked")
-          public <A extends LogicalPlan, B> B applyOrElse(A node, Function1<A, B> other) {
-            return isDefinedAt(node) ? (B) by.apply(kind.cast(node)) : other.apply(node);
-          }
-        });
+    return plan.transformUp(Scala.partial(kind, by));
   }
 
   private static LogicalPlan pinned(LogicalRelation relation) {

@@ -6,12 +6,14 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import scala.Function0;
 import scala.Function1;
+import scala.PartialFunction;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 import scala.runtime.AbstractFunction0;
 import scala.runtime.AbstractFunction1;
+import scala.runtime.AbstractPartialFunction;
 
 /** Scala's collections and functions from Java's. */
 final class Scala {
@@ -47,6 +49,22 @@ final class Scala {
       @Override
       public A apply() {
         return body.get();
+      }
+    };
+  }
+
+  /** A function of those values that are of one class. */
+  static <N, P extends N> PartialFunction<N, N> partial(Class<P> of, Function<P, ? extends N> body) {
+    return new AbstractPartialFunction<N, N>() {
+      @Override
+      public boolean isDefinedAt(N value) {
+        return of.isInstance(value);
+      }
+
+      @Override
+      @SuppressWarnings("unchecked")
+      public <A extends N, B> B applyOrElse(A value, Function1<A, B> otherwise) {
+        return of.isInstance(value) ? (B) body.apply(of.cast(value)) : otherwise.apply(value);
       }
     };
   }

@@ -11,12 +11,14 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaConfigs;
@@ -32,9 +34,12 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
 import org.apache.spark.sql.delta.constraints.Constraint;
 import org.apache.spark.sql.delta.schema.ImplicitMetadataOperation$;
+import org.apache.spark.sql.delta.stats.DeltaJobStatisticsTracker;
+import org.apache.spark.sql.delta.stats.StatisticsCollection;
 import org.apache.spark.sql.types.StructType;
 import scala.Function0;
 import scala.Option;
+import scala.Tuple2;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction0;
 
@@ -239,6 +244,17 @@ public final class Transaction extends OptimisticTransaction {
             proposed.id(), proposed.name(), proposed.description(), proposed.format(), proposed.schemaString(),
             proposed.partitionColumns(), Scala.map(configuration), proposed.createdTime());
     super.updateMetadata(withIndex, ignoreDefaultProperties);
+  }
+
+  @Override
+  public Tuple2<Option<DeltaJobStatisticsTracker>, Option<StatisticsCollection>>
+      getOptionalStatsTrackerAndStatsCollection(
+          Seq<Attribute> output, Path folder, StructType partitions, Dataset<Row> data) {
+    Tuple2<Option<DeltaJobStatisticsTracker>, Option<StatisticsCollection>> deltas =
+        super.getOptionalStatsTrackerAndStatsCollection(output, folder, partitions, data);
+    Configuration hadoop = deltaLog().newDeltaHadoopConf();
+    return new Tuple2<>(
+        deltas._1().map(Scala.function(tracker -> new StatisticsOfJob(tracker, hadoop))), deltas._2());
   }
 
   @Override
