@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 
 from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
-from pyqbeast.core.layout import CUTS, LARGE, STRETCH_ROWS, lay_out
+from pyqbeast.core.layout import LARGE, STRETCH_ROWS, lay_out
 from pyqbeast.core.tree import SampledRows, build_tree
-from pyqbeast.core.weight import weight_of
+from pyqbeast.core.weight import COMMON_FRACTIONS, weight_of
 from pyqbeast.core.z_order import z_order
 from tests.core.test_tree import cube_sizes, samples, uniform_rows
 
@@ -77,29 +77,54 @@ def test_no_file_is_planned_larger_than_a_cube_or_the_largest_node(rows, cube_si
     assert planned_rows(tree, layout, rows).max() <= max(cube_size, tree.expected.max())
 
 
+def rows_of_bands(tree, layout, rows):
+    """For each band how many rows are expected in it."""
+    planned = np.zeros(len(layout.weight))
+    for row, node in enumerate(tree.row_node):
+        weights, _ = bands_of(layout, node)
+        planned[layout.start[node] + np.searchsorted(weights, rows.weights[row])] += rows.counts[row]
+    return planned
+
+
 @quick
 @given(samples(), cube_sizes)
-def test_large_cubes_and_cut_cubes_share_no_file(rows, cube_size):
+def test_large_bands_have_files_of_their_own(rows, cube_size):
     tree, layout = laid_out(rows, cube_size)
-    users = [set() for _ in range(layout.files)]
+    users = np.bincount(layout.file)
+    large = rows_of_bands(tree, layout, rows) >= LARGE * cube_size
+    assert (users[layout.file[large]] == 1).all()
+
+
+@quick
+@given(samples(), cube_sizes)
+def test_bands_share_a_file_only_with_bands_of_the_same_weights(rows, cube_size):
+    tree, layout = laid_out(rows, cube_size)
+    ranges = [set() for _ in range(layout.files)]
     for node in range(len(tree)):
-        for file in bands_of(layout, node)[1]:
-            users[file].add(node)
-    for node in range(len(tree)):
-        _, files = bands_of(layout, node)
-        if tree.expected[node] >= LARGE * cube_size or len(files) > 1:
-            assert all(users[file] == {node} for file in files)
+        weights, files = bands_of(layout, node)
+        for file, *weight_range in zip(files, [WEIGHT_MIN, *weights[:-1]], weights, strict=True):
+            ranges[file].add(tuple(weight_range))
+    assert all(len(of_file) == 1 for of_file in ranges)
 
 
 @quick
 @given(samples(), cube_sizes)
 def test_all_files_but_one_are_at_least_half_full_or_a_part_of_a_cut_cube(rows, cube_size):
     tree, layout = laid_out(rows, cube_size)
-    cut = {file for node in range(len(tree)) for file in bands_of(layout, node)[1][1:]}
-    cut |= {file for node in range(len(tree)) for file in bands_of(layout, node)[1] if file + 1 in cut}
+    bands = [bands_of(layout, node)[1] for node in range(len(tree))]
+    cut = {file for files in bands if len(files) > 1 for file in files}
     planned = planned_rows(tree, layout, rows)
     small = [file for file in range(layout.files) if file not in cut and planned[file] < cube_size / 2]
     assert len(small) <= 1
+
+
+def test_like_bands_of_neighbours_share_a_file():
+    """A level of four cubes holds the rows from one to five percent: those up to two percent are a quarter cube each."""
+    rows = uniform_rows(200_000, 2, stands_for=50.0)
+    tree, layout = laid_out(rows, 100_000)
+    lowest = {bands_of(layout, node)[1][0] for node in range(1, 5)}
+    assert len(lowest) == 1
+    assert planned_rows(tree, layout, rows)[lowest.pop()] == pytest.approx(100_000, rel=0.1)
 
 
 def test_few_rows_make_one_file():
@@ -109,8 +134,8 @@ def test_few_rows_make_one_file():
 
 
 def test_small_neighbours_share_a_file():
-    """The four children of a root of 1,000 rows hold about 100 rows each."""
-    tree, layout = laid_out(uniform_rows(1_400, 2), 1_000)
+    """The four children of a root of 1,000 rows hold about 150 rows each."""
+    tree, layout = laid_out(uniform_rows(1_600, 2), 1_000)
     assert len(tree) == 5
     shared = {tuple(bands_of(layout, node)[1]) for node in range(1, 5)}
     assert len(shared) == 1
@@ -121,7 +146,7 @@ def test_a_cube_is_cut_at_round_fractions():
     """The root holds the lightest five percent of ten million rows; no cut leaves under an eighth of the cube size."""
     tree, layout = laid_out(uniform_rows(200_000, 2, stands_for=50.0), 500_000)
     weights, files = bands_of(layout, 0)
-    assert set(weights[:-1]) <= {weight_of(fraction) - 1 for fraction in CUTS}
+    assert set(weights[:-1]) <= {weight_of(fraction) - 1 for fraction in COMMON_FRACTIONS}
     assert len(set(files)) == len(files) >= 3
     rows = np.diff([WEIGHT_MIN, *weights[:-1], int(tree.max_weight[0])]) / 2**32 * 10_000_000
     assert rows.min() > 500_000 / 8 * 0.97

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pyqbeast.core.cube import CubeId
 from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.status import CubeStatus
-from pyqbeast.core.tree import MAX_DEPTH, SampledRows, build_tree
+from pyqbeast.core.tree import MAX_DEPTH, ROOM, SampledRows, build_tree
+from pyqbeast.core.weight import weight_of
 
 #: How points may lie: all over, on a few values with both ends among them, crowded at 0, or all on one.
 SPREADS = {
@@ -138,14 +139,16 @@ def test_a_new_tree_has_no_gaps_and_its_leaves_take_everything(made):
 
 @quick
 @given(new_trees())
-def test_a_cube_is_full_with_its_heaviest_weight_at_most_and_inner_cubes_are_full(made):
+def test_inner_cubes_are_full_and_no_cube_is_much_more(made):
+    """Rows of one weight stay together, however many they are."""
     rows, cube_size, tree = made
     inner = set(tree.parent[1:].tolist())
     for node in range(len(tree)):
         own = tree.row_node == node
         below_heaviest = own & (rows.weights < rows.weights[own].max())
         if tree.cube(node).depth < MAX_DEPTH:
-            assert rows.counts[below_heaviest].sum() < cube_size
+            lighter = rows.counts[below_heaviest].sum()
+            assert lighter < cube_size or tree.expected[node] <= ROOM * cube_size
         if node in inner:
             assert tree.expected[node] >= cube_size
 
@@ -180,6 +183,18 @@ def test_rows_of_one_weight_stay_together():
 def test_a_sampled_row_counts_as_the_rows_that_it_stands_for():
     tree = build_tree(by_weight(*range(10), stands_for=100.0), 1, 500)
     assert tree.expected.tolist() == [500.0, 500.0]
+
+
+@pytest.mark.parametrize(("rows", "cubes"), [(1_300, 1), (1_301, 5)])
+def test_a_cube_is_cut_where_it_would_hold_a_third_more_than_the_cube_size(rows, cubes):
+    assert len(build_tree(uniform_rows(rows, 2), 2, 1_000)) == cubes
+
+
+def test_a_cube_that_is_full_just_before_a_common_fraction_goes_on_to_it():
+    """The root would be full at 0.0095, and a sample of one percent would need its children."""
+    tree = build_tree(uniform_rows(100_000, 2), 2, 950)
+    assert tree.max_weight[0] == weight_of(0.01) - 1
+    assert tree.expected[0] == pytest.approx(1_000, rel=0.1)
 
 
 def test_a_uniform_sample_fills_cubes_level_by_level():
@@ -229,13 +244,17 @@ def test_a_stored_cube_is_cut_only_where_it_would_hold_over_twice_the_cube_size(
 
 @pytest.mark.parametrize(("appended", "cubes"), [(800, 1), (1_200, 3)])
 def test_a_stored_leaf_takes_rows_until_it_is_twice_full(appended, cubes):
-    """Its 1,000 rows lie evenly over all weights: at the cut it keeps the cube size of old and new rows together."""
+    """Its 1,000 rows lie evenly over all weights: at the cut it keeps the cube size of old and new rows together.
+
+    A little more here, as the cut goes up to half of all weights.
+    """
     stored = [CubeStatus(CubeId.root(1), WEIGHT_MAX, 1_000)]
     tree = build_tree(uniform_rows(appended, 1), 1, 1_000, stored)
     assert len(tree) == cubes
     if cubes > 1:
         share = (int(tree.max_weight[0]) - WEIGHT_MIN) / 2**32
-        assert 1_000 * share + tree.expected[0] == pytest.approx(1_000, abs=15)
+        assert share == pytest.approx(0.5)
+        assert 1_000 <= 1_000 * share + tree.expected[0] <= 1_100
 
 
 def test_a_second_write_of_few_rows_makes_no_new_cubes():

@@ -16,12 +16,18 @@ from numpy.typing import NDArray
 from pyqbeast.core import facts
 from pyqbeast.core.cube import CubeId
 from pyqbeast.core.status import CubeStatus
+from pyqbeast.core.weight import COMMON_FRACTIONS, weight_of
 
 #: Deeper than this, halving a double no longer tells two points apart.
 MAX_DEPTH = 48
-#: A cube that holds rows already is cut again only when it would hold more than this many times the cube size:
-#: every cut makes new children, and children of few rows make small files.
-OVERFULL = 2.0
+#: A cube keeps all rows that reach it as long as they are not more than this many times the cube size: every cut makes
+#: new children, and children of few rows make small files.
+ROOM = 1.3
+#: The same for a cube that holds rows already.
+ROOM_OF_STORED = 2.0
+#: A cube that is full just before a fraction that people sample by goes on to there, if it then holds no more than this
+#: many times the cube size: else such a sample would need its children.
+ROOM_TO_FRACTION = 1.1
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -111,6 +117,7 @@ class _Builder:
         self.expected = [0.0]
         self.is_stored = [False]
         self.row_node = np.zeros(len(rows.weights), np.int64)
+        self.fractions = weight_of(np.array(COMMON_FRACTIONS))
 
     def child_of(self, node: int, child: int) -> int:
         number = self.numbers.get((node, child))
@@ -166,11 +173,16 @@ class _Builder:
         lowest = float(self.weight[self.parent[node]]) if node else float(facts.WEIGHT_MIN)
         share = np.clip((weights - lowest) / max(limit - lowest, 1.0), 0.0, 1.0)
         filled = np.cumsum(self.rows.counts[at]) + self.count[node] * share
-        slack = OVERFULL if self.is_stored[node] else 1.0
+        slack = ROOM_OF_STORED if self.is_stored[node] else ROOM
         if not within or filled[within - 1] <= slack * self.cube_size:
             return within
         full = int(np.searchsorted(filled[:within], self.cube_size))
         heaviest = self.rows.weights[at[min(full, within - 1)]]
+        following = int(np.searchsorted(self.fractions, heaviest, side="right"))
+        if following < len(self.fractions) and self.fractions[following] <= limit:
+            lighter = int(np.searchsorted(weights, self.fractions[following]))
+            if filled[lighter - 1] <= ROOM_TO_FRACTION * self.cube_size:
+                heaviest = self.fractions[following] - 1
         staying = int(np.searchsorted(weights, heaviest, side="right"))
         # Rows of one weight cannot be told apart: where all stay, nothing is sent down and a leaf remains.
         if staying < within:

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN, WEIGHT_OFFSET, WEIGHT_RANGE
 
+#: Fractions that people sample by: 1, 2, 3, 5 and 7 times each power of ten.
+COMMON_FRACTIONS = tuple(m * 10.0**-k for k in range(6, 0, -1) for m in (1, 2, 3, 5, 7))
+
 
 @overload
 def fraction_of(weight: int) -> float: ...

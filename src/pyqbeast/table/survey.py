@@ -17,7 +17,7 @@ from pyqbeast.delta import bridge
 from pyqbeast.table.coordinates import measured, weight
 
 #: Rows of the sample at the most, from all partitions together; the driver's memory is bounded by it.
-SAMPLE_ROWS = 1_000_000
+SAMPLE_ROWS = 500_000
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ final class ZOrder implements Serializable {
 
   private final int dimensions;
   private final int levels;
+  private final double cells;
 
   /** For each byte, its bits with room for those of the other dimensions between them. */
   private final long[] spread = new long[256];
@@ -16,6 +17,7 @@ final class ZOrder implements Serializable {
   ZOrder(int dimensions) {
     this.dimensions = dimensions;
     this.levels = BITS / dimensions;
+    this.cells = Math.scalb(1.0, levels);
     for (int value = 0; value < spread.length; value++) {
       for (int bit = 0; bit < 8 && bit < levels; bit++) {
         spread[value] |= ((value >>> bit) & 1L) << (bit * dimensions);
@@ -25,7 +27,6 @@ final class ZOrder implements Serializable {
 
   /** The code of a point of the unit cube. */
   long of(double[] point) {
-    double cells = Math.scalb(1.0, levels);
     long last = (1L << levels) - 1;
     long code = 0;
     for (double x : point) {
