@@ -119,7 +119,7 @@ def test_all_files_but_one_are_at_least_half_full_or_a_part_of_a_cut_cube(rows, 
 
 
 def test_like_bands_of_neighbours_share_a_file():
-    """A level of four cubes holds the rows from one to five percent: those up to two percent are a quarter cube each."""
+    """A level of four cubes holds the rows from one to five percent: up to two, a quarter cube each."""
     rows = uniform_rows(200_000, 2, stands_for=50.0)
     tree, layout = laid_out(rows, 100_000)
     lowest = {bands_of(layout, node)[1][0] for node in range(1, 5)}

@@ -17,9 +17,21 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.types import StructField, StructType
 
+from pyqbeast.core.errors import SessionError
+
 
 def java(spark: SparkSession) -> Any:  # noqa: ANN401 (a py4j package)
-    """The Java package of the bridge."""
+    """The Java package of the bridge.
+
+    Raises:
+        SessionError: the session is that of a Spark Connect client.
+    """
+    if not hasattr(spark, "_jvm"):
+        raise SessionError(
+            "this is a client of Spark Connect, and this call needs the session of the driver. Clients read and sample with "
+            "any server, write where Python started it, and ask in SQL: qbeast_metrics('t'), qbeast_blocks('t'), "
+            "CALL spark_catalog.system.qbeast_optimize('t')"
+        )
     jvm = spark._jvm
     assert jvm is not None
     return jvm.io.pyqbeast

@@ -75,13 +75,9 @@ def attach(spark: SparkSession) -> SparkSession:
     """Makes a session that was started elsewhere (spark-submit, a notebook) ready to write indexed tables.
 
     Raises:
-        SessionError: the session lacks the jar, has that of another version, or does not load the extensions.
+        SessionError: the session lacks the jar, has that of another version, does not load the extensions, or is that
+            of a Spark Connect client.
     """
-    if not hasattr(spark, "_jvm"):
-        raise SessionError(
-            "this is a Spark Connect session: reading, SQL and sampling work where the server has pyqbeast's jar, "
-            "writing needs a classic session, whose driver runs Python"
-        )
     _check_jar(spark)
     extensions = [name.strip() for name in (spark.conf.get("spark.sql.extensions", "") or "").split(",")]
     if EXTENSION not in extensions or DELTA_EXTENSION not in extensions:

@@ -1,0 +1,170 @@
+"""Spark Connect: clients read, sample and write through a server that Python started, and read through any other."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+import pyspark
+import pytest
+
+import pyqbeast
+from pyqbeast import maven
+from pyqbeast.delta.session import CATALOG, CATALOG_CLASS, DELTA_EXTENSION, EXTENSION, bridge_jar
+from tests.test_docs import ROOT, blocks_of
+
+SERVER, CLIENT = blocks_of(ROOT / "docs" / "connect.md")
+SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
+SECONDS_TO_START = 120
+
+
+@contextmanager
+def server(folder, command):
+    """A server in a process of its own, and a session with it."""
+    from pyspark.sql.connect.session import SparkSession
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = {
+        "spark.connect.grpc.binding.port": port,
+        "spark.driver.memory": "1g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": 2,
+        "spark.databricks.delta.snapshotPartitions": 2,
+        "spark.sql.warehouse.dir": folder / "warehouse",
+    }
+    conf = folder / "conf"
+    conf.mkdir()
+    (conf / "spark-defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
+    environment = {**os.environ, "SPARK_CONF_DIR": str(conf), "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment.pop("PYSPARK_GATEWAY_PORT", None)
+    with open(folder / "log", "wb") as log:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        wait_for(port, process, folder / "log")
+        session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+        yield session
+        session.client.close()
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(30)
+
+
+def wait_for(port, process, log):
+    end = time.monotonic() + SECONDS_TO_START
+    while time.monotonic() < end and process.poll() is None:
+        with socket.socket() as attempt:
+            if attempt.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.2)
+    pytest.fail(f"the server did not start: {log.read_text()[-2000:]}")
+
+
+@pytest.fixture(scope="module")
+def remote(tmp_path_factory):
+    """A session with the server that the guide starts."""
+    folder = tmp_path_factory.mktemp("connect")
+    (folder / "server.py").write_text(SERVER)
+    with server(folder, [sys.executable, "server.py"]) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def without_python(spark, tmp_path_factory):
+    """A session with Spark's own server, which has the jars and no Python."""
+    jars = [str(bridge_jar()), *(str(jar) for jar in maven.cache_folder().glob("delta-*.jar"))]
+    command = [
+        *(Path(pyspark.__file__).parent / "bin" / "spark-submit", "--class", SERVER_CLASS),
+        *("--master", "local[2]", "--jars", ",".join(jars)),
+        *("--conf", f"spark.sql.extensions={EXTENSION},{DELTA_EXTENSION}"),
+        *("--conf", f"{CATALOG}={CATALOG_CLASS}", "spark-internal"),
+    ]
+    with server(tmp_path_factory.mktemp("java_only"), list(map(str, command))) as session:
+        yield session
+
+
+@pytest.fixture
+def indexed(spark, table_path):
+    """A table of 20,000 rows that this process wrote."""
+    rows = spark.range(20_000).selectExpr("id", "hash(id) AS x", "id % 100 AS y")
+    rows.write.format("qbeast").options(columnsToIndex="x,y", cubeSize=1_000).save(table_path)
+    return table_path
+
+
+def test_the_guides_client_works(remote, monkeypatch):
+    code = CLIENT.replace('SparkSession.builder.remote("sc://localhost:15002").getOrCreate()', "remote")
+    printed = StringIO()
+    with redirect_stdout(printed):
+        exec(compile(code, "connect.md", "exec"), {"remote": remote})
+    sampled = int(printed.getvalue().split()[0])
+    assert 1_700 < sampled < 2_300
+
+
+def test_a_client_appends_and_overwrites(remote, table_path):
+    rows = remote.range(5_000).selectExpr("id", "id % 7 AS y")
+    for mode in ("append", "append", "overwrite"):
+        rows.write.format("qbeast").option("columnsToIndex", "id,y").mode(mode).save(table_path)
+    assert remote.read.format("qbeast").load(table_path).count() == 5_000
+    (figures,) = remote.sql(f"SELECT * FROM qbeast_metrics('{table_path}')").collect()
+    assert figures["element_count"] == 5_000
+    assert figures["unindexed_rows"] == 0
+
+
+def test_what_is_wrong_with_a_write_is_told_to_the_client(remote, table_path):
+    with pytest.raises(Exception, match="a new table needs the option columnsToIndex"):
+        remote.range(10).write.format("qbeast").save(table_path)
+    assert not Path(table_path).exists()
+
+
+@pytest.mark.parametrize("server_with", ["remote", "without_python"])
+def test_a_sample_is_the_same_through_any_server(request, spark, indexed, server_with):
+    session = request.getfixturevalue(server_with)
+    wanted = sorted(
+        row.id for row in spark.read.format("qbeast").load(indexed).sample(fraction=0.05).collect()
+    )
+    sampled = session.read.format("qbeast").load(indexed).sample(fraction=0.05)
+    assert sorted(row.id for row in sampled.collect()) == wanted
+    told = session.sql(f"SELECT id FROM delta.`{indexed}` TABLESAMPLE (5 PERCENT)").collect()
+    assert sorted(row.id for row in told) == wanted
+    assert re.search(r"Filter \(hash\(x#\d+, y#\d+L, 42\) < ", sampled._explain_string())
+
+
+def test_without_python_filters_work_and_writing_says_what_is_missing(without_python, indexed, tmp_path):
+    frame = without_python.read.format("qbeast").load(indexed)
+    assert frame.where("y < 10").count() == 2_000
+    other = str(tmp_path / "other")
+    with pytest.raises(Exception, match=r"needs a Python driver.*reading and sampling work without"):
+        frame.write.format("qbeast").option("columnsToIndex", "x").save(other)
+    assert not Path(other).exists()
+    with pytest.raises(Exception, match="needs a Python driver"):
+        without_python.sql(f"SELECT * FROM qbeast_metrics('{indexed}')").collect()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pyqbeast.attach,
+        lambda session: pyqbeast.QbeastTable.for_path(session, "/nowhere"),
+        lambda session: pyqbeast.convert(session, "parquet.`/nowhere`", columns_to_index=["id"]),
+        lambda session: pyqbeast.tolerance(session.range(10).selectExpr("avg(id)")),
+        lambda session: pyqbeast.refine(session.range(10).selectExpr("avg(id)")),
+        lambda session: pyqbeast.upgrade(session, "/nowhere"),
+    ],
+    ids=["attach", "for_path", "convert", "tolerance", "refine", "upgrade"],
+)
+def test_what_needs_the_drivers_session_says_so(remote, call):
+    with pytest.raises(pyqbeast.SessionError, match=r"Spark Connect.*SQL"):
+        call(remote)
