@@ -49,7 +49,7 @@ def server(folder, command):
     (conf / "spark-defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
     environment = {**os.environ, "SPARK_CONF_DIR": str(conf), "SPARK_LOCAL_IP": "127.0.0.1"}
     environment.pop("PYSPARK_GATEWAY_PORT", None)
-    with open(folder / "log", "wb") as log:
+    with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True
         )

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyqbeast.core.block import Block, FileTags, blocks_to_json, parse_tags
+from pyqbeast.core.block import Block, FileTags, blocks_to_json, heaviest, parse_tags
 from pyqbeast.core.cube import CubeId
-from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.facts import TAG_HEAVIEST, WEIGHT_MAX, WEIGHT_MIN
 from tests.core.strategies import cubes
 
 ROOT = CubeId.root(2)
@@ -112,3 +112,12 @@ def test_what_is_written_reads_back(parts):
     text = blocks_to_json(blocks)
     assert parse(text) == FileTags(1, blocks, None)
     assert list(json.loads(text)[0]) == ["cubeId", "minWeight", "maxWeight", "elementCount", "replicated"]
+
+
+@pytest.mark.parametrize(("tag", "weight"), [("77", 77), ("-5", -5), (None, 2147483647), ("a", 2147483647)])
+def test_the_heaviest_row_of_a_file_is_told_by_its_tag_or_bounded_by_its_cubes(tag, weight):
+    assert heaviest({} if tag is None else {TAG_HEAVIEST: tag}, TWO) == weight
+
+
+def test_a_tag_cannot_make_a_row_heavier_than_its_cube_allows():
+    assert heaviest({TAG_HEAVIEST: "77"}, TWO[:1]) == 0

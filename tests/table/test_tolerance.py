@@ -97,7 +97,7 @@ def test_it_reads_the_bytes_that_it_says(spark, table, monkeypatch):
     original = AggregateQuery.rows
     monkeypatch.setattr(AggregateQuery, "rows", watched)
     query = table.filter("a < 500000").agg(F.avg("skewed").alias("m"))
-    estimate = pyqbeast.tolerance(query, error=0.1)
+    estimate = pyqbeast.tolerance(query, error=0.05)
     opened = []
     for frame in measured:
         frame.collect()

@@ -45,7 +45,7 @@ def test_the_log_is_what_other_implementations_read(spark, table_path):
     assert isinstance(linear_b["minNumber"], float)
     seen = set()
     for add in log_entries(table_path, "add"):
-        assert set(add["tags"]) == {"revision", "blocks", "pyqbeast.keyRows"}
+        assert set(add["tags"]) == {"revision", "blocks", "pyqbeast.keyRows", "pyqbeast.heaviest"}
         assert add["tags"]["revision"] == "1"
         for block in json.loads(add["tags"]["blocks"]):
             assert list(block) == ["cubeId", "minWeight", "maxWeight", "elementCount", "replicated"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from pyqbeast.core.facts import (
     STATE_ANNOUNCED,
     STATE_REPLICATED,
     TAG_BLOCKS,
+    TAG_HEAVIEST,
     TAG_REVISION,
     WEIGHT_MAX,
     WEIGHT_MIN,
@@ -137,3 +138,15 @@ def _checked(cube: str, dimensions: int, low: int, high: int, count: int, *, rep
     if not (WEIGHT_MIN <= low <= high <= WEIGHT_MAX and count >= 0):
         raise FormatError(f"the block of cube {cube!r} has weights {low}..{high} and {count} rows")
     return Block(CubeId.from_string(cube, dimensions), low, high, count, replicated)
+
+
+def heaviest(tags: Mapping[str, str], blocks: Sequence[Block]) -> int:
+    """The largest weight that a row of a file can have.
+
+    A block's largest weight is that of its cube, wherever the cube's rows lie; files of ours tell their own as well.
+    """
+    of_cubes = max(block.max_weight for block in blocks)
+    try:
+        return min(int(tags[TAG_HEAVIEST]), of_cubes)
+    except (KeyError, ValueError):
+        return of_cubes

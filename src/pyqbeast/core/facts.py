@@ -27,9 +27,10 @@ STAGING_REVISION = 0
 TAG_REVISION = "revision"
 TAG_BLOCKS = "blocks"
 
-#: Tag of an indexed file that other writers do not know: the rows of the most frequent key of the file, and
-#: the write that made it.
+#: Tags of an indexed file that other writers do not know: the rows of the most frequent key of the file and the
+#: write that made it, and the largest weight of the file's rows.
 TAG_KEY_ROWS = "pyqbeast.keyRows"
+TAG_HEAVIEST = "pyqbeast.heaviest"
 KEY_ROWS_WRITE = "write"
 KEY_ROWS_ROWS = "rows"
 

@@ -23,9 +23,11 @@ from pyqbeast.core.facts import (
     HELPER_FILE,
     HELPER_WEIGHT,
     TAG_BLOCKS,
+    TAG_HEAVIEST,
     TAG_KEY_ROWS,
     TAG_REVISION,
     WEIGHT_MAX,
+    WEIGHT_MIN,
 )
 from pyqbeast.core.key_rows import KeyRows
 from pyqbeast.core.layout import Layout
@@ -60,6 +62,7 @@ class Arrangement:
         entries = self.rows.tally().tolist()
         blocks = self._blocks(entries)
         key_rows = _key_rows(entries)
+        heaviest = _heaviest(entries)
         tags = {}
         for file in files:
             match = _FILE_NAME.search(file.path.rsplit("/", 1)[-1])
@@ -70,6 +73,7 @@ class Arrangement:
                     TAG_REVISION: str(revision_id),
                     TAG_BLOCKS: blocks_to_json(found),
                     TAG_KEY_ROWS: KeyRows(self.write, key_rows[int(match[1])]).to_tag(),
+                    TAG_HEAVIEST: str(heaviest[int(match[1]), int(match[2])]),
                 }
             elif found:
                 # Untagged is safe: the file is read by every query, until `optimize` indexes it.
@@ -108,6 +112,14 @@ def _key_rows(entries: list[list[int]]) -> dict[int, int]:
     largest: dict[int, int] = defaultdict(int)
     for partition, *_, rows in entries:
         largest[partition] = max(largest[partition], rows)
+    return largest
+
+
+def _heaviest(entries: list[list[int]]) -> dict[tuple[int, int], int]:
+    """The largest weight in each file, by partition and number of the file in it."""
+    largest: dict[tuple[int, int], int] = defaultdict(lambda: WEIGHT_MIN)
+    for partition, number, _, _, _, high, _ in entries:
+        largest[partition, number] = max(largest[partition, number], high)
     return largest
 
 

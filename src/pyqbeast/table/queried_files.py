@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 
-from pyqbeast.core.block import Block, parse_tags
+from pyqbeast.core.block import Block, heaviest, parse_tags
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.key_rows import parse_key_rows
 from pyqbeast.core.revision import revisions_from_configuration
@@ -60,7 +60,7 @@ class QueriedFiles:
         weights = Files(
             [file.size for file, _ in sampled],
             [min(block.min_weight for block in blocks) for _, blocks in sampled],
-            [max(block.max_weight for block in blocks) for _, blocks in sampled],
+            [heaviest(file.tags, blocks) for file, blocks in sampled],
         )
         rows = sum(block.element_count for _, blocks in sampled for block in blocks)
         files = [file for file, _ in sampled]
