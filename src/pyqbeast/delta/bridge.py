@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from pyqbeast.core.errors import SessionError
@@ -35,6 +37,13 @@ def java(spark: SparkSession) -> Any:  # noqa: ANN401 (a py4j package)
     jvm = spark._jvm
     assert jvm is not None
     return jvm.io.pyqbeast
+
+
+def local_frame(spark: SparkSession, schema: StructType, columns: Sequence[Sequence[object]]) -> DataFrame:
+    """A frame of values that are here already. Of an Arrow table Spark makes a relation that takes no job to read."""
+    types = to_arrow_schema(schema, timezone="UTC")
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, types, strict=True)]
+    return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=types), schema)
 
 
 @contextlib.contextmanager

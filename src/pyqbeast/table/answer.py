@@ -134,8 +134,7 @@ def estimated_answer(
             for name, values in zip("vlh", (found.value, found.low, found.high), strict=True):
                 fields.append(T.StructField(f"{name}{place}", T.DoubleType()))
                 columns.append(_nullable(values, aggregate.kind, has_rows, found.value))
-    rows = list(zip(*columns, strict=True))
-    held = asked.sparkSession.createDataFrame(rows, T.StructType(fields))
+    held = bridge.local_frame(asked.sparkSession, T.StructType(fields), columns)
     types = {place: asked.schema[i].dataType for i, (_, place) in enumerate(query.result)}
 
     def value(place: int, part: str = "v") -> Column:

@@ -39,14 +39,18 @@ public final class IndexedScan extends PrepareDeltaScan {
     if (!StoredFormat.isIndexed(snapshot)) {
       return super.filesForScan(generator, limit, filters, relation);
     }
+    // Inside a transaction Delta has to see the scan, to find conflicts with what others wrote meanwhile.
+    boolean free = generator instanceof Snapshot && limit.isEmpty();
+    if (free && filters.isEmpty()) {
+      return whole(snapshot, BlockIndex.of(snapshot), filters); // Delta would run a job to list all files
+    }
     WeightRange range =
         WeightRange.of(Scala.list(filters), IndexedColumns.of(snapshot.metadata().configuration()));
     if (range == null || limit.nonEmpty()) {
       return readable(generator, limit, filters, relation);
     }
     BlockIndex index = BlockIndex.of(snapshot);
-    // Inside a transaction Delta has to see the scan, to find conflicts with what others wrote meanwhile.
-    boolean onlyWeights = range.others().isEmpty() && generator instanceof Snapshot;
+    boolean onlyWeights = range.others().isEmpty() && free;
     DeltaScan scan =
         onlyWeights ? whole(snapshot, index, filters) : readable(generator, limit, filters, relation);
     List<AddFile> left = Scala.list(scan.files()).stream().filter(file -> index.mayHold(file, range)).toList();
