@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from pyqbeast.core.bands import LARGE, SMALLEST_ROWS_OF_ROOT
 from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
-from pyqbeast.core.layout import LARGE, STRETCH_ROWS, lay_out
+from pyqbeast.core.layout import STRETCH_ROWS, lay_out
 from pyqbeast.core.tree import SampledRows, build_tree
 from pyqbeast.core.weight import COMMON_FRACTIONS, weight_of
 from pyqbeast.core.z_order import z_order
@@ -143,13 +144,14 @@ def test_small_neighbours_share_a_file():
 
 
 def test_a_cube_is_cut_at_round_fractions():
-    """The root holds the lightest five percent of ten million rows; no cut leaves under an eighth of the cube size."""
+    """The root holds the lightest five percent of ten million rows."""
     tree, layout = laid_out(uniform_rows(200_000, 2, stands_for=50.0), 500_000)
     weights, files = bands_of(layout, 0)
     assert set(weights[:-1]) <= {weight_of(fraction) - 1 for fraction in COMMON_FRACTIONS}
     assert len(set(files)) == len(files) >= 3
     rows = np.diff([WEIGHT_MIN, *weights[:-1], int(tree.max_weight[0])]) / 2**32 * 10_000_000
-    assert rows.min() > 500_000 / 8 * 0.97
+    assert rows.min() > SMALLEST_ROWS_OF_ROOT * 0.9
+    assert weight_of(0.001) - 1 in weights
 
 
 def test_a_cube_below_half_the_cube_size_may_be_cut_too():

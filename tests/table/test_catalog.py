@@ -100,6 +100,23 @@ def test_overwrite_and_replace_where(spark, name, source):
     assert ids(spark.table(name)) == [*range(300), *range(500, 2_000)]
 
 
+def test_a_dynamic_overwrite_of_partitions_replaces_all_rows(spark, name, source):
+    """A table without partitions has none to keep."""
+    spark.sql(f"CREATE TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'a,b') AS SELECT * FROM source")
+    rows_2d(spark, 700).writeTo(name).overwritePartitions()
+    all_indexed(spark, name, 700)
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        spark.sql(f"INSERT OVERWRITE {name} SELECT * FROM source WHERE id < 2000")
+        all_indexed(spark, name, 2_000)
+        rows_2d(spark, 600).write.insertInto(name, overwrite=True)
+        all_indexed(spark, name, 600)
+        rows_2d(spark, 500).write.format("qbeast").mode("overwrite").saveAsTable(name)
+        all_indexed(spark, name, 500)
+    finally:
+        spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+
+
 def test_the_writers_of_dataframes(spark, name):
     rows = rows_2d(spark, 1_000)
     writer = rows.write.format("qbeast").option("columnsToIndex", "a,b")

@@ -15,11 +15,16 @@ from pyqbeast.core.weight import COMMON_FRACTIONS, weight_of
 
 #: Which of the common fractions go first where not all have room: one before five, two, three and seven.
 PRIORITY = (0, 2, 3, 1, 4)
+#: Bands of at least this share of the cube size have files of their own.
+LARGE = 1 / 2
 #: No cut leaves less than this share of the cube size on either side. Above a tenth of the table, where most of its
 #: files are and few samples end, it is a larger share, and as many rows as are worth opening a file for.
 SMALLEST_BAND = 1 / 8
 SMALLEST_BAND_ABOVE_A_TENTH = 0.3
 SMALLEST_ROWS_ABOVE_A_TENTH = 100_000
+#: In a full root it may be less: there is one root, so that a cut of it makes but one file more.
+SMALLEST_BAND_OF_ROOT = 1 / 64
+SMALLEST_ROWS_OF_ROOT = 8_000
 
 
 @dataclass(frozen=True)
@@ -37,11 +42,14 @@ def bands_of(tree: Tree, rows: SampledRows, cube_size: int) -> list[list[Band]]:
     fractions = np.array(COMMON_FRACTIONS)
     above = max(SMALLEST_BAND_ABOVE_A_TENTH * cube_size, SMALLEST_ROWS_ABOVE_A_TENTH)
     least = np.where(fractions <= 0.1, SMALLEST_BAND * cube_size, above)
+    of_root = max(SMALLEST_BAND_OF_ROOT * cube_size, SMALLEST_ROWS_OF_ROOT)
     order = np.argsort(tree.row_node, kind="stable")
     begins = np.searchsorted(tree.row_node[order], np.arange(len(tree) + 1))
     for node in np.flatnonzero(tree.expected >= 2 * SMALLEST_BAND * cube_size).tolist():
         own = order[begins[node] : begins[node + 1]]
-        bands[node] = _cut(rows.weights[own], np.cumsum(rows.counts[own]), weight_of(fractions), least)
+        is_full_root = node == 0 and tree.expected[0] >= LARGE * cube_size
+        enough = np.minimum(least, of_root) if is_full_root else least
+        bands[node] = _cut(rows.weights[own], np.cumsum(rows.counts[own]), weight_of(fractions), enough)
     return bands
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyqbeast.core import facts
-from pyqbeast.core.bands import Band, bands_of
+from pyqbeast.core.bands import LARGE, Band, bands_of
 from pyqbeast.core.tree import Ints, Longs, SampledRows, Tree
 from pyqbeast.core.z_order import z_order
 
@@ -21,8 +21,6 @@ from pyqbeast.core.z_order import z_order
 STRETCH_ROWS = 2_000
 #: Sampled rows that the cuts are chosen by.
 SAMPLE_FOR_STRETCHES = 200_000
-#: Bands of at least this share of the cube size have files of their own.
-LARGE = 1 / 2
 
 
 @dataclass(frozen=True)

@@ -202,12 +202,7 @@ abstract class ColumnStatistics {
     }
   }
 
-  /** To Spark the zeros are equal, and NaN is above all. */
-  private static boolean isBelow(double a, double b) {
-    return a != b && Double.compare(a, b) < 0;
-  }
-
-  private static final class Doubles extends ColumnStatistics {
+  private static class Doubles extends ColumnStatistics {
     private double low;
     private double high;
 
@@ -215,11 +210,20 @@ abstract class ColumnStatistics {
       super(ordinal);
     }
 
+    double valueIn(InternalRow row) {
+      return row.getDouble(ordinal);
+    }
+
     @Override
     void bound(InternalRow row) {
-      double value = row.getDouble(ordinal);
+      double value = valueIn(row);
       low = empty || isBelow(value, low) ? value : low;
       high = empty || isBelow(high, value) ? value : high;
+    }
+
+    /** To Spark the zeros are equal, and NaN is above all. */
+    private static boolean isBelow(double a, double b) {
+      return a != b && Double.compare(a, b) < 0;
     }
 
     @Override
@@ -233,29 +237,24 @@ abstract class ColumnStatistics {
     }
   }
 
-  private static final class Floats extends ColumnStatistics {
-    private float low;
-    private float high;
-
+  private static final class Floats extends Doubles {
     Floats(int ordinal) {
       super(ordinal);
     }
 
     @Override
-    void bound(InternalRow row) {
-      float value = row.getFloat(ordinal);
-      low = empty || isBelow(value, low) ? value : low;
-      high = empty || isBelow(high, value) ? value : high;
+    double valueIn(InternalRow row) {
+      return row.getFloat(ordinal);
     }
 
     @Override
     Object low() {
-      return low;
+      return ((Double) super.low()).floatValue();
     }
 
     @Override
     Object high() {
-      return high;
+      return ((Double) super.high()).floatValue();
     }
   }
 

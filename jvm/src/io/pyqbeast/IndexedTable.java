@@ -54,7 +54,7 @@ final class IndexedTable extends DeltaTableV2 {
         : super.newWriteBuilder(info);
   }
 
-  private boolean isIndexed() {
+  boolean isIndexed() {
     return !indexedColumns().isEmpty();
   }
 

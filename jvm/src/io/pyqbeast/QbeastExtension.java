@@ -11,6 +11,7 @@ import scala.runtime.BoxedUnit;
 public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
+    extensions.injectResolutionRule(Scala.function(session -> new DynamicOverwrite()));
     extensions.injectOptimizerRule(Scala.function(SampleRule::new));
     extensions.injectPreCBORule(Scala.function(IndexedScan::new));
     extensions.injectPlannerStrategy(Scala.function(session -> new RowsPlan.Strategy()));
