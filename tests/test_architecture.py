@@ -21,9 +21,10 @@ ALLOWED = {
     "estimate": ["core"],
     "delta": ["core", "maven"],
     "tiledb": ["core.errors"],
-    "table": ["core", "delta", "estimate"],
-    "__init__": ["core", "delta", "table", "tiledb"],
-    "cli": ["core", "delta", "estimate", "table", "tiledb", ""],
+    "table": ["core", "delta"],
+    "approximate": ["core", "delta", "estimate"],
+    "__init__": ["approximate", "core", "delta", "table", "tiledb"],
+    "cli": ["approximate", "core", "delta", "table", "tiledb", ""],
 }
 #: Files that import the package itself, "": `delta.session` compares its version with that of the jar, and TileDB's
 #: commands that move rows start a session through its public functions.
@@ -31,7 +32,7 @@ IMPORT_THE_PACKAGE = {"delta/session.py", "tiledb/cli.py"}
 
 #: Parts that run on Spark. Of the others only these modules know it: TileDB's data source, and its commands that move
 #: rows between an array and an indexed table.
-ON_SPARK = {"delta", "table", "cli"}
+ON_SPARK = {"approximate", "delta", "table", "cli"}
 SPARK_MODULES = {
     "tiledb/cli.py",
     "tiledb/commands.py",

@@ -1,5 +1,7 @@
 """Multi-dimensionally indexed Delta Lake tables for PySpark."""
 
+from pyqbeast.approximate.answer import Estimate
+from pyqbeast.approximate.tolerance import refine, tolerance
 from pyqbeast.core.errors import (
     CommitConflictError,
     FormatError,
@@ -14,12 +16,10 @@ from pyqbeast.core.errors import (
 from pyqbeast.delta import writers as _writers
 from pyqbeast.delta.session import attach, configure
 from pyqbeast.delta.session import when_attached as _when_attached
-from pyqbeast.table.answer import Estimate
 from pyqbeast.table.convert import convert
 from pyqbeast.table.qbeast_table import QbeastTable
 from pyqbeast.table.quantiles import compute_quantiles_for_column
 from pyqbeast.table.questions import answer as _answer
-from pyqbeast.table.tolerance import refine, tolerance
 from pyqbeast.table.upgrade import UpgradeReport, upgrade
 from pyqbeast.table.write import configuration as _configuration
 from pyqbeast.table.write import write as _write

@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 from rich.table import Table
 
 import pyqbeast
+from pyqbeast.approximate.answer import Estimate
 from pyqbeast.cli import common
-from pyqbeast.table.answer import Estimate
 
 
 def estimate(

@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pyqbeast.core.bands import LARGE
 from pyqbeast.core.block import Block
 from pyqbeast.core.cube import CubeId
 from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
-from pyqbeast.core.layout import LARGE
 from pyqbeast.core.weight import fraction_of
 
 #: A file of less than this share of the cube size is small. A little below what the layout calls large, as that

@@ -3,7 +3,7 @@
 Lives here: what is asked for and kept of each step (`request`, `state`, `centre`), how the bounds follow from
 it (`student`, `interval`, `formulas`, `percentile`, `aggregates`), when to stop and what to read next
 (`stopping`, `budget`), and which groups a sample may have missed (`groups`).
-May import: numpy, the standard library and `pyqbeast.core.errors`. Imported by `pyqbeast.table`.
+May import: numpy, the standard library and `pyqbeast.core.errors`. Imported by `pyqbeast.approximate`.
 
 The loop of a caller, who owns the reading:
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from pyspark.sql import DataFrame
 
+from pyqbeast.approximate.answer import WORTH, Estimate, estimated_answer, exact_answer
+from pyqbeast.approximate.progress import Progress, Reading
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.delta.aggregate_query import AggregateQuery
 from pyqbeast.estimate import Aggregate, Estimates, Goal, Status, Step, all_met, completeness, wanted_fraction
-from pyqbeast.table.answer import WORTH, Estimate, estimated_answer, exact_answer
-from pyqbeast.table.progress import Progress, Reading
 
 #: The largest confidence; beyond, the tails of no formula can be trusted.
 MOST_CONFIDENCE = 0.9999

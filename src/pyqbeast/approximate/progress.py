@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 
+from pyqbeast.approximate.partial_aggregates import PartialAggregates
+from pyqbeast.approximate.percentile_grid import PercentileGrid
+from pyqbeast.approximate.queried_files import QueriedFiles, total_bytes
 from pyqbeast.delta.aggregate_query import AggregateQuery
 from pyqbeast.estimate import (
     Aggregate,
@@ -27,9 +30,6 @@ from pyqbeast.estimate import (
     recentre,
 )
 from pyqbeast.estimate.budget import MOST_BYTES, START
-from pyqbeast.table.partial_aggregates import PartialAggregates
-from pyqbeast.table.percentile_grid import PercentileGrid
-from pyqbeast.table.queried_files import QueriedFiles, total_bytes
 
 #: Groups that are held on the driver; with more of them each has too few rows for a sample to help.
 MOST_GROUPS = 50_000

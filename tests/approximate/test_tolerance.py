@@ -15,11 +15,11 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import InvalidInputError, UnsupportedError
+from pyqbeast.approximate.progress import Progress
 from pyqbeast.delta import bridge
 from pyqbeast.delta.aggregate_query import AggregateQuery
 from pyqbeast.estimate import Step
 from pyqbeast.estimate.budget import START, threshold
-from pyqbeast.table.progress import Progress
 from tests.table.help import load, rows_2d, save
 
 ROWS = 100_000
