@@ -43,6 +43,7 @@ benchmark: setup ## Measure against plain Delta; prints ratios, takes about half
 	$(RUN) python -m benchmarks.memory
 	$(RUN) python -m benchmarks.life
 	$(RUN) python -m benchmarks.upgrade
+	$(RUN) python -m benchmarks.tolerance
 
 build: setup ## Make wheel and sdist in dist/
 	$(UV) build --quiet
