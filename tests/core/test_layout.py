@@ -134,6 +134,12 @@ def test_few_rows_make_one_file():
     assert layout.files == 1
 
 
+def test_a_table_of_one_cube_stays_in_few_files():
+    tree, layout = laid_out(uniform_rows(100_000, 2), 200_000)
+    assert len(tree) == 1
+    assert layout.files == 1
+
+
 def test_small_neighbours_share_a_file():
     """The four children of a root of 1,000 rows hold about 150 rows each."""
     tree, layout = laid_out(uniform_rows(1_600, 2), 1_000)

@@ -22,7 +22,7 @@ LARGE = 1 / 2
 SMALLEST_BAND = 1 / 8
 SMALLEST_BAND_ABOVE_A_TENTH = 0.3
 SMALLEST_ROWS_ABOVE_A_TENTH = 100_000
-#: In a full root it may be less: there is one root, so that a cut of it makes but one file more.
+#: In the root of several cubes it may be less up to a tenth: a cut of it makes but one file more in the whole table.
 SMALLEST_BAND_OF_ROOT = 1 / 64
 SMALLEST_ROWS_OF_ROOT = 8_000
 
@@ -42,13 +42,14 @@ def bands_of(tree: Tree, rows: SampledRows, cube_size: int) -> list[list[Band]]:
     fractions = np.array(COMMON_FRACTIONS)
     above = max(SMALLEST_BAND_ABOVE_A_TENTH * cube_size, SMALLEST_ROWS_ABOVE_A_TENTH)
     least = np.where(fractions <= 0.1, SMALLEST_BAND * cube_size, above)
-    of_root = max(SMALLEST_BAND_OF_ROOT * cube_size, SMALLEST_ROWS_OF_ROOT)
+    small = max(SMALLEST_BAND_OF_ROOT * cube_size, SMALLEST_ROWS_OF_ROOT)
+    of_root = np.where(fractions <= 0.1, np.minimum(least, small), least)
     order = np.argsort(tree.row_node, kind="stable")
     begins = np.searchsorted(tree.row_node[order], np.arange(len(tree) + 1))
     for node in np.flatnonzero(tree.expected >= 2 * SMALLEST_BAND * cube_size).tolist():
         own = order[begins[node] : begins[node + 1]]
-        is_full_root = node == 0 and tree.expected[0] >= LARGE * cube_size
-        enough = np.minimum(least, of_root) if is_full_root else least
+        is_large_root = node == 0 and len(tree) > 1 and tree.expected[0] >= LARGE * cube_size
+        enough = of_root if is_large_root else least
         bands[node] = _cut(rows.weights[own], np.cumsum(rows.counts[own]), weight_of(fractions), enough)
     return bands
 
