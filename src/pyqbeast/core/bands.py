@@ -40,6 +40,7 @@ def bands_of(tree: Tree, rows: SampledRows, cube_size: int) -> list[list[Band]]:
     """The bands of each node, lightest first. The last of a node goes up to 2^31 - 1 and takes what is left."""
     bands = [[Band(facts.WEIGHT_MIN, facts.WEIGHT_MAX, float(count))] for count in tree.expected]
     fractions = np.array(COMMON_FRACTIONS)
+    cuts = weight_of(fractions)
     above = max(SMALLEST_BAND_ABOVE_A_TENTH * cube_size, SMALLEST_ROWS_ABOVE_A_TENTH)
     least = np.where(fractions <= 0.1, SMALLEST_BAND * cube_size, above)
     small = max(SMALLEST_BAND_OF_ROOT * cube_size, SMALLEST_ROWS_OF_ROOT)
@@ -50,7 +51,7 @@ def bands_of(tree: Tree, rows: SampledRows, cube_size: int) -> list[list[Band]]:
         own = order[begins[node] : begins[node + 1]]
         is_large_root = node == 0 and len(tree) > 1 and tree.expected[0] >= LARGE * cube_size
         enough = of_root if is_large_root else least
-        bands[node] = _cut(rows.weights[own], np.cumsum(rows.counts[own]), weight_of(fractions), enough)
+        bands[node] = _cut(rows.weights[own], np.cumsum(rows.counts[own]), cuts, enough)
     return bands
 
 

@@ -117,9 +117,9 @@ class _Packer:
                     pieces[band.above, band.weight].append(piece)
             for weights, alike in pieces.items():
                 left = self._join(reversed(alike))
-                if left.bands and (left.rows >= LARGE * self.cube_size or node == 0):
+                if left.rows >= LARGE * self.cube_size or node == 0:
                     self._close(left)
-                elif left.bands:
+                else:
                     pending.setdefault(int(self.tree.parent[node]), _Pieces(list))[weights].append(left)
         return self.files
 

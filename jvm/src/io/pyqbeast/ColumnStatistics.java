@@ -1,5 +1,9 @@
 package io.pyqbeast;
 
+import java.util.Comparator;
+import java.util.function.DoubleFunction;
+import java.util.function.LongFunction;
+import java.util.function.UnaryOperator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.ByteType;
 import org.apache.spark.sql.types.DataType;
@@ -28,21 +32,24 @@ abstract class ColumnStatistics {
 
   static ColumnStatistics of(int ordinal, DataType type) {
     if (type instanceof ByteType) {
-      return new Bytes(ordinal);
+      return new Whole(ordinal, InternalRow::getByte, value -> (byte) value);
     } else if (type instanceof ShortType) {
-      return new Shorts(ordinal);
+      return new Whole(ordinal, InternalRow::getShort, value -> (short) value);
     } else if (type instanceof IntegerType || type instanceof DateType) {
-      return new Ints(ordinal);
+      return new Whole(ordinal, InternalRow::getInt, value -> (int) value);
     } else if (type instanceof LongType || type instanceof TimestampType || type instanceof TimestampNTZType) {
-      return new Longs(ordinal);
+      return new Whole(ordinal, InternalRow::getLong, value -> value);
     } else if (type instanceof DoubleType) {
-      return new Doubles(ordinal);
+      return new Fractional(ordinal, InternalRow::getDouble, value -> value);
     } else if (type instanceof FloatType) {
-      return new Floats(ordinal);
+      return new Fractional(ordinal, InternalRow::getFloat, value -> (float) value);
     } else if (type instanceof StringType text && text.supportsBinaryOrdering()) {
-      return new Texts(ordinal);
+      // Not compareTo, which looks up an environment variable each time.
+      return new Objects<>(ordinal, InternalRow::getUTF8String, UTF8String::binaryCompare, UTF8String::copy);
     } else if (type instanceof DecimalType decimal) {
-      return new Decimals(ordinal, decimal);
+      return new Objects<>(
+          ordinal, (row, at) -> row.getDecimal(at, decimal.precision(), decimal.scale()), Decimal::compare,
+          Decimal::clone);
     }
     return new NullsOnly(ordinal);
   }
@@ -104,119 +111,59 @@ abstract class ColumnStatistics {
     }
   }
 
-  private static class Ints extends ColumnStatistics {
-    int low;
-    int high;
-
-    Ints(int ordinal) {
-      super(ordinal);
-    }
-
-    int valueIn(InternalRow row) {
-      return row.getInt(ordinal);
-    }
-
-    @Override
-    void bound(InternalRow row) {
-      int value = valueIn(row);
-      low = empty ? value : Math.min(low, value);
-      high = empty ? value : Math.max(high, value);
-    }
-
-    @Override
-    Object low() {
-      return low;
-    }
-
-    @Override
-    Object high() {
-      return high;
-    }
+  private interface ReadWhole {
+    long from(InternalRow row, int ordinal);
   }
 
-  private static final class Bytes extends Ints {
-    Bytes(int ordinal) {
-      super(ordinal);
-    }
-
-    @Override
-    int valueIn(InternalRow row) {
-      return row.getByte(ordinal);
-    }
-
-    @Override
-    Object low() {
-      return (byte) low;
-    }
-
-    @Override
-    Object high() {
-      return (byte) high;
-    }
-  }
-
-  private static final class Shorts extends Ints {
-    Shorts(int ordinal) {
-      super(ordinal);
-    }
-
-    @Override
-    int valueIn(InternalRow row) {
-      return row.getShort(ordinal);
-    }
-
-    @Override
-    Object low() {
-      return (short) low;
-    }
-
-    @Override
-    Object high() {
-      return (short) high;
-    }
-  }
-
-  private static final class Longs extends ColumnStatistics {
+  private static final class Whole extends ColumnStatistics {
+    private final ReadWhole read;
+    private final LongFunction<Object> typed;
     private long low;
     private long high;
 
-    Longs(int ordinal) {
+    Whole(int ordinal, ReadWhole read, LongFunction<Object> typed) {
       super(ordinal);
+      this.read = read;
+      this.typed = typed;
     }
 
     @Override
     void bound(InternalRow row) {
-      long value = row.getLong(ordinal);
+      long value = read.from(row, ordinal);
       low = empty ? value : Math.min(low, value);
       high = empty ? value : Math.max(high, value);
     }
 
     @Override
     Object low() {
-      return low;
+      return typed.apply(low);
     }
 
     @Override
     Object high() {
-      return high;
+      return typed.apply(high);
     }
   }
 
-  private static class Doubles extends ColumnStatistics {
+  private interface ReadFractional {
+    double from(InternalRow row, int ordinal);
+  }
+
+  private static final class Fractional extends ColumnStatistics {
+    private final ReadFractional read;
+    private final DoubleFunction<Object> typed;
     private double low;
     private double high;
 
-    Doubles(int ordinal) {
+    Fractional(int ordinal, ReadFractional read, DoubleFunction<Object> typed) {
       super(ordinal);
-    }
-
-    double valueIn(InternalRow row) {
-      return row.getDouble(ordinal);
+      this.read = read;
+      this.typed = typed;
     }
 
     @Override
     void bound(InternalRow row) {
-      double value = valueIn(row);
+      double value = read.from(row, ordinal);
       low = empty || isBelow(value, low) ? value : low;
       high = empty || isBelow(high, value) ? value : high;
     }
@@ -228,59 +175,42 @@ abstract class ColumnStatistics {
 
     @Override
     Object low() {
-      return low;
+      return typed.apply(low);
     }
 
     @Override
     Object high() {
-      return high;
+      return typed.apply(high);
     }
   }
 
-  private static final class Floats extends Doubles {
-    Floats(int ordinal) {
-      super(ordinal);
-    }
-
-    @Override
-    double valueIn(InternalRow row) {
-      return row.getFloat(ordinal);
-    }
-
-    @Override
-    Object low() {
-      return ((Double) super.low()).floatValue();
-    }
-
-    @Override
-    Object high() {
-      return ((Double) super.high()).floatValue();
-    }
+  private interface Read<T> {
+    T from(InternalRow row, int ordinal);
   }
 
   /** Values that are objects; what the row hands out may point into it, and the next row overwrites that. */
-  private abstract static class Objects<T> extends ColumnStatistics {
+  private static final class Objects<T> extends ColumnStatistics {
+    private final Read<T> read;
+    private final Comparator<T> order;
+    private final UnaryOperator<T> copy;
     private T low;
     private T high;
 
-    Objects(int ordinal) {
+    Objects(int ordinal, Read<T> read, Comparator<T> order, UnaryOperator<T> copy) {
       super(ordinal);
+      this.read = read;
+      this.order = order;
+      this.copy = copy;
     }
-
-    abstract T valueIn(InternalRow row);
-
-    abstract int compare(T a, T b);
-
-    abstract T kept(T value);
 
     @Override
     void bound(InternalRow row) {
-      T value = valueIn(row);
-      if (empty || compare(value, low) < 0) {
-        low = kept(value);
+      T value = read.from(row, ordinal);
+      if (empty || order.compare(value, low) < 0) {
+        low = copy.apply(value);
       }
-      if (empty || compare(value, high) > 0) {
-        high = kept(value);
+      if (empty || order.compare(value, high) > 0) {
+        high = copy.apply(value);
       }
     }
 
@@ -292,52 +222,6 @@ abstract class ColumnStatistics {
     @Override
     Object high() {
       return high;
-    }
-  }
-
-  private static final class Texts extends Objects<UTF8String> {
-    Texts(int ordinal) {
-      super(ordinal);
-    }
-
-    @Override
-    UTF8String valueIn(InternalRow row) {
-      return row.getUTF8String(ordinal);
-    }
-
-    /** Not {@code compareTo}, which looks up an environment variable each time. */
-    @Override
-    int compare(UTF8String a, UTF8String b) {
-      return a.binaryCompare(b);
-    }
-
-    @Override
-    UTF8String kept(UTF8String value) {
-      return value.copy();
-    }
-  }
-
-  private static final class Decimals extends Objects<Decimal> {
-    private final DecimalType type;
-
-    Decimals(int ordinal, DecimalType type) {
-      super(ordinal);
-      this.type = type;
-    }
-
-    @Override
-    Decimal valueIn(InternalRow row) {
-      return row.getDecimal(ordinal, type.precision(), type.scale());
-    }
-
-    @Override
-    int compare(Decimal a, Decimal b) {
-      return a.compare(b);
-    }
-
-    @Override
-    Decimal kept(Decimal value) {
-      return value.clone();
     }
   }
 }
