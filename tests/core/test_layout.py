@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from pyqbeast.core.bands import LARGE, SMALLEST_ROWS_OF_ROOT
+from pyqbeast.core.bands import LARGE, MOST_SHARED, SMALLEST_ROWS
 from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.layout import STRETCH_ROWS, lay_out
 from pyqbeast.core.tree import SampledRows, build_tree
@@ -73,9 +73,9 @@ def test_files_are_numbered_without_gaps(rows, cube_size):
 
 @quick
 @given(samples(), cube_sizes)
-def test_no_file_is_planned_larger_than_a_cube_or_the_largest_node(rows, cube_size):
+def test_no_file_is_planned_larger_than_a_shared_one_may_be_or_the_largest_node(rows, cube_size):
     tree, layout = laid_out(rows, cube_size)
-    assert planned_rows(tree, layout, rows).max() <= max(cube_size, tree.expected.max())
+    assert planned_rows(tree, layout, rows).max() <= max(MOST_SHARED * cube_size, tree.expected.max())
 
 
 def rows_of_bands(tree, layout, rows):
@@ -149,6 +149,15 @@ def test_small_neighbours_share_a_file():
     assert shared.isdisjoint({(file,) for file in bands_of(layout, 0)[1]})
 
 
+def test_a_leaf_is_cut_once_above_a_tenth_and_its_lower_part_shares_a_file():
+    """Leaves hold the rows from about 21 percent on: those up to 30 are an eighth of each leaf."""
+    rows = uniform_rows(200_000, 2, stands_for=50.0)
+    tree, layout = laid_out(rows, 100_000)
+    leaves = [bands_of(layout, node) for node in range(len(tree)) if tree.max_weight[node] == WEIGHT_MAX]
+    assert {tuple(weights) for weights, _ in leaves} == {(weight_of(0.3) - 1, WEIGHT_MAX)}
+    assert len({files[0] for _, files in leaves}) < len(leaves) / 5
+
+
 def test_a_cube_is_cut_at_round_fractions():
     """The root holds the lightest five percent of ten million rows."""
     tree, layout = laid_out(uniform_rows(200_000, 2, stands_for=50.0), 500_000)
@@ -156,7 +165,7 @@ def test_a_cube_is_cut_at_round_fractions():
     assert set(weights[:-1]) <= {weight_of(fraction) - 1 for fraction in COMMON_FRACTIONS}
     assert len(set(files)) == len(files) >= 3
     rows = np.diff([WEIGHT_MIN, *weights[:-1], int(tree.max_weight[0])]) / 2**32 * 10_000_000
-    assert rows.min() > SMALLEST_ROWS_OF_ROOT * 0.9
+    assert rows.min() > SMALLEST_ROWS * 0.9
     assert weight_of(0.001) - 1 in weights
 
 

@@ -10,15 +10,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pyqbeast.core.bands import LARGE
+from pyqbeast.core.bands import LARGE, MOST_SHARED
 from pyqbeast.core.block import Block
 from pyqbeast.core.cube import CubeId
 from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.weight import fraction_of
 
-#: A file of less than this share of the cube size is small. A little below what the layout calls large, as that
-#: goes by estimates.
-SMALL = 0.9 * LARGE
+#: A file of less than this share of the cube size is small. A little below what the layout closes a shared file with,
+#: as that goes by estimates.
+SMALL = 0.9 * (MOST_SHARED - LARGE)
 #: A file of less than this share is small also where it holds one cube alone: no band of a cube is planned so small.
 TINY = 1 / 16
 #: A file whose lightest row lies in this share of its cube's weights is not an upper band of the cube.

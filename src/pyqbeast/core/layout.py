@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyqbeast.core import facts
-from pyqbeast.core.bands import LARGE, Band, bands_of
+from pyqbeast.core.bands import LARGE, MOST_SHARED, Band, bands_of
 from pyqbeast.core.tree import Ints, Longs, SampledRows, Tree
 from pyqbeast.core.z_order import z_order
 
@@ -93,9 +93,8 @@ _Pieces = defaultdict[tuple[int, int], list[_Piece]]
 class _Packer:
     """Gives out file numbers from the deepest nodes up; bands too small for a file share one with their like.
 
-    Bands of the same weights below `LARGE` join until the next would exceed the cube size, in z-order, so that a shared
-    file stays compact; what is left goes up to the parent. No file is planned larger than the largest of the cube size
-    and one band.
+    Bands of the same weights below `LARGE` join until the next would exceed `MOST_SHARED`, in z-order, so that a shared
+    file stays compact; what is left goes up to the parent.
     """
 
     def __init__(self, tree: Tree, bands: list[list[Band]], cube_size: int) -> None:
@@ -127,7 +126,7 @@ class _Packer:
         """Closes full pieces and returns the last one, which is not full."""
         current = _Piece(0.0, [])
         for piece in pieces:
-            if current.bands and current.rows + piece.rows > self.cube_size:
+            if current.bands and current.rows + piece.rows > MOST_SHARED * self.cube_size:
                 self._close(current)
                 current = piece
             else:

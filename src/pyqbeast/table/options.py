@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from pyqbeast.core.errors import InvalidInputError
 
-#: Rows a Parquet page. Half of Parquet's default: a box query skips pages by their bounds, a scan pays for each page.
-PAGE_ROWS = 10_000
+#: Rows a Parquet page, a quarter of Parquet's default: a box query skips pages by their bounds. Each costs some bytes.
+PAGE_ROWS = 5_000
 #: Options that are the index's own; all others go to Delta.
 _OWN = ("columnstoindex", "cubesize", "columnstats", "tableformat", "path", "weightcolumns")
 #: The table property that lets deletes mark rows instead of writing files again, and the session's default for it.
