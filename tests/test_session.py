@@ -38,10 +38,13 @@ def test_what_the_user_set_is_kept(spark):
     assert options["spark.sql.extensions"].split(",") == [
         "my.Extension", sessions.EXTENSION, sessions.DELTA_EXTENSION,
     ]  # fmt: skip
-    assert options["spark.sql.shuffle.partitions"] == "3"
-    kept = options_of(spark__sql__shuffle__partitions="9", spark__master="local[3]")
-    assert kept["spark.sql.shuffle.partitions"] == "9"
-    assert "spark.sql.shuffle.partitions" not in options_of(spark__master="yarn")
+    partitions, compression = "spark.sql.shuffle.partitions", "spark.shuffle.compress"
+    assert (options[partitions], options[compression]) == ("3", "false")
+    kept = options_of(
+        spark__sql__shuffle__partitions="9", spark__shuffle__compress="true", spark__master="local[3]"
+    )
+    assert (kept[partitions], kept[compression]) == ("9", "true")
+    assert {partitions, compression}.isdisjoint(options_of(spark__master="yarn"))
 
 
 def test_delta_that_the_user_brings_is_not_added_again(spark):

