@@ -35,14 +35,17 @@ def spark(tmp_path_factory):
     builder = (
         SparkSession.builder.master("local[2]")
         .appName("pyqbeast tests")
-        .config("spark.driver.memory", "2g")
+        .config("spark.driver.memory", "3g")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-        .config("spark.driver.extraJavaOptions", f"-Duser.timezone=UTC -Dderby.system.home={folder}")
+        .config(
+            "spark.driver.extraJavaOptions",
+            f"-XX:+UseParallelGC -Duser.timezone=UTC -Dderby.system.home={folder}",
+        )
     )
     session = pyqbeast.configure(builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
