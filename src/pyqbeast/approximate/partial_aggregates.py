@@ -1,16 +1,18 @@
-"""From a query's aggregates to sums per group and bucket, as Spark column expressions, and back as a `State`."""
+"""From a query's aggregates to sums per group and bucket, as SQL expressions, and back as a `State`.
+
+They are texts and not columns because a column costs a call to the JVM for each of its parts, and an estimate has to be
+there sooner than the exact answer.
+"""
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -51,13 +53,13 @@ class PartialAggregates:
 
     Attributes:
         aggregates: what to estimate, one for each output of the query; None for an output that is a group.
-        columns: for each name that the aggregates use, the number (double) that a row gives, null where none.
+        columns: for each name that the aggregates use, in SQL the number (double) that a row gives, null where none.
         statistics: for each of those names, the column whose statistics bound it, where there is one.
         group_types: names and types of the group columns.
     """
 
     aggregates: list[Aggregate | None] = field(default_factory=list)
-    columns: dict[str, Column] = field(default_factory=dict)
+    columns: dict[str, str] = field(default_factory=dict)
     statistics: dict[str, str | None] = field(default_factory=dict)
     group_types: dict[str, T.DataType] = field(default_factory=dict)
 
@@ -103,32 +105,34 @@ class PartialAggregates:
             raise _refused("it asks for several percentiles at once; ask for each by itself")
         names = []
         for number in output.inputs:
-            column, data_type = F.col(f"x{number}"), schema[f"x{number}"].dataType
+            column, data_type = f"x{number}", schema[f"x{number}"].dataType
             prefix = "set" if kind == "count" else "x"
-            value = F.when(column.isNotNull(), 1.0) if kind == "count" else _number(column, data_type, kind)
+            value = _when(f"{column} IS NOT NULL") if kind == "count" else _number(column, data_type, kind)
             names.append(self._named(f"{prefix}{number}", value, output.condition, query.statistics[number]))
         if output.condition is not None and not names:
-            names.append(self._named("rows", F.lit(1.0), output.condition, None))
+            names.append(self._named("rows", "1.0D", output.condition, None))
         return Aggregate(kind, tuple(names), output.percentage)
 
-    def _named(self, name: str, value: Column, condition: int | None, statistics: str | None) -> str:
+    def _named(self, name: str, value: str, condition: int | None, statistics: str | None) -> str:
         if condition is not None:
-            name, value = f"{name}_where{condition}", F.when(F.col(f"x{condition}"), value)
+            name, value = f"{name}_where{condition}", _when(f"x{condition}", value)
         self.columns[name], self.statistics[name] = value, statistics
         return name
 
     def numbers(self, frame: DataFrame) -> DataFrame:
         """The rows with their groups, bucket and numbers only."""
-        return frame.select(
-            *self.groups, "bucket", *(value.alias(name) for name, value in self.columns.items())
+        return frame.selectExpr(
+            *self.groups, "bucket", *(f"{value} AS {name}" for name, value in self.columns.items())
         )
 
     def state(self, numbers: DataFrame, layout: Layout) -> State:
         """The state of rows of `numbers`; with thresholds, if the layout has percentiles. One Spark job."""
         sums = [self._sum(moment, layout) for moment in layout.moments]
-        lows = [F.coalesce(F.min(name), F.lit(np.inf)) for name in layout.columns]
-        highs = [F.coalesce(F.max(name), F.lit(-np.inf)) for name in layout.columns]
-        computed = [value.cast("double").alias(f"v{i}") for i, value in enumerate((*sums, *lows, *highs))]
+        lows = [f"coalesce(min({name}), {_literal(np.inf)})" for name in layout.columns]
+        highs = [f"coalesce(max({name}), {_literal(-np.inf)})" for name in layout.columns]
+        computed = [
+            F.expr(f"CAST({value} AS DOUBLE) AS v{i}") for i, value in enumerate((*sums, *lows, *highs))
+        ]
         table = numbers.groupBy(*self.groups, "bucket").agg(*computed).toArrow()
         if not table.num_rows:
             return State.empty(layout, [] if self.groups else [()])
@@ -143,26 +147,24 @@ class PartialAggregates:
             return [()] * table.num_rows
         return list(zip(*(table.column(name).to_pylist() for name in self.groups), strict=True))
 
-    def _sum(self, moment: Moment, layout: Layout) -> Column:
-        columns = [F.col(name) for name in moment.columns]
-        if not columns:
-            return F.count(F.lit(1))
+    def _sum(self, moment: Moment, layout: Layout) -> str:
+        if not moment.columns:
+            return "count(1)"
         if moment.at_most is not None:
             p, place = moment.at_most
             number = next(
                 k for k, each in enumerate(self.percentiles) if (each.p, each.columns) == (p, moment.columns)
             )
-            below = columns[0] <= F.col(f"t{number}")[place]
-            return F.count(F.when(below, 1))
-        are_set = functools.reduce(operator.and_, (column.isNotNull() for column in columns))
+            return f"count({_when(f'{moment.columns[0]} <= t{number}[{place}]')})"
+        are_set = " AND ".join(f"{name} IS NOT NULL" for name in moment.columns)
         if not any(moment.powers):
-            return F.count(F.when(are_set, 1))
+            return f"count({_when(are_set)})"
         factors = [
-            column - F.lit(layout.centres.get(name, 0.0))
-            for name, column, power in zip(moment.columns, columns, moment.powers, strict=True)
+            f"({name} - {_literal(layout.centres.get(name, 0.0))})"
+            for name, power in zip(moment.columns, moment.powers, strict=True)
             for _ in range(power)
         ]
-        return F.coalesce(F.sum(F.when(are_set, functools.reduce(operator.mul, factors))), F.lit(0.0))
+        return f"coalesce(sum({_when(are_set, ' * '.join(factors))}), 0.0D)"
 
 
 def column_array(table: pa.Table, name: str) -> NDArray[np.float64]:
@@ -176,15 +178,24 @@ def _split(
     return values[:sums], values[sums : sums + lows], values[sums + lows :]
 
 
-def _number(value: Column, data_type: T.DataType, kind: str) -> Column:
+def _number(column: str, data_type: T.DataType, kind: str) -> str:
     """The number that stands for a value: days since 1970 for a date, microseconds for a timestamp."""
     if isinstance(data_type, T.NumericType) or (kind == "count_if" and isinstance(data_type, T.BooleanType)):
-        return value.cast("double")
+        return f"CAST({column} AS DOUBLE)"
     if kind in ("min", "max") and isinstance(data_type, T.DateType):
-        return F.unix_date(value).cast("double")
+        return f"CAST(unix_date({column}) AS DOUBLE)"
     if kind in ("min", "max") and isinstance(data_type, T.TimestampType):
-        return F.unix_micros(value).cast("double")
+        return f"CAST(unix_micros({column}) AS DOUBLE)"
     raise _refused(f"there is no estimate of {kind} of values of type {data_type.simpleString()}")
+
+
+def _when(condition: str, value: str = "1.0D") -> str:
+    return f"CASE WHEN {condition} THEN {value} END"
+
+
+def _literal(number: float) -> str:
+    """A double in SQL, infinities and the sign included."""
+    return f"CAST('{float(number)!r}' AS DOUBLE)"
 
 
 def _refused(reason: str) -> UnsupportedError:

@@ -33,6 +33,8 @@ from pyqbeast.estimate.budget import MOST_BYTES, START
 
 #: Groups that are held on the driver; with more of them each has too few rows for a sample to help.
 MOST_GROUPS = 50_000
+#: Files of fewer bytes are read in one task: it is done before two would have exchanged their sums.
+ONE_TASK_BYTES = 2**23
 #: The number of keys is itself estimated, give or take a tenth.
 KEYS_HEAD_ROOM = 1.3
 
@@ -126,6 +128,8 @@ class Progress:
         files = [file for file, needed in zip(self.files.sampled, chosen, strict=True) if needed]
         layout = self._state.layout if self._state else self._first_layout()
         rows = self._query.rows(files, self.files.columns, step.start, step.stop, layout.buckets)
+        if step.cost + self._query.other_bytes <= ONE_TASK_BYTES:
+            rows = rows.coalesce(1)
         parts = [self.partial.numbers(rows)]
         cost = step.cost + self._query.other_bytes
         if not self.readings and self.files.whole:

@@ -111,7 +111,7 @@ public final class AggregateQuery {
     Set<String> left = filesOfExactQuery();
     try (JsonGenerator out = JSON.createGenerator(Files.newBufferedWriter(java.nio.file.Path.of(target)))) {
       out.setRootValueSeparator(new com.fasterxml.jackson.core.io.SerializedString("\n"));
-      for (AddFile file : (AddFile[]) snapshot.allFiles().collect()) {
+      for (AddFile file : BlockIndex.completeFiles(snapshot)) {
         if (left.contains(file.path())) {
           files.put(file.path(), file);
           out.writeStartObject();

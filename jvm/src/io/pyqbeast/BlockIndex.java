@@ -1,5 +1,6 @@
 package io.pyqbeast;
 
+import java.lang.ref.SoftReference;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -20,9 +21,14 @@ final class BlockIndex {
   private final List<AddFile> files = new ArrayList<>();
   private final Map<String, FileTags.Weights> weights = new HashMap<>();
 
+  /** The files with their tags and statistics, for as long as there is memory to spare. */
+  private volatile SoftReference<List<AddFile>> complete;
+
   private BlockIndex(Snapshot snapshot) {
     Set<String> weighed = WeighedRevisions.of(snapshot.metadata());
-    for (AddFile file : ReplicatedFiles.without(List.of((AddFile[]) snapshot.allFiles().collect()))) {
+    List<AddFile> all = collected(snapshot);
+    complete = new SoftReference<>(all);
+    for (AddFile file : ReplicatedFiles.without(all)) {
       boolean known = weighed.contains(revision(file));
       FileTags.Weights ofFile = known ? FileTags.weights(Scala.map(file.tagsOrEmpty())) : FileTags.Weights.ANY;
       weights.put(file.path(), ofFile);
@@ -37,6 +43,21 @@ final class BlockIndex {
       CACHE.put(snapshot, index);
     }
     return index;
+  }
+
+  /** All files of a snapshot as the log has them; without a Spark job where they are still in memory. */
+  static List<AddFile> completeFiles(Snapshot snapshot) {
+    BlockIndex index = of(snapshot);
+    List<AddFile> all = index.complete.get();
+    if (all == null) {
+      all = collected(snapshot);
+      index.complete = new SoftReference<>(all);
+    }
+    return all;
+  }
+
+  private static List<AddFile> collected(Snapshot snapshot) {
+    return List.of((AddFile[]) snapshot.allFiles().collect());
   }
 
   /** All files of the snapshot that are read. They carry no tags and no statistics: a scan needs neither. */
