@@ -11,7 +11,7 @@ import numpy as np
 
 from pyqbeast.core import facts
 from pyqbeast.core.tree import Doubles, Ints, SampledRows, Tree
-from pyqbeast.core.weight import COMMON_FRACTIONS, weight_of
+from pyqbeast.core.weight import COMMON_FRACTIONS, COMMON_WEIGHTS
 
 #: The place of a tenth among the common fractions. Below it most samples end, above it most rows lie.
 A_TENTH = COMMON_FRACTIONS.index(0.1)
@@ -51,7 +51,6 @@ class Band:
 def bands_of(tree: Tree, rows: SampledRows, cube_size: int) -> list[list[Band]]:
     """The bands of each node, lightest first. The last of a node goes up to 2^31 - 1 and takes what is left."""
     bands = [[Band(facts.WEIGHT_MIN, facts.WEIGHT_MAX, float(count))] for count in tree.expected]
-    cuts = weight_of(np.array(COMMON_FRACTIONS))
     least, of_root = _smallest(len(tree) == 1, cube_size)
     order = np.argsort(tree.row_node, kind="stable")
     begins = np.searchsorted(tree.row_node[order], np.arange(len(tree) + 1))
@@ -59,7 +58,7 @@ def bands_of(tree: Tree, rows: SampledRows, cube_size: int) -> list[list[Band]]:
         own = order[begins[node] : begins[node + 1]]
         is_large_root = node == 0 and len(tree) > 1 and tree.expected[0] >= LARGE * cube_size
         enough = of_root if is_large_root else least
-        bands[node] = _cut(rows.weights[own], np.cumsum(rows.counts[own]), cuts, enough)
+        bands[node] = _cut(rows.weights[own], np.cumsum(rows.counts[own]), enough)
     return bands
 
 
@@ -74,19 +73,19 @@ def _smallest(is_one_cube: bool, cube_size: int) -> tuple[Doubles, Doubles]:
     return np.where(up_to_a_tenth, below, above), np.where(up_to_a_tenth, of_root, above)
 
 
-def _cut(weights: Ints, filled: Doubles, cuts: Ints, least: Doubles) -> list[Band]:
+def _cut(weights: Ints, filled: Doubles, least: Doubles) -> list[Band]:
     """Accepts the cuts that leave enough rows on both sides, in `ORDER`."""
-    before = np.searchsorted(weights, cuts)  # a sample below the cut takes the rows lighter than it
+    before = np.searchsorted(weights, COMMON_WEIGHTS)  # a sample below the cut takes the rows lighter than it
     rows = np.where(before > 0, filled[before - 1], 0.0)
-    borders = {-1: 0.0, len(cuts): float(filled[-1])}
+    borders = {-1: 0.0, len(COMMON_WEIGHTS): float(filled[-1])}
     for i in ORDER:
-        if sum(A_TENTH < cut < len(cuts) for cut in borders) == CUTS_ABOVE_A_TENTH:
+        if sum(A_TENTH < cut < len(COMMON_WEIGHTS) for cut in borders) == CUTS_ABOVE_A_TENTH:
             break
         below = max(rows_there for number, rows_there in borders.items() if number < i)
         above = min(rows_there for number, rows_there in borders.items() if number > i)
         if rows[i] - below >= least[i] and above - rows[i] >= least[i]:
             borders[i] = float(rows[i])
-    inner = [int(cuts[i]) - 1 for i in sorted(borders) if 0 <= i < len(cuts)]
+    inner = [int(COMMON_WEIGHTS[i]) - 1 for i in sorted(borders) if 0 <= i < len(COMMON_WEIGHTS)]
     ends = [facts.WEIGHT_MIN, *inner, facts.WEIGHT_MAX]
     counts = np.diff(sorted(borders.values())).tolist()
     return [Band(*band) for band in zip(ends[:-1], ends[1:], counts, strict=True)]

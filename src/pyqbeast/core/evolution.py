@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral
 
 from pyqbeast.core.column_spec import ColumnSpec
 from pyqbeast.core.errors import InvalidInputError
@@ -20,6 +21,13 @@ from pyqbeast.core.transformer import EMPTY, HISTOGRAM, QUANTILES, ColumnStatist
 from pyqbeast.core.types import STRING
 
 _MAX_CUBE_SIZE = 2**31 - 1
+
+
+def checked_cube_size(size: object, what: str) -> int:
+    """The size, if it is a number of rows that a cube can have. Raises InvalidInputError, which calls it `what`."""
+    if isinstance(size, bool) or not isinstance(size, Integral) or not 1 <= int(size) <= _MAX_CUBE_SIZE:
+        raise InvalidInputError(f"{what} has to be a number of rows from 1 to {_MAX_CUBE_SIZE}, not {size!r}")
+    return int(size)
 
 
 def updated_transformers(
@@ -72,8 +80,7 @@ def evolve(
     InvalidInputError for a cube size out of 1..2^31-1 and for a quantile column whose quantiles nobody gave.
     """
     size = cube_size if cube_size is not None or current is None else current.cube_size
-    if size is None or not 1 <= size <= _MAX_CUBE_SIZE:
-        raise InvalidInputError(f"cubeSize has to be a number of rows from 1 to {_MAX_CUBE_SIZE}, not {size}")
+    size = checked_cube_size(size, "cubeSize")
     merged = tuple(
         _fitting(before, transformer, statistics.get(transformer.column, ColumnStatistics()), stated, rng)
         for before, transformer in zip(_kept(current, transformers), transformers, strict=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyqbeast.core import facts
 from pyqbeast.core.cube import CubeId
 from pyqbeast.core.status import CubeStatus
-from pyqbeast.core.weight import COMMON_FRACTIONS, weight_of
+from pyqbeast.core.weight import COMMON_WEIGHTS
 
 #: Deeper than this, halving a double no longer tells two points apart.
 MAX_DEPTH = 48
@@ -117,7 +117,6 @@ class _Builder:
         self.expected = [0.0]
         self.is_stored = [False]
         self.row_node = np.zeros(len(rows.weights), np.int64)
-        self.fractions = weight_of(np.array(COMMON_FRACTIONS))
 
     def child_of(self, node: int, child: int) -> int:
         number = self.numbers.get((node, child))
@@ -178,11 +177,11 @@ class _Builder:
             return within
         full = int(np.searchsorted(filled[:within], self.cube_size))
         heaviest = self.rows.weights[at[min(full, within - 1)]]
-        following = int(np.searchsorted(self.fractions, heaviest, side="right"))
-        if following < len(self.fractions) and self.fractions[following] <= limit:
-            lighter = int(np.searchsorted(weights, self.fractions[following]))
+        following = int(np.searchsorted(COMMON_WEIGHTS, heaviest, side="right"))
+        if following < len(COMMON_WEIGHTS) and COMMON_WEIGHTS[following] <= limit:
+            lighter = int(np.searchsorted(weights, COMMON_WEIGHTS[following]))
             if filled[lighter - 1] <= ROOM_TO_FRACTION * self.cube_size:
-                heaviest = self.fractions[following] - 1
+                heaviest = COMMON_WEIGHTS[following] - 1
         staying = int(np.searchsorted(weights, heaviest, side="right"))
         # Rows of one weight cannot be told apart: where all stay, nothing is sent down and a leaf remains.
         if staying < within:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN, WEIGHT_OFFSET, WEIGHT_RANGE
 
 #: Fractions that people sample by: 1, 2, 3, 5 and 7 times each power of ten.
-COMMON_FRACTIONS = tuple(m * 10.0**-k for k in range(6, 0, -1) for m in (1, 2, 3, 5, 7))
+COMMON_FRACTIONS = tuple(float(f"{m}e-{k}") for k in range(6, 0, -1) for m in (1, 2, 3, 5, 7))
 
 
 @overload
@@ -46,3 +46,7 @@ def weight_of(fraction: float | NDArray[np.float64]) -> int | NDArray[np.int32]:
     if math.isnan(scaled_one):
         return 0
     return int(min(max(scaled_one, WEIGHT_MIN), WEIGHT_MAX))
+
+
+#: The weights of the common fractions.
+COMMON_WEIGHTS = weight_of(np.array(COMMON_FRACTIONS))

@@ -10,6 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from pyqbeast.core.errors import InvalidInputError, NotIndexedError, TableNotFoundError, UnsupportedError
+from pyqbeast.core.evolution import checked_cube_size
 from pyqbeast.core.revision import Revision, configuration_entries, revisions_from_configuration
 from pyqbeast.core.types import format_type
 from pyqbeast.delta import bridge
@@ -43,8 +44,7 @@ def convert(
     if log.exists and revisions_from_configuration(log.configuration).last_id >= 0:
         return QbeastTable.for_path(spark, path)
     size = default_cube_size(spark) if cube_size is None else cube_size
-    if not 1 <= size < 2**31:
-        raise InvalidInputError(f"cube_size has to be a number of rows from 1 to {2**31 - 1}, not {size}")
+    size = checked_cube_size(size, "cube_size")
     if log.exists:
         _check_columns(bridge.simple_types(spark.read.format("delta").load(path)), columns_to_index)
         if bridge.Transaction(spark, path).is_partitioned:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.evolution import checked_cube_size
 
 #: Rows a Parquet page, a third of Parquet's default: a box query skips pages by their bounds, and a scan pays for each
 #: (with 5,000 rows a tenth of its CPU time, with 7,000 a twenty-fifth).
@@ -122,10 +123,4 @@ def _setting(spark: SparkSession, name: str) -> str | None:
 def _cube_size(text: str | None, where: str) -> int | None:
     if text is None:
         return None
-    try:
-        size = int(text)
-    except ValueError:
-        size = 0
-    if not 1 <= size < 2**31:
-        raise InvalidInputError(f"{where} has to be a number of rows from 1 to {2**31 - 1}, not {text!r}")
-    return size
+    return checked_cube_size(int(text) if text.strip().isdecimal() else text, where)
