@@ -39,12 +39,13 @@ def test_what_the_user_set_is_kept(spark):
         "my.Extension", sessions.EXTENSION, sessions.DELTA_EXTENSION,
     ]  # fmt: skip
     partitions, compression = "spark.sql.shuffle.partitions", "spark.shuffle.compress"
-    assert (options[partitions], options[compression]) == ("3", "false")
+    listing = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+    assert (options[partitions], options[listing], options[compression]) == ("3", "3", "false")
     kept = options_of(
         spark__sql__shuffle__partitions="9", spark__shuffle__compress="true", spark__master="local[3]"
     )
     assert (kept[partitions], kept[compression]) == ("9", "true")
-    assert {partitions, compression}.isdisjoint(options_of(spark__master="yarn"))
+    assert {partitions, listing, compression}.isdisjoint(options_of(spark__master="yarn"))
 
 
 def test_delta_that_the_user_brings_is_not_added_again(spark):
