@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -123,4 +124,7 @@ def _setting(spark: SparkSession, name: str) -> str | None:
 def _cube_size(text: str | None, where: str) -> int | None:
     if text is None:
         return None
-    return checked_cube_size(int(text) if text.strip().isdecimal() else text, where)
+    size: object = text
+    with contextlib.suppress(ValueError):
+        size = int(text)
+    return checked_cube_size(size, where)

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
 import org.apache.spark.sql.delta.Snapshot;
@@ -20,7 +21,7 @@ final class KeyGranularity {
 
   private KeyGranularity() {}
 
-  /** Costs a Spark job the first time that it is asked of a snapshot. */
+  /** Costs the Spark job of a {@link BlockIndex}, where that is not there yet. */
   static double of(Snapshot snapshot) {
     Double known = CACHE.get(snapshot);
     if (known == null) {
@@ -32,7 +33,7 @@ final class KeyGranularity {
 
   private static double measured(Snapshot snapshot) {
     Map<String, Long> ofWrite = new HashMap<>();
-    AddFile[] files = (AddFile[]) snapshot.allFiles().collect();
+    List<AddFile> files = BlockIndex.completeFiles(snapshot);
     for (AddFile file : files) {
       String tag = file.tagsOrEmpty().get(Facts.text("TAG_KEY_ROWS")).getOrElse(() -> "{}");
       try {
