@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# A loaded machine takes its time over an example, and that says nothing about the code.
+hypothesis.settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any machine")
 
 HERE = Path(__file__).resolve().parent
 #: Golden data is looked for in this order: the small part that the repository carries, then all of it.

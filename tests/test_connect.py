@@ -60,7 +60,7 @@ def server(folder, command):
         session.client.close()
     finally:
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait(30)
+        process.wait(SECONDS_TO_START)
 
 
 def wait_for(port, process, log):

@@ -14,7 +14,7 @@ from pyqbeast.core.weight import COMMON_FRACTIONS, weight_of
 from pyqbeast.core.z_order import z_order
 from tests.core.test_tree import cube_sizes, samples, uniform_rows
 
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=60)
 
 
 def laid_out(rows, cube_size):

@@ -45,7 +45,7 @@ def samples(draw, dimensions=None):
 
 
 cube_sizes = st.integers(1, 500)
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=60)
 
 
 @st.composite

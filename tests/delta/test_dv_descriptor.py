@@ -4,7 +4,7 @@ import json
 import uuid
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
@@ -195,7 +195,6 @@ VALUES = (
 @given(
     st.sampled_from([INLINE, ON_DISK]), st.dictionaries(st.sampled_from(sorted(FIELDS)), VALUES, min_size=1)
 )
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_random_fields_are_read_or_refused(text, changes):
     try:
         descriptor = DeletionVectorDescriptor.from_json(json.dumps(json.loads(text) | changes))

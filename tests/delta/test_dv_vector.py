@@ -89,7 +89,7 @@ def test_the_portable_layout_is_written():
         max_size=4,
     )
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_vectors_come_back(ranges):
     rows = sorted({row for rows in ranges for row in rows})
     back = DeletionVector.from_bytes(DeletionVector(rows).to_bytes())
@@ -194,7 +194,7 @@ def test_random_bytes_are_refused_or_read(data):
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_altered_bytes_are_refused_or_read(data):
     altered = bytearray(MIXED)
     # Most of the bytes are a bitset, in which little can go wrong: half of the places are in the headers.
@@ -233,4 +233,4 @@ for data in {forged!r}:
 """
     if not hasattr(resource, "RLIMIT_AS") or sys.platform != "linux":
         pytest.skip("needs /proc and address space limits")
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -23,7 +23,7 @@ def files_of(rows):
 
 
 @given(FILES, WANTED, st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_the_budget_holds_whatever_is_wanted(rows, wanted, mergeable):
     files = files_of(rows)
     start, spent = START, 0
@@ -42,7 +42,7 @@ def test_the_budget_holds_whatever_is_wanted(rows, wanted, mergeable):
 
 
 @given(FILES, st.floats(0.0001, 0.9999))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_step_reads_what_was_asked_and_all_that_comes_with_it(rows, share):
     files = files_of(rows)
     step = next_step(files, share)

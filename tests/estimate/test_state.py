@@ -68,7 +68,7 @@ def content(state):
 
 
 @given(ROWS, ROWS, ROWS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_steps_add_up_in_any_order(first, second, third):
     layout = layout_for(ALL, 8)
     a, b, c = (collect(layout, rows) for rows in (first, second, third))
@@ -79,7 +79,7 @@ def test_steps_add_up_in_any_order(first, second, third):
 
 
 @given(st.lists(ROW, min_size=1, max_size=30), st.integers(0, 30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_all_rows_give_the_exact_answer(rows, cut):
     layout = layout_for(ALL)
     state = merge(collect(layout, rows[:cut]), collect(layout, rows[cut:]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable
@@ -46,6 +48,20 @@ def opened(query):
     """What the scans of a query opened, by Spark's own metrics."""
     query.collect()
     return bridge.scan_totals(query)
+
+
+def jobs(spark, query):
+    """How many Spark jobs it takes to collect a query, planning included."""
+    context = spark.sparkContext
+    group = str(uuid.uuid4())
+    context.setJobGroup(group, "one query")
+    try:
+        query.collect()
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+    # The tracker hears of a job after it has ended, when the events before it have been handled.
+    context._jsc.sc().listenerBus().waitUntilEmpty(600_000)
+    return len(context.statusTracker().getJobIdsForGroup(group))
 
 
 def count(frame):

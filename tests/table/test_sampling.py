@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast import InvalidInputError, QbeastTable
 from pyqbeast.core.weight import weight_of
-from tests.table.help import count, ids, load, opened, rows_2d, save
+from tests.table.help import count, ids, jobs, load, opened, rows_2d, save
 
 ROWS = 40_000
 
@@ -170,11 +170,7 @@ def test_deleted_rows_stay_deleted(spark, table_path):
 
 def test_planning_a_sample_costs_no_job(spark, table):
     table.sample(0.01).count()
-    tracker = spark.sparkContext.statusTracker()
-    spark.sparkContext.setJobGroup("sampled", "one sample")
-    table.sample(0.01).select("id").collect()
-    spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
-    assert len(tracker.getJobIdsForGroup("sampled")) == 1
+    assert jobs(spark, table.sample(0.01).select("id")) == 1
 
 
 def test_fractions_out_of_range(spark, path):

@@ -35,7 +35,8 @@ def test_batches_are_indexed_and_a_restart_goes_on(spark, source, table_path, tm
     path, add = source
     checkpoint = str(tmp_path / "checkpoint")
     query = run(spark, path, table_path, checkpoint)
-    assert query.lastProgress["numInputRows"] == 1_000
+    # The last one may tell of nothing: a slow machine asks once more before the stream ends.
+    assert sum(progress["numInputRows"] for progress in query.recentProgress) == 1_000
     run(spark, path, table_path, checkpoint)
     add(500, 1_000)
     run(spark, path, table_path, checkpoint)

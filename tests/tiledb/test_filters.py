@@ -68,7 +68,7 @@ def round_trip(data, filters, context, max_chunk_size=65536):
 
 @pytest.mark.parametrize("name", PIPELINES)
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_integers_come_back(name, data):
     kind = data.draw(st.sampled_from(INTEGERS))
     bounds = np.iinfo(kind.dtype)
@@ -81,7 +81,6 @@ def test_integers_come_back(name, data):
 
 
 @given(st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=200), st.sampled_from([8, 64, 256]))
-@settings(deadline=None)
 def test_rising_values_come_back_through_positive_delta(values, window):
     stored = octets(np.sort(np.array(values, dtype=np.int64)))
     context = ChunkContext(Datatype.INT64)
@@ -111,7 +110,7 @@ def test_scaled_floats_come_back_where_they_fit(filters):
     "filters", [[Rle()], [Dictionary()], [Rle(), Zstd(), Md5()], [Dictionary(), Gzip()], [Zstd()]]
 )
 @given(words=st.lists(st.text(max_size=8), min_size=1, max_size=100))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_text_comes_back(filters, words):
     raw = [word.encode() for word in words]
     data, offsets = octets(b"".join(raw)), np.cumsum([0, *map(len, raw)])
