@@ -124,6 +124,44 @@ def test_an_interrupted_optimize_leaves_the_table_as_it_was(spark, table_path, m
     assert ids(load(spark, table_path)) == list(range(4_200))
 
 
+def test_a_new_revision_meanwhile_does_not_draw_it_away(spark, table_path, monkeypatch):
+    """What was the latest revision when it began is put in order, however often other writers come first."""
+    scattered(spark, table_path)
+    before = len(sizes(spark, table_path))
+    wide = rows_2d(spark, 100, first=10_000).withColumn("a", F.col("a") + 3_000_000)
+    commit = bridge.Transaction.commit_rewrite
+    waiting = [lambda: save(wide, table_path)]
+
+    def interrupted(self, tags):
+        if waiting:
+            waiting.pop()()
+        return commit(self, tags)
+
+    monkeypatch.setattr(bridge.Transaction, "commit_rewrite", interrupted)
+    result = QbeastTable.for_path(spark, table_path).optimize()
+    assert result.changed
+    assert holds(spark, table_path).latest_revision.id == 2
+    assert len(sizes(spark, table_path)) == before + 1 - (result.files_removed - result.files_added)
+    assert ids(load(spark, table_path)) == [*range(4_600), *range(10_000, 10_100)]
+
+
+def test_files_that_come_after_it_began_are_not_taken_for_unindexed_ones(spark, table_path, monkeypatch):
+    """Their revision is not in the version that it began on."""
+    save(rows_2d(spark, 1_000), table_path)
+    wide = rows_2d(spark, 100, first=10_000).withColumn("a", F.col("a") + 3_000_000)
+    begin = bridge.Transaction.__init__
+    waiting = [lambda: save(wide, table_path)]
+
+    def overtaken(self, *arguments):
+        begin(self, *arguments)
+        if waiting:
+            waiting.pop()()
+
+    monkeypatch.setattr(bridge.Transaction, "__init__", overtaken)
+    assert not QbeastTable.for_path(spark, table_path).optimize(revision=0).changed
+    assert holds(spark, table_path).metrics(revision=2).element_count == 100
+
+
 def test_rows_deleted_meanwhile_stay_deleted(spark, table_path, monkeypatch):
     scattered(spark, table_path, 2)
     commit = bridge.Transaction.commit_rewrite

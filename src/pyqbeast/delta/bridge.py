@@ -91,6 +91,10 @@ class Transaction:
         """The table's schema as Spark writes it in JSON; without fields for a new table."""
         return json.loads(self._java.schema() or '{"fields": []}')  # type: ignore[no-any-return]
 
+    def log(self) -> TableLog:
+        """The log of the version that this began on."""
+        return TableLog(self._spark, self.path, self)
+
     def store(self, entries: Mapping[str, str], *, fresh: bool) -> None:
         """Entries for the table's configuration; `fresh` drops the revisions that are there now."""
         self._java.store(json.dumps(dict(entries)), fresh)
@@ -163,11 +167,12 @@ class LoggedFile(NamedTuple):
 
 
 class TableLog:
-    """The newest version of the log of the table at a path."""
+    """One version of the log of a table: the newest of the table at a path, or that which a transaction began on."""
 
-    def __init__(self, spark: SparkSession, path: str) -> None:
+    def __init__(self, spark: SparkSession, path: str, begun: Transaction | None = None) -> None:
         self._spark = spark
-        self._java = java(spark).TableLog.newest(spark._jsparkSession, path)
+        newest = java(spark).TableLog.newest
+        self._java = begun._java.tableLog() if begun else newest(spark._jsparkSession, path)
 
     @property
     def exists(self) -> bool:

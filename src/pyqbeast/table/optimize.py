@@ -75,7 +75,7 @@ def optimize(
 def _by_revision(spark: SparkSession, path: str, files: Sequence[str]) -> dict[int, set[str]]:
     transaction = bridge.Transaction(spark, path)
     stored = stored_revisions(transaction, path)
-    found = {file.path: _tags(file, stored).revision_id for file in bridge.TableLog(spark, path).files()}
+    found = {file.path: _tags(file, stored).revision_id for file in transaction.log().files()}
     unknown = sorted(set(files) - set(found))
     if unknown:
         raise NotIndexedError(
@@ -104,13 +104,14 @@ class _Optimize:
         self.spark = spark
         self.path = path
         self.revision = revision
+        self.latest = -1
         self.asked = asked
         self.fraction = fraction
 
     def run(self) -> OptimizeResult:
         for _ in range(1 + number_of_retries(self.spark)):
             transaction = bridge.Transaction(self.spark, self.path)
-            log = bridge.TableLog(self.spark, self.path)
+            log = transaction.log()
             files = log.files()
             rewrite = self._decide(transaction, files, log.weighed_revisions)
             if rewrite is None:
@@ -148,11 +149,7 @@ class _Optimize:
         self, transaction: bridge.Transaction, files: Sequence[bridge.LoggedFile], weighed: Collection[int]
     ) -> Rewrite | None:
         stored = stored_revisions(transaction, self.path)
-        revision_id = stored.last_id if self.revision is None else self.revision
-        if revision_id != STAGING_REVISION and revision_id not in stored.revisions:
-            raise NotIndexedError(
-                f"the table at {self.path} has no revision {revision_id}; it has {sorted(stored.revisions)}"
-            )
+        revision_id = self._revision_in(stored)
         tagged = [(file, _tags(file, stored)) for file in files]
         own = [(file, tags) for file, tags in tagged if tags.revision_id == revision_id]
         if revision_id == STAGING_REVISION or revision_id not in weighed:
@@ -163,6 +160,22 @@ class _Optimize:
             return replan(transaction, revision, indexed, self._still_there(indexed))
         within = [file for file in indexed if self._begins_within(file)]
         return replan(transaction, revision, indexed, work(within, revision.cube_size))
+
+    def _revision_in(self, stored: RevisionSet) -> int:
+        """The revision to put in order.
+
+        Where the caller named none it is the one that was the latest at the first attempt, and not one that another
+        writer has added meanwhile; unless an overwrite took it away.
+        """
+        known = {STAGING_REVISION, *stored.revisions}
+        if self.latest not in known:
+            self.latest = stored.last_id
+        chosen = self.latest if self.revision is None else self.revision
+        if chosen not in known:
+            raise NotIndexedError(
+                f"the table at {self.path} has no revision {chosen}; it has {sorted(stored.revisions)}"
+            )
+        return chosen
 
     def _still_there(self, files: Iterable[StoredFile]) -> set[str]:
         assert self.asked is not None

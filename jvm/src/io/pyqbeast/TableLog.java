@@ -22,7 +22,7 @@ public final class TableLog {
   private final DeltaLog log;
   private final Snapshot snapshot;
 
-  private TableLog(DeltaLog log, Snapshot snapshot) {
+  TableLog(DeltaLog log, Snapshot snapshot) {
     this.log = log;
     this.snapshot = snapshot;
   }

@@ -97,6 +97,11 @@ public final class Transaction extends OptimisticTransaction {
     return deltaLog().dataPath().toString();
   }
 
+  /** The version that this began on. */
+  public TableLog tableLog() {
+    return new TableLog(deltaLog(), snapshot());
+  }
+
   /** What is about to be committed: each action as the line of JSON that Delta writes for it. */
   public List<String> pending() {
     return Scala.list(actions).stream().map(Action::json).toList();
