@@ -10,6 +10,7 @@ import pytest
 from pyqbeast import tiledb
 from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
 from pyqbeast.tiledb.storage import FsspecStore, open_store
+from tests.tiledb import failing  # noqa: F401  (makes `remembering://` known)
 from tests.tiledb.arrays import mixed_schema, mixed_table, rows, sorted_array
 from tests.tiledb.server import serve
 
@@ -77,6 +78,19 @@ def test_arrays_are_written_to_memory(memory, tmp_path):
     table = mixed_table(100)
     tiledb.write_array(uri, table)
     assert rows(tiledb.open_array(uri).read(), "x", "y") == rows(table, "x", "y")
+
+
+def test_a_store_that_remembers_listings(tmp_path):
+    """What was written since the last listing (here without the client's knowledge) is seen all the same."""
+    uri = f"remembering://{tmp_path.name}"
+    tiledb.create_array(uri, mixed_schema())
+    assert not tiledb.open_array(uri).fragments
+    tiledb.write_array(uri, mixed_table(10))
+    assert tiledb.open_array(uri).read().num_rows == 10
+    store = open_store(uri)
+    assert len(store.entries("__commits")) == 1
+    store.write("__commits/x", b"abc")
+    assert store.size("__commits/x") == 3
 
 
 def test_storage_without_an_array(tmp_path):

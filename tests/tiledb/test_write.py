@@ -25,6 +25,7 @@ from pyqbeast.tiledb import (
     write_metadata,
 )
 from pyqbeast.tiledb.build import attribute_from_arrow
+from pyqbeast.tiledb.commit import abort_fragments, refuse_duplicates, replace_cells
 from pyqbeast.tiledb.filters import (
     BitShuffle,
     BitWidthReduction,
@@ -43,7 +44,6 @@ from pyqbeast.tiledb.filters import (
     Xor,
     Zstd,
 )
-from pyqbeast.tiledb.write import abort_fragments, refuse_duplicates, replace_cells
 from tests.tiledb.arrays import (
     consolidate,
     mixed_schema,
@@ -54,6 +54,7 @@ from tests.tiledb.arrays import (
     rows,
     same_as_oracle,
 )
+from tests.tiledb.failing import FailingFileSystem
 
 PIPELINES = {
     "none": ([], []),
@@ -247,8 +248,9 @@ def _part(k):
     return pa.table({"x": range(20 * k, 20 * k + 40), "v": np.full(40, k, np.int32)})
 
 
-def _small(uri, **options):
-    create_array(uri, one_dimension(attribute("v", Datatype.INT32, filters=[Zstd()]), capacity=16, **options))
+def _small(uri, timestamp=None, **options):
+    schema = one_dimension(attribute("v", Datatype.INT32, filters=[Zstd()]), capacity=16, **options)
+    create_array(uri, schema, timestamp=timestamp)
 
 
 def test_later_writes_win_whoever_writes(tmp_path):
@@ -285,6 +287,60 @@ def test_many_fragments_are_committed_at_once(tmp_path):
     consolidate(uri)
     oracle.vacuum(uri)
     assert len(same_as_oracle(uri, "x")["x"]) == 120
+
+
+def test_only_staged_fragments_are_taken_back_or_committed(tmp_path):
+    """Names of anything else are refused, whatever folder they would lead to; nothing is deleted then."""
+    uri = str(tmp_path / "a")
+    _small(uri)
+    committed = write_array(uri, _part(0), timestamp=10)
+    array = tiledb.open_array(uri)
+    staged = stage_fragment(array, _part(2))
+    for name in (committed, "", ".", "..", f"../{staged}", "a/b"):
+        with pytest.raises(InvalidInputError, match=r"committed|no fragment"):
+            abort_fragments(array.store, [staged, name])
+    for name in ("", "..", staged[:-1] + "9"):
+        with pytest.raises(InvalidInputError, match="fragment"):
+            commit_fragments(array.store, [staged, name])
+    with pytest.raises(InvalidInputError, match="not deleted"):
+        array.store.delete("")
+    assert same_as_oracle(uri, "x")["v"] == [0] * 40
+    commit_fragments(array.store, [staged])
+    assert same_as_oracle(uri, "x")["v"] == [0] * 40 + [2] * 40
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path):
+    """At the last file of the fragment, and at the commit: something that is no folder is in the way."""
+    uri = str(tmp_path / "a")
+    _small(uri)
+    (tmp_path / "a" / "__commits").write_text("not a folder")
+    with pytest.raises(OSError, match="__commits"):
+        write_array(uri, _part(0))
+    assert not list((tmp_path / "a" / "__fragments").iterdir())
+    memory = f"failing://{tmp_path.name}"
+    _small(memory)
+    for number in (1, 2, 3, 4):
+        FailingFileSystem.arm(number)
+        with pytest.raises(TimeoutError):
+            write_array(memory, _part(0))
+        assert not FailingFileSystem().find(f"{memory}/__fragments")
+    FailingFileSystem.arm(4, lands=True)
+    write_array(memory, _part(0))
+    assert tiledb.open_array(memory).read().num_rows == 40
+
+
+@pytest.mark.parametrize("timestamp", [-1, 2**64, 1.5])
+def test_times_that_the_format_lacks_are_refused(tmp_path, timestamp):
+    """Readers pass over names that are no names: such cells would never be seen."""
+    uri = str(tmp_path / "a")
+    _small(uri)
+    for write in (
+        lambda: write_array(uri, _part(0), timestamp=timestamp),
+        lambda: write_metadata(uri, {"k": 1}, timestamp=timestamp),
+        lambda: _small(str(tmp_path / "b"), timestamp=timestamp),
+    ):
+        with pytest.raises(InvalidInputError, match="timestamp"):
+            write()
 
 
 def test_cells_are_replaced_in_one_commit(tmp_path):
@@ -363,6 +419,8 @@ def test_an_encrypted_array(tmp_path):
     with oracle.open(uri, ctx=oracle.Ctx(config)) as array:
         assert sorted(array[:]["i"]) == sorted(table["i"].to_pylist())
     assert b"w\xc3\xb6rd" not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    with pytest.raises(InvalidInputError, match="32 bytes"):
+        create_array(str(tmp_path / "b"), mixed_schema(), encryption_key=key[:16])
 
 
 def test_metadata(tmp_path):

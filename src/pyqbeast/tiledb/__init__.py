@@ -6,9 +6,11 @@ source, Spark. Start with `open_array`; what is written begins with `ArraySchema
 
 from pyqbeast.tiledb.array import Array, open_array
 from pyqbeast.tiledb.build import attribute, dimension
+from pyqbeast.tiledb.commit import abort_fragments, commit_fragments
+from pyqbeast.tiledb.create import create_array
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
 from pyqbeast.tiledb.domain import MBR, MBRs, Range1D
-from pyqbeast.tiledb.errors import ArrayFormatError, EncryptedArrayError
+from pyqbeast.tiledb.errors import ArrayFormatError, EncryptedArrayError, UncertainWriteError
 from pyqbeast.tiledb.footer import Footer
 from pyqbeast.tiledb.fragment import Fragment
 from pyqbeast.tiledb.rtree import RTree
@@ -23,14 +25,7 @@ from pyqbeast.tiledb.sections import (
     TileSums,
 )
 from pyqbeast.tiledb.verify import VerifyReport, verify
-from pyqbeast.tiledb.write import (
-    abort_fragments,
-    commit_fragments,
-    create_array,
-    stage_fragment,
-    write_array,
-    write_metadata,
-)
+from pyqbeast.tiledb.write import stage_fragment, write_array, write_metadata
 from pyqbeast.tiledb.write_dense import write_dense
 
 __all__ = [
@@ -55,6 +50,7 @@ __all__ = [
     "TileProcessedConditions",
     "TileSizes",
     "TileSums",
+    "UncertainWriteError",
     "VerifyReport",
     "abort_fragments",
     "attribute",

@@ -54,10 +54,19 @@ def open_array(uri: str, timestamp: Timestamp = None, *, encryption_key: str | b
     """
     start, end = timestamp if isinstance(timestamp, tuple) else (0, timestamp)
     window = Window(start) if end is None else Window(start, end)
+    return Array(open_store(uri), window, key_bytes(encryption_key))
+
+
+def key_bytes(encryption_key: str | bytes | None) -> bytes | None:
+    """The bytes of an encryption key.
+
+    Raises:
+        InvalidInputError: They are not 32.
+    """
     key = encryption_key.encode("utf-8") if isinstance(encryption_key, str) else encryption_key
     if key is not None and len(key) != 32:
         raise InvalidInputError(f"an encryption key has 32 bytes, not {len(key)}")
-    return Array(open_store(uri), window, key)
+    return key
 
 
 class Array:
@@ -68,21 +77,31 @@ class Array:
         window: The span of time looked at.
         store: Its files.
         folder: Its listing.
+        schema: What its cells are. `create.plan_array` gives one that is not stored yet (`unstored`), so that
+            fragments can be staged for an array that nobody sees.
     """
 
-    def __init__(self, store: Store, window: Window, key: bytes | None = None) -> None:
+    schema: ArraySchema
+
+    def __init__(
+        self, store: Store, window: Window, key: bytes | None = None, unstored: ArraySchema | None = None
+    ) -> None:
         self.uri, self.store, self.window, self._key = store.uri, store, window, key
         self.folder = ArrayFolder.load(store)
+        self._schemas: dict[str, ArraySchema] = {}
+        self._encrypted = False
+        if unstored is not None:
+            self._schemas[unstored.name] = self.schema = unstored
+            self._encrypted = key is not None
+            return
         if not self.folder.schemas:
             if store.size(_OLD_SCHEMA) is not None:
                 raise UnsupportedError(
                     f"{self.uri}: format versions before {OLDEST_VERSION} are not supported"
                 )
             raise TableNotFoundError(f"{self.uri}: there is no array here (no file in {SCHEMAS})")
-        self._schemas: dict[str, ArraySchema] = {}
-        self._encrypted = False
         # A broken or unsupported schema is found now and not at the first read.
-        self.schema: ArraySchema = self._load_schema(self._schema_name())
+        self.schema = self._load_schema(self._schema_name())
 
     def __repr__(self) -> str:
         kind = "dense" if self.schema.dense else "sparse"

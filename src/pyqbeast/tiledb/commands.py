@@ -124,15 +124,20 @@ def import_(spark: SparkSession, table: str, uri: str, dimensions: str | None = 
         dimensions: For a new array, the columns of its key, joined by commas.
     """
     frame = spark.read.format("qbeast").load(table)
+    rows = frame.count()
     writer = frame.write.format("tiledb").mode("append")
     if dimensions is not None:
         writer = writer.option("dimensions", dimensions)
     writer.save(uri)
-    return {"table": table, "array": uri, "rows": frame.count(), "cells": _rows(spark, "tiledb", uri)}
+    return {"table": table, "array": uri, "rows": rows, "cells": _rows(spark, "tiledb", uri)}
 
 
-def _rows(spark: SparkSession, source: str, path: str) -> int:
-    return spark.read.format(source).load(path).count()
+def _rows(spark: SparkSession, source: str, path: str) -> int | None:
+    """How many rows a table or array has now, `None` where it cannot be read: what was written has landed."""
+    try:
+        return spark.read.format(source).load(path).count()
+    except Exception:
+        return None
 
 
 def _column(field: Field) -> Data:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 import time
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from pyqbeast.core.errors import InvalidInputError
 
 _PATTERN = re.compile(r"__(\d{1,20})_(\d{1,20})_([0-9a-f]{32})(?:_(\d{1,10}))?")
 
 #: No timestamp is later than this.
 LAST_TIMESTAMP = 2**64 - 1
+#: So many of the 32 digits in a fragment's name tell which job wrote it.
+JOB_DIGITS = 16
 
 
 @dataclass(frozen=True, order=True)
@@ -38,11 +43,29 @@ class TimestampedName:
         return cls(int(start), int(end), text, int(version) if version else None)
 
     @classmethod
-    def new(cls, timestamp: int | None, version: int | None = None) -> TimestampedName:
-        """A fresh name for this time, or for now."""
-        moment = time.time_ns() // 1_000_000 if timestamp is None else timestamp
+    def new(cls, timestamp: int, version: int | None = None, job: str = "") -> TimestampedName:
+        """A fresh name for this time.
+
+        Args:
+            timestamp: In ms since 1970 (UTC).
+            version: The format version, for fragments and conditions.
+            job: Hexadecimal digits that the number in the name begins with; see `TimestampedName.job`.
+
+        Raises:
+            InvalidInputError: The format has no such time.
+        """
+        if not isinstance(timestamp, int) or not 0 <= timestamp <= LAST_TIMESTAMP:
+            raise InvalidInputError(
+                f"a timestamp is a whole number from 0 to {LAST_TIMESTAMP}, not {timestamp!r}"
+            )
         suffix = "" if version is None else f"_{version}"
-        return cls(moment, moment, f"__{moment}_{moment}_{uuid.uuid4().hex}{suffix}", version)
+        number = job + uuid.uuid4().hex[len(job) :]
+        return cls(timestamp, timestamp, f"__{timestamp}_{timestamp}_{number}{suffix}", version)
+
+    @property
+    def job(self) -> str:
+        """The first half of the number in the name: fragments that one job wrote have it in common."""
+        return self.text.split("_")[4][:JOB_DIGITS]
 
 
 @dataclass(frozen=True)
@@ -59,6 +82,11 @@ class Window:
     def overlaps(self, name: TimestampedName) -> bool:
         """Whether any of it lies inside."""
         return name.start <= self.end and self.start <= name.end
+
+
+def time_after(names: Iterable[TimestampedName]) -> int:
+    """Now in ms since 1970 (UTC), or just after all of these where the clock of their writer runs ahead."""
+    return max([time.time_ns() // 1_000_000, *(name.end + 1 for name in names)])
 
 
 #: The window that holds all of time.

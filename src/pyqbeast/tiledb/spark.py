@@ -13,7 +13,6 @@ in the same step, and reads as of an earlier time still see them.
 from __future__ import annotations
 
 import json
-import time
 from typing import TypeVar
 
 import numpy as np
@@ -26,12 +25,13 @@ from pyspark.sql.types import StructType
 from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
 from pyqbeast.tiledb.array import Array, open_array
 from pyqbeast.tiledb.build import attribute_from_arrow, datatype_of, dimension
+from pyqbeast.tiledb.create import plan_array
 from pyqbeast.tiledb.datatypes import Datatype
+from pyqbeast.tiledb.names import time_after
 from pyqbeast.tiledb.schema import ArraySchema, Dimension
 from pyqbeast.tiledb.spark_read import ArrayReader, FilteringArrayReader
 from pyqbeast.tiledb.spark_types import spark_schema
 from pyqbeast.tiledb.spark_write import ArrayWriter
-from pyqbeast.tiledb.write import create_array
 
 T = TypeVar("T")
 
@@ -69,18 +69,20 @@ class TileDBDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """A writer, into a new array where there is none."""
         uri, key = self._uri(), self.options.get("encryptionKey")
-        timestamp = _number(self.options.get("timestamp"), "timestamp") or time.time_ns() // 1_000_000
+        asked = _number(self.options.get("timestamp"), "timestamp")
         try:
             array = open_array(uri, encryption_key=key)
         except TableNotFoundError:
-            create_array(uri, self._new_schema(schema), timestamp=timestamp, encryption_key=key)
-            return ArrayWriter(uri, key, timestamp, created=True)
+            array = plan_array(uri, self._new_schema(schema), timestamp=asked, encryption_key=key)
+            return ArrayWriter(array, time_after([]) if asked is None else asked, create=True)
         if array.schema.dense:
             raise InvalidInputError(f"{uri} is dense; the Spark source writes sparse arrays")
+        held = [*array.folder.fragments, *array.folder.conditions]
+        timestamp = time_after(held) if asked is None else asked
         if overwrite:
-            # New cells have to be later than all that are deleted.
-            timestamp = max([timestamp, *(f.name.end + 2 for f in array.fragments)])
-        return ArrayWriter(uri, key, timestamp, replace=overwrite)
+            # The delete is later than all cells that are there, and the new cells are later than the delete.
+            timestamp = max([timestamp, 1, *(name.end + 2 for name in held)])
+        return ArrayWriter(array, timestamp, replace=overwrite)
 
     def _uri(self) -> str:
         if not self.options.get("path"):

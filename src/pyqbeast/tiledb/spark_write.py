@@ -1,24 +1,34 @@
-"""Writing a DataFrame into an array: every task stages a fragment, and one commit shows them all."""
+"""Writing a DataFrame into an array: every task stages a fragment, and one commit shows them all.
+
+The steps run in processes of their own, which know of each other only what the pickled writer says: so the
+names of all fragments of a job begin alike, and a step that cleans up finds them by that. Nothing else is
+deleted. An array that is not there yet comes into being with the commit: until then no one can add to it, and a
+job that fails has no array to take back.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.tiledb.array import open_array
-from pyqbeast.tiledb.spark_types import from_spark
-from pyqbeast.tiledb.storage import open_store
-from pyqbeast.tiledb.write import (
-    abort_fragments,
+from pyqbeast.tiledb.array import Array
+from pyqbeast.tiledb.commit import (
     commit_fragments,
+    drop_uncommitted,
+    refuse_conflicts,
     refuse_duplicates,
     replace_cells,
-    stage_fragment,
 )
+from pyqbeast.tiledb.create import store_schema
+from pyqbeast.tiledb.folder import FRAGMENTS
+from pyqbeast.tiledb.names import JOB_DIGITS
+from pyqbeast.tiledb.spark_types import from_spark
+from pyqbeast.tiledb.write import stage_fragment
 
 #: A task's rows are gathered up to this many before they become a fragment.
 _FRAGMENT_ROWS = 5_000_000
@@ -32,66 +42,57 @@ class StagedFragments(WriterCommitMessage):
 
 
 class ArrayWriter(DataSourceArrowWriter):
-    """Writes into an array that exists.
+    """One write into an array.
 
     Args:
-        uri: The array.
-        encryption_key: Its key, if it is encrypted.
+        array: The array as it is when the write begins, or as `plan_array` gives it.
         timestamp: The time of all fragments, in ms since 1970 (UTC).
         replace: Whether the cells that are there already are deleted in the same step.
-        created: Whether the array was made for this write, and is to go if the write fails.
+        create: Whether the array is still to be made.
     """
 
-    def __init__(
-        self,
-        uri: str,
-        encryption_key: str | None,
-        timestamp: int,
-        *,
-        replace: bool = False,
-        created: bool = False,
-    ) -> None:
-        self.uri, self.encryption_key, self.timestamp = uri, encryption_key, timestamp
-        self.replace, self.created = replace, created
+    def __init__(self, array: Array, timestamp: int, *, replace: bool = False, create: bool = False) -> None:
+        self.array, self.timestamp, self.replace, self.create = array, timestamp, replace, create
+        self.job = uuid.uuid4().hex[:JOB_DIGITS]
+        # The folders that staging will make; the inner one first, as they are deleted.
+        self.made_folders = array.store.missing_folders([FRAGMENTS, ""])
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> StagedFragments:
-        """Stage the rows of a task."""
-        array = open_array(self.uri, encryption_key=self.encryption_key)
-        staged: list[str] = []
-        try:
-            for table in _gathered(iterator):
-                name = stage_fragment(array, table, self.timestamp)
-                staged.append(name)
-        except Exception:
-            abort_fragments(array.store, staged)
-            raise
-        return StagedFragments(staged)
+        """Stage the rows of a task. What a task that fails has staged goes with the job."""
+        tables = _gathered(iterator)
+        return StagedFragments(
+            [stage_fragment(self.array, table, self.timestamp, job=self.job) for table in tables]
+        )
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Make the fragments of all tasks visible in one step."""
-        names = _names(messages)
-        array = open_array(self.uri, encryption_key=self.encryption_key)
-        try:
-            if not array.schema.allows_duplicates:
-                refuse_duplicates(array, names)
-        except InvalidInputError:
-            self.abort(messages)
-            raise
+        """Make the fragments of all tasks visible in one step.
+
+        Raises:
+            InvalidInputError: Two tasks wrote the same coordinates, and the array allows no duplicates.
+            CommitConflictError: Another writer changed the array so that cells would be lost.
+            UncertainWriteError: The storage does not say whether the fragments are visible.
+        """
+        array = self.array
+        names = [n for message in messages if isinstance(message, StagedFragments) for n in message.names]
+        if not array.schema.allows_duplicates:
+            refuse_duplicates(array, names)
+        refuse_conflicts(array, self.timestamp, replaces=self.replace)
+        if self.create:
+            store_schema(array)
         if self.replace:
             replace_cells(array, names, self.timestamp - 1)
         else:
             commit_fragments(array.store, names)
+        # The write has landed: what a lost or slower copy of a task left may stay where it cannot be deleted.
+        with contextlib.suppress(Exception):
+            drop_uncommitted(array.store, self.job, names)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Delete what was staged."""
-        store = open_store(self.uri)
-        abort_fragments(store, _names(messages))
-        if self.created:
-            store.delete("")
-
-
-def _names(messages: list[WriterCommitMessage | None]) -> list[str]:
-    return [name for message in messages if isinstance(message, StagedFragments) for name in message.names]
+        """Delete what was staged, unless the commit has landed (its process may have died just then)."""
+        store = self.array.store
+        drop_uncommitted(store, self.job)
+        for folder in self.made_folders:
+            store.delete_if_empty(folder)
 
 
 def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import fsspec
@@ -55,7 +57,15 @@ class Store(ABC):
         raise InvalidInputError(f"{self.uri}: this kind of storage is read-only")
 
     def delete(self, path: str) -> None:
-        """Delete a file or folder, which may be absent."""
+        """Delete a file, or a folder with all that it holds; it may be absent."""
+        raise InvalidInputError(f"{self.uri}: this kind of storage is read-only")
+
+    def missing_folders(self, folders: Sequence[str]) -> list[str]:
+        """Which of these folders are not there, in a store where a folder without files can be."""
+        raise InvalidInputError(f"{self.uri}: this kind of storage is read-only")
+
+    def delete_if_empty(self, folder: str) -> None:
+        """Delete a folder of such a store, unless something is in it."""
         raise InvalidInputError(f"{self.uri}: this kind of storage is read-only")
 
 
@@ -66,13 +76,13 @@ class FsspecStore(Store):
         self.uri = uri
         self._fs, root = fsspec.core.url_to_fs(uri)
         self._root = root.rstrip("/")
-        self._fs.invalidate_cache(self._root)
 
     def _path(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root
 
     def entries(self, folder: str) -> list[Entry]:
         """What a folder holds, sorted by name; nothing where it does not exist."""
+        self._fs.invalidate_cache(self._path(folder))
         try:
             found: list[dict[str, Any]] = self._fs.ls(self._path(folder), detail=True)
         except (FileNotFoundError, NotADirectoryError):
@@ -87,9 +97,11 @@ class FsspecStore(Store):
 
     def size(self, path: str) -> int | None:
         """Bytes of a file, `None` where there is none."""
+        # Object stores remember listings, and what a listing did not have a moment ago.
+        self._fs.invalidate_cache(self._path(path).rpartition("/")[0])
         try:
             return int(self._fs.size(self._path(path)))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
 
     def read(self, path: str, start: int = 0, end: int | None = None) -> bytes:
@@ -107,17 +119,36 @@ class FsspecStore(Store):
         """Write a whole file; nobody sees a part of it."""
         target = self._path(path)
         self._fs.makedirs(target.rsplit("/", 1)[0], exist_ok=True)
-        if isinstance(self._fs, LocalFileSystem):
-            # Object stores show a file when it is complete; here a rename has to do that.
-            self._fs.pipe_file(f"{target}.part", data)
-            self._fs.mv(f"{target}.part", target)
-        else:
+        if not isinstance(self._fs, LocalFileSystem):
             self._fs.pipe_file(target, data)
+            return
+        # Object stores show a file when it is complete; here a rename has to do that.
+        part = Path(f"{target}.part")
+        try:
+            part.write_bytes(data)
+            part.replace(target)
+        except OSError:
+            part.unlink(missing_ok=True)
+            raise
 
     def delete(self, path: str) -> None:
-        """Delete a file or folder, which may be absent."""
-        if self._fs.exists(self._path(path)):
+        """Delete a file, or a folder with all that it holds; it may be absent."""
+        if not path:
+            raise InvalidInputError(
+                f"{self.uri}: an array's folder may hold files of others and is not deleted"
+            )
+        with contextlib.suppress(FileNotFoundError):
             self._fs.rm(self._path(path), recursive=True)
+
+    def missing_folders(self, folders: Sequence[str]) -> list[str]:
+        """Which of these folders are not there, in a store where a folder without files can be."""
+        local = isinstance(self._fs, LocalFileSystem)
+        return [folder for folder in folders if local and not Path(self._path(folder)).exists()]
+
+    def delete_if_empty(self, folder: str) -> None:
+        """Delete a folder of such a store, unless something is in it."""
+        with contextlib.suppress(OSError):
+            Path(self._path(folder)).rmdir()
 
 
 def whole(data: bytes, path: str, start: int, end: int | None) -> bytes:

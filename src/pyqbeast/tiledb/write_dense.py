@@ -20,7 +20,7 @@ from pyqbeast.tiledb.grid import TileGrid, intersection, numpy_order
 from pyqbeast.tiledb.ingest import raw_columns
 from pyqbeast.tiledb.predicate import parse_box
 from pyqbeast.tiledb.rtree import RTree
-from pyqbeast.tiledb.write import commit_fragments, put_fragment
+from pyqbeast.tiledb.write import commit_staged, put_fragment
 
 Rows = npt.NDArray[np.int64]
 
@@ -68,9 +68,7 @@ def write_dense(
         counted = [cells.take(pa.array(places[places < table.num_rows])) for places in rows]
         columns[attribute.name] = encode_column(tiles, attribute, schema, array.key, counted)
     fragment = FragmentFiles(schema, columns, grid.tile_count, grid.cells_per_tile, region, RTree(10, ()))
-    name = put_fragment(array, fragment, timestamp)
-    commit_fragments(array.store, [name])
-    return name
+    return commit_staged(array.store, put_fragment(array, fragment, timestamp))
 
 
 def _dimensions(array: Array) -> set[str]:
