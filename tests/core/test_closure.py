@@ -1,76 +1,68 @@
-"""Cubes that a write left without a parent join the missing one, so that the stored tree has no gaps."""
+"""A write announces the cubes that hold no row while there are some below: no cube is without its parent."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyqbeast.core.closure import close_gaps
+from pyqbeast.core.block import Block
+from pyqbeast.core.check import check_tree
+from pyqbeast.core.closure import announcements
+from pyqbeast.core.compaction import broken_cubes
 from pyqbeast.core.cube import CubeId
+from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.status import CubeStatus, IndexStatus
+from tests.core.test_status import REVISION
 
 
 def cube(*path):
     return CubeId(2, path)
 
 
+def cubes(*statuses):
+    return {status.cube: status for status in statuses}
+
+
 #: Few children and levels, so that the cubes of a set lie above each other often.
 small_cubes = st.lists(st.integers(0, 1), max_size=5).map(lambda path: cube(*path))
-sets_of_cubes = st.sets(small_cubes, max_size=12)
+weights = st.integers(-20, 20) | st.sampled_from([WEIGHT_MIN, WEIGHT_MAX])
+blocks = st.builds(
+    lambda cube, ends, rows: Block(cube, min(ends), max(ends), rows),
+    small_cubes,
+    st.tuples(weights, weights),
+    st.integers(1, 9),
+)
 
 
-def ancestors(of):
-    return {cube(*of.path[:depth]) for depth in range(of.depth)}
+def test_a_tree_without_gaps_needs_nothing():
+    assert announcements({}) == {}
+    whole = cubes(
+        CubeStatus(cube(), 5, 9, 0), CubeStatus(cube(3), 9, 4, 5), CubeStatus(cube(3, 1), WEIGHT_MAX, 2, 9)
+    )
+    assert announcements(whole) == {}
 
 
-def test_without_gaps_nothing_moves():
-    assert close_gaps([], []) == {}
-    assert close_gaps([cube(), cube(3), cube(3, 1), cube(0)], []) == {}
-    assert close_gaps([cube(3, 1), cube(3, 1, 2)], [cube(), cube(3)]) == {}
+def test_missing_cubes_keep_nothing_heavier_than_the_rows_below():
+    left, right = CubeStatus(cube(2, 0, 1), WEIGHT_MAX, 9, 30), CubeStatus(cube(2, 3), WEIGHT_MAX, 9, 20)
+    assert announcements(cubes(left, right)) == {cube(): 20, cube(2): 20, cube(2, 0): 30}
 
 
-def test_an_orphan_subtree_joins_in_the_topmost_missing_cube():
-    written = [cube(), cube(1), cube(2, 0, 1), cube(2, 0, 1, 3), cube(2, 3)]
-    assert close_gaps(written, []) == {
-        cube(2, 0, 1): cube(2),
-        cube(2, 0, 1, 3): cube(2),
-        cube(2, 3): cube(2),
-    }
+def test_a_cube_that_another_writer_took_for_a_leaf_is_announced_with_what_it_may_keep():
+    leaf, below = CubeStatus(cube(), WEIGHT_MAX, 9, -3), CubeStatus(cube(1), WEIGHT_MAX, 9, 4)
+    assert announcements(cubes(leaf, below)) == {cube(): 4}
 
 
-def test_a_missing_root_takes_everything():
-    assert close_gaps([cube(1), cube(2, 0)], []) == {cube(1): cube(), cube(2, 0): cube()}
+def test_an_announced_cube_is_no_leaf():
+    """The Scala project divides by the rows of a cube that keeps everything."""
+    assert announcements(cubes(CubeStatus(cube(1), WEIGHT_MAX, 1, WEIGHT_MAX))) == {cube(): WEIGHT_MAX - 1}
 
 
-def test_orphans_join_below_stored_cubes():
-    assert close_gaps([cube(2, 0, 1)], [cube(), cube(1)]) == {cube(2, 0, 1): cube(2)}
-
-
-def test_a_gap_above_stored_cubes_stays():
-    stored = [cube(), cube(2, 0)]
-    assert close_gaps([cube(2, 1), cube(2, 0, 3)], stored) == {}
-
-
-def test_a_stored_cube_is_never_moved():
-    stored = [cube(), cube(2, 0)]
-    assert close_gaps(stored, stored) == {}
-
-
-@given(sets_of_cubes, sets_of_cubes)
-def test_after_the_moves_only_gaps_above_stored_cubes_are_left(written, stored):
-    moves = close_gaps(written, stored)
-    after = {moves.get(each, each) for each in written} | stored
-    above_stored = set().union(*map(ancestors, stored))
-    for each in after - stored:
-        missing = ancestors(each) - after
-        assert not missing or missing & above_stored
-
-
-@given(sets_of_cubes, sets_of_cubes)
-def test_rows_move_up_into_a_leaf_of_the_stored_tree(written, stored):
-    """An inner cube of the tree would not keep rows that are heavier than those of its children."""
-    moves = close_gaps(written, stored)
-    after = {moves.get(each, each) for each in written} | stored
-    for source, target in moves.items():
-        assert source in written - stored
-        assert target in ancestors(source) - written - stored
-        assert not any(target in ancestors(each) for each in after)
+@given(st.lists(blocks, max_size=12))
+def test_with_the_announced_cubes_nothing_is_broken(stored):
+    status = IndexStatus.from_blocks(REVISION, stored)
+    announced = announcements(status.cubes)
+    whole = status.with_blocks(Block(cube, weight, weight, 0) for cube, weight in announced.items())
+    assert not check_tree(1, whole)
+    assert not broken_cubes(whole.cubes)
+    assert not announcements(whole.cubes)
+    assert bool(announced) == bool(broken_cubes(status.cubes)) == bool(check_tree(1, status))

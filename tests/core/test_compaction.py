@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyqbeast.core.block import Block
 from pyqbeast.core.compaction import StoredFile, broken_cubes, work
 from pyqbeast.core.cube import CubeId
 from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.status import CubeStatus
 
 ROOT = CubeId.root(2)
 LEFT, RIGHT = ROOT.child(0), ROOT.child(1)
@@ -44,8 +47,19 @@ def test_deleted_rows_and_copies_are_work_and_copies_among_others_are_left():
     assert work([mixed, file("s", leaf(RIGHT, 5))], SIZE) == set()
 
 
-def test_cubes_below_a_gap_and_leaves_that_refuse_rows_are_broken():
-    assert broken_cubes({ROOT: 0, LEFT: WEIGHT_MAX}) == set()
-    assert broken_cubes({ROOT: 0, GRANDCHILD: WEIGHT_MAX}) == {GRANDCHILD}
-    assert broken_cubes({ROOT: 0, LEFT: 5, RIGHT: WEIGHT_MAX}) == {LEFT}
+def cubes(*statuses):
+    return {status.cube: status for status in statuses}
+
+
+def test_cubes_below_a_gap_and_rows_that_an_ancestor_keeps_are_broken():
+    root, left = CubeStatus(ROOT, 0, 9, -9), CubeStatus(LEFT, 50, 9, 0)
+    below = CubeStatus(GRANDCHILD, WEIGHT_MAX, 9, 50)
+    assert broken_cubes(cubes(root, left, below)) == set()
+    assert broken_cubes(cubes(root, below)) == {GRANDCHILD}
+    assert broken_cubes(cubes(root, left, replace(below, min_weight=49))) == {GRANDCHILD}
+    assert broken_cubes(cubes(replace(root, max_weight=20), left, below)) == {LEFT}
     assert broken_cubes({}) == set()
+
+
+def test_a_leaf_with_the_weight_that_its_writer_estimated_is_not_broken():
+    assert broken_cubes(cubes(CubeStatus(ROOT, 0, 9, -9), CubeStatus(LEFT, 2_146_279_590, 9, 5))) == set()

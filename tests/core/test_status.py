@@ -37,9 +37,13 @@ def test_blocks_of_a_cube_add_up_in_cube_order():
         Block(cube("A"), 0, 10, 50, replicated=True),
     ]
     status = IndexStatus.from_blocks(REVISION, blocks)
-    assert list(status.cubes.values()) == [
-        CubeStatus(cube(""), 20, 11),
-        CubeStatus(cube("Q"), WEIGHT_MAX, 7),
+    root, child = CubeStatus(cube(""), 20, 11, 0), CubeStatus(cube("Q"), WEIGHT_MAX, 7, 20)
+    assert list(status.cubes.values()) == [root, child]
+    more = status.with_blocks([Block(cube(""), -5, 10, 1), Block(cube("AA"), 3, 4, 2)])
+    assert list(more.cubes.values()) == [
+        CubeStatus(cube(""), 10, 12, -5),
+        CubeStatus(cube("AA"), 4, 2, 3),
+        child,
     ]
 
 

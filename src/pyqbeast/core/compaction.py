@@ -14,6 +14,7 @@ from pyqbeast.core.bands import LARGE, MOST_SHARED
 from pyqbeast.core.block import Block
 from pyqbeast.core.cube import CubeId
 from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.status import CubeStatus, kept_above
 from pyqbeast.core.weight import fraction_of
 
 #: A file of less than this share of the cube size is small. A little below what the layout closes a shared file with,
@@ -76,19 +77,24 @@ def _small(files: Sequence[StoredFile], cube_size: int) -> set[str]:
 
 
 def _is_at_bottom(block: Block, largest: Mapping[CubeId, int]) -> bool:
-    lowest = max((largest[a] for a in block.cube.ancestors() if a in largest), default=WEIGHT_MIN)
+    kept = kept_above(block.cube, largest)
+    lowest = WEIGHT_MIN if kept is None else kept
     above = fraction_of(block.min_weight) - fraction_of(lowest)
     return above < BOTTOM * (fraction_of(largest[block.cube]) - fraction_of(lowest))
 
 
-def broken_cubes(largest: Mapping[CubeId, int]) -> set[CubeId]:
-    """Cubes that have to be built anew: those below a gap, and leaves that do not take everything.
+def broken_cubes(cubes: Mapping[CubeId, CubeStatus]) -> set[CubeId]:
+    """The stored cubes of a revision that have to be built anew: those that `core.check` names.
 
-    Deleted rows, and files that plain Delta rewrote, leave such cubes behind.
-
-    Args:
-        largest: the stored cubes of a revision, and the largest weight that each keeps.
+    They lie below a gap, or hold a row lighter than what an ancestor keeps. Deleted rows, files that plain Delta
+    rewrote, and other writers that append above a gap leave such cubes behind.
     """
-    broken = {cube for cube in largest if any(a not in largest for a in cube.ancestors())}
-    inner = {ancestor for cube in largest for ancestor in cube.ancestors()}
-    return broken | {c for c, weight in largest.items() if c not in inner and weight < WEIGHT_MAX}
+    max_weights = {cube: status.max_weight for cube, status in cubes.items()}
+
+    def is_broken(status: CubeStatus) -> bool:
+        kept = kept_above(status.cube, max_weights)
+        return (kept is not None and status.min_weight < kept) or any(
+            ancestor not in cubes for ancestor in status.cube.ancestors()
+        )
+
+    return {cube for cube, status in cubes.items() if is_broken(status)}

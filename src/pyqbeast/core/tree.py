@@ -131,12 +131,14 @@ class _Builder:
         return number
 
     def take_over(self, stored: Iterable[CubeStatus]) -> None:
-        """The cubes that are there already. One that others left out above them must stay empty: lets rows pass."""
+        """The cubes that are there already, and those that others left out above them.
+
+        What lies above a row keeps nothing heavier than it. So a gap closes with the rows that its cube may keep.
+        """
         for status in sorted(stored, key=lambda each: each.cube.depth):
             node = 0
             for child in status.cube.path:
-                if not self.is_stored[node]:
-                    self.weight[node] = facts.WEIGHT_MIN
+                self.weight[node] = min(self.weight[node], status.min_weight)
                 node = self.child_of(node, child)
             self.weight[node] = status.max_weight
             self.count[node] = status.element_count

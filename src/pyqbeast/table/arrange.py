@@ -16,7 +16,7 @@ import numpy as np
 from pyspark.sql import DataFrame
 
 from pyqbeast.core.block import Block, blocks_to_json
-from pyqbeast.core.closure import close_gaps
+from pyqbeast.core.closure import announcements
 from pyqbeast.core.cube import CubeId
 from pyqbeast.core.facts import (
     HELPER_CUBE,
@@ -49,11 +49,11 @@ _FILE_NAME = re.compile(r"part-(\d+)-.*[.-]c(\d+)\.")
 class Arrangement:
     """Rows laid out for a tree. Write `rows.frame`; then `tags` describes the files that came of it.
 
-    `write` tells the write apart from all others.
+    `status` is what the revision holds beside them. `write` tells the write apart from all others.
     """
 
     tree: Tree
-    status: IndexStatus | None
+    status: IndexStatus
     rows: bridge.Arrangement
     write: str
 
@@ -61,43 +61,49 @@ class Arrangement:
         """Tags of the written files, by path. A file of rows outside the revision's space has none."""
         entries = self.rows.tally().tolist()
         blocks = self._blocks(entries)
-        key_rows = _key_rows(entries)
-        heaviest = _heaviest(entries)
-        tags = {}
+        tagged = {}
         for file in files:
             match = _FILE_NAME.search(file.path.rsplit("/", 1)[-1])
-            found = blocks.get((int(match[1]), int(match[2])), []) if match else []
+            place = (int(match[1]), int(match[2])) if match else None
+            found = blocks.get(place, []) if place else []
             counted = sum(block.element_count for block in found)
-            if match and found and file.rows in (None, counted):
-                tags[file.path] = {
-                    TAG_REVISION: str(revision_id),
-                    TAG_BLOCKS: blocks_to_json(found),
-                    TAG_KEY_ROWS: KeyRows(self.write, key_rows[int(match[1])]).to_tag(),
-                    TAG_HEAVIEST: str(heaviest[int(match[1]), int(match[2])]),
-                }
+            if place and found and file.rows in (None, counted):
+                tagged[place] = file.path
             elif found:
                 # Untagged is safe: the file is read by every query, until `optimize` indexes it.
                 _log.warning("%s holds %s rows and not %s, it stays unindexed", file.path, file.rows, counted)
-        return tags
+        self._close_gaps([blocks[place] for place in tagged])
+        key_rows = _key_rows(entries)
+        heaviest = _heaviest(entries)
+        return {
+            path: {
+                TAG_REVISION: str(revision_id),
+                TAG_BLOCKS: blocks_to_json(blocks[place]),
+                TAG_KEY_ROWS: KeyRows(self.write, key_rows[place[0]]).to_tag(),
+                TAG_HEAVIEST: str(heaviest[place]),
+            }
+            for place, path in tagged.items()
+        }
+
+    def _close_gaps(self, of_files: list[list[Block]]) -> None:
+        """Adds the blocks that other implementations miss to the file of the lightest row, which most samples open."""
+        if not of_files:
+            return
+        status = self.status.with_blocks(block for blocks in of_files for block in blocks)
+        first = min(of_files, key=lambda blocks: min(block.min_weight for block in blocks))
+        first += [Block(cube, weight, weight, 0) for cube, weight in announcements(status.cubes).items()]
 
     def _blocks(self, entries: list[list[int]]) -> dict[tuple[int, int], list[Block]]:
         """The blocks of each file, by partition and number of the file in it."""
-        counted: dict[tuple[int, int], dict[CubeId, Block]] = defaultdict(dict)
-        cubes = {key: self._cube(key) for _, _, key, *_ in entries if key != bridge.OUTSIDE}
-        stored = self.status.cubes if self.status else {}
-        moves = close_gaps([cube for cube, _ in cubes.values()], stored)
+        blocks: dict[tuple[int, int], list[Block]] = defaultdict(list)
         unindexed = {(partition, number) for partition, number, key, *_ in entries if key == bridge.OUTSIDE}
         for partition, number, key, rows, low, high, _ in entries:
             if (partition, number) in unindexed:
                 continue
-            cube, largest = cubes[key]
-            if cube in moves:
-                cube, largest = moves[cube], WEIGHT_MAX
-            block = Block(cube, low, largest, rows)
-            known = counted[partition, number].get(cube)
+            cube, largest = self._cube(key)
             assert high <= largest
-            counted[partition, number][cube] = _joined(known, block) if known else block
-        return {file: list(blocks.values()) for file, blocks in counted.items()}
+            blocks[partition, number].append(Block(cube, low, largest, rows))
+        return blocks
 
     def _cube(self, key: int) -> tuple[CubeId, int]:
         """A cube and the largest weight that it keeps."""
@@ -123,22 +129,13 @@ def _heaviest(entries: list[list[int]]) -> dict[tuple[int, int], int]:
     return largest
 
 
-def _joined(a: Block, b: Block) -> Block:
-    return Block(
-        a.cube,
-        min(a.min_weight, b.min_weight),
-        max(a.max_weight, b.max_weight),
-        a.element_count + b.element_count,
-    )
-
-
 def arrange(
     data: DataFrame,
     types: Mapping[str, str],
     revision: Revision,
     tree: Tree,
     layout: Layout,
-    status: IndexStatus | None,
+    status: IndexStatus,
     rows_per_file: int,
 ) -> Arrangement:
     """Lays out `data` for the files of `layout`, and one more for rows outside the revision's space.
@@ -149,7 +146,7 @@ def arrange(
         revision: whose space the rows are placed in.
         tree: its cubes.
         layout: the files of the cubes.
-        status: what the revision holds already; None for a new one.
+        status: what the revision holds already.
         rows_per_file: after so many rows of a partition Spark opens another file.
     """
     point = coordinates(data.sparkSession, revision, types)

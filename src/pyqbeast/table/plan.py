@@ -173,9 +173,8 @@ def _plan(
     if current is None:
         revision = replace(revision, weight_columns=weight_columns)
     warn_of_coarse_keys(found, revision, asked.path)
-    status = None if is_new else status_of(data.sparkSession, asked.path, revision)
-    cubes = status.cubes.values() if status else ()
-    return plan_of(data, types, revision, found, cubes, status, is_new=is_new)
+    status = IndexStatus(revision, {}) if is_new else status_of(data.sparkSession, asked.path, revision)
+    return plan_of(data, types, revision, found, status.cubes.values(), status, is_new=is_new)
 
 
 def plan_of(
@@ -184,7 +183,7 @@ def plan_of(
     revision: Revision,
     found: Survey,
     cubes: Iterable[CubeStatus],
-    status: IndexStatus | None,
+    status: IndexStatus,
     *,
     is_new: bool,
 ) -> Plan:

@@ -78,13 +78,9 @@ def verify(spark: SparkSession, path: str, stored: RevisionSet, level: str) -> V
     for number, of_files in blocks.items():
         revision = stored.get(number)
         status = IndexStatus.from_blocks(revision, (b for found in of_files.values() for b in found))
-        of_copied = copied.get(number, set())
-        problems += check_tree(number, status, of_copied)
+        problems += check_tree(number, status, copied.get(number, set()))
         if level == "data" and not check_columns(revision, log.schema.fieldNames()):
-            largest = {
-                cube: found.max_weight for cube, found in status.cubes.items() if cube not in of_copied
-            }
-            problems += _check_data(spark, log, revision, of_files, largest)
+            problems += _check_data(spark, log, revision, of_files)
     return VerifyReport(level, len(files), tuple(problems))
 
 
@@ -93,7 +89,6 @@ def _check_data(
     log: bridge.TableLog,
     revision: Revision,
     blocks: Mapping[str, list[Block]],
-    largest: Mapping[CubeId, int],
 ) -> list[Problem]:
     """Looks at every row of a revision's files, those that deletion vectors hide too. One Spark job."""
     rows = log.stored_rows(list(blocks), revision.hashed_columns)
@@ -113,20 +108,15 @@ def _check_data(
         *point,
         weight(revision.hashed_columns).alias("w"),
     )
-    return [Problem(*row) for row in _checked(seen, by_name, blocks, largest).collect()]
+    return [Problem(*row) for row in _checked(seen, by_name, blocks).collect()]
 
 
-def _checked(
-    seen: DataFrame,
-    by_name: Mapping[str, str],
-    blocks: Mapping[str, list[Block]],
-    largest: Mapping[CubeId, int],
-) -> DataFrame:
+def _checked(seen: DataFrame, by_name: Mapping[str, str], blocks: Mapping[str, list[Block]]) -> DataFrame:
     def check(key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
         file = by_name[unquote(key[0].as_py())]
         columns = [rows.column(name).to_numpy() for name in rows.column_names]
         points = np.column_stack(columns[1:-1])
-        found = check_rows(file, blocks[file], largest, points, columns[-1])
+        found = check_rows(file, blocks[file], points, columns[-1])
         fields = [
             [p.rule for p in found],
             [p.file for p in found],
