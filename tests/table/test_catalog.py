@@ -72,10 +72,11 @@ def test_location_makes_an_external_table(spark, name, source, tmp_path):
 def test_as_select_and_replace(spark, name, source):
     spark.sql(
         f"CREATE TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'a,b', cubeSize = 500) "
-        "COMMENT 'flat' TBLPROPERTIES (team = 'maps') AS SELECT * FROM source"
+        "COMMENT 'flat' TBLPROPERTIES (team = 'maps', weightColumns = 'id') AS SELECT * FROM source"
     )
     all_indexed(spark, name, 3_000)
     assert dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())["team"] == "maps"
+    assert QbeastTable.for_name(spark, name).latest_revision.weight_columns == ("id",)
     extended = {r["col_name"]: r["data_type"] for r in spark.sql(f"DESCRIBE EXTENDED {name}").collect()}
     assert (extended["Type"], extended["Comment"]) == ("MANAGED", "flat")
     spark.sql(

@@ -7,13 +7,12 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -62,12 +61,43 @@ def simple_types(frame: DataFrame) -> dict[str, str]:
     return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
 
 
-class WrittenFile(NamedTuple):
-    """A data file that a transaction wrote: path in the log, rows where statistics are collected, bytes."""
+class WrittenBlock(NamedTuple):
+    """A block of a written file. `cube` is what `read_cube` reads, or `OUTSIDE`."""
+
+    cube: int
+    rows: int
+    min_weight: int
+    max_weight: int
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """A data file that a transaction wrote, as its writer saw it.
+
+    Attributes:
+        path: in the log.
+        size: bytes.
+        rows: how many it holds; None where Delta sorted the rows into change data and others.
+        key_rows: rows of the most frequent key of the task that wrote the file: all rows of a key go to one.
+        blocks: its blocks; None where the rows did not come from `arranged`, or not in its order.
+    """
 
     path: str
-    rows: int | None
     size: int
+    rows: int | None = None
+    key_rows: int = 0
+    blocks: list[WrittenBlock] | None = None
+
+    @property
+    def heaviest(self) -> int:
+        """The largest weight in a file that has blocks."""
+        return max(block.max_weight for block in self.blocks or ())
+
+    @classmethod
+    def from_json(cls, told: dict[str, Any]) -> WrittenFile:
+        """One entry of what the bridge tells."""
+        blocks = told.pop("blocks", None)
+        return cls(**told, blocks=None if blocks is None else [WrittenBlock(*block) for block in blocks])
 
 
 class Transaction:
@@ -119,7 +149,7 @@ class Transaction:
 
     def written(self) -> list[WrittenFile]:
         """The files of `write` or `rewrite`."""
-        return [WrittenFile(*file) for file in json.loads(self._java.written())]
+        return [WrittenFile.from_json(file) for file in json.loads(self._java.written())]
 
     def tag(self, tags: Mapping[str, Mapping[str, str]]) -> None:
         """Gives written files their tags, by path."""
@@ -286,24 +316,11 @@ def date_milliseconds(spark: SparkSession, date: Column) -> Column:
     return ClassicColumn(java(spark).Columns.dateMilliseconds(_java_column(date)))
 
 
-class Arrangement:
-    """Rows on their way to the files of a tree, which is in the layout that `Tree.java` reads."""
-
-    def __init__(
-        self, data: DataFrame, point: Sequence[Column], weight: Column, tree: bytes, rows_per_file: int
-    ) -> None:
-        package = java(data.sparkSession)
-        columns = [_java_column(column) for column in (*point, weight)]
-        self._java = package.Arrangement(data._jdf, columns, package.Tree(tree), rows_per_file)
-        self.frame = DataFrame(self._java.rows(), data.sparkSession)
-
-    def tally(self) -> NDArray[np.int64]:
-        """What was written: k × 7, a block a row.
-
-        Partition, file in it, cube, rows, smallest and largest weight, and the rows of the partition's most
-        frequent key as far as it was written then.
-        """
-        return np.frombuffer(self._java.tally(), "<i8").reshape(-1, 7)
+def arranged(data: DataFrame, point: Sequence[Column], weight: Column, tree: bytes) -> DataFrame:
+    """The rows on their way to the files of a tree, one partition a file; `Tree.java` tells the layout of the tree."""
+    package = java(data.sparkSession)
+    columns = [_java_column(column) for column in (*point, weight)]
+    return DataFrame(package.Arrangement.of(data._jdf, columns, package.Tree(tree)), data.sparkSession)
 
 
 #: Bits of a cube's long that name a child which the tree does not have.

@@ -126,9 +126,10 @@ class _Optimize:
     def _commit(self, transaction: bridge.Transaction, rewrite: Rewrite) -> bool:
         """False where another writer came first; the files are deleted then."""
         plan = rewrite.plan
-        options = {"optimizeWrite": "false"}
+        options = {}
         if plan is not None:
-            options["maxRecordsPerFile"] = str(rows_per_file(plan.revision))
+            asked = WriteOptions.parse({"path": self.path})
+            options = asked.with_file_rows(rows_per_file(plan.revision, asked.file_limit(self.spark)))
             if plan.is_new:
                 entries = configuration_entries(plan.revision, transaction.configuration)
                 transaction.store(entries, fresh=False)

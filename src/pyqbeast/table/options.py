@@ -25,13 +25,21 @@ _CUBE_SIZE_SETTING = "spark.qbeast.index.defaultCubeSize"
 _RETRIES_SETTING = "spark.qbeast.index.numberOfRetries"
 _AUTO_SETTING = "spark.qbeast.index.columnsToIndex.auto"
 _AUTO_MAX_SETTING = "spark.qbeast.index.columnsToIndex.auto.max"
+_FILE_ROWS_SETTING = "spark.sql.files.maxRecordsPerFile"
+_FILE_ROWS = "maxrecordsperfile"
+#: Beginnings of the options that are properties of the table to make; only these keep the case of their names.
+_PROPERTIES = ("delta.", "table.property.")
 #: Beginning of the options that name pre-commit hooks, in lower case.
 HOOK_OPTION = "qbeastprecommithook."
 
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """Options of one write. All but the path and those of Delta are None where not given."""
+    """Options of one write. All but the path and those of Delta are None where not given.
+
+    `delta` holds Delta's own options by their names in lower case, so that none stands in it twice, and the
+    properties of a new table.
+    """
 
     path: str
     columns_to_index: str | None
@@ -59,33 +67,47 @@ class WriteOptions:
             cube_size=_cube_size(own.get("cubesize"), "option cubeSize"),
             column_stats=own.get("columnstats") or None,
             weight_columns=own.get("weightcolumns") or None,
-            delta={k: v for k, v in options.items() if k.lower() not in _OWN and not _is_hook(k)},
+            delta={_named(k): v for k, v in options.items() if k.lower() not in _OWN and not _is_hook(k)},
             hooks={key: value for key, value in options.items() if _is_hook(key)},
         )
 
-    def delta_option(self, name: str) -> str | None:
-        """An option of Delta's, whatever case its name was written in."""
-        return next((value for key, value in self.delta.items() if key.lower() == name.lower()), None)
+    def file_limit(self, spark: SparkSession) -> int | None:
+        """Rows that a file may hold by Spark's own option or, without it, by its setting; None for any number."""
+        text = self.delta.get(_FILE_ROWS) or _setting(spark, _FILE_ROWS_SETTING) or "0"
+        try:
+            return max(0, int(text)) or None
+        except ValueError:
+            raise InvalidInputError(
+                f"maxRecordsPerFile has to be a whole number of rows, not {text!r}"
+            ) from None
+
+    def with_file_rows(self, rows: int) -> dict[str, str]:
+        """Delta's options, and that no file holds more than so many rows."""
+        return {**self.delta, _FILE_ROWS: str(rows)}
 
     def new_table_properties(self, spark: SparkSession) -> dict[str, str]:
         """Properties that a new table gets beside the user's: it takes deletion vectors unless the user says no.
 
         Without vectors a DELETE writes the touched files again, and they lose their place in the index.
         """
-        said = self.delta_option(VECTORS) is not None or _setting(spark, _VECTORS_SETTING) is not None
-        iceberg = any(key.lower().startswith(_ICEBERG) for key in self.delta)
+        named = [key.lower() for key in self.delta]
+        said = VECTORS.lower() in named or _setting(spark, _VECTORS_SETTING) is not None
+        iceberg = any(key.startswith(_ICEBERG) for key in named)
         return {} if said or iceberg else {VECTORS: "true"}
 
     @property
     def replaces_part(self) -> bool:
         """Whether an overwrite replaces only the rows that meet a condition."""
-        return self.delta_option("replaceWhere") is not None
+        return "replacewhere" in self.delta
 
     @property
     def changes_schema(self) -> bool:
         """Whether the write may change the table's schema."""
-        names = ("mergeSchema", "overwriteSchema")
-        return any((self.delta_option(name) or "").lower() == "true" for name in names)
+        return any(self.delta.get(name, "").lower() == "true" for name in ("mergeschema", "overwriteschema"))
+
+
+def _named(option: str) -> str:
+    return option if option.lower().startswith(_PROPERTIES) else option.lower()
 
 
 def _is_hook(option: str) -> bool:

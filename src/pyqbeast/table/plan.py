@@ -55,9 +55,9 @@ class Plan:
         return replace(self, revision=replace(self.revision, id=revision_id))
 
 
-def rows_per_file(revision: Revision) -> int:
-    """Rows after which a file ends, whatever the estimates said: twice the cube size."""
-    return min(2 * revision.cube_size, 2**31 - 1)
+def rows_per_file(revision: Revision, limit: int | None) -> int:
+    """Rows after which a file ends, whatever the estimates said: twice the cube size, or the user's `limit`."""
+    return min(2 * revision.cube_size, limit or 2**31 - 1, 2**31 - 1)
 
 
 def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
@@ -191,8 +191,8 @@ def plan_of(
     rows = found.sampled_rows(revision)
     tree = build_tree(rows, revision.dimensions, revision.cube_size, cubes)
     layout = lay_out(tree, rows, revision.cube_size)
-    arrangement = arrange(data, types, revision, tree, layout, status, rows_per_file(revision))
-    return Plan(revision, is_new, arrangement.rows.frame, arrangement)
+    arrangement = arrange(data, types, revision, tree, layout, status)
+    return Plan(revision, is_new, arrangement.frame, arrangement)
 
 
 def _transformers(

@@ -109,11 +109,7 @@ class _Write:
         if plan.is_new:
             configuration = {} if self.is_fresh else transaction.configuration
             transaction.store(configuration_entries(plan.revision, configuration), fresh=self.is_fresh)
-        given = {
-            **self.asked.delta,
-            "optimizeWrite": "false",
-            "maxRecordsPerFile": str(rows_per_file(plan.revision)),
-        }
+        given = self.asked.with_file_rows(rows_per_file(plan.revision, self.asked.file_limit(self.spark)))
         if not transaction.exists:
             given |= self.asked.new_table_properties(self.spark)
         try:

@@ -15,24 +15,20 @@ import org.apache.spark.sql.types.StructType;
 
 /** Rows on their way to the files of a {@link Tree}: one partition a file, along the z-order curve in it. */
 public final class Arrangement {
-  private final Dataset<Row> rows;
-  private final Tally tally;
+  private Arrangement() {}
 
   /**
    * @param data the rows
    * @param pointAndWeight the coordinates of a row (doubles) and its weight (int); never null
-   * @param rowsPerFile after so many rows of a partition Spark opens another file
    */
-  public Arrangement(Dataset<Row> data, List<Column> pointAndWeight, Tree tree, long rowsPerFile) {
-    tally = new Tally(rowsPerFile);
-    data.sparkSession().sparkContext().register(tally, "pyqbeast blocks");
+  public static Dataset<Row> of(Dataset<Row> data, List<Column> pointAndWeight, Tree tree) {
     Project project = (Project) plan(data.select(pointAndWeight.toArray(Column[]::new)));
     List<Expression> asked = new ArrayList<>();
     Scala.list(project.projectList()).forEach(named -> asked.add((Expression) named));
     Dataset<Row> packs = over(data, project.child(), asked, Packer.SCHEMA, new Packer(tree, data.schema()));
     Dataset<Row> sent =
         packs.repartitionById(tree.files() + 1, functions.col("file")).sortWithinPartitions("stretch");
-    rows = over(data, plan(sent), List.of(), data.schema(), new Unpacker(tally, data.schema().length()));
+    return over(data, plan(sent), List.of(), data.schema(), new Unpacker(data.schema().length()));
   }
 
   private static LogicalPlan plan(Dataset<Row> data) {
@@ -45,14 +41,5 @@ public final class Arrangement {
     return org.apache.spark.sql.classic.Dataset.ofRows(
         (org.apache.spark.sql.classic.SparkSession) data.sparkSession(),
         new RowsPlan(child, Scala.seq(asked), Scala.seq(output), function));
-  }
-
-  public Dataset<Row> rows() {
-    return rows;
-  }
-
-  /** What was written, as {@link Tally#toBytes} tells it. */
-  public byte[] tally() {
-    return tally.toBytes();
   }
 }

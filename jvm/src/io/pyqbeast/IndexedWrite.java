@@ -1,7 +1,7 @@
 package io.pyqbeast;
 
-import java.util.HashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.SupportsOverwrite;
@@ -14,13 +14,12 @@ import org.apache.spark.sql.sources.InsertableRelation;
 
 /** A write to an indexed table through Spark's catalog: the same write as that of the data source. */
 final class IndexedWrite implements WriteBuilder, SupportsOverwrite, SupportsTruncate {
-  private final Map<String, String> options = new HashMap<>();
+  private final Map<String, String> options = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
   private SaveMode mode = SaveMode.Append;
 
   /** @param own options of the table itself, which those of the write cannot change */
   IndexedWrite(Map<String, String> own, LogicalWriteInfo info) {
     options.putAll(info.options().asCaseSensitiveMap());
-    options.keySet().removeIf(key -> own.keySet().stream().anyMatch(key::equalsIgnoreCase));
     options.putAll(own);
   }
 

@@ -1,7 +1,7 @@
 package io.pyqbeast;
 
-import java.util.HashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.SparkSession;
@@ -24,8 +24,8 @@ final class QbeastSink implements Sink {
   @Override
   public void addBatch(long batchId, Dataset<Row> data) {
     SparkSession session = (SparkSession) data.sparkSession();
-    Map<String, String> all = new HashMap<>(options);
-    all.keySet().removeIf(key -> key.equalsIgnoreCase("txnAppId") || key.equalsIgnoreCase("txnVersion"));
+    Map<String, String> all = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
+    all.putAll(options);
     all.put("txnAppId", session.sparkContext().getLocalProperty(QUERY_ID));
     all.put("txnVersion", Long.toString(batchId));
     // The plan of a batch runs once in its own way; what is written looks at the rows twice, so they are kept.

@@ -4,6 +4,7 @@ import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.Supplier;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -81,16 +82,17 @@ final class StagedIndexedTable implements StagedTable, SupportsWrite {
       withoutRows.get().commitStagedChanges();
       return;
     }
-    Map<String, String> all = new HashMap<>(definition.options());
-    definition.properties()
-        .forEach((key, value) -> all.put(key.startsWith("delta.") ? key : Transaction.PROPERTY_PREFIX + key, value));
+    Map<String, String> all = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
+    all.putAll(definition.options());
     all.putAll(options);
-    all.keySet().removeIf("path"::equalsIgnoreCase);
     all.put("path", location);
     if (mode == SaveMode.Overwrite && !Boolean.parseBoolean(all.get(KEEPS_METADATA))) {
       all.put("overwriteSchema", "true");
     }
-    Bridge.write(mode.name(), all, rows);
+    Map<String, String> given = new HashMap<>(all);
+    definition.properties()
+        .forEach((key, value) -> given.put(key.startsWith("delta.") ? key : Transaction.PROPERTY_PREFIX + key, value));
+    Bridge.write(mode.name(), given, rows);
     register.run();
   }
 

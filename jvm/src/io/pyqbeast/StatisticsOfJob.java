@@ -1,40 +1,95 @@
 package io.pyqbeast;
 
 import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.delta.stats.DeltaJobStatisticsTracker;
 import org.apache.spark.sql.execution.datasources.WriteJobStatsTracker;
 import org.apache.spark.sql.execution.datasources.WriteTaskStats;
 import org.apache.spark.sql.execution.datasources.WriteTaskStatsTracker;
+import org.apache.spark.sql.types.DataTypes;
+import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Delta's statistics of the files of one write, gathered by {@link FileStatistics}. Delta's own tracker would carry the
- * whole Hadoop configuration to each task, which takes it longer to read than a small file to write.
+ * What is recorded of the files of one write: Delta's statistics, gathered by {@link FileStatistics}, and the blocks of
+ * laid out rows, counted by {@link BlockCounter}. Delta's own tracker would carry the whole Hadoop configuration to each
+ * task, which takes it longer to read than a small file to write.
  */
 final class StatisticsOfJob extends DeltaJobStatisticsTracker {
   private static final long serialVersionUID = 1L;
 
-  StatisticsOfJob(DeltaJobStatisticsTracker delta, Configuration hadoop) {
-    super(hadoop, delta.path(), delta.dataCols(), delta.statsColExpr());
+  private final OnTask onTask;
+  private final transient Map<String, WrittenBlocks.OfFile> counted = new HashMap<>();
+
+  private StatisticsOfJob(
+      Configuration hadoop, Path folder, Seq<Attribute> data, Expression statistics, boolean collects, boolean counts) {
+    super(hadoop, folder, data, statistics);
+    onTask = new OnTask(data, collects ? prepareForEval(statistics) : null, counts);
+  }
+
+  /**
+   * @param delta Delta's own tracker; none where the session wants no statistics
+   * @param counts whether the rows are laid out, so that their blocks are counted
+   */
+  static StatisticsOfJob of(
+      Option<DeltaJobStatisticsTracker> delta, Configuration hadoop, Path folder, Seq<Attribute> output, boolean counts) {
+    if (delta.isDefined()) {
+      DeltaJobStatisticsTracker known = delta.get();
+      return new StatisticsOfJob(hadoop, known.path(), known.dataCols(), known.statsColExpr(), true, counts);
+    }
+    Expression none = Literal$.MODULE$.create(null, DataTypes.StringType);
+    return new StatisticsOfJob(hadoop, folder, output, none, false, counts);
   }
 
   private Object writeReplace() {
-    return new OnTask(dataCols(), prepareForEval(statsColExpr()));
+    return onTask;
   }
 
   @Override
   public WriteTaskStatsTracker newTaskInstance() {
-    return FileStatistics.of(dataCols(), prepareForEval(statsColExpr()));
+    return onTask.newTaskInstance();
+  }
+
+  @Override
+  public void processStats(Seq<WriteTaskStats> ofTasks, long milliseconds) {
+    List<WriteTaskStats> statistics = new ArrayList<>();
+    Map<String, String> none = new HashMap<>();
+    for (WriteTaskStats ofTask : Scala.list(ofTasks)) {
+      if (ofTask instanceof WrittenBlocks blocks) {
+        blocks.files().forEach(file -> counted.put(file.name(), file));
+        blocks.files().forEach(file -> none.put(file.name(), null));
+        statistics.add(blocks.statistics());
+      } else {
+        statistics.add(ofTask);
+      }
+    }
+    if (onTask.statistics() == null) {
+      recordedStats_$eq(Scala.map(none));
+    } else {
+      super.processStats(Scala.seq(statistics), milliseconds);
+    }
+  }
+
+  /** What was counted in the file of this name; null where nothing was. */
+  WrittenBlocks.OfFile counted(String name) {
+    return counted.get(name);
   }
 
   /** What of it a task gets. */
-  private record OnTask(Seq<Attribute> data, Expression statistics) implements WriteJobStatsTracker, Serializable {
+  private record OnTask(Seq<Attribute> data, Expression statistics, boolean counts)
+      implements WriteJobStatsTracker, Serializable {
     @Override
     public WriteTaskStatsTracker newTaskInstance() {
-      return FileStatistics.of(data, statistics);
+      WriteTaskStatsTracker ofDelta = statistics == null ? null : FileStatistics.of(data, statistics);
+      return counts ? new BlockCounter(ofDelta) : ofDelta;
     }
 
     @Override

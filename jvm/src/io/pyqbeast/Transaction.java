@@ -9,9 +9,9 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
@@ -57,7 +57,15 @@ public final class Transaction extends OptimisticTransaction {
   static final String PROPERTY_PREFIX = "table.property.";
 
   private final SparkSession session;
-  private final List<AddFile> written = new ArrayList<>();
+  /** A file of laid out rows, and what was counted in it; null where Delta would not let us count. */
+  private record Written(AddFile file, WrittenBlocks.OfFile counted) {}
+
+  private final List<Written> written = new ArrayList<>();
+
+  /** Of the files that are being written now: whether their rows are laid out, and what records them. */
+  private boolean counts;
+
+  private StatisticsOfJob tracker;
   private Seq<Action> actions = Scala.seq(List.of());
   private DeltaOptions options;
   private Map<String, String> stored = Map.of();
@@ -208,7 +216,7 @@ public final class Transaction extends OptimisticTransaction {
     properties = new HashMap<>();
     given.forEach(
         (key, value) -> {
-          if (key.startsWith("delta.")) {
+          if (key.toLowerCase(Locale.ROOT).startsWith("delta.")) {
             properties.put(key, value);
           } else if (key.startsWith(PROPERTY_PREFIX)) {
             properties.put(key.substring(PROPERTY_PREFIX.length()), value);
@@ -251,39 +259,50 @@ public final class Transaction extends OptimisticTransaction {
     super.updateMetadata(withIndex, ignoreDefaultProperties);
   }
 
+  /** Rows that Delta sorts into change data and others, as it does where it deletes besides, are left to its tracker. */
   @Override
   public Tuple2<Option<DeltaJobStatisticsTracker>, Option<StatisticsCollection>>
       getOptionalStatsTrackerAndStatsCollection(
           Seq<Attribute> output, Path folder, StructType partitions, Dataset<Row> data) {
     Tuple2<Option<DeltaJobStatisticsTracker>, Option<StatisticsCollection>> deltas =
         super.getOptionalStatsTrackerAndStatsCollection(output, folder, partitions, data);
-    Configuration hadoop = deltaLog().newDeltaHadoopConf();
-    return new Tuple2<>(
-        deltas._1().map(Scala.function(tracker -> new StatisticsOfJob(tracker, hadoop))), deltas._2());
+    tracker = null;
+    if (!partitions.isEmpty() || (deltas._1().isEmpty() && !counts)) {
+      return deltas;
+    }
+    tracker = StatisticsOfJob.of(deltas._1(), deltaLog().newDeltaHadoopConf(), folder, output, counts);
+    return new Tuple2<>(Option.apply(tracker), deltas._2());
   }
 
+  /**
+   * What Delta rewrites besides, for replaceWhere, comes without options and keeps no index. Files are written as
+   * optimize writes them: Delta would otherwise lay the rows out again, or its auto compaction the files.
+   */
   @Override
   public Seq<FileAction> writeFiles(
       Dataset<?> data, Option<DeltaOptions> given, boolean isOptimize, Seq<Constraint> constraints) {
-    Seq<FileAction> files = super.writeFiles(data, given, isOptimize, constraints);
-    if (given.isDefined()) { // what Delta rewrites besides, for replaceWhere, comes without options and keeps no index
+    counts = given.isDefined();
+    Seq<FileAction> files = super.writeFiles(data, given, true, constraints);
+    if (counts) {
       for (FileAction file : Scala.list(files)) {
         if (file instanceof AddFile add) {
-          written.add(add);
+          written.add(new Written(add, tracker == null ? null : tracker.counted(add.toPath().getName())));
         }
       }
     }
     return files;
   }
 
-  /** What was written: a JSON array of {@code [path, rows or null, bytes]}. */
+  /** What was written: a JSON array of the fields of Python's {@code WrittenFile}. */
   public String written() throws JsonProcessingException {
-    List<List<Object>> files = new ArrayList<>();
-    for (AddFile file : written) {
-      List<Object> entry = new ArrayList<>();
-      entry.add(file.path());
-      entry.add(file.numPhysicalRecords().getOrElse(() -> null));
-      entry.add(file.size());
+    List<Map<String, Object>> files = new ArrayList<>();
+    for (Written each : written) {
+      Map<String, Object> entry = new HashMap<>();
+      if (each.counted() != null) {
+        entry.putAll(each.counted().told());
+      }
+      entry.put("path", each.file().path());
+      entry.put("size", each.file().size());
       files.add(entry);
     }
     return JSON.writeValueAsString(files);
@@ -358,8 +377,8 @@ public final class Transaction extends OptimisticTransaction {
   /** Deletes the files of a write that will not be committed. */
   public void discard() throws IOException {
     FileSystem files = deltaLog().dataPath().getFileSystem(deltaLog().newDeltaHadoopConf());
-    for (AddFile file : written) {
-      files.delete(file.absolutePath(deltaLog()), false);
+    for (Written each : written) {
+      files.delete(each.file().absolutePath(deltaLog()), false);
     }
     written.clear();
   }

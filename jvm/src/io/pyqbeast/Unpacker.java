@@ -6,18 +6,16 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.unsafe.Platform;
 
-/** Takes the rows out of the packs that {@link Packer} made, and counts them as they leave to be written. */
+/** Takes the rows out of the packs that {@link Packer} made, and says where each of them lies: {@link RowPlaces}. */
 final class Unpacker implements RowFunction {
   private static final long serialVersionUID = 1L;
   private static final int STRETCH = 1;
   private static final int ROWS = 2;
 
-  private final Tally tally;
   private final int columns;
 
   /** @param columns of a row */
-  Unpacker(Tally tally, int columns) {
-    this.tally = tally;
+  Unpacker(int columns) {
     this.columns = columns;
   }
 
@@ -28,6 +26,7 @@ final class Unpacker implements RowFunction {
 
   private final class Rows implements Iterator<InternalRow> {
     private final Iterator<InternalRow> packs;
+    private final RowPlaces places = RowPlaces.ofTask();
     private final UnsafeRow row = new UnsafeRow(columns);
     private Object base;
     private long at;
@@ -50,7 +49,7 @@ final class Unpacker implements RowFunction {
         open();
       }
       int size = Platform.getInt(base, at);
-      tally.note(cube, stretch, Platform.getInt(base, at + 4));
+      places.add(cube, stretch, Platform.getInt(base, at + 4));
       row.pointTo(base, at + Packer.ROW_HEAD, size);
       at += Packer.ROW_HEAD + size;
       return row;
