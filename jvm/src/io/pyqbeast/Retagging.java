@@ -70,9 +70,7 @@ public final class Retagging {
   private static Metadata without(List<String> settings, Metadata metadata) {
     Map<String, String> configuration = new HashMap<>(Scala.map(metadata.configuration()));
     configuration.keySet().removeAll(settings);
-    return metadata.copy(
-        metadata.id(), metadata.name(), metadata.description(), metadata.format(), metadata.schemaString(),
-        metadata.partitionColumns(), Scala.map(configuration), metadata.createdTime());
+    return Configurations.replaced(metadata, configuration);
   }
 
   private static final class Operation extends DeltaOperations.Operation {

@@ -73,6 +73,10 @@ public final class Transaction extends OptimisticTransaction {
   /** Properties that the statement gives the table; they count where it makes or replaces the table. */
   private Map<String, String> properties = Map.of();
   private boolean dropsRevisions;
+
+  /** Whether files are being written. */
+  private boolean writes;
+
   private String conflict = "";
 
   private Transaction(SparkSession session, DeltaLog log) {
@@ -206,6 +210,7 @@ public final class Transaction extends OptimisticTransaction {
     if (own.conf().getOption(PAGE_ROWS).isEmpty()) {
       own.conf().set(PAGE_ROWS, Integer.toString(pageRows));
     }
+    ExactParquet.set(own.conf());
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
         (org.apache.spark.sql.classic.SparkSession) own,
         ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed());
@@ -252,11 +257,7 @@ public final class Transaction extends OptimisticTransaction {
       configuration.putAll(properties);
     }
     configuration.putAll(stored);
-    Metadata withIndex =
-        proposed.copy(
-            proposed.id(), proposed.name(), proposed.description(), proposed.format(), proposed.schemaString(),
-            proposed.partitionColumns(), Scala.map(configuration), proposed.createdTime());
-    super.updateMetadata(withIndex, ignoreDefaultProperties);
+    super.updateMetadata(Configurations.replaced(proposed, configuration), ignoreDefaultProperties);
   }
 
   /** Rows that Delta sorts into change data and others, as it does where it deletes besides, are left to its tracker. */
@@ -282,7 +283,13 @@ public final class Transaction extends OptimisticTransaction {
   public Seq<FileAction> writeFiles(
       Dataset<?> data, Option<DeltaOptions> given, boolean isOptimize, Seq<Constraint> constraints) {
     counts = given.isDefined();
-    Seq<FileAction> files = super.writeFiles(data, given, true, constraints);
+    writes = true;
+    Seq<FileAction> files;
+    try {
+      files = super.writeFiles(data, given, true, constraints);
+    } finally {
+      writes = false;
+    }
     if (counts) {
       for (FileAction file : Scala.list(files)) {
         if (file instanceof AddFile add) {
@@ -291,6 +298,11 @@ public final class Transaction extends OptimisticTransaction {
       }
     }
     return files;
+  }
+
+  @Override
+  public Metadata metadata() {
+    return writes ? ExactParquet.of(super.metadata()) : super.metadata();
   }
 
   /** What was written: a JSON array of the fields of Python's {@code WrittenFile}. */

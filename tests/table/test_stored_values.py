@@ -1,0 +1,57 @@
+"""Weights are those of the values that the files hold, whatever settings say about how values are stored."""
+
+from __future__ import annotations
+
+import contextlib
+
+from tests.table.help import holds, load, samples_exactly
+
+TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
+OF_VERSION_2 = "spark.databricks.delta.table.parquetV2.timestampOutputType"
+REBASE = "spark.sql.parquet.datetimeRebaseModeInWrite"
+REBASE_INT96 = "spark.sql.parquet.int96RebaseModeInWrite"
+
+
+@contextlib.contextmanager
+def settings(spark, **given):
+    before = {name: spark.conf.get(name) for name in given}
+    for name, value in given.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+
+
+def moments(spark, first):
+    """500 rows of days and microseconds around the days of 1582 that the Julian calendar does not have."""
+    return spark.range(first, first + 500).selectExpr(
+        "id",
+        "date_add(date'1582-10-01', cast(id % 20 as int)) as day",
+        "timestamp_micros(-12220000000000123 + id * 3600000123) as moment",
+    )
+
+
+def test_days_and_moments_are_stored_whole(spark, table_path):
+    def append(first, **given):
+        with settings(spark, **given):
+            writer = moments(spark, first).write.format("qbeast").mode("append")
+            writer.options(columnsToIndex="moment,day", cubeSize=100).save(table_path)
+
+    def set_property(name, value):
+        spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ('{name}' = '{value}')")
+
+    append(0, **{REBASE_INT96: "LEGACY", REBASE: "LEGACY"})
+    append(500, **{TIMESTAMPS: "TIMESTAMP_MILLIS", REBASE: "LEGACY"})
+    set_property("delta.parquet.format.version", "2.12.0")
+    append(1000, **{OF_VERSION_2: "TIMESTAMP_MILLIS"})
+    set_property("delta.parquet.format.version", "1.0.0")
+    set_property(TIMESTAMPS, "TIMESTAMP_MILLIS")
+    append(1500)
+    with settings(spark, **{TIMESTAMPS: "TIMESTAMP_MILLIS"}):
+        holds(spark, table_path).optimize()
+    rows = [row for first in (0, 500, 1000, 1500) for row in moments(spark, first).collect()]
+    assert sorted(load(spark, table_path).collect()) == rows
+    samples_exactly(spark, table_path)
+    holds(spark, table_path)
