@@ -45,6 +45,9 @@ SPARK_MODULES = {
 #: The JVM's side of Spark objects: only `delta` knows it.
 JVM_ATTRIBUTES = {"_jvm", "_jdf", "_jsparkSession", "_jc", "_jsc", "_gateway", "_java_gateway"}
 
+#: Modules that read JSON which no one else has touched: the JVM's side of the bridge wrote it, or the user of a call.
+OWN_JSON = {"delta/bridge.py", "delta/aggregate_query.py", "delta/row_deletion.py", "tiledb/spark.py"}
+
 LONGEST_FILE = 600
 
 
@@ -122,6 +125,14 @@ def test_only_delta_knows_the_jvm():
         if isinstance(node, ast.Attribute) and node.attr in JVM_ATTRIBUTES
     }
     assert not touching
+
+
+def test_stored_json_is_read_through_one_door():
+    """It holds the bounds that keep a hostile text from costing the stack or much time."""
+    reading = {relative(p) for p in FILES if imports_any(p, "json") and "json.load" in p.read_text("utf-8")}
+    assert reading == OWN_JSON
+    deciding = {relative(p) for p in FILES if "JSONDecoder" in p.read_text("utf-8")}
+    assert deciding == {"core/stored_text.py"}
 
 
 def test_no_file_is_too_long():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 
 import pytest
 from hypothesis import given
@@ -149,3 +150,13 @@ def test_an_ancestor_comes_right_before_its_subtree(found):
         inside = [ancestor.is_ancestor_of(cube) for cube in ordered[place:]]
         assert inside == sorted(inside, reverse=True)
         assert not any(ancestor.is_ancestor_of(cube) for cube in ordered[:place])
+
+
+def test_no_stored_id_makes_a_cube_that_no_double_reaches():
+    assert CubeId.from_string("A" * 1_074, 2).depth == 1_074
+    for read, stored in [
+        (CubeId.from_string, "A" * 1_075),
+        (CubeId.from_bytes, struct.pack(">i", 2**31 - 1)),
+    ]:
+        with pytest.raises(FormatError, match="0 to 1074 levels"):
+            read(stored, 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ from pyqbeast.core.facts import (
     LEGACY_TAG_MAX_WEIGHT,
     LEGACY_TAG_MIN_WEIGHT,
     LEGACY_TAG_STATE,
+    LONG_MAX,
     STAGING_REVISION,
     STATE_ANNOUNCED,
     STATE_REPLICATED,
@@ -31,6 +31,7 @@ from pyqbeast.core.facts import (
     WEIGHT_MIN,
 )
 from pyqbeast.core.json_text import compact_json
+from pyqbeast.core.stored_text import read_json, shown, whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,25 +84,25 @@ def parse_tags(tags: Mapping[str, str] | None, dimensions_of: Callable[[int], in
     `dimensions_of` gives the number of dimensions of a revision, None for one that is not known.
     Never raises: a file whose tags cannot be understood counts as not indexed, so that it is still read.
     """
-    if not tags or TAG_REVISION not in tags:
+    if not isinstance(tags, Mapping) or TAG_REVISION not in tags:
         return FileTags(STAGING_REVISION, [])
     try:
-        revision_id = int(tags[TAG_REVISION])
+        revision_id = whole_number(tags[TAG_REVISION], f"tag {TAG_REVISION!r}")
         if revision_id == STAGING_REVISION:
             return FileTags(STAGING_REVISION, [])
         dimensions = dimensions_of(revision_id)
         if dimensions is None:
             raise FormatError(f"revision {revision_id} is not in the table's configuration")
         return FileTags(revision_id, _blocks(tags, dimensions))
-    except (ValueError, TypeError) as error:
+    except FormatError as error:
         return FileTags(STAGING_REVISION, [], f"index tags cannot be used: {error}")
 
 
 def _blocks(tags: Mapping[str, str], dimensions: int) -> list[Block]:
     if TAG_BLOCKS in tags:
-        stored = json.loads(tags[TAG_BLOCKS])
+        stored = read_json(_text(tags, TAG_BLOCKS), f"tag {TAG_BLOCKS!r}")
         if not isinstance(stored, list) or not stored:
-            raise FormatError(f"tag {TAG_BLOCKS!r} has to be a list of blocks, not {tags[TAG_BLOCKS]!r}")
+            raise FormatError(f"tag {TAG_BLOCKS!r} has to be a list of blocks, not {shown(stored)}")
         return [_block(item, dimensions) for item in stored]
     if LEGACY_TAG_CUBE in tags:
         return [_legacy_block(tags, dimensions)]
@@ -110,16 +111,19 @@ def _blocks(tags: Mapping[str, str], dimensions: int) -> list[Block]:
 
 def _block(item: Any, dimensions: int) -> Block:  # noqa: ANN401 (any JSON value)
     if not isinstance(item, dict):
-        raise FormatError(f"a block has to be an object, not {item!r}")
+        raise FormatError(f"a block has to be an object, not {shown(item)}")
     cube = item.get(BLOCK_CUBE_ID, item.get(BLOCK_CUBE))
     low, high, count = (item.get(name) for name in (BLOCK_MIN_WEIGHT, BLOCK_MAX_WEIGHT, BLOCK_ELEMENT_COUNT))
     # `type` and not `isinstance`: a JSON boolean is no weight.
     if not (isinstance(cube, str) and type(low) is type(high) is type(count) is int):
         raise FormatError(
             f"a block needs {BLOCK_CUBE_ID}, {BLOCK_MIN_WEIGHT}, {BLOCK_MAX_WEIGHT} and "
-            f"{BLOCK_ELEMENT_COUNT}, not {item!r}"
+            f"{BLOCK_ELEMENT_COUNT}, not {shown(item)}"
         )
-    return _checked(cube, dimensions, low, high, count, replicated=item.get(BLOCK_REPLICATED, False) is True)
+    replicated = item.get(BLOCK_REPLICATED, False)
+    if not isinstance(replicated, bool):
+        raise FormatError(f"{BLOCK_REPLICATED} of a block has to be true or false, not {shown(replicated)}")
+    return _checked(cube, dimensions, low, high, count, replicated=replicated)
 
 
 def _legacy_block(tags: Mapping[str, str], dimensions: int) -> Block:
@@ -128,15 +132,22 @@ def _legacy_block(tags: Mapping[str, str], dimensions: int) -> Block:
     missing = [name for name in names if name not in tags]
     if missing:
         raise FormatError(f"tags {', '.join(missing)} are missing")
-    low, high, count = (int(tags[name]) for name in names)
+    low, high, count = (whole_number(tags[name], f"tag {name!r}") for name in names)
     replicated = tags.get(LEGACY_TAG_STATE) in (STATE_ANNOUNCED, STATE_REPLICATED)
-    return _checked(tags[LEGACY_TAG_CUBE], dimensions, low, high, count, replicated=replicated)
+    return _checked(_text(tags, LEGACY_TAG_CUBE), dimensions, low, high, count, replicated=replicated)
+
+
+def _text(tags: Mapping[str, str], name: str) -> str:
+    if not isinstance(tags[name], str):
+        raise FormatError(f"tag {name!r} has to be a text, not {shown(tags[name])}")
+    return tags[name]
 
 
 def _checked(cube: str, dimensions: int, low: int, high: int, count: int, *, replicated: bool) -> Block:
     """A block whose figures can be true; files are skipped because of them, so others are not let in."""
-    if not (WEIGHT_MIN <= low <= high <= WEIGHT_MAX and count >= 0):
-        raise FormatError(f"the block of cube {cube!r} has weights {low}..{high} and {count} rows")
+    if not (WEIGHT_MIN <= low <= high <= WEIGHT_MAX and 0 <= count <= LONG_MAX):
+        figures = f"weights {shown(low)}..{shown(high)} and {shown(count)} rows"
+        raise FormatError(f"the block of cube {shown(cube)} has {figures}")
     return Block(CubeId.from_string(cube, dimensions), low, high, count, replicated)
 
 
@@ -147,6 +158,6 @@ def heaviest(tags: Mapping[str, str], blocks: Sequence[Block]) -> int:
     """
     of_cubes = max(block.max_weight for block in blocks)
     try:
-        return min(int(tags[TAG_HEAVIEST]), of_cubes)
-    except (KeyError, ValueError):
+        return min(whole_number(tags[TAG_HEAVIEST], TAG_HEAVIEST), of_cubes)
+    except (KeyError, FormatError):
         return of_cubes

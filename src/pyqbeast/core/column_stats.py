@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-import json
 import math
 import re
 import zoneinfo
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.facts import STATISTIC_HISTOGRAM, STATISTIC_MAX, STATISTIC_MIN, STATISTIC_QUANTILES
+from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.core.facts import (
+    LONG_MAX,
+    LONG_MIN,
+    STATISTIC_HISTOGRAM,
+    STATISTIC_MAX,
+    STATISTIC_MIN,
+    STATISTIC_QUANTILES,
+)
 from pyqbeast.core.quantiles import utf16_key
+from pyqbeast.core.stored_text import read_json, shown
 from pyqbeast.core.transformer import HISTOGRAM, LINEAR, QUANTILES, ColumnStatistics, Transformer
 from pyqbeast.core.types import DATE, FLOAT, INTEGER, LONG, STRING, TIMESTAMP, epoch_milliseconds, float32
 
 _EXAMPLE = '{"price_min": 0.0, "price_max": 100.0, "day_min": "2024-01-01", "day_max": "2024-12-31"}'
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _BITS = {INTEGER: 32, LONG: 64}
 _TIMESTAMP = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})(?:(?P<gap>[ T])(?P<time>\d{2}:\d{2}(?::\d{2})?)(?:\.(?P<fraction>\d{1,9}))?"
-    r"\s?(?P<offset>Z|[+-](?:0\d|1[0-8]):?[0-5]\d)?)?"
+    r"\s?(?P<offset>Z|[+-](?:0\d|1[0-8]):?[0-5]\d)?)?",
+    re.ASCII,
 )
 
 
@@ -53,15 +61,19 @@ def parse_column_stats(text: str, transformers: Iterable[Transformer], zone: str
 
 def _json_object(text: str) -> dict[str, Any]:
     """The JSON object in the text; texts in single quotes are accepted as well, as Spark's reader does."""
+    reason = ""
     for candidate in (text, _double_quoted(text)):
         try:
-            parsed = json.loads(candidate)
-        except ValueError:
+            parsed = read_json(candidate, "it is")
+        except FormatError as error:
+            reason = f": {error}"
             continue
         if isinstance(parsed, dict):
             return parsed
         break
-    raise InvalidInputError(f"columnStats has to be a JSON object such as {_EXAMPLE}, not: {text}")
+    raise InvalidInputError(
+        f"columnStats has to be a JSON object such as {_EXAMPLE}, not {shown(text)}{reason}"
+    )
 
 
 def _double_quoted(text: str) -> str:
@@ -69,11 +81,14 @@ def _double_quoted(text: str) -> str:
 
     def quoted(match: re.Match[str]) -> str:
         found = match.group()
-        if found.startswith('"'):
+        if found.startswith('"') or not found.endswith("'"):
             return found
         return '"' + found[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
 
-    return re.sub(r'"(?:[^"\\]|\\.)*"' + r"|'(?:[^'\\]|\\.)*'", quoted, text)
+    # What a quote opens and nothing closes is one match too: it is not looked for again from within.
+    return re.sub(
+        r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)' + r"|'(?:[^'\\]|\\.)*(?:'|\\?\Z)", quoted, text, flags=re.DOTALL
+    )
 
 
 def _keys(transformer: Transformer) -> list[str]:
@@ -112,7 +127,7 @@ def _bounds(transformer: Transformer, stated: Mapping[str, Any], zone: str) -> C
     if not low < high:
         raise InvalidInputError(
             f"columnStats has to have {keys[0]} below {keys[1]}, "
-            f"not {stated[keys[0]]!r} and {stated[keys[1]]!r}"
+            f"not {shown(stated[keys[0]])} and {shown(stated[keys[1]])}"
         )
     return ColumnStatistics(minimum=low, maximum=high)
 
@@ -126,14 +141,14 @@ def _bound(key: str, value: object, data_type: str, zone: str) -> int | float:
         exact = value if type(value) is int else int(_double(key, value))
         if exact != value or not -(1 << _BITS[data_type] - 1) <= exact < 1 << _BITS[data_type] - 1:
             raise InvalidInputError(
-                f"columnStats: {key} has to be a whole number of {_BITS[data_type]} bits, not {value!r}"
+                f"columnStats: {key} has to be a whole number of {_BITS[data_type]} bits, not {shown(value)}"
             )
         return exact
     double = _double(key, value)
     try:
         return float32(double) if data_type == FLOAT else double
     except OverflowError:
-        raise InvalidInputError(f"columnStats: {key} does not fit a 32-bit float: {value!r}") from None
+        raise InvalidInputError(f"columnStats: {key} does not fit a 32-bit float: {shown(value)}") from None
 
 
 def _double(key: str, value: object) -> float:
@@ -142,12 +157,12 @@ def _double(key: str, value: object) -> float:
             return float(value)
     except OverflowError:
         pass  # an integer beyond all doubles
-    raise InvalidInputError(f"columnStats: {key} has to be a finite number, not {value!r}")
+    raise InvalidInputError(f"columnStats: {key} has to be a finite number, not {shown(value)}")
 
 
 def _text(key: str, value: object) -> str:
     if not isinstance(value, str):
-        raise InvalidInputError(f"columnStats: {key} has to hold texts, not {value!r}")
+        raise InvalidInputError(f"columnStats: {key} has to hold texts, not {shown(value)}")
     return value
 
 
@@ -158,14 +173,17 @@ def _date(key: str, value: object) -> int:
         return epoch_milliseconds(dt.date.fromisoformat(value))
     except ValueError:
         raise InvalidInputError(
-            f"columnStats: {key} has to be a date such as '2024-12-31', not {value!r}"
+            f"columnStats: {key} has to be a date such as '2024-12-31', not {shown(value)}"
         ) from None
 
 
 def _timestamp(key: str, value: object, zone: str) -> int:
     """Epoch milliseconds of a text, or of seconds since 1970."""
     if not isinstance(value, str):
-        return math.floor(_double(key, value) * 1000.0)
+        milliseconds = _double(key, value) * 1000.0
+        if not LONG_MIN <= milliseconds < LONG_MAX:
+            raise InvalidInputError(f"columnStats: {key} is no moment: {shown(value)} seconds since 1970")
+        return math.floor(milliseconds)
     match = _TIMESTAMP.fullmatch(value.strip())
     try:
         moment = dt.datetime.fromisoformat(f"{match['date']}T{match['time'] or '00:00'}") if match else None
@@ -174,7 +192,7 @@ def _timestamp(key: str, value: object, zone: str) -> int:
     if match is None or moment is None:
         raise InvalidInputError(
             f"columnStats: {key} has to be a timestamp such as '2024-12-31 23:59:59' (zone {zone}), "
-            f"'2024-12-31T23:59:59Z' or seconds since 1970, not {value!r}"
+            f"'2024-12-31T23:59:59Z' or seconds since 1970, not {shown(value)}"
         )
     micros = int((match["fraction"] or "0").ljust(9, "0")) // 1000
     return epoch_milliseconds(moment.replace(microsecond=micros, tzinfo=_zone(match, zone)))
@@ -207,7 +225,8 @@ def session_zone(name: str) -> dt.tzinfo:
         return dt.timezone.utc
     try:
         return zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+    # The last one is what a folder of zones is to some releases of Python.
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         raise InvalidInputError(f"time zone {name!r} is not known here") from None
 
 
@@ -215,11 +234,13 @@ def _ascending(
     key: str, value: object, what: str, parse: Callable[[str, object], Any], order: Callable[[Any], Any]
 ) -> tuple[Any, ...]:
     if not isinstance(value, list) or len(value) < 2:
-        raise InvalidInputError(f"columnStats: {key} has to be a list of at least two {what}, not {value!r}")
+        raise InvalidInputError(
+            f"columnStats: {key} has to be a list of at least two {what}, not {shown(value)}"
+        )
     items = tuple(parse(key, item) for item in value)
     for before, after in itertools.pairwise(items):
         if order(after) < order(before):
             raise InvalidInputError(
-                f"columnStats: {key} has to be ascending, but {after!r} comes after {before!r}"
+                f"columnStats: {key} has to be ascending, but {shown(after)} comes after {shown(before)}"
             )
     return items

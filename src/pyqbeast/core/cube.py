@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache, total_ordering
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
-from pyqbeast.core.facts import CUBE_SYMBOLS
+from pyqbeast.core.facts import CUBE_SYMBOLS, MOST_LEVELS
+from pyqbeast.core.stored_text import shown
 
 _SYMBOL_BITS = 6
 _WORD_BITS = 64
@@ -70,7 +71,7 @@ class CubeId:
         """The cube of a stored id.
 
         An incomplete level at the end and the unused low bits of a symbol are ignored, as other readers do.
-        Raises FormatError for a character outside the alphabet.
+        Raises FormatError for a character outside the alphabet, and for more than 1,074 levels.
         """
         return _decode(text, dimensions)
 
@@ -78,21 +79,22 @@ class CubeId:
     def from_bytes(cls, data: bytes, dimensions: int) -> CubeId:
         """The cube of the binary column form: depth (4 bytes), then the words (8 bytes each), big-endian.
 
-        Zero words at the end may be missing. Raises FormatError for other lengths, and for bits below the
-        depth.
+        Zero words at the end may be missing. Raises FormatError for other lengths, for bits below the depth, and
+        for more than 1,074 levels.
         """
         if len(data) < 4 or (len(data) - 4) % 8:
             raise FormatError(
-                f"a binary cube id has 4 bytes and a multiple of 8 after them, "
-                f"not {len(data)} bytes: {data.hex()}"
+                f"a binary cube id has 4 bytes and a multiple of 8 after them, not {shown(data)}"
             )
         (depth,) = struct.unpack_from(">i", data)
+        if not 0 <= depth <= MOST_LEVELS:
+            raise FormatError(f"a cube has 0 to {MOST_LEVELS} levels, not {depth}")
         bits = 0
         for number, (word,) in enumerate(struct.iter_unpack(">Q", data[4:])):
             bits |= word << (number * _WORD_BITS)
-        if depth < 0 or bits >> (depth * dimensions):
+        if bits >> (depth * dimensions):
             raise FormatError(
-                f"the binary cube id {data.hex()} has depth {depth} and bits beyond it "
+                f"the binary cube id {shown(data)} has depth {depth} and bits beyond it "
                 f"in {dimensions} dimensions"
             )
         mask = (1 << dimensions) - 1
@@ -206,11 +208,13 @@ def _decode(text: str, dimensions: int) -> CubeId:
     """The cube of a stored id, see `CubeId.from_string`."""
     count = -(-dimensions // _SYMBOL_BITS)
     unused = count * _SYMBOL_BITS - dimensions
+    if len(text) // count > MOST_LEVELS:
+        raise FormatError(f"a cube has 0 to {MOST_LEVELS} levels, not {len(text) // count}")
     try:
         values = [_VALUE_OF_SYMBOL[symbol] for symbol in text]
     except KeyError as error:
         raise FormatError(
-            f"cube id {text!r} has the character {error.args[0]!r}, which is none of its "
+            f"cube id {shown(text)} has the character {error.args[0]!r}, which is none of its "
             "64 symbols (A-Z a-z 0-9 + /)"
         ) from None
     path = []

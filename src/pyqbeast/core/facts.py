@@ -9,6 +9,17 @@ from __future__ import annotations
 #: Smallest and largest weight of a row or a block: the bounds of a signed 32-bit integer.
 WEIGHT_MIN = -(2**31)
 WEIGHT_MAX = 2**31 - 1
+#: Bounds of the other whole numbers in a stored text: the values of 32-bit columns, and everything else.
+INT_MIN = WEIGHT_MIN
+INT_MAX = WEIGHT_MAX
+LONG_MIN = -(2**63)
+LONG_MAX = 2**63 - 1
+#: How deep arrays and objects of a stored text may lie in each other, and how many characters a number in it may have.
+#: No writer comes near; without bounds a hostile text costs its reader the stack or much time.
+JSON_DEPTH = 100
+JSON_DIGITS = 1_000
+#: Levels of the deepest cube that is read. A double can be halved so often and no more, so no point lies below it.
+MOST_LEVELS = 1_074
 #: fraction = (weight - WEIGHT_OFFSET) / WEIGHT_RANGE, in doubles.
 WEIGHT_OFFSET = -2147483648.0
 WEIGHT_RANGE = 4294967295.0

@@ -5,12 +5,13 @@ A key is a combination of values in the indexed columns. Its rows share one weig
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pyqbeast.core.facts import KEY_ROWS_ROWS, KEY_ROWS_WRITE, TAG_KEY_ROWS
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.facts import KEY_ROWS_ROWS, KEY_ROWS_WRITE, LONG_MAX, TAG_KEY_ROWS
 from pyqbeast.core.json_text import compact_json
+from pyqbeast.core.stored_text import read_json
 
 
 class KeyRows(NamedTuple):
@@ -30,9 +31,16 @@ class KeyRows(NamedTuple):
 
 def parse_key_rows(tags: Mapping[str, str]) -> KeyRows | None:
     """What the tags of a file say; None where they say nothing that can be used."""
-    try:
-        stored = json.loads(tags[TAG_KEY_ROWS])
-        write, rows = stored[KEY_ROWS_WRITE], stored[KEY_ROWS_ROWS]
-    except (KeyError, ValueError, TypeError):
+    if not isinstance(tags.get(TAG_KEY_ROWS), str):
         return None
-    return KeyRows(write, rows) if isinstance(write, str) and type(rows) is int and rows > 0 else None
+    try:
+        stored = read_json(tags[TAG_KEY_ROWS], TAG_KEY_ROWS)
+    except FormatError:
+        return None
+    fields = stored if isinstance(stored, dict) else {}
+    write, rows = fields.get(KEY_ROWS_WRITE), fields.get(KEY_ROWS_ROWS)
+    return (
+        KeyRows(write, rows)
+        if isinstance(write, str) and type(rows) is int and 0 < rows <= LONG_MAX
+        else None
+    )

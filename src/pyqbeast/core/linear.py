@@ -12,10 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.core.errors import FormatError
+from pyqbeast.core.facts import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN
 from pyqbeast.core.json_text import compact_json
 from pyqbeast.core.scala_text import first_java_random_double, string_hash
-from pyqbeast.core.transformation import Empty, OfNumbers, Transformation, as_double, field, number
-from pyqbeast.core.types import FLOAT, INTEGRAL_TYPES, ORDERED_TYPES, Value, float32
+from pyqbeast.core.stored_text import shown
+from pyqbeast.core.transformation import (
+    Empty,
+    OfNumbers,
+    Transformation,
+    as_double,
+    field,
+    name_of_type,
+    number,
+)
+from pyqbeast.core.types import FLOAT, INTEGER, INTEGRAL_TYPES, ORDERED_TYPES, Value, float32
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,30 +194,29 @@ def _at(data_type: str, low: int | float, high: int | float, share: float) -> in
         return min(int(low) + int(share * (int(high) - int(low))), int(high))
     if data_type == FLOAT:
         low32, high32 = np.float32(low), np.float32(high)
-        return float(min(low32 + np.float32(share * float(high32 - low32)), high32))
-    return min(low + share * (high - low), high)
+        with np.errstate(over="ignore"):
+            return float(min(low32 + np.float32(share * float(high32 - low32)), high32))
+    # Their distance may be beyond all doubles.
+    return min(low + share * (high - low), high) if share else low
 
 
 def ordered_type(fields: Mapping[str, Any], name: str = "orderedDataType") -> str:
     """The ordered data type in a field. Raises FormatError for any other text."""
-    data_type = field(fields, name)
-    if data_type not in ORDERED_TYPES:
-        raise FormatError(
-            f"{data_type!r} in {fields.get('className', name)} is none of the "
-            f"ordered types {sorted(ORDERED_TYPES)}"
-        )
-    return str(data_type)
+    return name_of_type(fields, name, ORDERED_TYPES)
 
 
 def stored(value: object, data_type: str, name: str) -> int | float:
     """A number out of JSON as its type holds it; fractions of integers are dropped. Raises FormatError."""
     read = number(value, name)
-    if data_type in INTEGRAL_TYPES:
-        return int(read)
     try:
-        return float32(read) if data_type == FLOAT else float(read)
+        if data_type not in INTEGRAL_TYPES:
+            return float32(read) if data_type == FLOAT else float(read)
+        low, high = (INT_MIN, INT_MAX) if data_type == INTEGER else (LONG_MIN, LONG_MAX)
+        if low <= int(read) <= high:
+            return int(read)
     except OverflowError:
-        raise FormatError(f"field {name!r} is too large for {data_type}: {value!r}") from None
+        pass  # beyond all 32-bit floats
+    raise FormatError(f"field {name!r} is too large for {data_type}: {shown(value)}")
 
 
 def printable(value: int | float, data_type: str) -> int | float:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.linear import ordered_type
+from pyqbeast.core.stored_text import shown
 from pyqbeast.core.transformation import Empty, OfNumbers, Transformation, as_double, field, number, text_list
 from pyqbeast.core.types import Value
 
@@ -68,7 +69,7 @@ class NumericQuantiles(OfNumbers):
         """See `Transformation.from_json`."""
         items = field(fields, "quantiles")
         if not isinstance(items, list):
-            raise FormatError(f"field 'quantiles' has to be a list of numbers, not {items!r}")
+            raise FormatError(f"field 'quantiles' has to be a list of numbers, not {shown(items)}")
         return cls(
             tuple(float(number(item, "quantiles")) for item in items), ordered_type(fields, "dataType")
         )
@@ -92,8 +93,10 @@ class NumericQuantiles(OfNumbers):
             return 0.0
         if place > last:
             return 1.0
-        below, above = self.quantiles[place - 1], self.quantiles[place]
-        return ((place - 1) + (double - below) / (above - below)) / last
+        below, above = np.float64(self.quantiles[place - 1]), np.float64(self.quantiles[place])
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            # Where the list does not ascend the two may be equal, and the place no number in 0..1.
+            return float(((place - 1) + (double - below) / (above - below)) / last)
 
     def coordinates(
         self, values: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
@@ -228,5 +231,5 @@ def utf16_key(text: str) -> bytes:
 
 def _as_text(value: Value) -> str:
     if not isinstance(value, str):
-        raise InvalidInputError(f"a text is needed here, not {value!r}")
+        raise InvalidInputError(f"a text is needed here, not {shown(value)}")
     return value

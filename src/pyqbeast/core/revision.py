@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +10,15 @@ from pyqbeast.core.errors import FormatError
 from pyqbeast.core.facts import (
     CLASS_PREFIX,
     LAST_REVISION,
+    LONG_MAX,
+    LONG_MIN,
     REVISION_PREFIX,
     STAGING_REVISION,
     WEIGHT_COLUMNS,
     WEIGHTED_CLASS_PREFIX,
 )
 from pyqbeast.core.json_text import compact_json
+from pyqbeast.core.stored_text import read_json, shown, whole_number
 from pyqbeast.core.transform import Transformation, transformation_from_json
 from pyqbeast.core.transformation import Empty
 from pyqbeast.core.transformer import EMPTY, Transformer
@@ -65,17 +67,14 @@ class Revision:
     @classmethod
     def from_json(cls, text: str) -> Revision:
         """The revision in a stored text. Raises FormatError where it breaks the format."""
-        try:
-            stored = json.loads(text)
-        except ValueError as error:
-            raise FormatError(f"a revision has to be JSON, and is not ({error}): {text[:200]}") from None
+        stored = read_json(text, "a revision")
         if not isinstance(stored, dict):
-            raise FormatError(f"a revision has to be a JSON object, not: {text[:200]}")
+            raise FormatError(f"a revision has to be a JSON object, not {shown(stored)}")
         return cls(
-            id=_whole(stored, "revisionID"),
-            timestamp=_whole(stored, "timestamp"),
+            id=_whole(stored, "revisionID", STAGING_REVISION),
+            timestamp=_whole(stored, "timestamp", LONG_MIN),
             table_id=str(stored.get("tableID", "")),
-            cube_size=_whole(stored, "desiredCubeSize"),
+            cube_size=_whole(stored, "desiredCubeSize", 1),
             transformers=tuple(map(Transformer.from_json, _transformers(stored))),
             transformations=tuple(map(transformation_from_json, _objects(stored, "transformations"))),
             weight_columns=_weight_columns(stored),
@@ -187,16 +186,18 @@ def _last_id(text: str | None, problems: list[str]) -> int:
     if text is None:
         return -1
     try:
-        return int(text)
-    except ValueError:
-        problems.append(f"{LAST_REVISION} has to be a whole number, not {text!r}")
+        return whole_number(text, LAST_REVISION)
+    except FormatError as error:
+        problems.append(str(error))
         return -1
 
 
-def _whole(stored: Mapping[str, Any], name: str) -> int:
+def _whole(stored: Mapping[str, Any], name: str, least: int) -> int:
     value = stored.get(name)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise FormatError(f"field {name!r} of a revision has to be a whole number, not {value!r}")
+    if type(value) is not int or not least <= value <= LONG_MAX:
+        raise FormatError(
+            f"field {name!r} of a revision has to be a whole number from {least}, not {shown(value)}"
+        )
     return value
 
 
@@ -215,12 +216,14 @@ def _renamed(transformers: Iterable[Mapping[str, Any]], old: str, new: str) -> l
 def _weight_columns(stored: Mapping[str, Any]) -> tuple[str, ...]:
     names = stored.get(WEIGHT_COLUMNS, [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise FormatError(f"field {WEIGHT_COLUMNS!r} of a revision has to be a list of names, not {names!r}")
+        raise FormatError(
+            f"field {WEIGHT_COLUMNS!r} of a revision has to be a list of names, not {shown(names)}"
+        )
     return tuple(names)
 
 
 def _objects(stored: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     value = stored.get(name)
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise FormatError(f"field {name!r} of a revision has to be a list of objects, not {value!r}")
+        raise FormatError(f"field {name!r} of a revision has to be a list of objects, not {shown(value)}")
     return value

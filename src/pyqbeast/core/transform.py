@@ -11,6 +11,7 @@ from pyqbeast.core.hashing import Hash
 from pyqbeast.core.legacy_transform import IdentityToZero, NullToZero
 from pyqbeast.core.linear import Identity, Linear
 from pyqbeast.core.quantiles import NumericQuantiles, StringHistogram, StringQuantiles, TextPlaces
+from pyqbeast.core.stored_text import shown
 from pyqbeast.core.transformation import Empty, OfNumbers, Transformation
 
 __all__ = [
@@ -52,5 +53,7 @@ def transformation_from_json(fields: Mapping[str, Any]) -> Transformation:
     name = fields.get("className") if isinstance(fields, Mapping) else None
     cls = _CLASS_OF_NAME.get(name) if isinstance(name, str) else None
     if cls is None:
-        raise FormatError(f"{name!r} is no transformation of the format; known: {sorted(_CLASS_OF_NAME)}")
+        raise FormatError(
+            f"{shown(name)} is no transformation of the format; known: {sorted(_CLASS_OF_NAME)}"
+        )
     return cls.from_json(fields)

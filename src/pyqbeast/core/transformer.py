@@ -14,7 +14,8 @@ from pyqbeast.core.facts import CLASS_PREFIX, STATISTIC_QUANTILES, WEIGHT_MAX, W
 from pyqbeast.core.hashing import Hash
 from pyqbeast.core.linear import spanning
 from pyqbeast.core.quantiles import DEFAULT_HISTOGRAM, NumericQuantiles, StringHistogram, StringQuantiles
-from pyqbeast.core.transformation import Empty, Transformation, as_double, field
+from pyqbeast.core.stored_text import shown
+from pyqbeast.core.transformation import Empty, Transformation, as_double, field, name_of_type
 from pyqbeast.core.types import (
     ALL_TYPES,
     DATE,
@@ -96,15 +97,16 @@ class Transformer:
         name = fields.get("className") if isinstance(fields, Mapping) else None
         simple = name.removeprefix(CLASS_PREFIX) if isinstance(name, str) else ""
         if simple not in _KIND_OF_CLASS:
-            raise FormatError(f"{name!r} is no transformer of the format; known: {sorted(_KIND_OF_CLASS)}")
+            raise FormatError(
+                f"{shown(name)} is no transformer of the format; known: {sorted(_KIND_OF_CLASS)}"
+            )
         kind, type_field = _KIND_OF_CLASS[simple]
-        column = str(field(fields, "columnName"))
+        column = field(fields, "columnName")
+        if not isinstance(column, str):
+            raise FormatError(f"the columnName of {simple} has to be a text, not {shown(column)}")
         if type_field is None:
             return cls(column, kind, STRING if kind == QUANTILES else None)
-        data_type = field(fields, type_field)
-        if data_type not in ALL_TYPES:
-            raise FormatError(f"column {column!r} has {type_field} {data_type!r}; known: {sorted(ALL_TYPES)}")
-        return cls(column, kind, data_type)
+        return cls(column, kind, name_of_type(fields, type_field, ALL_TYPES))
 
     def to_json(self) -> dict[str, Any]:
         """The stored JSON object, fields in order."""

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
 
-from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.core.errors import FormatError, UnsupportedError
 from pyqbeast.core.facts import WEIGHT_MAX
+from pyqbeast.core.stored_text import read_json
 from pyqbeast.delta import bridge
 
 
@@ -127,5 +128,19 @@ def _paths(files: Iterable[QueriedFile]) -> str:
 
 
 def _file(stored: Mapping[str, Any]) -> QueriedFile:
-    statistics = json.loads(stored["statistics"]) if stored["statistics"] else {}
-    return QueriedFile(stored["path"], stored["size"], stored["tags"], statistics)
+    return QueriedFile(stored["path"], stored["size"], stored["tags"], _statistics(stored["statistics"]))
+
+
+def _statistics(text: str | None) -> dict[str, Any]:
+    """What the statistics of a file tell, as far as the text has the form that Delta gives it."""
+    try:
+        stored = read_json(text or "{}", "statistics")
+    except FormatError:
+        return {}
+    of_columns = ("minValues", "maxValues", "nullCount")
+    told = stored if isinstance(stored, dict) else {}
+    return {
+        name: value
+        for name, value in told.items()
+        if isinstance(value, dict if name in of_columns else int) and not isinstance(value, bool)
+    }

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.core.stored_text import read_json, shown
 from pyqbeast.delta import dv_compact, dv_paths, z85
 
 #: The storage letters: a file named by a UUID, bytes in the log, a file at an absolute path.
@@ -52,9 +53,11 @@ class DeletionVectorDescriptor:
 
     def __post_init__(self) -> None:
         if self.storage_type not in (UUID, INLINE, PATH):
-            raise FormatError(f"storageType: {self.storage_type!r} is unknown; it is one of 'u', 'i' and 'p'")
+            raise FormatError(
+                f"storageType: {shown(self.storage_type)} is unknown; it is one of 'u', 'i' and 'p'"
+            )
         if not isinstance(self.path_or_inline_dv, str):
-            raise FormatError(f"pathOrInlineDv: {self.path_or_inline_dv!r} is no text")
+            raise FormatError(f"pathOrInlineDv: {shown(self.path_or_inline_dv)} is no text")
         for name, field, largest, optional in _NUMBERS:
             _check_number(field, getattr(self, name), largest, optional)
         if self.is_inline and self.offset is not None:
@@ -152,18 +155,13 @@ class DeletionVectorDescriptor:
     @classmethod
     def from_json(cls, text: str) -> DeletionVectorDescriptor:
         """Return the descriptor in `text`, the log's struct as JSON; `FormatError` where it holds none."""
-        try:
-            struct = json.loads(text)
-        # json gives up on deep nesting with the second one.
-        except (ValueError, RecursionError) as error:
-            raise FormatError(f"deletionVector: not JSON: {error}") from error
-        return cls.from_struct(struct)
+        return cls.from_struct(read_json(text, "deletionVector"))
 
     @classmethod
     def from_struct(cls, struct: object) -> DeletionVectorDescriptor:
         """Return the descriptor of a parsed `deletionVector` struct of the log, by JSON or Parquet."""
         if not isinstance(struct, Mapping):
-            raise FormatError(f"deletionVector: a struct is expected, not {struct!r}")
+            raise FormatError(f"deletionVector: a struct is expected, not {shown(struct)}")
         fields: dict[str, Any] = {name: struct.get(field) for name, field, _, _ in _NUMBERS}
         return cls(struct.get("storageType"), struct.get("pathOrInlineDv"), **fields)  # type: ignore[arg-type]
 
@@ -187,7 +185,7 @@ def _check_number(field: str, value: object, largest: int, optional: bool) -> No
         return
     # bool is an int to Python; in JSON it is not.
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= largest:
-        raise FormatError(f"{field}: {value!r} is no whole number from 0 to {largest}")
+        raise FormatError(f"{field}: {shown(value)} is no whole number from 0 to {largest}")
 
 
 def _check_payload(descriptor: DeletionVectorDescriptor) -> None:
@@ -195,7 +193,7 @@ def _check_payload(descriptor: DeletionVectorDescriptor) -> None:
     text = descriptor.path_or_inline_dv
     if descriptor.storage_type == PATH:
         if not dv_paths.is_absolute(text):
-            raise FormatError(f"pathOrInlineDv: {text!r} is no absolute path")
+            raise FormatError(f"pathOrInlineDv: {shown(text)} is no absolute path")
         return
     if descriptor.storage_type == UUID and len(text) < _ENCODED_UUID:
         raise FormatError(f"pathOrInlineDv: {text!r} is shorter than the {_ENCODED_UUID} letters of a UUID")

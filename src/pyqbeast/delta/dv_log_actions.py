@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyqbeast.core.errors import FormatError
+from pyqbeast.core.stored_text import read_json
 from pyqbeast.delta import dv_paths
 from pyqbeast.delta.dv_log_files import LogFiles
 
@@ -45,15 +45,13 @@ def commit_actions(files: LogFiles, path: str) -> Iterator[Action]:
     """Yield the actions of the JSON file `path`; `FormatError`, naming file and line, where it is broken."""
     try:
         content = files.file_system.cat_file(path)
-    except FileNotFoundError as error:
+    # The last one is what Python says to a NUL character in a path.
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError) as error:
         raise _missing(path) from error
     for number, line in enumerate(content.splitlines(), 1):
         if not line.strip():
             continue
-        try:
-            action = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise FormatError(f"{path}, line {number}: not JSON: {error}") from error
+        action = read_json(line, f"{path}, line {number}")
         if not isinstance(action, dict):
             raise FormatError(f"{path}, line {number}: an object is expected")
         yield action
@@ -82,7 +80,9 @@ def _parquet_actions(files: LogFiles, path: str) -> Iterator[Action]:
                     yield {name: value for name, value in row.items() if value is not None}
     except FileNotFoundError as error:
         raise _missing(path) from error
-    except (pa.ArrowException, OSError) as error:
+    except FormatError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise FormatError(f"{path}: not a readable Parquet checkpoint: {error}") from error
 
 

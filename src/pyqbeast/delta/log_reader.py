@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 from typing import Any
 
 from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.core.facts import LONG_MAX
+from pyqbeast.core.stored_text import read_json, shown
 from pyqbeast.delta import dv_paths
 from pyqbeast.delta.dv_descriptor import DeletionVectorDescriptor
 from pyqbeast.delta.dv_log_actions import Action, checkpoint_actions, commit_actions
@@ -103,13 +104,12 @@ def _physical_rows(add: Action, source: str) -> int | None:
     parsed = add.get("stats_parsed")
     rows = parsed.get("numRecords") if isinstance(parsed, dict) else None
     if rows is None and add.get("stats"):
-        try:
-            stats = json.loads(add["stats"])
-        except (TypeError, ValueError, RecursionError) as error:
-            raise FormatError(f"{source}: stats: not JSON: {error}") from error
+        if not isinstance(add["stats"], str):
+            raise FormatError(f"{source}: stats: a text is expected, not {shown(add['stats'])}")
+        stats = read_json(add["stats"], f"{source}: stats")
         rows = stats.get("numRecords") if isinstance(stats, dict) else stats
-    if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or rows < 0):
-        raise FormatError(f"{source}: stats: numRecords is {rows!r}, no count of rows")
+    if rows is not None and (type(rows) is not int or not 0 <= rows <= LONG_MAX):
+        raise FormatError(f"{source}: stats: numRecords is {shown(rows)}, no count of rows")
     return rows
 
 

@@ -105,7 +105,8 @@ class TileDBDataSource(DataSource):
             return None
         try:
             value = json.loads(text)
-        except ValueError as error:
+        # The second one is what the decoder says to deep nesting.
+        except (ValueError, RecursionError) as error:
             raise InvalidInputError(f"option {option}: {text!r} is no JSON ({error})") from error
         if not isinstance(value, kind):
             raise InvalidInputError(f"option {option}: {text!r} is no {kind.__name__}")
