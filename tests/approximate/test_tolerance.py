@@ -19,7 +19,7 @@ from pyqbeast.approximate.progress import Progress
 from pyqbeast.delta import bridge
 from pyqbeast.delta.aggregate_query import AggregateQuery
 from pyqbeast.estimate import Step
-from pyqbeast.estimate.budget import START, threshold
+from pyqbeast.estimate.scale import EVEN, START
 from tests.table.help import load, rows_2d, save
 
 ROWS = 100_000
@@ -165,8 +165,8 @@ def test_second_moments(table):
     assert_holds(pyqbeast.tolerance(query, error=0.05), query)
     truth = query.first()
     progress = Progress(AggregateQuery(query))
-    progress.read(Step(START, threshold(0.2), cost=0))
-    progress.read(Step(threshold(0.2), threshold(0.4), cost=0))
+    progress.read(Step(START, EVEN.threshold(0.2), 0, 0.2))
+    progress.read(Step(EVEN.threshold(0.2), EVEN.threshold(0.4), 0, 0.4))
     for name, (_, found) in zip(("sd", "v", "r"), progress.estimates(SURE), strict=True):
         assert found.low[0] < truth[name] < found.high[0], name
         assert found.high[0] - found.low[0] < 0.05 * max(1, truth[name])
@@ -365,7 +365,7 @@ def test_bounds_hold_as_often_as_they_say(spark, tmp_path):
     )
     truth = {row["salt"]: row for row in query.collect()}
     progress = Progress(AggregateQuery(query))
-    progress.read(Step(START, threshold(0.35), cost=0))
+    progress.read(Step(START, EVEN.threshold(0.35), 0, 0.35))
     for name, (_, found) in zip(("mean", "total", "n"), progress.estimates(0.95), strict=True):
         true = np.array([truth[group[0]][name] for group in progress.state.groups])
         answered = np.isfinite(found.low)

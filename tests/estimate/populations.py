@@ -113,7 +113,7 @@ def population(name: str) -> Population:
 def samples(name, stops, repetitions, rng, spans=False, batch=50):
     """States of nested samples: one list of repetitions per batch, cumulated over the steps.
 
-    Yields (sums [repetition, step, bucket + 1, moment], spans [repetition, step, column, 2] or None).
+    Yields (sums [repetition, step, bucket, moment], spans [repetition, step, column, 2] or None).
     """
     pop, steps, buckets = population(name), len(stops), LAYOUT.buckets
     keys, last = len(pop.sums), stops[-1]
@@ -130,13 +130,13 @@ def samples(name, stops, repetitions, rng, spans=False, batch=50):
         step = np.searchsorted(stops, rng.random(len(key)) * last, side="right")
         at = repetition * steps + step
         slot = at * buckets + rng.integers(0, buckets, len(key))
-        sums = np.zeros((count, steps, buckets + 1, pop.sums.shape[1]))
+        sums = np.zeros((count, steps, buckets, pop.sums.shape[1]))
         for moment, same in enumerate(SAME):
             if same < moment:
                 sums[..., moment] = sums[..., same]
                 continue
             added = np.bincount(slot, pop.sums[key, moment], count * steps * buckets)
-            sums[:, :, :-1, moment] = added.reshape(count, steps, buckets)
+            sums[..., moment] = added.reshape(count, steps, buckets)
         seen = None
         if spans:
             seen = np.empty((count * steps, len(LAYOUT.columns), 2))
@@ -150,7 +150,7 @@ def samples(name, stops, repetitions, rng, spans=False, batch=50):
 
 
 def as_state(sums, spans=None) -> State:
-    """A state whose groups are repetitions, of sums [repetition, bucket + 1, moment]."""
+    """A state whose groups are repetitions, of sums [repetition, bucket, moment]."""
     empty = State.empty(LAYOUT, [(i,) for i in range(len(sums))])
     if spans is not None:
         empty.spans[:, 0] = spans

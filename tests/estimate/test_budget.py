@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.estimate import Files, next_step
-from pyqbeast.estimate.budget import END, MOST_BYTES, START, fraction, threshold
+from pyqbeast.estimate.budget import MOST_BYTES
+from pyqbeast.estimate.scale import END, EVEN, START, WeightScale
+
+threshold, fraction = EVEN.threshold, EVEN.share
 
 WEIGHT = st.one_of(st.integers(START, END - 1), st.integers(-5, 5))
 FILE = st.tuples(st.integers(0, 10**9), WEIGHT, WEIGHT)

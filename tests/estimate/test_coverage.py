@@ -23,7 +23,7 @@ def holds(sums, aggregate, fraction, truth):
     state, formula = as_state(sums), FORMULAS[aggregate.kind]
     at, centres = state.index(aggregate.moments), np.zeros(2)
     value, influence = leave_out(
-        lambda sums: formula.value(sums, centres), state.sampled[..., at], state.whole[..., at], fraction
+        lambda sums: formula.value(sums, centres), state.sums[..., at], fraction
     )
     low, high = bounds(value, influence, fraction, 0.95)
     return (low <= truth) & (truth <= high)
@@ -58,7 +58,7 @@ def test_the_bounds_hold_as_often_as_they_say(name, keys):
 
 def naive(sums, aggregate, fraction):
     """Value and standard error as if rows were drawn one by one."""
-    rows, first, second = np.moveaxis(as_state(sums).sampled.sum(axis=1)[:, LN_SECOND], -1, 0)
+    rows, first, second = np.moveaxis(as_state(sums).sums.sum(axis=1)[:, LN_SECOND], -1, 0)
     if aggregate is COUNT:
         return rows / fraction, np.sqrt((1 - fraction) * rows) / fraction
     if aggregate is SUM:

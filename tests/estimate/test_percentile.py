@@ -65,7 +65,7 @@ def test_percentile_bounds_hold(name, p, keys):
     aggregate = Aggregate("percentile", ("y",), p)
     layout = layout_for([aggregate])
     state = State.empty(layout, [(i,) for i in range(repetitions)])
-    state.sums[:, :-1, state.index(aggregate.moments)] = np.stack(counts)
+    state.sums[:, :, state.index(aggregate.moments)] = np.stack(counts)
     found = estimate(state, aggregate, fraction, facts=Facts(1.0), grid=np.stack(grids))
     held = np.mean((found.low <= truth) & (truth <= found.high))
     print(f"{name} p{100 * p:.0f}: {held:.3f}, half-width {np.median(found.margin) / truth:.4f}")

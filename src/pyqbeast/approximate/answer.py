@@ -37,7 +37,7 @@ class Estimate:
     Attributes:
         df: the query's columns and rows; after each estimate `value` its bounds `value_low` and `value_high`. The
             bounds are doubles (of the value's own type for min and max), null where there is none.
-        fraction: the share of the table's weights that was read; 1.0 for an exact answer.
+        fraction: the share of the table's rows that was sampled; 1.0 for an exact answer.
         exact: whether all rows were read, so that low = value = high (up to the rounding of doubles).
         bytes_read: bytes of all files that were opened, in all steps together.
         exact_bytes: bytes of the files that the exact query opens.

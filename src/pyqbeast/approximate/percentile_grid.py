@@ -78,5 +78,5 @@ class PercentileGrid:
 def _fewest_keys(state: State, count: Aggregate, least: float) -> float:
     """Keys of the smallest group that can be bounded soon; a grid for it is wide enough for the others."""
     at = state.index(count.moments)[0]
-    keys = distinct_keys(state.sampled[..., at])
+    keys = distinct_keys(state.sums[..., at])
     return float(max(min(keys, default=least), least / 8))

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from pyqbeast.approximate.partial_aggregates import PartialAggregates
 from pyqbeast.approximate.percentile_grid import PercentileGrid
-from pyqbeast.approximate.queried_files import QueriedFiles, total_bytes
+from pyqbeast.approximate.queried_files import QueriedFiles
 from pyqbeast.delta.aggregate_query import AggregateQuery
 from pyqbeast.estimate import (
     Aggregate,
@@ -19,6 +19,7 @@ from pyqbeast.estimate import (
     Layout,
     State,
     Step,
+    WeightScale,
     bucket_count,
     estimate,
     fold,
@@ -29,7 +30,8 @@ from pyqbeast.estimate import (
     pilot_keys,
     recentre,
 )
-from pyqbeast.estimate.budget import MOST_BYTES, START
+from pyqbeast.estimate.budget import MOST_BYTES
+from pyqbeast.estimate.scale import START
 
 #: Groups that are held on the driver; with more of them each has too few rows for a sample to help.
 MOST_GROUPS = 50_000
@@ -43,7 +45,7 @@ class Reading(NamedTuple):
     """One step that was read.
 
     Attributes:
-        start, stop: fractions of the weights.
+        start, stop: fractions of the table's rows, by ascending weight.
         bytes: of the files opened, those of joined tables included.
     """
 
@@ -65,9 +67,10 @@ class Progress:
     def __init__(self, query: AggregateQuery) -> None:
         self._query = query
         self.files = QueriedFiles.of(query)
-        self.partial = PartialAggregates.of(query, query.whole_rows([]).schema)
+        self._scale = WeightScale(query.counted_weights)
+        self.partial = PartialAggregates.of(query, query.rows([], START, START, 1).schema)
         self.readings: list[Reading] = []
-        self.exact_bytes = self.files.weights.total + total_bytes(self.files.whole) + query.other_bytes
+        self.exact_bytes = self.files.weights.total + query.other_bytes
         self._state: State | None = None
         self._stop = START
         self._grid: PercentileGrid | None = None
@@ -75,7 +78,7 @@ class Progress:
 
     @property
     def fraction(self) -> float:
-        """The share of the weights read so far."""
+        """The share of the rows sampled so far."""
         return self.readings[-1].stop if self.readings else 0.0
 
     @property
@@ -104,61 +107,48 @@ class Progress:
             start=self._stop,
             spent=self._spent_on_sample(),
             mergeable=not self.partial.percentiles,
+            scale=self._scale,
         )
 
     def _spent_on_sample(self) -> int:
-        """Bytes read, and to be read besides the sampled files, less what the exact query reads besides them.
+        """Bytes read, and to be read of joined tables, less what the exact query reads of those.
 
-        Joined tables are read in every step. Files without an index are read once, as a step of their own, and
-        again where the exact answer cannot be had by adding up.
+        Joined tables are read in every step: in the next, and in the one after it to the exact answer.
         """
-        whole, joined = total_bytes(self.files.whole), self._query.other_bytes
-        to_come = 2 * joined
-        if whole and not self.readings:
-            to_come += whole + joined
-        if whole and self.partial.percentiles:
-            to_come += whole
-        beside = whole + joined
-        return int(self.bytes_read + to_come - MOST_BYTES * beside)
+        joined = self._query.other_bytes
+        return int(self.bytes_read + 2 * joined - MOST_BYTES * joined)
 
     def read(self, step: Step) -> None:
         """Reads a step that does not start again."""
         assert not step.restart
         chosen = self.files.weights.needed(step.start, step.stop)
-        files = [file for file, needed in zip(self.files.sampled, chosen, strict=True) if needed]
+        files = [file for file, needed in zip(self.files.files, chosen, strict=True) if needed]
         layout = self._state.layout if self._state else self._first_layout()
-        rows = self._query.rows(files, self.files.columns, step.start, step.stop, layout.buckets)
-        if step.cost + self._query.other_bytes <= ONE_TASK_BYTES:
-            rows = rows.coalesce(1)
-        parts = [self.partial.numbers(rows)]
         cost = step.cost + self._query.other_bytes
-        if not self.readings and self.files.whole:
-            parts.append(self.partial.numbers(self._query.whole_rows(self.files.whole)))
-            cost += total_bytes(self.files.whole) + self._query.other_bytes
+        rows = self._query.rows(files, step.start, step.stop, layout.buckets)
+        numbers = self.partial.numbers(rows.coalesce(1) if cost <= ONE_TASK_BYTES else rows)
         if self.partial.percentiles and self._grid is None:
-            self._read_with_grid(parts, layout)
+            self._read_with_grid(numbers, layout)
         else:
-            self._add([self._with_grid(part) for part in parts], layout)
+            self._add(self._with_grid(numbers), layout)
         self.readings.append(Reading(self.fraction, step.fraction, cost))
         self._stop = step.stop
 
-    def _read_with_grid(self, parts: list[DataFrame], layout: Layout) -> None:
+    def _read_with_grid(self, numbers: DataFrame, layout: Layout) -> None:
         """The thresholds come from the very rows that are counted by them: so these rows are kept meanwhile."""
-        kept = [part.persist() for part in parts]
+        kept = numbers.persist()
         try:
-            self._grid = PercentileGrid.of(self.partial, kept[0])
-            self._add([self._with_grid(part) for part in kept], layout)
+            self._grid = PercentileGrid.of(self.partial, kept)
+            self._add(self._with_grid(kept), layout)
         finally:
-            for part in kept:
-                part.unpersist()
+            kept.unpersist()
 
     def _with_grid(self, numbers: DataFrame) -> DataFrame:
         return self._grid.joined(numbers, self.partial.groups) if self._grid else numbers
 
-    def _add(self, parts: list[DataFrame], layout: Layout) -> None:
-        for part in parts:
-            new = self.partial.state(part, layout)
-            self._state = merge(self._state, new) if self._state else new
+    def _add(self, numbers: DataFrame, layout: Layout) -> None:
+        new = self.partial.state(numbers, layout)
+        self._state = merge(self._state, new) if self._state else new
         if not self.readings:
             self._state = recentre(self.state, {**layout.centres, **pilot_centres(self.state)})
         fewer = bucket_count(len(self.state.groups))

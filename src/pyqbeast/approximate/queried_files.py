@@ -1,15 +1,16 @@
-"""The files that a query reads: which of them can be sampled, and what is known of their rows without reading."""
+"""The files that a query reads, and what is known of their rows without reading."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 
-from pyqbeast.core.block import Block, heaviest, parse_tags
+from pyqbeast.core.block import heaviest, parse_tags
 from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.key_rows import parse_key_rows
 from pyqbeast.core.revision import revisions_from_configuration
 from pyqbeast.delta.aggregate_query import AggregateQuery, QueriedFile
@@ -21,50 +22,40 @@ class QueriedFiles:
     """The files of one query.
 
     Attributes:
-        sampled: files whose rows lie in order of the weight.
-        whole: files that have no index, or one of other columns: they are always read in whole.
-        weights: bytes and weights of the sampled ones, in the same order.
-        columns: whose hash is the weight.
-        rows: rows of the sampled files, deleted ones included.
-        key_rows: how many rows at the most have the same values in those columns; None where it is not recorded.
+        files: all of them.
+        weights: their bytes and weights, in the same order. A file without an index, or of a revision that other
+            weights were made with, may hold every weight: each step looks there for its rows too.
+        rows: their rows, deleted ones included, as far as the log tells.
+        key_rows: how many rows at the most have the same weight; None where it is not recorded.
     """
 
-    sampled: list[QueriedFile]
-    whole: list[QueriedFile]
+    files: list[QueriedFile]
     weights: Files
-    columns: list[str]
     rows: int
     key_rows: int | None
 
     @classmethod
     def of(cls, query: AggregateQuery) -> QueriedFiles:
         """Reads what the log tells of the query's files. One Spark job."""
-        revisions = revisions_from_configuration(query.configuration)
-        latest = revisions.latest
-        assert latest is not None
-        of_latest = [r for r in revisions.revisions.values() if r.hashed_columns == latest.hashed_columns]
-        same_weight = {revision.id: revision.dimensions for revision in of_latest}
-        sampled: list[tuple[QueriedFile, list[Block]]] = []
-        whole = []
-        for file in query.files():
-            blocks = parse_tags(file.tags, same_weight.get).blocks
+        revisions = revisions_from_configuration(query.configuration).revisions
+        prunable = {
+            number: revision.dimensions
+            for number, revision in revisions.items()
+            if str(number) in query.prunable_revisions
+        }
+        files = query.files()
+        lows, highs, rows = [], [], 0
+        for file in files:
+            blocks = parse_tags(file.tags, prunable.get).blocks
             if any(block.replicated for block in blocks):
                 raise UnsupportedError(
                     "this query cannot be estimated: the table holds rows twice, as old versions of the format do; "
                     "call pyqbeast.upgrade on it, or pass exact=True"
                 )
-            if blocks:
-                sampled.append((file, blocks))
-            else:
-                whole.append(file)
-        weights = Files(
-            [file.size for file, _ in sampled],
-            [min(block.min_weight for block in blocks) for _, blocks in sampled],
-            [heaviest(file.tags, blocks) for file, blocks in sampled],
-        )
-        rows = sum(block.element_count for _, blocks in sampled for block in blocks)
-        files = [file for file, _ in sampled]
-        return cls(files, whole, weights, latest.hashed_columns, rows, _key_rows(files))
+            lows.append(min((block.min_weight for block in blocks), default=WEIGHT_MIN))
+            highs.append(heaviest(file.tags, blocks) if blocks else WEIGHT_MAX)
+            rows += file.statistics.get("numRecords") or sum(block.element_count for block in blocks)
+        return cls(files, Files([file.size for file in files], lows, highs), rows, _key_rows(files))
 
     def bounds(self, column: str) -> tuple[float, float] | None:
         """Smallest and largest value of a column, by its name in the statistics; None where a file does not tell.
@@ -72,7 +63,7 @@ class QueriedFiles:
         Days since 1970 for dates, microseconds for timestamps.
         """
         lows, highs = [], []
-        for file in (*self.sampled, *self.whole):
+        for file in self.files:
             low = file.statistics.get("minValues", {}).get(column)
             high = file.statistics.get("maxValues", {}).get(column)
             rows = file.statistics.get("numRecords")
@@ -97,11 +88,6 @@ def _key_rows(files: Sequence[QueriedFile]) -> int | None:
             return None
         largest[recorded.write] = max(largest[recorded.write], recorded.rows)
     return sum(largest.values())
-
-
-def total_bytes(files: Iterable[QueriedFile]) -> int:
-    """The bytes of some files."""
-    return sum(file.size for file in files)
 
 
 def _nulls(file: QueriedFile, column: str) -> int | None:

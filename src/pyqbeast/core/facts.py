@@ -25,12 +25,26 @@ WEIGHT_OFFSET = -2147483648.0
 WEIGHT_RANGE = 4294967295.0
 #: Seed of Spark's `hash` over the indexed columns, which is the weight of a row.
 HASH_SEED = 42
+#: Seed of the hash of a weight that puts rows into buckets of keys. The bits of the weight itself would not do: a query
+#: may pick rows by them.
+BUCKET_SEED = 1_031_517_029
+#: Fractions, ascending, between which the rows of a file are counted by weight: those that people sample by (1, 2, 3, 5
+#: and 7 times each power of ten), and every 32nd.
+WEIGHT_BORDERS = " ".join(
+    str(border)
+    for border in sorted(
+        {float(f"{m}e-{k}") for k in range(6, 0, -1) for m in (1, 2, 3, 5, 7)}
+        | {i / 32 for i in range(4, 32)}
+    )
+)
 
 #: Keys of the table's configuration.
 REVISION_PREFIX = "qbeast.revision."
 LAST_REVISION = "qbeast.lastRevisionID"
 #: Before format 0.6: the cubes of a revision whose rows were copied to their children.
 LEGACY_REPLICATED_SET_PREFIX = "qbeast.replicatedSet."
+#: Of ours: a command has deleted rows by their weight. What deletion vectors hide may be of any weight then.
+DELETED_BY_WEIGHT = "pyqbeast.deletedByWeight"
 #: The revision of files that carry no index metadata.
 STAGING_REVISION = 0
 
@@ -39,9 +53,10 @@ TAG_REVISION = "revision"
 TAG_BLOCKS = "blocks"
 
 #: Tags of an indexed file that other writers do not know: the rows of the most frequent key of the file and the
-#: write that made it, and the largest weight of the file's rows.
+#: write that made it, the largest weight of the file's rows, and how many rows have weights between WEIGHT_BORDERS.
 TAG_KEY_ROWS = "pyqbeast.keyRows"
 TAG_HEAVIEST = "pyqbeast.heaviest"
+TAG_WEIGHTS = "pyqbeast.weights"
 KEY_ROWS_WRITE = "write"
 KEY_ROWS_ROWS = "rows"
 

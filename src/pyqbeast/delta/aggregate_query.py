@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -63,7 +63,10 @@ class AggregateQuery:
         statistics: for each input the name that file statistics have for it, where it is a column.
         other_bytes: bytes of the tables that are joined to the indexed one.
         fans_out: whether a row of the indexed table may come more than once.
+        counted_weights: weights, ascending, with the number of the table's rows below each; none where rows are spread
+            evenly over all weights.
         configuration: that of the indexed table.
+        prunable_revisions: the revisions, as text, whose tags tell the weights that rows have today.
     """
 
     def __init__(self, query: DataFrame) -> None:
@@ -85,7 +88,9 @@ class AggregateQuery:
         self.statistics: list[str | None] = described["statistics"]
         self.other_bytes: int = described["other_bytes"]
         self.fans_out: bool = described["fans_out"]
+        self.counted_weights: list[tuple[int, float]] = [tuple(each) for each in described["counted_weights"]]
         self.configuration: dict[str, str] = described["configuration"]
+        self.prunable_revisions: set[str] = set(described["prunable_revisions"])
 
     def reads_nothing(self) -> bool:
         """Whether Spark answers the query from the log alone, or sees that it has no rows."""
@@ -98,25 +103,18 @@ class AggregateQuery:
             with target.open(encoding="utf-8") as lines:
                 return [_file(json.loads(line)) for line in lines]
 
-    def rows(
-        self, files: Iterable[QueriedFile], columns: Sequence[str], start: int, stop: int, buckets: int
-    ) -> DataFrame:
+    def rows(self, files: Iterable[QueriedFile], start: int, stop: int, buckets: int) -> DataFrame:
         """The rows of the files with start <= weight < stop: columns g0… (groups), x0… (inputs), `bucket`.
 
         Args:
             files: of `files()`.
-            columns: whose hash is the weight.
             start: a weight.
             stop: a weight, or one more than the largest.
-            buckets: a power of two; a row's bucket is its weight's low bits.
+            buckets: a power of two; a row's bucket is a hash of its weight, modulo so many.
         """
         assert stop <= WEIGHT_MAX + 1
-        frame = self._java.rows(_paths(files), list(columns), start, stop, buckets)
+        frame = self._java.rows(_paths(files), start, stop, buckets)
         return DataFrame(frame, self._spark)
-
-    def whole_rows(self, files: Iterable[QueriedFile]) -> DataFrame:
-        """All rows of the files, as `rows` gives them, with bucket -1."""
-        return DataFrame(self._java.wholeRows(_paths(files)), self._spark)
 
     def exact(self) -> DataFrame:
         """The query as it was asked."""

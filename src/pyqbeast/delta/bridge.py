@@ -80,6 +80,7 @@ class WrittenFile:
         rows: how many it holds; None where Delta sorted the rows into change data and others.
         key_rows: rows of the most frequent key of the task that wrote the file: all rows of a key go to one.
         blocks: its blocks; None where the rows did not come from `arranged`, or not in its order.
+        weights: the rows of each interval of `core.weight_counts`, where there are blocks.
     """
 
     path: str
@@ -87,6 +88,7 @@ class WrittenFile:
     rows: int | None = None
     key_rows: int = 0
     blocks: list[WrittenBlock] | None = None
+    weights: tuple[int, ...] = ()
 
     @property
     def heaviest(self) -> int:
@@ -96,8 +98,9 @@ class WrittenFile:
     @classmethod
     def from_json(cls, told: dict[str, Any]) -> WrittenFile:
         """One entry of what the bridge tells."""
-        blocks = told.pop("blocks", None)
-        return cls(**told, blocks=None if blocks is None else [WrittenBlock(*block) for block in blocks])
+        blocks, weights = told.pop("blocks", None), told.pop("weights", None) or ()
+        blocks = None if blocks is None else [WrittenBlock(*block) for block in blocks]
+        return cls(**told, blocks=blocks, weights=tuple(weights))
 
 
 class Transaction:

@@ -2,7 +2,7 @@
 
 Lives here: what is asked for and kept of each step (`request`, `state`, `centre`), how the bounds follow from
 it (`student`, `interval`, `formulas`, `percentile`, `aggregates`), when to stop and what to read next
-(`stopping`, `budget`), and which groups a sample may have missed (`groups`).
+(`stopping`, `budget`, `scale`), and which groups a sample may have missed (`groups`).
 May import: numpy, the standard library and `pyqbeast.core.errors`. Imported by `pyqbeast.approximate`.
 
 The loop of a caller, who owns the reading:
@@ -22,6 +22,7 @@ from pyqbeast.estimate.centre import pilot_centres, recentre
 from pyqbeast.estimate.groups import Completeness, completeness
 from pyqbeast.estimate.percentile import grid_from, grid_probabilities
 from pyqbeast.estimate.request import Aggregate, layout_for
+from pyqbeast.estimate.scale import WeightScale
 from pyqbeast.estimate.state import Layout, Moment, State, bucket_count, fold, merge
 from pyqbeast.estimate.stopping import Goal, all_met, met, pilot_keys, wanted_fraction
 
@@ -37,6 +38,7 @@ __all__ = [
     "State",
     "Status",
     "Step",
+    "WeightScale",
     "all_met",
     "bucket_count",
     "completeness",

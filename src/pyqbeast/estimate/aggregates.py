@@ -92,7 +92,7 @@ def estimate(
     Args:
         state: of a layout that has the aggregate's moments and extremes.
         aggregate: what to estimate.
-        fraction: the exact share of the weight range that was read; one number, or one per group.
+        fraction: the exact share of the rows that was sampled; one number, or one per group.
         confidence: of each bound by itself; for m bounds at once ask for 1 - (1 - confidence) / m.
         facts: what is known from outside the sample.
         grid: [group, threshold] for a percentile; NaN rows for groups without a grid.
@@ -113,12 +113,12 @@ def _from_sums(
 ) -> Estimates:
     formula, columns = FORMULAS[aggregate.kind], aggregate.columns
     centres = state.layout.centres_of(columns)
-    sampled, whole = _sums(state, aggregate)
-    value, influence = leave_out(lambda sums: formula.value(sums, centres), sampled, whole, share)
+    sampled = state.sums[..., state.index(aggregate.moments)]
+    value, influence = leave_out(lambda sums: formula.value(sums, centres), sampled, share)
     low, high = bounds(value, influence, share, confidence)
     low, high = np.maximum(low, formula.lowest), np.minimum(high, formula.highest)
     with np.errstate(all="ignore"):
-        population = whole + sampled.sum(axis=1) / share[:, None]
+        population = sampled.sum(axis=1) / share[:, None]
         seen = formula.reach(population, state.span(aggregate.extremes) - centres[:, None], centres)
         missed = np.full(len(share), np.nan)
         if facts.key_rows is not None and all(column in facts.bounds for column in aggregate.extremes):
@@ -135,10 +135,10 @@ def _percentile(
     state: State, aggregate: Aggregate, share: FloatArray, confidence: float, facts: Facts, grid: FloatArray
 ) -> Estimates:
     p = aggregate.p or 0.0
-    sampled, whole = _sums(state, aggregate)
-    found = percentile_bounds(p, sampled, whole, share, confidence, grid)
+    sampled = state.sums[..., state.index(aggregate.moments)]
+    found = percentile_bounds(p, sampled, share, confidence, grid)
     with np.errstate(all="ignore"):
-        rows = whole[:, 0] + sampled[..., 0].sum(axis=1) / share
+        rows = sampled[..., 0].sum(axis=1) / share
         missed = ((facts.key_rows or np.nan) - 1) * max(p, 1 - p) / rows
         unseen = missed_keys(share, confidence) * missed / (2 * found.half_share)
     # Counts below thresholds do not give the exact value, not even of all rows: that takes its own query.
@@ -150,19 +150,14 @@ def _percentile(
 def _extreme(state: State, aggregate: Aggregate, share: FloatArray, facts: Facts) -> Estimates:
     """The sample's own extreme bounds the true one on one side, the files' statistics on the other."""
     largest = aggregate.kind == "max"
-    value = state.span(aggregate.columns, whole=True)[:, 0, int(largest)]
+    value = state.span(aggregate.columns)[:, 0, int(largest)]
     value = np.where(value == (-np.inf if largest else np.inf), np.nan, value)
     outer = facts.bounds.get(aggregate.columns[0], (-np.inf, np.inf))[int(largest)]
     other = np.where(share >= 1, value, outer)
     low, high = (value, other) if largest else (other, value)
-    keys = distinct_keys(_sums(state, aggregate)[0][..., 0])
+    keys = distinct_keys(state.sums[..., state.index(aggregate.moments)[0]])
     status = np.where(share >= 1, Status.EXACT, Status.CERTAIN).astype(np.int8)
     return Estimates(aggregate, value, low, high, status, keys, np.zeros(len(share)))
-
-
-def _sums(state: State, aggregate: Aggregate) -> tuple[FloatArray, FloatArray]:
-    at = state.index(aggregate.moments)
-    return state.sampled[..., at], state.whole[..., at]
 
 
 def _judged(

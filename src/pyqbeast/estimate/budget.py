@@ -1,30 +1,28 @@
 """Which weights to read next, so that all steps and the exact answer after them cost at most 1.1 exact ones.
 
-A sample of fraction f is the rows whose weight (a signed 32-bit hash) lies below `threshold(f)`. A file must
-be read for the weights [start, stop) if its smallest weight is below stop and its largest is not below start.
-A file whose weights straddle a threshold is read on either side of it: this a step costs beyond its rows.
+A sample of fraction f is the rows whose weight (a signed 32-bit hash) lies below a threshold, which `WeightScale`
+tells. A file must be read for the weights [start, stop) if its smallest weight is below stop and its largest is not
+below start. A file whose weights straddle a threshold is read on either side of it: this a step costs beyond its rows.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.estimate.scale import END, EVEN, START, WeightScale
 
-#: The weights are the integers in [START, END).
-START, END = -(2**31), 2**31
 #: All bytes read, over those of the exact query.
 MOST_BYTES = 1.1
 
 
 class Files:
-    """The files of a query: those that are left after pruning by its filter and hold weights.
+    """The files of a query: those that are left after pruning by its filter.
 
-    Files read in whole, without an index, are no part of it: they cost the same whatever is sampled.
+    A file without an index may hold every weight, so every step reads it.
     """
 
     def __init__(self, size: ArrayLike, low: ArrayLike, high: ArrayLike) -> None:
@@ -59,18 +57,15 @@ class Step:
         start: where the last step stopped.
         stop: END if this step ends with the exact answer.
         cost: bytes of this step.
+        fraction: the share of the table's rows that are lighter than `stop`.
         restart: run the query over all weights: the exact answer cannot be had by adding up, or so it is faster.
     """
 
     start: int
     stop: int
     cost: int
+    fraction: float
     restart: bool = False
-
-    @property
-    def fraction(self) -> float:
-        """The share of the weight range that has been read after the step."""
-        return fraction(self.stop)
 
     @property
     def exact(self) -> bool:
@@ -78,18 +73,13 @@ class Step:
         return self.stop == END
 
 
-def threshold(share: float) -> int:
-    """The weight below which the share of all weights lies."""
-    return START + math.ceil(min(max(share, 0.0), 1.0) * (END - START))
-
-
-def fraction(stop: int) -> float:
-    """The share of all weights below a threshold."""
-    return (stop - START) / (END - START)
-
-
 def next_step(
-    files: Files, wanted: float, start: int = START, spent: int = 0, mergeable: bool = True
+    files: Files,
+    wanted: float,
+    start: int = START,
+    spent: int = 0,
+    mergeable: bool = True,
+    scale: WeightScale = EVEN,
 ) -> Step:
     """The step from `start` to the wanted fraction or a bit beyond; to the exact answer if that is too dear.
 
@@ -103,25 +93,21 @@ def next_step(
         start: where the last step stopped.
         spent: bytes of the steps so far.
         mergeable: the exact answer can be had by adding up the steps; a percentile's cannot.
+        scale: which weights the table's rows have.
     """
-    stops = _stops(files, max(threshold(wanted), start + 1))
+    stops = scale.stops(files.low, max(scale.threshold(wanted), start + 1))
     if wanted < 1:
         rest = _cost_from(files, stops) if mergeable else np.full(len(stops), files.total)
         now = _cost_below(files, start, stops)
         fits = (stops < END) & (spent + now + rest <= MOST_BYTES * files.total)
         if fits.any():
             at = int(fits.argmax())
-            return Step(start, int(stops[at]), int(now[at]))
+            return Step(start, int(stops[at]), int(now[at]), scale.share(int(stops[at])))
     # The query itself runs faster than the sums that an estimate needs, so it comes first where both are within budget.
     affordable = spent + files.total <= MOST_BYTES * files.total
     if start == START or (mergeable and not affordable):
-        return Step(start, END, files.cost(start, END))
-    return Step(START, END, files.total, restart=True)
-
-
-def _stops(files: Files, least: int) -> NDArray[np.int64]:
-    """The thresholds from `least` on that are the largest to need their files; ascending, END last."""
-    return np.unique(np.append(files.low[files.low >= least], END))
+        return Step(start, END, files.cost(start, END), 1.0)
+    return Step(START, END, files.total, 1.0, restart=True)
 
 
 def _cost_below(files: Files, start: int, stops: NDArray[np.int64]) -> NDArray[np.int64]:

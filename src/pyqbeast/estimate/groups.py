@@ -39,7 +39,7 @@ def completeness(state: State, fraction: float) -> Completeness:
     """What the groups of a state of the given fraction may lack."""
     if fraction >= 1:
         return Completeness(True, 0.0, 0.0, 0.0)
-    counts = state.sampled[..., 0]
+    counts = state.sums[..., 0]
     rows = float(counts.sum())
     keys = float(distinct_keys(counts.sum(axis=0, keepdims=True))[0])
     single = np.count_nonzero(counts, axis=1) == 1

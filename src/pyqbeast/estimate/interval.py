@@ -22,15 +22,14 @@ MOST_SKEW = 1.2
 
 
 def leave_out(
-    statistic: Statistic, sampled: FloatArray, whole: FloatArray, fraction: float | FloatArray
+    statistic: Statistic, sampled: FloatArray, fraction: float | FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """The estimate, and by how much each bucket moves it.
 
     Args:
         statistic: of the population's sums.
         sampled: [group, bucket, moment] sums of the sampled rows; buckets without rows are zeros and count.
-        whole: [group, moment] sums of rows known in whole.
-        fraction: of the weights, sampled; one number or one per group.
+        fraction: of the rows, sampled; one number or one per group.
 
     Returns:
         The values [group, ...] and the influences [group, bucket, ...]: value minus value without the bucket.
@@ -40,8 +39,8 @@ def leave_out(
     totals = sampled.sum(axis=1)
     rest = (totals[:, None] - sampled) * (buckets / (buckets - 1)) / share[:, None]
     with np.errstate(all="ignore"):
-        value = statistic(whole + totals / share)
-        return value, value[:, None] - statistic(whole[:, None] + rest)
+        value = statistic(totals / share)
+        return value, value[:, None] - statistic(rest)
 
 
 def bounds(

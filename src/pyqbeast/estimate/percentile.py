@@ -55,7 +55,6 @@ def min_keys(p: float) -> float:
 def percentile_bounds(
     p: float,
     sampled: FloatArray,
-    whole: FloatArray,
     fraction: float | FloatArray,
     confidence: float,
     grid: FloatArray,
@@ -65,12 +64,11 @@ def percentile_bounds(
     Args:
         p: between 0 and 1.
         sampled: [group, bucket, 1 + threshold]: rows, and rows at or below each threshold.
-        whole: [group, 1 + threshold]: the same of rows known in whole.
-        fraction: of the weights, sampled; one number or one per group.
+        fraction: of the rows, sampled; one number or one per group.
         confidence: of the bounds.
         grid: [group, threshold], ascending. Bounds beyond its ends are infinite.
     """
-    share, influence = leave_out(lambda sums: sums[..., 1:] / sums[..., :1], sampled, whole, fraction)
+    share, influence = leave_out(lambda sums: sums[..., 1:] / sums[..., :1], sampled, fraction)
     low_share, high_share = bounds(share, influence, fraction, confidence)
     inf = np.full((len(grid), 1), np.inf)
     at = np.minimum(_first(share >= p), grid.shape[1] - 1)[:, None]

@@ -1,6 +1,6 @@
 """What is kept of the rows read so far: sums per group and bucket, which add up from step to step.
 
-A row's bucket is the low bits of its weight (the hash of its indexed columns), so rows that share a weight
+A row's bucket is a hash of its weight (which is the hash of its indexed columns), so rows that share a weight
 share a bucket: the buckets are random groups of whole clusters, and their spread is an honest variance.
 A key lies in exactly one step, because a step is a range of weights.
 """
@@ -46,7 +46,7 @@ class Layout:
     Attributes:
         moments: the sums, `ROWS` first.
         columns: the columns whose smallest and largest value are kept.
-        buckets: how many buckets; a power of two, the bucket is `weight & (buckets - 1)`.
+        buckets: how many buckets; a power of two, the bucket is the low bits of the hash.
         centres: what is subtracted from a column before it is squared or summed (0 where absent): without it,
             a variance far smaller than the mean would cancel.
     """
@@ -68,9 +68,8 @@ class State:
     Attributes:
         layout: the meaning of the axes.
         groups: the keys of the result groups; `((),)` where the query has no groups.
-        sums: [group, bucket + 1, moment]; the last slot of the bucket axis holds rows that were read in whole
-            and are no sample (files without an index): they count once and have no variance.
-        spans: [group, bucket + 1, column, 2], smallest and largest value; +inf, -inf where nothing was read.
+        sums: [group, bucket, moment].
+        spans: [group, bucket, column, 2], smallest and largest value; +inf, -inf where nothing was read.
     """
 
     layout: Layout
@@ -81,7 +80,7 @@ class State:
     @classmethod
     def empty(cls, layout: Layout, groups: Sequence[Group] = ()) -> State:
         """No rows: what a step that returned nothing adds."""
-        slots = (len(groups), layout.buckets + 1)
+        slots = (len(groups), layout.buckets)
         spans = np.empty((*slots, len(layout.columns), 2))
         spans[..., 0], spans[..., 1] = np.inf, -np.inf
         return cls(layout, tuple(groups), np.zeros((*slots, len(layout.moments))), spans)
@@ -101,7 +100,7 @@ class State:
         Args:
             layout: what the columns of `sums`, `lows` and `highs` are.
             groups: [row] group keys.
-            buckets: [row] `weight & (buckets - 1)`, or -1 for rows read in whole from files without an index.
+            buckets: [row] from 0 to `layout.buckets` - 1.
             sums: [row, moment]; 0 for the sum of no values, where SQL says NULL.
             lows: [row, column] smallest values, +inf where there are none.
             highs: [row, column] largest values, -inf where there are none; NaN is the largest, as in Spark.
@@ -110,10 +109,8 @@ class State:
         at = np.array([place.setdefault(_key(group), len(place)) for group in groups], dtype=np.intp)
         state = cls.empty(layout, tuple(place))
         slot = np.asarray(buckets, dtype=np.intp)
-        if slot.size and (slot.min() < -1 or slot.max() >= layout.buckets):
-            raise InvalidInputError(
-                f"buckets run from -1 to {layout.buckets - 1}: mask the weight's low bits"
-            )
+        if slot.size and (slot.min() < 0 or slot.max() >= layout.buckets):
+            raise InvalidInputError(f"buckets run from 0 to {layout.buckets - 1}: mask the hash's low bits")
         values = np.asarray(sums, dtype=np.float64).reshape(len(at), len(layout.moments))
         np.add.at(state.sums, (at, slot), values)
         shape = (len(at), len(layout.columns))
@@ -121,24 +118,14 @@ class State:
         np.maximum.at(state.spans[..., 1], (at, slot), np.asarray(highs, dtype=np.float64).reshape(shape))
         return state
 
-    @property
-    def sampled(self) -> FloatArray:
-        """[group, bucket, moment]: the sums of the sampled rows."""
-        return self.sums[:, :-1]
-
-    @property
-    def whole(self) -> FloatArray:
-        """[group, moment]: the sums of the rows that were read in whole."""
-        return self.sums[:, -1]
-
     def index(self, moments: Sequence[Moment]) -> list[int]:
         """Where `moments` lie on the last axis of `sums`."""
         return [self.layout.moments.index(moment) for moment in moments]
 
-    def span(self, columns: Sequence[str], whole: bool = False) -> FloatArray:
-        """[group, column, 2]: smallest and largest value sampled; with `whole`, of all rows read."""
+    def span(self, columns: Sequence[str]) -> FloatArray:
+        """[group, column, 2]: smallest and largest value of all rows read."""
         at = [self.layout.columns.index(column) for column in columns]
-        part = self.spans[:, slice(None) if whole else slice(-1)][:, :, at]
+        part = self.spans[:, :, at]
         return np.stack([part[..., 0].min(axis=1), part[..., 1].max(axis=1)], axis=-1)
 
 
@@ -168,8 +155,7 @@ def fold(state: State, buckets: int) -> State:
         raise InvalidInputError(f"{state.layout.buckets} buckets cannot be folded into {buckets}")
 
     def folded(values: FloatArray, add: np.ufunc) -> FloatArray:
-        parts = values[:, :-1].reshape(len(values), ratio, buckets, *values.shape[2:])
-        return np.concatenate([add.reduce(parts, axis=1), values[:, -1:]], axis=1)
+        return np.asarray(add.reduce(values.reshape(len(values), ratio, buckets, *values.shape[2:]), axis=1))
 
     lows, highs = (folded(state.spans[..., i], add) for i, add in enumerate((np.fmin, np.maximum)))
     layout = replace(state.layout, buckets=buckets)

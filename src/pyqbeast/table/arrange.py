@@ -24,6 +24,7 @@ from pyqbeast.core.facts import (
     TAG_HEAVIEST,
     TAG_KEY_ROWS,
     TAG_REVISION,
+    TAG_WEIGHTS,
     WEIGHT_MAX,
 )
 from pyqbeast.core.key_rows import KeyRows
@@ -31,6 +32,7 @@ from pyqbeast.core.layout import Layout
 from pyqbeast.core.revision import Revision
 from pyqbeast.core.status import IndexStatus
 from pyqbeast.core.tree import Tree
+from pyqbeast.core.weight_counts import weights_tag
 from pyqbeast.delta import bridge
 from pyqbeast.table.coordinates import coordinates, weight
 
@@ -68,6 +70,7 @@ class Arrangement:
                 TAG_BLOCKS: blocks_to_json(blocks[file.path]),
                 TAG_KEY_ROWS: KeyRows(self.write, file.key_rows).to_tag(),
                 TAG_HEAVIEST: str(file.heaviest),
+                TAG_WEIGHTS: weights_tag(file.weights),
             }
             for file in files
             if file.path in blocks

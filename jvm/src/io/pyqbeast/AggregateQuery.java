@@ -67,6 +67,7 @@ public final class AggregateQuery {
     below = new SampledPlan(aggregate.child());
     snapshot = below.index().getSnapshot();
     groups = Scala.list(aggregate.groupingExpressions());
+    groups.forEach(below::refuseWeights);
     for (NamedExpression output : Scala.list(aggregate.aggregateExpressions())) {
       outputs.add(described(output));
     }
@@ -102,6 +103,8 @@ public final class AggregateQuery {
     out.put("statistics", inputs.stream().map(below::statisticsOf).toList());
     out.put("other_bytes", below.otherBytes());
     out.put("fans_out", below.fansOut());
+    out.put("counted_weights", WeightProfile.of(snapshot).counted());
+    out.put("prunable_revisions", WeighedRevisions.of(snapshot.metadata()));
     out.put("configuration", Scala.map(snapshot.metadata().configuration()));
     return JSON.writeValueAsString(out);
   }
@@ -129,13 +132,8 @@ public final class AggregateQuery {
    * The rows with {@code from <= weight < to} before the aggregation: columns g0… for the groups, x0… for what is
    * aggregated, and the bucket.
    */
-  public Dataset<Row> rows(String paths, List<String> columns, long from, long to, int buckets) {
-    return projected(below.between(stepFiles(paths), columns, from, to, buckets));
-  }
-
-  /** All rows of the files, as {@link #rows} gives them, with bucket -1. */
-  public Dataset<Row> wholeRows(String paths) {
-    return projected(below.whole(stepFiles(paths)));
+  public Dataset<Row> rows(String paths, long from, long to, int buckets) {
+    return projected(below.between(stepFiles(paths), from, to, buckets));
   }
 
   /** The query as it was asked. */
@@ -270,6 +268,7 @@ public final class AggregateQuery {
         return i;
       }
     }
+    below.refuseWeights(expression);
     inputs.add(expression);
     return inputs.size() - 1;
   }

@@ -10,7 +10,8 @@ import org.apache.spark.sql.execution.datasources.WriteTaskStats;
 import org.apache.spark.sql.execution.datasources.WriteTaskStatsTracker;
 
 /**
- * Counts what one task really writes to each file: rows, and rows with their smallest and largest weight a cube. It hears
+ * Counts what one task really writes to each file: rows by weight, and rows with their smallest and largest weight a
+ * cube. It hears
  * of every file and row from the writer itself, so it needs no rule about when a file ends or what it is called, and the
  * task hands its counts over together with the files: those of an attempt that failed go with that attempt's files.
  */
@@ -24,6 +25,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
   private final RowPlaces places = RowPlaces.ofTask();
   private final List<Closed> closed = new ArrayList<>();
   private Map<Long, long[]> blocks = new HashMap<>();
+  private long[] weights = new long[WeightCounts.INTERVALS];
   private final int[] counts = new int[1 << COUNTER_BITS];
   private final int[] weightOfCount = new int[1 << COUNTER_BITS];
   private final int[] runOfCount = new int[1 << COUNTER_BITS];
@@ -36,7 +38,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
   private int run;
   private long keyRows;
 
-  private record Closed(String name, long rows, Map<Long, long[]> blocks) {}
+  private record Closed(String name, long rows, Map<Long, long[]> blocks, long[] weights) {}
 
   /** @param statistics Delta's tracker of the same files; null where no statistics are collected */
   BlockCounter(WriteTaskStatsTracker statistics) {
@@ -87,18 +89,19 @@ final class BlockCounter implements WriteTaskStatsTracker {
     List<WrittenBlocks.OfFile> files = new ArrayList<>();
     for (Closed file : closed) {
       List<long[]> found = known ? new ArrayList<>(file.blocks().values()) : null;
-      files.add(new WrittenBlocks.OfFile(file.name(), file.rows(), keyRows, found));
+      files.add(new WrittenBlocks.OfFile(file.name(), file.rows(), keyRows, found, file.weights()));
     }
     return new WrittenBlocks(statistics == null ? null : statistics.getFinalStats(milliseconds), files);
   }
 
   private void endFile() {
     if (open != null) {
-      closed.add(new Closed(new Path(open).getName(), rows, blocks));
+      closed.add(new Closed(new Path(open).getName(), rows, blocks, weights));
     }
     open = null;
     rows = 0;
     blocks = new HashMap<>();
+    weights = new long[WeightCounts.INTERVALS];
     lastBlock = null;
   }
 
@@ -111,6 +114,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
     lastBlock[1]++;
     lastBlock[2] = Math.min(lastBlock[2], weight);
     lastBlock[3] = Math.max(lastBlock[3], weight);
+    weights[WeightCounts.interval(weight)]++;
   }
 
   /** Never counts a key too low: rows of one key have one weight, and lie in one stretch. */

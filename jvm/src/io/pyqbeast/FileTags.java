@@ -66,7 +66,17 @@ final class FileTags {
       lowest = Math.min(lowest, low.intValue());
       highest = Math.max(highest, high.intValue());
     }
-    return lowest > highest ? Weights.ANY : new Weights(lowest, highest);
+    return lowest > highest ? Weights.ANY : new Weights(lowest, heaviest(tags, lowest, highest));
+  }
+
+  /** A block's largest weight is that of its cube, wherever the cube's rows lie; files of ours tell their own as well. */
+  private static int heaviest(Map<String, String> tags, int lowest, int highest) {
+    try {
+      int told = Integer.parseInt(tags.getOrDefault(Facts.text("TAG_HEAVIEST"), ""));
+      return lowest <= told && told <= highest ? told : highest;
+    } catch (NumberFormatException e) {
+      return highest;
+    }
   }
 
   private static Weights legacyWeights(Map<String, String> tags) {

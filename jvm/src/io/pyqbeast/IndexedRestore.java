@@ -8,19 +8,15 @@ import static org.apache.spark.sql.functions.sort_array;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.commands.RestoreTableCommand;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkStrategy;
-import org.apache.spark.sql.execution.command.ExecutedCommandExec;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
@@ -28,13 +24,14 @@ import scala.collection.immutable.Seq;
  * version is of before format 0.6 their old tags come back too, in a commit of its own: what read the table then can
  * read it again. Between the two commits the table is whole, as both kinds of tags say the same.
  */
-public final class IndexedRestore extends SparkPlan {
+public final class IndexedRestore extends CommandPlan {
   private static final long serialVersionUID = 1L;
   private static final int ATTEMPTS = 10;
 
   private final RestoreTableCommand command;
 
   public IndexedRestore(RestoreTableCommand command) {
+    super(command);
     this.command = command;
   }
 
@@ -51,7 +48,7 @@ public final class IndexedRestore extends SparkPlan {
   @Override
   public InternalRow[] executeCollect() {
     Snapshot then = command.sourceTable().initialSnapshot();
-    InternalRow[] restored = new ExecutedCommandExec(command).executeCollect();
+    InternalRow[] restored = run();
     if (StoredFormat.of(then).legacy()) {
       restoreTags(then);
     }
@@ -78,50 +75,5 @@ public final class IndexedRestore extends SparkPlan {
         .withColumn("tags", col("tagsThen"))
         .withColumn("dataChange", lit(false))
         .select(columns);
-  }
-
-  @Override
-  public RDD<InternalRow> doExecute() {
-    return sparkContext().parallelize(Scala.seq(List.of(executeCollect())), 1, Scala.tag(InternalRow.class));
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return command.output();
-  }
-
-  @Override
-  public Seq<SparkPlan> children() {
-    return Scala.seq(List.of());
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return this;
-  }
-
-  @Override
-  public int productArity() {
-    return 1;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return command;
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof IndexedRestore;
-  }
-
-  @Override
-  public boolean equals(Object other) {
-    return other instanceof IndexedRestore that && command.equals(that.command);
-  }
-
-  @Override
-  public int hashCode() {
-    return command.hashCode();
   }
 }

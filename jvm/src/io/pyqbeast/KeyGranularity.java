@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
 import org.apache.spark.sql.delta.Snapshot;
@@ -32,9 +31,21 @@ final class KeyGranularity {
   }
 
   private static double measured(Snapshot snapshot) {
+    long excess = excess(snapshot);
+    if (excess == 0) {
+      return 0.0;
+    }
+    long rows = 0;
+    for (AddFile file : BlockIndex.completeFiles(snapshot)) {
+      rows += file.numPhysicalRecords().getOrElse(() -> 0L);
+    }
+    return rows == 0 ? 0.0 : Math.min(1.0, (double) excess / rows);
+  }
+
+  /** How many rows beyond the first the most frequent key may hold, as far as the writers recorded it. */
+  static long excess(Snapshot snapshot) {
     Map<String, Long> ofWrite = new HashMap<>();
-    List<AddFile> files = BlockIndex.completeFiles(snapshot);
-    for (AddFile file : files) {
+    for (AddFile file : BlockIndex.completeFiles(snapshot)) {
       String tag = file.tagsOrEmpty().get(Facts.text("TAG_KEY_ROWS")).getOrElse(() -> "{}");
       try {
         JsonNode stored = JSON.readTree(tag);
@@ -44,14 +55,6 @@ final class KeyGranularity {
         continue; // a damaged tag says nothing
       }
     }
-    long largest = ofWrite.values().stream().mapToLong(Long::longValue).sum();
-    if (largest == 0) {
-      return 0.0;
-    }
-    long rows = 0;
-    for (AddFile file : files) {
-      rows += file.numPhysicalRecords().getOrElse(() -> 0L);
-    }
-    return rows == 0 ? 0.0 : Math.min(1.0, (double) largest / rows);
+    return ofWrite.values().stream().mapToLong(Long::longValue).sum();
   }
 }

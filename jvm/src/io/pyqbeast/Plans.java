@@ -4,14 +4,17 @@ import java.util.function.Function;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
 import org.apache.spark.sql.catalyst.analysis.EliminateView$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.StructField;
 import scala.Option;
 
 /** What several steps of a query need of Spark's logical plans. */
@@ -54,6 +57,12 @@ final class Plans {
       return files.sizeInBytes();
     }
     return Scala.list(plan.children()).stream().mapToLong(Plans::bytesOfFiles).sum();
+  }
+
+  /** The name that a column has in data files and their statistics. */
+  static String physicalName(Attribute column) {
+    return DeltaColumnMapping$.MODULE$.getPhysicalName(
+        new StructField(column.name(), column.dataType(), true, column.metadata()));
   }
 
   static Alias named(Expression expression, String name) {

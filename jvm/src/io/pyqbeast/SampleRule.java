@@ -25,8 +25,8 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  * Turns a sample of an indexed table into a filter on the rows' weights, which {@link IndexedScan} then prunes by.
  *
  * <p>Only a sample without replacement over deterministic projections and filters of one relation means the same as the
- * filter; every other shape keeps Spark's own sampling. So does a sample of something that is already cut by weight:
- * the two would pick the same rows.
+ * filter; every other shape keeps Spark's own sampling. So does a sample of rows that a filter has picked by their
+ * weight, a sample of a sample for instance: the two would pick the same rows.
  */
 public final class SampleRule extends Rule<LogicalPlan> {
   static final String ENABLED = "spark.qbeast.sample.pushdown";
@@ -46,72 +46,109 @@ public final class SampleRule extends Rule<LogicalPlan> {
   }
 
   private Optional<LogicalPlan> pushed(Sample sample) {
-    return sample.withReplacement()
-        ? Optional.empty()
-        : below(sample.child(), sample.lowerBound(), sample.upperBound());
+    Optional<LogicalRelation> relation =
+        sample.withReplacement() ? Optional.empty() : indexedRelation(sample.child());
+    if (relation.isEmpty()) {
+      return Optional.empty();
+    }
+    Snapshot snapshot = snapshotOf(relation.get());
+    List<Attribute> hashed = hashedColumns(relation.get(), snapshot);
+    boolean isFair =
+        !hashed.isEmpty()
+            && !picksByWeight(sample.child(), new WeightMentions(relation.get(), hashed, snapshot))
+            && isFineEnough(snapshot, sample.upperBound() - sample.lowerBound());
+    return isFair
+        ? Optional.of(on(sample.child(), filtered(relation.get(), hashed, snapshot, sample)))
+        : Optional.empty();
   }
 
-  private Optional<LogicalPlan> below(LogicalPlan plan, double lower, double upper) {
-    if (plan instanceof Project project) {
-      boolean plain = Scala.list(project.projectList()).stream().allMatch(e -> ((Expression) e).deterministic());
-      return plain
-          ? below(project.child(), lower, upper).map(child -> project.copy(project.projectList(), child))
-          : Optional.empty();
-    }
-    if (plan instanceof Filter filter) {
-      boolean plain = filter.condition().deterministic() && !WeightRange.isMentioned(filter.condition());
-      return plain
-          ? below(filter.child(), lower, upper).map(child -> filter.copy(filter.condition(), child))
-          : Optional.empty();
-    }
+  /** The relation of an indexed table below deterministic projections and filters. */
+  private static Optional<LogicalRelation> indexedRelation(LogicalPlan plan) {
     if (plan instanceof LogicalRelation relation
         && relation.relation() instanceof HadoopFsRelation files
-        && files.location() instanceof TahoeLogFileIndex index
-        && isFineEnough(index.getSnapshot(), upper - lower)) {
-      return filtered(relation, IndexedColumns.of(index.metadata().configuration()), lower, upper);
+        && files.location() instanceof TahoeLogFileIndex) {
+      return Optional.of(relation);
     }
-    return Optional.empty();
+    boolean isPlain = plan instanceof Project || plan instanceof Filter;
+    return isPlain && Scala.list(plan.expressions()).stream().allMatch(Expression::deterministic)
+        ? indexedRelation(Scala.list(plan.children()).get(0))
+        : Optional.empty();
   }
 
-  /** Rows of one key come together: a sample smaller than a key would be far from the share that was asked for. */
+  private static Snapshot snapshotOf(LogicalRelation relation) {
+    return ((TahoeLogFileIndex) ((HadoopFsRelation) relation.relation()).location()).getSnapshot();
+  }
+
+  /** The columns whose hash is the weight; none where the table is not indexed or lacks one of them. */
+  private static List<Attribute> hashedColumns(LogicalRelation relation, Snapshot snapshot) {
+    List<String> names = IndexedColumns.of(snapshot.metadata().configuration());
+    List<Attribute> columns = new ArrayList<>();
+    for (String name : names) {
+      Scala.list(relation.output()).stream().filter(a -> a.name().equals(name)).forEach(columns::add);
+    }
+    return columns.size() == names.size() ? columns : List.of();
+  }
+
+  /** Whether a filter above the relation depends on the weight. */
+  private static boolean picksByWeight(LogicalPlan plan, WeightMentions mentions) {
+    if (plan instanceof LogicalRelation) {
+      return false;
+    }
+    // What a column of a projection stands for has to be known before the filters above it are looked at.
+    boolean isBelow = picksByWeight(Scala.list(plan.children()).get(0), mentions);
+    if (plan instanceof Project project) {
+      mentions.learn(project);
+    }
+    return isBelow || (plan instanceof Filter filter && mentions.areIn(filter.condition()));
+  }
+
+  /** A plan of projections and filters on top of something else. */
+  private static LogicalPlan on(LogicalPlan plan, LogicalPlan base) {
+    if (plan instanceof Project project) {
+      return project.copy(project.projectList(), on(project.child(), base));
+    }
+    return plan instanceof Filter filter ? filter.copy(filter.condition(), on(filter.child(), base)) : base;
+  }
+
+  /**
+   * Whether the lightest rows are a sample of the fraction. Rows of one key come together: a sample smaller than a key
+   * would be far from the share that was asked for.
+   */
   private boolean isFineEnough(Snapshot snapshot, double fraction) {
-    if (fraction >= 1.0 || IndexedColumns.of(snapshot.metadata().configuration()).isEmpty()) {
+    if (fraction >= 1.0) {
       return true;
     }
     double granularity = KeyGranularity.of(snapshot);
-    if (granularity <= fraction) {
+    String problem =
+        granularity > fraction
+            ? "one key holds up to " + granularity + " of the rows"
+            : WeightProfile.of(snapshot).problem();
+    if (problem == null) {
       return true;
     }
     String told =
-        "sample of " + fraction + " of " + snapshot.dataPath() + ": one key holds up to " + granularity
-            + " of the rows, so Spark samples row by row and reads all of them";
+        "sample of " + fraction + " of " + snapshot.dataPath() + ": " + problem
+            + "; Spark samples row by row and reads all of them";
     logWarning(() -> told);
     return false;
   }
 
-  private static Optional<LogicalPlan> filtered(
-      LogicalRelation relation, List<String> columns, double lower, double upper) {
-    List<Expression> attributes = new ArrayList<>();
-    for (String column : columns) {
-      for (Attribute attribute : Scala.list(relation.output())) {
-        if (attribute.name().equals(column)) {
-          attributes.add(attribute);
-        }
-      }
-    }
-    if (columns.isEmpty() || attributes.size() != columns.size()) {
-      return Optional.empty();
-    }
-    Expression weight = new Murmur3Hash(Scala.seq(attributes), Facts.HASH_SEED);
+  private static LogicalPlan filtered(
+      LogicalRelation relation, List<Attribute> columns, Snapshot snapshot, Sample sample) {
+    Expression weight = new Murmur3Hash(Scala.seq(new ArrayList<Expression>(columns)), Facts.HASH_SEED);
     Expression condition = null;
-    if (upper < 1.0) {
+    if (sample.upperBound() < 1.0) {
       // All of a table is all of it: the row with the largest weight of all belongs to it too.
-      condition = new LessThan(weight, Literal$.MODULE$.apply(Facts.weightOf(upper)));
+      condition = new LessThan(weight, weightOf(sample.upperBound(), snapshot));
     }
-    if (lower > 0.0) {
-      Expression from = new GreaterThanOrEqual(weight, Literal$.MODULE$.apply(Facts.weightOf(lower)));
+    if (sample.lowerBound() > 0.0) {
+      Expression from = new GreaterThanOrEqual(weight, weightOf(sample.lowerBound(), snapshot));
       condition = condition == null ? from : new And(condition, from);
     }
-    return Optional.of(condition == null ? relation : new Filter(condition, relation));
+    return condition == null ? relation : new Filter(condition, relation);
+  }
+
+  private static Expression weightOf(double fraction, Snapshot snapshot) {
+    return Literal$.MODULE$.apply(WeightProfile.of(snapshot).weightOf(fraction));
   }
 }

@@ -1,15 +1,12 @@
 package io.pyqbeast;
 
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BitwiseAnd;
 import org.apache.spark.sql.catalyst.expressions.Cast;
-import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
@@ -22,13 +19,11 @@ import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.ResolvedHint;
-import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.NumericType;
-import org.apache.spark.sql.types.StructField;
 
 /**
  * A plan of filters, projections and joins over one indexed table, each of whose rows comes from one row of that table:
@@ -42,7 +37,8 @@ final class SampledPlan {
   private final LogicalPlan plan;
   private final LogicalRelation relation;
   private final TahoeLogFileIndex index;
-  private final Map<ExprId, Expression> aliases = new HashMap<>();
+  private final List<Attribute> hashed = new ArrayList<>();
+  private final WeightMentions mentions;
   private long otherBytes;
   private boolean fansOut;
 
@@ -60,10 +56,16 @@ final class SampledPlan {
     relation = indexed.get(0);
     index = (TahoeLogFileIndex) ((HadoopFsRelation) relation.relation()).location();
     for (String column : IndexedColumns.of(index.metadata().configuration())) {
-      if (Scala.list(relation.output()).stream().noneMatch(a -> a.name().equals(column))) {
-        throw new RefusedQuery("the table has no column " + column + " any more, by which it is indexed");
-      }
+      hashed.add(
+          Scala.list(relation.output()).stream().filter(a -> a.name().equals(column)).findFirst().orElseThrow(
+              () -> new RefusedQuery("the table has no column " + column + " any more, by which it is indexed")));
     }
+    String problem = WeightProfile.of(index.getSnapshot()).problem();
+    if (problem != null) {
+      throw new RefusedQuery(problem);
+    }
+    mentions = new WeightMentions(relation, hashed, index.getSnapshot());
+    learn(plan);
     check(plan);
   }
 
@@ -81,6 +83,13 @@ final class SampledPlan {
     return fansOut;
   }
 
+  /** @throws RefusedQuery where an expression of the rows depends on the weight that they are sampled by */
+  void refuseWeights(Expression expression) {
+    if (mentions.areIn(expression)) {
+      throw new RefusedQuery("it names the hash of the indexed columns, by which rows are sampled: " + expression.sql());
+    }
+  }
+
   /** The name that the files' statistics have for a column of the indexed table; null for any other expression. */
   String statisticsOf(Expression expression) {
     if (expression instanceof Cast cast
@@ -91,29 +100,17 @@ final class SampledPlan {
     if (!(expression instanceof AttributeReference attribute)) {
       return null;
     }
-    if (aliases.containsKey(attribute.exprId())) {
-      return statisticsOf(aliases.get(attribute.exprId()));
+    Expression meant = mentions.resolved(attribute);
+    if (meant != attribute) {
+      return statisticsOf(meant);
     }
     boolean stored = relation.output().exists(Scala.predicate(a -> a.exprId().equals(attribute.exprId())));
-    return stored
-        ? DeltaColumnMapping$.MODULE$.getPhysicalName(
-            new StructField(attribute.name(), attribute.dataType(), true, attribute.metadata()))
-        : null;
+    return stored ? Plans.physicalName(attribute) : null;
   }
 
-  /** The plan over other files, all of whose rows have bucket -1. */
-  Result whole(FileIndex files) {
-    return over(files, null, Literal$.MODULE$.apply(-1));
-  }
-
-  /** The plan over the rows with {@code from <= weight < to} of other files, and the low bits of their weight. */
-  Result between(FileIndex files, List<String> columns, long from, long to, int buckets) {
-    List<Expression> attributes = new ArrayList<>();
-    for (String column : columns) {
-      Scala.list(relation.output()).stream()
-          .filter(a -> a.name().equals(column)).findFirst().ifPresent(attributes::add);
-    }
-    Expression weight = new Murmur3Hash(Scala.seq(attributes), Facts.HASH_SEED);
+  /** The plan over the rows with {@code from <= weight < to} of other files, and the bucket of their weight. */
+  Result between(FileIndex files, long from, long to, int buckets) {
+    Expression weight = new Murmur3Hash(Scala.seq(new ArrayList<Expression>(hashed)), Facts.HASH_SEED);
     List<Expression> conditions = new ArrayList<>();
     if (from > Facts.WEIGHT_MIN) {
       conditions.add(new GreaterThanOrEqual(weight, Literal$.MODULE$.apply((int) from)));
@@ -121,7 +118,9 @@ final class SampledPlan {
     if (to <= Facts.WEIGHT_MAX) {
       conditions.add(new LessThan(weight, Literal$.MODULE$.apply((int) to)));
     }
-    return over(files, conditions, new BitwiseAnd(weight, Literal$.MODULE$.apply(buckets - 1)));
+    // Another hash of the weight: a query may pick rows by bits of the weight itself, and would leave buckets empty.
+    Expression mixed = new Murmur3Hash(Scala.seq(List.of(weight)), Integer.parseInt(Facts.text("BUCKET_SEED")));
+    return over(files, conditions, new BitwiseAnd(mixed, Literal$.MODULE$.apply(buckets - 1)));
   }
 
   /** A plan with the column that tells the rows' bucket. */
@@ -135,10 +134,8 @@ final class SampledPlan {
             old.sparkSession());
     LogicalPlan base =
         relation.copy(read, relation.output(), relation.catalogTable(), relation.isStreaming(), relation.stream());
-    if (conditions != null) {
-      for (Expression condition : conditions) {
-        base = new Filter(condition, base);
-      }
+    for (Expression condition : conditions) {
+      base = new Filter(condition, base);
     }
     Alias bucket = Plans.named(bucketOf, "bucket");
     List<NamedExpression> output = new ArrayList<>(Scala.list(relation.output()));
@@ -169,33 +166,38 @@ final class SampledPlan {
             join.left(), replaced(join.right(), base, bucket), join.joinType(), join.condition(), join.hint());
   }
 
+  private void learn(LogicalPlan node) {
+    if (node instanceof Project project) {
+      mentions.learn(project);
+    }
+    Scala.list(node.children()).forEach(this::learn);
+  }
+
   private void check(LogicalPlan node) {
     if (node == relation) {
       return;
     }
-    for (Expression expression : Scala.list(node.expressions())) {
-      if (!expression.deterministic()) {
-        throw new RefusedQuery("it holds an expression that gives something else each time: " + expression.sql());
-      }
-      if (SubqueryExpression$.MODULE$.hasSubquery(expression)) {
-        throw new RefusedQuery("it holds a subquery");
-      }
+    refuseRandom(node);
+    if (Scala.list(node.expressions()).stream().anyMatch(SubqueryExpression$.MODULE$::hasSubquery)) {
+      throw new RefusedQuery("it holds a subquery");
     }
-    if (node instanceof Project project) {
-      for (NamedExpression expression : Scala.list(project.projectList())) {
-        if (expression instanceof Alias alias) {
-          aliases.put(alias.exprId(), alias.child());
-        }
-      }
-      check(project.child());
-    } else if (node instanceof Filter filter) {
+    if (node instanceof Filter filter) {
+      refuseWeights(filter.condition());
       check(filter.child());
-    } else if (node instanceof ResolvedHint hint) {
-      check(hint.child());
+    } else if (node instanceof Project || node instanceof ResolvedHint) {
+      check(Scala.list(node.children()).get(0));
     } else if (node instanceof Join join) {
       checkJoin(join);
     } else {
       throw new RefusedQuery("there is a " + node.nodeName() + " between the table and the aggregation");
+    }
+  }
+
+  private static void refuseRandom(LogicalPlan node) {
+    for (Expression expression : Scala.list(node.expressions())) {
+      if (!expression.deterministic()) {
+        throw new RefusedQuery("it holds an expression that gives something else each time: " + expression.sql());
+      }
     }
   }
 
@@ -206,8 +208,22 @@ final class SampledPlan {
       throw new RefusedQuery("rows of a " + type + " join do not each belong to one row of the indexed table");
     }
     fansOut |= !type.equals("LEFT SEMI") && !type.equals("LEFT ANTI");
-    otherBytes += Plans.bytesOfFiles(isLeft ? join.right() : join.left());
+    if (join.condition().isDefined()) {
+      refuseWeights(join.condition().get());
+    }
+    LogicalPlan other = isLeft ? join.right() : join.left();
+    if (WeightMentions.holdsHash(other)) {
+      throw new RefusedQuery("a joined table is picked or made by a hash, which may be that of the sampled rows");
+    }
+    checkJoined(other);
+    otherBytes += Plans.bytesOfFiles(other);
     check(isLeft ? join.left() : join.right());
+  }
+
+  /** Every step computes the other side of a join again. */
+  private static void checkJoined(LogicalPlan node) {
+    refuseRandom(node);
+    Scala.list(node.children()).forEach(SampledPlan::checkJoined);
   }
 
   private boolean holdsTable(LogicalPlan node) {

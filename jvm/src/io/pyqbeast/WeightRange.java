@@ -40,12 +40,6 @@ record WeightRange(long from, long to, List<Expression> others) {
     return others.size() == filters.size() ? null : new WeightRange(from, to, others);
   }
 
-  /** Whether an expression holds a hash anywhere, of whatever columns. */
-  static boolean isMentioned(Expression expression) {
-    return expression instanceof Murmur3Hash
-        || Scala.list(expression.children()).stream().anyMatch(WeightRange::isMentioned);
-  }
-
   boolean meets(int lowest, int highest) {
     return from <= highest && lowest < to;
   }

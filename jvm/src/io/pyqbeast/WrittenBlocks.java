@@ -35,16 +35,19 @@ final class WrittenBlocks implements WriteTaskStats {
     private final long rows;
     private final long keyRows;
     private final List<long[]> blocks;
+    private final long[] weights;
 
     /**
      * @param keyRows rows of the most frequent key of the task: all rows of a key go to one
      * @param blocks cube, rows, smallest and largest weight of each block; null where nobody said where the rows lie
+     * @param weights rows of each interval of {@link WeightCounts}
      */
-    OfFile(String name, long rows, long keyRows, List<long[]> blocks) {
+    OfFile(String name, long rows, long keyRows, List<long[]> blocks, long[] weights) {
       this.name = name;
       this.rows = rows;
       this.keyRows = keyRows;
       this.blocks = blocks;
+      this.weights = weights;
     }
 
     String name() {
@@ -57,6 +60,7 @@ final class WrittenBlocks implements WriteTaskStats {
       told.put("rows", rows);
       told.put("key_rows", keyRows);
       told.put("blocks", blocks);
+      told.put("weights", weights);
       return told;
     }
   }

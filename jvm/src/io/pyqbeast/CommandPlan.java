@@ -1,0 +1,75 @@
+package io.pyqbeast;
+
+import java.util.List;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.command.ExecutedCommandExec;
+import org.apache.spark.sql.execution.command.RunnableCommand;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/** How Spark carries out a command of Delta's that needs something of ours before or after it. */
+public abstract class CommandPlan extends SparkPlan {
+  private static final long serialVersionUID = 1L;
+
+  private final RunnableCommand command;
+
+  CommandPlan(RunnableCommand command) {
+    this.command = command;
+  }
+
+  /** Runs the command itself. */
+  final InternalRow[] run() {
+    return new ExecutedCommandExec(command).executeCollect();
+  }
+
+  @Override
+  public abstract InternalRow[] executeCollect();
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    return sparkContext().parallelize(Scala.seq(List.of(executeCollect())), 1, Scala.tag(InternalRow.class));
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return command.output();
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return Scala.seq(List.of());
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    return this;
+  }
+
+  @Override
+  public int productArity() {
+    return 1;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return command;
+  }
+
+  @Override
+  public boolean canEqual(Object other) {
+    return other instanceof CommandPlan;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof CommandPlan that && getClass() == that.getClass() && command.equals(that.command);
+  }
+
+  @Override
+  public int hashCode() {
+    return command.hashCode();
+  }
+}

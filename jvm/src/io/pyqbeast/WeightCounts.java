@@ -1,0 +1,56 @@
+package io.pyqbeast;
+
+import java.util.Arrays;
+import java.util.Map;
+
+/**
+ * How many rows of a file have weights between fixed borders, as a tag of the file tells. Interval i holds the weights
+ * from border i - 1 on and below border i. The text is described in {@code core/weight_counts.py}.
+ */
+final class WeightCounts {
+  private static final int[] BORDERS =
+      Arrays.stream(Facts.text("WEIGHT_BORDERS").split(" "))
+          .mapToInt(fraction -> Facts.weightOf(Double.parseDouble(fraction)))
+          .toArray();
+  private static final String TAG = Facts.text("TAG_WEIGHTS");
+
+  /** How many intervals there are. */
+  static final int INTERVALS = BORDERS.length + 1;
+
+  private WeightCounts() {}
+
+  /** The smallest weight above the intervals up to {@code i}; of the last one more than the largest weight. */
+  static long end(int i) {
+    return i < BORDERS.length ? BORDERS[i] : Facts.WEIGHT_MAX + 1L;
+  }
+
+  static int interval(int weight) {
+    int found = Arrays.binarySearch(BORDERS, weight);
+    return found < 0 ? -found - 1 : found + 1;
+  }
+
+  /** The rows of each interval; null where the tags tell nothing that can be used. */
+  static long[] of(Map<String, String> tags) {
+    String text = tags.get(TAG);
+    if (text == null) {
+      return null;
+    }
+    String[] parts = text.split(",", -1);
+    long[] rows = new long[INTERVALS];
+    try {
+      int first = Integer.parseInt(parts[0]);
+      if (first < 0 || parts.length < 2 || first + (long) parts.length - 1 > INTERVALS) {
+        return null;
+      }
+      for (int i = 1; i < parts.length; i++) {
+        rows[first + i - 1] = Long.parseLong(parts[i]);
+        if (rows[first + i - 1] < 0) {
+          return null;
+        }
+      }
+    } catch (NumberFormatException e) {
+      return null;
+    }
+    return rows;
+  }
+}

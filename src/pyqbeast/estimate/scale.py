@@ -1,0 +1,54 @@
+"""Which share of a table's rows is lighter than a weight.
+
+A hash spreads rows evenly over all weights. Where rows were chosen by weight, the share is known at those weights below
+which the rows of all files have been counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: The weights are the integers in [START, END).
+START, END = -(2**31), 2**31
+
+
+@dataclass(frozen=True)
+class WeightScale:
+    """The shares of a table's rows by weight.
+
+    Attributes:
+        counted: weights, ascending, and the number of rows lighter than each; the last is that of all rows. Empty where
+            rows are spread evenly.
+    """
+
+    counted: Sequence[tuple[int, float]] = ()
+
+    def share(self, stop: int) -> float:
+        """The share of the rows lighter than a weight, which has to be one of `stops`."""
+        if not self.counted:
+            return (stop - START) / (END - START)
+        return 1.0 if stop == END else dict(self.counted)[stop] / self.counted[-1][1]
+
+    def threshold(self, share: float) -> int:
+        """The smallest stop below which the share of the rows lies."""
+        if not self.counted:
+            return START + math.ceil(min(max(share, 0.0), 1.0) * (END - START))
+        wanted = share * self.counted[-1][1]
+        return next((weight for weight, rows in self.counted if rows >= wanted and rows > 0), END)
+
+    def stops(self, lows: NDArray[np.int64], least: int) -> NDArray[np.int64]:
+        """The weights from `least` on where a step can stop; ascending, END last.
+
+        Of evenly spread rows those that are the largest to need their files, whose smallest weights are `lows`.
+        """
+        weights = np.array([weight for weight, _ in self.counted], dtype=np.int64) if self.counted else lows
+        return np.unique(np.append(weights[(weights >= least) & (weights < END)], END))
+
+
+#: Rows spread evenly.
+EVEN = WeightScale()
