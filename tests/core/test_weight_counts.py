@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyqbeast.core.facts import TAG_WEIGHTS, WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.check import check_weights
+from pyqbeast.core.facts import TAG_HEAVIEST, TAG_WEIGHTS, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.weight import COMMON_FRACTIONS, weight_of
 from pyqbeast.core.weight_counts import BORDERS, count_weights, parse_weights_tag, weights_tag
 
@@ -30,3 +31,11 @@ def test_the_tag_tells_how_many_rows_are_lighter_than_each_border(weights):
 def test_a_damaged_tag_tells_nothing(text):
     assert parse_weights_tag({TAG_WEIGHTS: text}) is None
     assert parse_weights_tag({}) is None
+
+
+def test_verify_sees_a_tag_that_does_not_tell_the_weights_of_the_rows():
+    weights = np.array([-5, 7, 2**30], np.int32)
+    tags = {TAG_HEAVIEST: str(2**30), TAG_WEIGHTS: weights_tag(count_weights(weights))}
+    assert check_weights("f", tags, weights) == []
+    assert check_weights("f", {}, weights) == []
+    assert [p.rule for p in check_weights("f", tags, weights[:2])] == ["heaviest row", "rows by weight"]

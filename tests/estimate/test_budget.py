@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.estimate import Files, next_step
 from pyqbeast.estimate.budget import MOST_BYTES
-from pyqbeast.estimate.scale import END, EVEN, START, WeightScale
+from pyqbeast.estimate.scale import END, EVEN, START
 
 threshold, fraction = EVEN.threshold, EVEN.share
 

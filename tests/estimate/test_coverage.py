@@ -22,9 +22,7 @@ FEW = ("count", "sum", "avg")
 def holds(sums, aggregate, fraction, truth):
     state, formula = as_state(sums), FORMULAS[aggregate.kind]
     at, centres = state.index(aggregate.moments), np.zeros(2)
-    value, influence = leave_out(
-        lambda sums: formula.value(sums, centres), state.sums[..., at], fraction
-    )
+    value, influence = leave_out(lambda sums: formula.value(sums, centres), state.sums[..., at], fraction)
     low, high = bounds(value, influence, fraction, 0.95)
     return (low <= truth) & (truth <= high)
 

@@ -19,7 +19,13 @@ def test_evenly_spread_rows():
 
 
 def test_counted_rows_are_told_at_the_weights_where_they_were_counted():
-    assert [COUNTED.threshold(share) for share in (0.0, 0.01, 0.02, 0.4, 0.9)] == [500, 500, 9_000, 9_000, END]
+    assert [COUNTED.threshold(share) for share in (0.0, 0.01, 0.02, 0.4, 0.9)] == [
+        500,
+        500,
+        9_000,
+        9_000,
+        END,
+    ]
     assert COUNTED.share(9_000) == 0.4
     assert COUNTED.stops(np.array([-5, 3]), 1).tolist() == [500, 9_000, END]
 

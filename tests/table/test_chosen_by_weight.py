@@ -78,7 +78,7 @@ def test_rows_deleted_by_their_weight(spark, table_path):
     QbeastTable.for_path(spark, table_path).delete(f"{WEIGHT} < 0")
     table = load(spark, table_path)
     assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.02)
-    with pytest.raises(UnsupportedError, match="deleted by the hash.*optimize"):
+    with pytest.raises(UnsupportedError, match=r"deleted by the hash.*optimize"):
         pyqbeast.tolerance(table.groupBy().count())
     QbeastTable.for_path(spark, table_path).optimize()
     assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.01)
@@ -133,7 +133,7 @@ def test_light_rows_that_an_update_left_unindexed(spark, whole, table_path):
     ],
 )
 def test_queries_that_pick_rows_by_the_weight_are_not_estimated(spark, whole, query):
-    with pytest.raises(UnsupportedError, match="hash|each time"):
+    with pytest.raises(UnsupportedError, match=r"hash|each time"):
         pyqbeast.tolerance(query(load(spark, whole)))
 
 
@@ -158,7 +158,9 @@ def test_a_stored_copy_of_the_weight(spark, table_path):
     [
         lambda t: t.where(f"{WEIGHT} < 0"),
         lambda t: t.withColumn("h", F.hash("a", "b")).where("h < 0"),
-        lambda t: t.withColumn("h", F.hash("a", "b")).where("id >= 0").selectExpr("id", "h + 1 as g").where("g < 0"),
+        lambda t: (
+            t.withColumn("h", F.hash("a", "b")).where("id >= 0").selectExpr("id", "h + 1 as g").where("g < 0")
+        ),
         lambda t: t.sample(0.5),
     ],
 )

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from pyqbeast.core.block import Block
 from pyqbeast.core.cube import CubeId
+from pyqbeast.core.facts import TAG_HEAVIEST, TAG_WEIGHTS
 from pyqbeast.core.revision import Revision
 from pyqbeast.core.status import IndexStatus, kept_above
+from pyqbeast.core.weight_counts import count_weights, parse_weights_tag
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,25 @@ def check_rows(
         problems.append(
             Problem("rows lie in blocks", file, "", f"{int(free.sum())} rows lie in none of its blocks")
         )
+    return problems
+
+
+def check_weights(file: str, tags: Mapping[str, str], weights: NDArray[np.int32]) -> list[Problem]:
+    """What tags of ours say of the weights of a file's rows: the largest, and how many rows have which.
+
+    Args:
+        file: its path, for the report.
+        tags: of the file. Those that it does not have say nothing.
+        weights: n weights of its rows.
+    """
+    problems = []
+    heaviest = tags.get(TAG_HEAVIEST)
+    if heaviest is not None and heaviest != str(weights.max()):
+        text = f"its heaviest row has weight {weights.max()}, the log says {heaviest}"
+        problems.append(Problem("heaviest row", file, "", text))
+    if TAG_WEIGHTS in tags and parse_weights_tag(tags) != count_weights(weights):
+        text = f"its rows have other weights than the tag {TAG_WEIGHTS} counts"
+        problems.append(Problem("rows by weight", file, "", text))
     return problems
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from pyqbeast.core.block import Block
@@ -137,12 +137,17 @@ class IndexMetrics:
 
 
 def index_metrics(
-    revision: Revision, files: Sequence[IndexedFile], *, prunes: bool = True, key_granularity: float = 0.0
+    revision: Revision,
+    files: Sequence[IndexedFile],
+    *,
+    prunes: bool = True,
+    key_granularity: float = 0.0,
+    bound_of: Callable[[float], int] = weight_of,
 ) -> IndexMetrics:
     """The metrics of one revision, given all live files of the table.
 
     `prunes` says whether samples skip files of the revision; they do not where an indexed column has a wider type by
-    now, which hashes otherwise.
+    now, which hashes otherwise. `bound_of` is the weight below which a sample of a fraction lies.
     """
     own = _files_of(revision, files)
     blocks = [block for file in own for block in file.blocks if not block.replicated]
@@ -159,7 +164,8 @@ def index_metrics(
     counts = [file.rows for file in unindexed if file.rows is not None]
     inner, leaf = ({cube for cube in cubes if status.is_leaf(cube) == side} for side in (False, True))
     read_shares = {
-        fraction: _opened(own, fraction if prunes else 1.0) / size if size else 0.0 for fraction in SAMPLED
+        fraction: _opened(own, bound_of(fraction if prunes else 1.0)) / size if size else 0.0
+        for fraction in SAMPLED
     }
     return IndexMetrics(
         revision_id=revision.id,
@@ -236,8 +242,7 @@ def _files_of_cubes(files: Iterable[IndexedFile]) -> dict[CubeId, int]:
     return found
 
 
-def _opened(files: Iterable[IndexedFile], fraction: float) -> int:
-    bound = weight_of(fraction)
+def _opened(files: Iterable[IndexedFile], bound: int) -> int:
     return sum(file.size for file in files if min(block.min_weight for block in file.blocks) < bound)
 
 

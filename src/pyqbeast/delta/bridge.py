@@ -242,6 +242,10 @@ class TableLog:
         """The share of the rows that the most frequent key may hold, as far as it is recorded; 0 for distinct keys."""
         return float(self._java.keyGranularity())
 
+    def weight_of(self, fraction: float) -> int:
+        """The weight below which a sample of a fraction lies."""
+        return int(self._java.weightOf(float(fraction)))
+
     def files(self) -> list[LoggedFile]:
         """All live files, in no order. One Spark job."""
         with handed_over() as target:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,9 +11,8 @@ from pyspark.sql import SparkSession
 from pyqbeast.core.block import FileTags, parse_tags
 from pyqbeast.core.compaction import StoredFile, work
 from pyqbeast.core.errors import CommitConflictError, InvalidInputError, NotIndexedError, UnsupportedError
-from pyqbeast.core.facts import STAGING_REVISION
+from pyqbeast.core.facts import STAGING_REVISION, WEIGHT_MAX
 from pyqbeast.core.revision import RevisionSet, configuration_entries
-from pyqbeast.core.weight import fraction_of
 from pyqbeast.delta import bridge
 from pyqbeast.table.hooks import hook_tags
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
@@ -113,7 +112,7 @@ class _Optimize:
             transaction = bridge.Transaction(self.spark, self.path)
             log = transaction.log()
             files = log.files()
-            rewrite = self._decide(transaction, files, log.weighed_revisions)
+            rewrite = self._decide(transaction, log, files)
             if rewrite is None:
                 return OptimizeResult()
             if self._commit(transaction, rewrite):
@@ -147,19 +146,20 @@ class _Optimize:
         return False
 
     def _decide(
-        self, transaction: bridge.Transaction, files: Sequence[bridge.LoggedFile], weighed: Collection[int]
+        self, transaction: bridge.Transaction, log: bridge.TableLog, files: Sequence[bridge.LoggedFile]
     ) -> Rewrite | None:
         stored = stored_revisions(transaction, self.path)
         revision_id = self._revision_in(stored)
         tagged = [(file, _tags(file, stored)) for file in files]
         own = [(file, tags) for file, tags in tagged if tags.revision_id == revision_id]
-        if revision_id == STAGING_REVISION or revision_id not in weighed:
+        if revision_id == STAGING_REVISION or revision_id not in log.weighed_revisions:
             return self._staging(transaction, stored, [file for file, _ in own])
         revision = stored.get(revision_id)
         indexed = [StoredFile(file.path, tags.blocks, file.deleted) for file, tags in own]
         if self.asked is not None:
             return replan(transaction, revision, indexed, self._still_there(indexed))
-        within = [file for file in indexed if self._begins_within(file)]
+        bound = WEIGHT_MAX + 1 if self.fraction == 1 else log.weight_of(self.fraction)
+        within = [file for file in indexed if any(block.min_weight < bound for block in file.blocks)]
         return replan(transaction, revision, indexed, work(within, revision.cube_size))
 
     def _revision_in(self, stored: RevisionSet) -> int:
@@ -188,10 +188,6 @@ class _Optimize:
                     "rewritten alone"
                 )
         return {file.path for file in found}
-
-    def _begins_within(self, file: StoredFile) -> bool:
-        """Whether a sample of the asked fraction reads the file."""
-        return any(fraction_of(block.min_weight) <= self.fraction for block in file.blocks)
 
     def _staging(
         self, transaction: bridge.Transaction, stored: RevisionSet, files: Sequence[bridge.LoggedFile]

@@ -110,7 +110,13 @@ class QbeastTable:
         found = self._revision(revision)
         log = bridge.TableLog(self._spark, self._path)
         prunes = found.id in log.weighed_revisions
-        return index_metrics(found, self._files(), prunes=prunes, key_granularity=log.key_granularity)
+        return index_metrics(
+            found,
+            self._files(),
+            prunes=prunes,
+            key_granularity=log.key_granularity,
+            bound_of=log.weight_of,
+        )
 
     def blocks(self) -> DataFrame:
         """Every block of every indexed file, one a row.

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pyqbeast.core.block import Block, parse_tags
-from pyqbeast.core.check import Problem, check_columns, check_rows, check_tree
+from pyqbeast.core.check import Problem, check_columns, check_rows, check_tree, check_weights
 from pyqbeast.core.cube import CubeId
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.facts import STAGING_REVISION
@@ -80,7 +80,8 @@ def verify(spark: SparkSession, path: str, stored: RevisionSet, level: str) -> V
         status = IndexStatus.from_blocks(revision, (b for found in of_files.values() for b in found))
         problems += check_tree(number, status, copied.get(number, set()))
         if level == "data" and not check_columns(revision, log.schema.fieldNames()):
-            problems += _check_data(spark, log, revision, of_files)
+            of_log = {file.path: file.tags for file in files if file.path in of_files}
+            problems += _check_data(spark, log, revision, of_files, of_log)
     return VerifyReport(level, len(files), tuple(problems))
 
 
@@ -89,6 +90,7 @@ def _check_data(
     log: bridge.TableLog,
     revision: Revision,
     blocks: Mapping[str, list[Block]],
+    tags: Mapping[str, Mapping[str, str]],
 ) -> list[Problem]:
     """Looks at every row of a revision's files, those that deletion vectors hide too. One Spark job."""
     rows = log.stored_rows(list(blocks), revision.hashed_columns)
@@ -108,15 +110,21 @@ def _check_data(
         *point,
         weight(revision.hashed_columns).alias("w"),
     )
-    return [Problem(*row) for row in _checked(seen, by_name, blocks).collect()]
+    return [Problem(*row) for row in _checked(seen, by_name, blocks, tags).collect()]
 
 
-def _checked(seen: DataFrame, by_name: Mapping[str, str], blocks: Mapping[str, list[Block]]) -> DataFrame:
+def _checked(
+    seen: DataFrame,
+    by_name: Mapping[str, str],
+    blocks: Mapping[str, list[Block]],
+    tags: Mapping[str, Mapping[str, str]],
+) -> DataFrame:
     def check(key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
         file = by_name[unquote(key[0].as_py())]
         columns = [rows.column(name).to_numpy() for name in rows.column_names]
         points = np.column_stack(columns[1:-1])
         found = check_rows(file, blocks[file], points, columns[-1])
+        found += check_weights(file, tags[file], columns[-1])
         fields = [
             [p.rule for p in found],
             [p.file for p in found],

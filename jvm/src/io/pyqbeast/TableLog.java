@@ -70,6 +70,11 @@ public final class TableLog {
     return KeyGranularity.of(snapshot);
   }
 
+  /** The weight below which a sample of a fraction lies. */
+  public int weightOf(double fraction) {
+    return WeightProfile.of(snapshot).weightOf(fraction);
+  }
+
   /** Every live file as a row of Delta's {@code AddFile}. */
   public Dataset<Row> files() {
     return snapshot.allFiles().toDF();

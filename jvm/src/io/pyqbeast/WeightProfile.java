@@ -165,8 +165,9 @@ final class WeightProfile {
             ? "rows were deleted by the hash that samples are taken by"
             : "its rows were chosen by the hash that samples are taken by";
     return cause
-        + ", and how the others are spread is not counted for files with deleted rows or without an index: run optimize"
-        + " on the table (revision=0 for files without an index), which counts them";
+        + ", and files with deleted rows, without an index or of an older release do not tell how theirs are spread: run"
+        + " optimize on the table (with revision=0 for files without an index, with files=[…] for those of an older"
+        + " release), which counts them";
   }
 
   private static double sum(long[] counts) {
