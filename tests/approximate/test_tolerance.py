@@ -89,9 +89,9 @@ def test_a_sample_answers_where_it_suffices(table):
 def test_it_reads_the_bytes_that_it_says(spark, table, monkeypatch):
     measured = []
 
-    def watched(self, *arguments):
-        frame = original(self, *arguments)
-        measured.append(frame)
+    def watched(self, files, *arguments):
+        frame = original(self, files, *arguments)
+        measured.extend([frame] if files else [])  # without files only the schema is asked for
         return frame
 
     original = AggregateQuery.rows
