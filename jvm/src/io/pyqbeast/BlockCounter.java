@@ -11,9 +11,9 @@ import org.apache.spark.sql.execution.datasources.WriteTaskStatsTracker;
 
 /**
  * Counts what one task really writes to each file: rows by weight, and rows with their smallest and largest weight a
- * cube. It hears
- * of every file and row from the writer itself, so it needs no rule about when a file ends or what it is called, and the
- * task hands its counts over together with the files: those of an attempt that failed go with that attempt's files.
+ * cube. It hears of every file and row from the writer itself, so it needs no rule about when a file ends or what it is
+ * called, and the task hands its counts over together with the files: those of an attempt that failed go with that
+ * attempt's files.
  */
 final class BlockCounter implements WriteTaskStatsTracker {
   /** Counters of the keys in one stretch: 2 to this power. Where there are too many keys, several share a counter. */
