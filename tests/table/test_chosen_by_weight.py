@@ -143,6 +143,19 @@ def test_hashes_of_other_columns_are_estimated(spark, whole):
         assert_bounded(table.where(condition).groupBy().count(), table.where(condition).count())
 
 
+def test_rows_split_by_a_remainder_of_the_weight_are_estimated(spark, whole):
+    """Each range of weights has as many rows of one remainder as of another."""
+    table = load(spark, whole)
+    rest = F.expr(f"pmod({WEIGHT}, 8)")
+    assert_bounded(table.where(rest == 3).agg(F.avg("b")), table.where(rest == 3).agg(F.avg("b")).first()[0])
+    part = table.where(f"({WEIGHT} & 7) = 3")
+    progress = Progress(AggregateQuery(part.agg(F.avg("a"))))
+    progress.read(progress.plan(0.4))
+    assert (progress.state.sums[0, :, 0] > 0).mean() > 0.9
+    with pytest.raises(UnsupportedError, match="hash"):
+        pyqbeast.tolerance(table.where(f"{WEIGHT} % 8 = 3").agg(F.avg("b")))
+
+
 def test_a_stored_copy_of_the_weight(spark, table_path):
     save(rows_2d(spark, ROWS).withColumn("h", F.hash("a", "b")), table_path)
     table = load(spark, table_path)

@@ -11,10 +11,14 @@ import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.BitwiseAnd;
+import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.Pmod;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.delta.Snapshot;
@@ -30,6 +34,7 @@ import scala.runtime.BoxedUnit;
  */
 final class WeightMentions {
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final int LARGEST_DIVISOR = 1024;
 
   private final Map<ExprId, Expression> aliases = new HashMap<>();
   private final Set<ExprId> hashed = new HashSet<>();
@@ -64,10 +69,44 @@ final class WeightMentions {
       Expression meant = resolved(column);
       return meant == column ? isCopy(column) : areIn(meant);
     }
-    if (expression instanceof Murmur3Hash && !hashed.isEmpty() && stored(expression).containsAll(hashed)) {
+    if (isWeight(expression)) {
       return true;
     }
+    if (isRemainder(expression)) {
+      return false;
+    }
     return Scala.list(expression.children()).stream().anyMatch(this::areIn);
+  }
+
+  private boolean isWeight(Expression expression) {
+    return expression instanceof Murmur3Hash && !hashed.isEmpty() && stored(expression).containsAll(hashed);
+  }
+
+  /**
+   * Whether an expression is the weight modulo a small number, as people use it to split rows: every range of weights
+   * has as many rows of one remainder as of another. The sign of {@code %} is that of the weight, so it is none of them.
+   */
+  private boolean isRemainder(Expression expression) {
+    Expression divisor = expression instanceof Pmod pmod ? pmod.right() : null;
+    if (expression instanceof BitwiseAnd and) {
+      divisor = and.right();
+    }
+    return divisor instanceof Literal literal
+        && literal.value() instanceof Number number
+        && number.longValue() > 0
+        && number.longValue() <= LARGEST_DIVISOR
+        && isPlainWeight(Scala.list(expression.children()).get(0));
+  }
+
+  private boolean isPlainWeight(Expression expression) {
+    if (expression instanceof Cast cast && cast.dataType() instanceof LongType) {
+      return isPlainWeight(cast.child());
+    }
+    if (expression instanceof AttributeReference column) {
+      Expression meant = resolved(column);
+      return meant == column ? isCopy(column) : isPlainWeight(meant);
+    }
+    return isWeight(expression);
   }
 
   /** Whether an expression holds a hash anywhere, of whatever columns. */
