@@ -6,7 +6,7 @@ JAR := src/pyqbeast/jars/pyqbeast-bridge.jar
 export UV_SYSTEM_CERTS := 1
 RUN := $(UV) run --frozen --all-extras
 
-.PHONY: help setup demo test test-cluster check format benchmark build clean
+.PHONY: help setup demo test test-fast test-cluster check format benchmark build clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,6 +25,9 @@ demo: setup ## Index real flights and compare samples with the exact answer
 
 test: check ## Check the code and run all tests
 	$(RUN) pytest
+
+test-fast: check ## Check the code and run the tests that need no JVM, for every commit
+	$(RUN) pytest -m "not jvm" -n 2
 
 test-cluster: setup ## Start a Spark cluster here, write and sample on it, and kill an executor meanwhile
 	$(RUN) python -m tests.cluster.run

@@ -18,6 +18,13 @@ HERE = Path(__file__).resolve().parent
 GOLDEN_ROOTS = (HERE / "golden", HERE.parent.parent / "shared" / "golden")
 
 
+def pytest_collection_modifyitems(items):
+    """Marks what needs a JVM, for `make test-fast` leaves it out."""
+    for item in items:
+        if "spark" in item.fixturenames:
+            item.add_marker(pytest.mark.jvm)
+
+
 @pytest.fixture(scope="session")
 def golden():
     """A function from a relative name (`qbeast/a_linear2d`) to the folder that holds it; skips where absent."""

@@ -22,6 +22,9 @@ from pyqbeast.delta.session import CATALOG, CATALOG_CLASS, DELTA_EXTENSION, EXTE
 from tests.test_docs import ROOT, blocks_of
 
 SERVER, CLIENT = blocks_of(ROOT / "docs" / "connect.md")
+#: Sessions of their own are started.
+pytestmark = pytest.mark.jvm
+
 SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 SECONDS_TO_START = 120
 

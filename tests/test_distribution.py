@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+#: Sessions of their own are started.
+pytestmark = pytest.mark.jvm
+
 ROOT = Path(__file__).resolve().parent.parent
 UV = ROOT / ".uv" / "bin" / "uv"
 

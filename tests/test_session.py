@@ -13,6 +13,9 @@ import pyqbeast
 from pyqbeast import SessionError
 from pyqbeast.delta import session as sessions
 
+#: Sessions of their own are started.
+pytestmark = pytest.mark.jvm
+
 
 def run(code, **environment):
     """A fresh Python process; its standard output, or the last line of its error."""
