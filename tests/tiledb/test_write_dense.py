@@ -20,7 +20,7 @@ from pyqbeast.tiledb import (
     dimension,
     write_dense,
 )
-from pyqbeast.tiledb.filters import ByteShuffle, Zstd
+from pyqbeast.tiledb.filters import ByteShuffle, FloatScale, Zstd
 from tests.tiledb.arrays import consolidate, oracle
 
 ORDERS = list(itertools.product((Layout.ROW_MAJOR, Layout.COL_MAJOR), repeat=2))
@@ -128,3 +128,21 @@ def test_boxes_that_do_not_fit_are_refused(tmp_path):
 def test_dimensions_that_dense_arrays_cannot_have(dimensions):
     with pytest.raises(InvalidInputError, match="dense"):
         ArraySchema(dimensions, (attribute("v", Datatype.INT8),), dense=True)
+
+
+@pytest.mark.parametrize("nullable", [False, True])
+def test_scaled_floats_in_tiles_that_are_not_full(tmp_path, nullable):
+    """The fill value, no number, does not go through the filter; it is nobody's cell."""
+    uri = str(tmp_path / "a")
+    schema = ArraySchema(
+        (dimension("i", Datatype.INT32, (0, 19), 8),),
+        (attribute("v", Datatype.FLOAT32, nullable=nullable, filters=[FloatScale(0.5, 100.0, 1)]),),
+        dense=True,
+    )
+    create_array(uri, schema)
+    write_dense(uri, pa.table({"v": np.arange(5, dtype=np.float32) + 100}), {"i": (6, 10)})
+    cells = tiledb.open_array(uri).read(box={"i": (5, 11)})["v"].to_pylist()
+    assert cells[1:6] == [100.0, 101.0, 102.0, 103.0, 104.0]
+    with oracle.open(uri) as array:
+        read = array[6:11]["v"]
+        assert (read.data if nullable else read).tolist() == cells[1:6]

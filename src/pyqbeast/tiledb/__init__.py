@@ -10,6 +10,7 @@ from pyqbeast.tiledb.commit import abort_fragments, commit_fragments
 from pyqbeast.tiledb.create import create_array
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
 from pyqbeast.tiledb.domain import MBR, MBRs, Range1D
+from pyqbeast.tiledb.enumeration import Enumeration
 from pyqbeast.tiledb.errors import ArrayFormatError, EncryptedArrayError, UncertainWriteError
 from pyqbeast.tiledb.footer import Footer
 from pyqbeast.tiledb.fragment import Fragment
@@ -37,6 +38,7 @@ __all__ = [
     "Datatype",
     "Dimension",
     "EncryptedArrayError",
+    "Enumeration",
     "Footer",
     "Fragment",
     "Layout",

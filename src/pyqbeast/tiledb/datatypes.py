@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.tiledb.errors import ArrayFormatError
 
 #: `cell_val_num` of a field whose cells vary in length.
@@ -174,3 +175,37 @@ _CODES = {
     Datatype.STRING_UCS4: "<u4",
 }
 _DTYPES = {t: np.dtype(_CODES.get(t, "<i8" if t.unit else "u1")) for t in Datatype}
+_NUMBERS = {pa.from_numpy_dtype(t.dtype): t for t in Datatype if t.is_number}
+_TIMES = {
+    "s": (Datatype.DATETIME_SEC, Datatype.TIME_SEC),
+    "ms": (Datatype.DATETIME_MS, Datatype.TIME_MS),
+    "us": (Datatype.DATETIME_US, Datatype.TIME_US),
+    "ns": (Datatype.DATETIME_NS, Datatype.TIME_NS),
+}
+
+
+def datatype_of(kind: pa.DataType) -> tuple[Datatype, int]:
+    """The datatype and values per cell for an Arrow type.
+
+    Raises:
+        UnsupportedError: The format has no such type.
+    """
+    if kind in _NUMBERS:
+        return _NUMBERS[kind], 1
+    if pa.types.is_boolean(kind):
+        return Datatype.BOOL, 1
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return Datatype.STRING_UTF8, VAR_NUM
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return Datatype.BLOB, VAR_NUM
+    if pa.types.is_date32(kind):
+        return Datatype.DATETIME_DAY, 1
+    if pa.types.is_timestamp(kind):
+        return _TIMES[kind.unit][0], 1
+    if pa.types.is_duration(kind):
+        return _TIMES[kind.unit][1], 1
+    if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and (
+        kind.value_type in _NUMBERS or pa.types.is_boolean(kind.value_type)
+    ):
+        return datatype_of(kind.value_type)[0], VAR_NUM
+    raise UnsupportedError(f"an array cannot hold {kind}")

@@ -26,6 +26,7 @@ class Field:
         fill: The value of cells that nobody wrote, as stored.
         fill_valid: Whether such cells are valid (and not null).
         enumeration: The name of the enumeration that its values number, or "".
+        order: 0, or 1 or 2 where the values of all cells rise or fall (the labels of a dimension do).
     """
 
     name: str
@@ -37,6 +38,7 @@ class Field:
     fill: bytes = b""
     fill_valid: bool = False
     enumeration: str = ""
+    order: int = 0
 
     @property
     def is_var(self) -> bool:

@@ -20,7 +20,7 @@ from pyqbeast.tiledb.generic_tile import GenericTile
 from pyqbeast.tiledb.grid import TileGrid
 from pyqbeast.tiledb.names import TimestampedName
 from pyqbeast.tiledb.rtree import RTree
-from pyqbeast.tiledb.schema import ArraySchema
+from pyqbeast.tiledb.schema import DELETE_CONDITION, DELETE_TIMESTAMP, TIMESTAMP, ArraySchema
 from pyqbeast.tiledb.sections import (
     TileFragmentMinMaxSumNullCount,
     TileMinsMaxs,
@@ -33,9 +33,6 @@ from pyqbeast.tiledb.sections import (
 from pyqbeast.tiledb.storage import Store
 
 METADATA_FILE = "__fragment_metadata.tdb"
-#: The time columns: when a cell was written, when it was deleted, and by which processed condition. Their
-#: files are called t.tdb and so on; the names here cannot be those of an attribute.
-TIMESTAMP, DELETE_TIMESTAMP, DELETE_CONDITION = "__t", "__dt", "__dci"
 #: The delete time of cells that are not deleted.
 NOT_DELETED = 2**64 - 1
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from pyqbeast.tiledb.column import fixed_bytes, var_bytes
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.tiledb.column import filled, fixed_array, fixed_bytes, var_bytes
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.domain import MBR
 from pyqbeast.tiledb.field import Field
-from pyqbeast.tiledb.filters.base import ChunkContext
+from pyqbeast.tiledb.filters import FloatScale
+from pyqbeast.tiledb.filters.base import ChunkContext, Octets, octets
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
 from pyqbeast.tiledb.footer import SLOT_SECTIONS, Footer, slot_count
 from pyqbeast.tiledb.fragment import METADATA_FILE
@@ -76,24 +78,54 @@ def encode_column(
     def encrypted(pipeline: FilterPipeline) -> FilterPipeline:
         return pipeline if key is None else pipeline.with_key(key)
 
+    if column.order:
+        raise UnsupportedError(f"column {column.name!r} is ordered; writing such columns is not supported")
     values, context = encrypted(column.filters), column.context(version)
     offsets, u64s = encrypted(schema.offsets_filters), ChunkContext(Datatype.UINT64, version=version)
     validity, flags = encrypted(schema.validity_filters), ChunkContext(Datatype.UINT8, version=version)
-    for tile in tiles:
-        if column.is_var:
-            data, starts = var_bytes(tile)
-            files.var.add(encode_tile(data, values, context, starts))
-            files.var_sizes.append(data.size)
-            in_data = column.is_text_encoded(version)
-            plain = starts[:-1].astype("<u8").view(np.uint8)
-            files.data.add(_NO_CHUNKS if in_data else encode_tile(plain, offsets, u64s))
-        else:
-            files.data.add(encode_tile(fixed_bytes(tile), values, context))
-        if column.nullable:
-            valid = tile.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)
-            files.validity.add(encode_tile(valid, validity, flags))
+    try:
+        for tile in tiles:
+            if column.is_var:
+                data, starts = var_bytes(tile)
+                files.var.add(encode_tile(data, values, context, starts))
+                files.var_sizes.append(data.size)
+                in_data = column.is_text_encoded(version)
+                plain = starts[:-1].astype("<u8").view(np.uint8)
+                files.data.add(_NO_CHUNKS if in_data else encode_tile(plain, offsets, u64s))
+            else:
+                files.data.add(encode_tile(_fixed_values(tile, column), values, context))
+            if column.nullable:
+                valid = tile.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)
+                files.validity.add(encode_tile(valid, validity, flags))
+    except InvalidInputError as error:
+        raise InvalidInputError(f"column {column.name!r}: {error}") from error
     files.statistics = column_statistics(tiles if counted is None else list(counted), column)
     return files
+
+
+def _fixed_values(tile: pa.Array, column: Field) -> Octets:
+    """The stored bytes of a tile. What stands under a null is of no account, but the float scale has to take it."""
+    data, scale = fixed_bytes(tile), _float_scale(column)
+    if scale is None or not tile.null_count:
+        return data
+    cells = data.view(column.datatype.dtype).reshape(len(tile), -1).copy()
+    cells[tile.is_null().to_numpy(zero_copy_only=False)] = scale.offset
+    return octets(cells)
+
+
+def padding(column: Field) -> pa.Array:
+    """One cell to stand for those of a dense tile that nobody wrote: the fill value, if the filters take it."""
+    scale = _float_scale(column)
+    if scale is None or column.is_var:
+        return filled(column, 1)
+    if column.nullable:
+        return pa.nulls(1, column.raw_type)
+    return fixed_array(octets(np.full(column.cell_val_num, scale.offset, column.datatype.dtype)), column)
+
+
+def _float_scale(column: Field) -> FloatScale | None:
+    first = column.filters.filters[:1]
+    return first[0] if first and isinstance(first[0], FloatScale) else None
 
 
 @dataclass

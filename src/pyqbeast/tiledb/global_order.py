@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.column import numbers
+from pyqbeast.tiledb.domain import Range1D
 from pyqbeast.tiledb.order import Keys, Rows, joined, last_of_equals, row_major, sort_keys
 from pyqbeast.tiledb.schema import ArraySchema, Dimension, Layout
 
@@ -29,8 +31,9 @@ def global_order(columns: Mapping[str, pa.Array], schema: ArraySchema) -> Rows |
     """
     if schema.cell_order is Layout.HILBERT:
         raise UnsupportedError("writing arrays in Hilbert order is not supported")
-    for dimension in schema.dimensions:
-        _check_domain(columns[dimension.name], dimension)
+    in_use = schema.current_domain.ranges if schema.current_domain else [None] * len(schema.dimensions)
+    for dimension, current in zip(schema.dimensions, in_use, strict=True):
+        _check_domain(columns[dimension.name], dimension, current)
     coordinates = [sort_keys([columns[d.name]], [d.field])[0] for d in schema.dimensions]
     tiled = [d for d in zip(schema.dimensions, coordinates, strict=True) if d[0].extent is not None]
     tiles = [_tile_numbers(dimension, key) for dimension, key in tiled]
@@ -48,12 +51,20 @@ def _ordered(keys: Keys, layout: Layout) -> Keys:
     return keys[::-1] if layout is Layout.COL_MAJOR else keys
 
 
-def _check_domain(column: pa.Array, dimension: Dimension) -> None:
-    if dimension.domain is None or not len(column):
+def _check_domain(column: pa.Array, dimension: Dimension, current: Range1D | None) -> None:
+    """Check coordinates: other readers do not see those outside the domain, or outside its part in use."""
+    domain = dimension.domain if current is None else (current.low, current.high)
+    # Text has no domain; an empty range of it in use means any text.
+    if domain is None or domain == (b"", b"") or not len(column):
         return
-    low, high = dimension.domain
-    values = numbers(column)
-    if not ((values >= low) & (values <= high)).all():
+    low, high = domain
+    if dimension.field.is_var:
+        found = pc.min_max(column).as_py()
+        inside = low <= found["min"] and found["max"] <= high
+    else:
+        values = numbers(column)
+        inside = bool(((values >= low) & (values <= high)).all())
+    if not inside:
         raise InvalidInputError(f"a coordinate of {dimension.name!r} is not in its domain, {low} to {high}")
 
 

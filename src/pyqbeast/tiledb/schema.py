@@ -24,6 +24,11 @@ from pyqbeast.tiledb.generic_tile import WRITTEN_VERSION, check_version
 ZSTD_FILTERS, RLE_FILTERS = FilterPipeline((Zstd(),)), FilterPipeline((Rle(),))
 
 
+#: What the time columns of a fragment are called here: when a cell was written, when it was deleted, and by which
+#: processed condition. Their files are t.tdb and so on.
+TIMESTAMP, DELETE_TIMESTAMP, DELETE_CONDITION = "__t", "__dt", "__dci"
+
+
 class Layout(IntEnum):
     """An order of tiles or cells."""
 
@@ -91,6 +96,8 @@ class ArraySchema:
         names = [*(d.name for d in self.dimensions), *(a.name for a in self.attributes)]
         if len(set(names)) < len(names):
             raise InvalidInputError(f"a name stands for two columns: {names}")
+        if taken := sorted({TIMESTAMP, DELETE_TIMESTAMP, DELETE_CONDITION} & set(names)):
+            raise InvalidInputError(f"no column can be called {taken[0]!r}")
         if not self.dimensions:
             raise InvalidInputError("an array has at least one dimension")
         if self.dense and self.allows_duplicates:
@@ -236,12 +243,12 @@ def _parse_attribute(cursor: Cursor, version: int) -> Field:
     filters = FilterPipeline.parse(cursor, version)
     fill = bytes(cursor.take(cursor.u64("fill size"), "fill value"))
     nullable, fill_valid = bool(cursor.u8("nullable")), bool(cursor.u8("fill validity"))
-    enumeration = ""
+    enumeration, order = "", 0
     if version >= _ORDER_SINCE:
-        cursor.u8("attribute order")
+        order = cursor.u8("attribute order")
     if version >= _ENUMERATIONS_SINCE:
         enumeration = cursor.text(cursor.u32("enumeration name size"), "enumeration name")
-    return Field(name, kind, cell_val_num, nullable, filters, False, fill, fill_valid, enumeration)
+    return Field(name, kind, cell_val_num, nullable, filters, False, fill, fill_valid, enumeration, order)
 
 
 def _dimension_bytes(dimension: Dimension) -> bytes:
@@ -261,4 +268,5 @@ def _attribute_bytes(attribute: Field) -> bytes:
         fill = default_fill(attribute.datatype) * (1 if attribute.is_var else attribute.cell_val_num)
     out = _text(attribute.name) + u8(attribute.datatype) + u32(attribute.cell_val_num)
     out += attribute.filters.to_bytes() + u64(len(fill)) + fill
-    return out + u8(attribute.nullable) + u8(attribute.fill_valid) + u8(0) + _text(attribute.enumeration)
+    out += u8(attribute.nullable) + u8(attribute.fill_valid) + u8(attribute.order)
+    return out + _text(attribute.enumeration)

@@ -24,9 +24,9 @@ from pyspark.sql.types import StructType
 
 from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
 from pyqbeast.tiledb.array import Array, open_array
-from pyqbeast.tiledb.build import attribute_from_arrow, datatype_of, dimension
+from pyqbeast.tiledb.build import attribute_from_arrow, dimension
 from pyqbeast.tiledb.create import plan_array
-from pyqbeast.tiledb.datatypes import Datatype
+from pyqbeast.tiledb.datatypes import Datatype, datatype_of
 from pyqbeast.tiledb.names import time_after
 from pyqbeast.tiledb.schema import ArraySchema, Dimension
 from pyqbeast.tiledb.spark_read import ArrayReader, FilteringArrayReader

@@ -14,12 +14,12 @@ from pyqbeast.tiledb.column import filled, numbers, present, take
 from pyqbeast.tiledb.conditions import Condition
 from pyqbeast.tiledb.domain import MBR
 from pyqbeast.tiledb.field import Field
-from pyqbeast.tiledb.fragment import DELETE_TIMESTAMP, NOT_DELETED, TIMESTAMP, Fragment
+from pyqbeast.tiledb.fragment import NOT_DELETED, Fragment
 from pyqbeast.tiledb.names import EVERYTHING, Window
 from pyqbeast.tiledb.order import last_of_equals, row_major, sort_keys
 from pyqbeast.tiledb.predicate import Predicate, box_mask
 from pyqbeast.tiledb.prune import tiles_in_box, tiles_matching
-from pyqbeast.tiledb.schema import ArraySchema
+from pyqbeast.tiledb.schema import DELETE_TIMESTAMP, TIMESTAMP, ArraySchema
 from pyqbeast.tiledb.tile_data import read_column
 
 Mask = npt.NDArray[np.bool_]

@@ -109,7 +109,10 @@ def _fixed_cuts(size: int, pipeline: FilterPipeline, context: ChunkContext) -> l
 
 
 def _cell_cuts(offsets: npt.NDArray[np.int64], pipeline: FilterPipeline) -> list[int]:
-    """Chunk ends at cell ends: the last one within the limit, or one cell where it alone is longer."""
+    """Chunk ends at cell ends: the last one within the limit, or one cell where it alone is longer.
+
+    Cells without any bytes make no chunk: several filters, libtiledb's too, cannot read an empty one.
+    """
     cuts, size, start = [], int(offsets[-1]), 0
     while start < size:
         fitting = int(offsets[np.searchsorted(offsets, start + pipeline.max_chunk_size, side="right") - 1])
@@ -117,7 +120,7 @@ def _cell_cuts(offsets: npt.NDArray[np.int64], pipeline: FilterPipeline) -> list
             fitting = int(offsets[np.searchsorted(offsets, start, side="right")])
         cuts.append(fitting)
         start = fitting
-    return cuts or [size]
+    return cuts
 
 
 def _encode_text_tile(

@@ -12,10 +12,9 @@ import pyarrow as pa
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.array import Array, open_array
-from pyqbeast.tiledb.column import filled
 from pyqbeast.tiledb.dense import whole_box
 from pyqbeast.tiledb.domain import MBR, Range1D
-from pyqbeast.tiledb.fragment_files import FragmentFiles, encode_column
+from pyqbeast.tiledb.fragment_files import FragmentFiles, encode_column, padding
 from pyqbeast.tiledb.grid import TileGrid, intersection, numpy_order
 from pyqbeast.tiledb.ingest import raw_columns
 from pyqbeast.tiledb.predicate import parse_box
@@ -63,7 +62,7 @@ def write_dense(
     columns = {}
     for attribute in schema.attributes:
         # One cell behind the last stands for all padding.
-        cells = pa.concat_arrays([raw[attribute.name], filled(attribute, 1)])
+        cells = pa.concat_arrays([raw[attribute.name], padding(attribute)])
         tiles = [cells.take(pa.array(places)) for places in rows]
         counted = [cells.take(pa.array(places[places < table.num_rows])) for places in rows]
         columns[attribute.name] = encode_column(tiles, attribute, schema, array.key, counted)

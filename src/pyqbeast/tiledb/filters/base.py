@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.cursor import Cursor, u32
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
@@ -52,6 +53,10 @@ class Filter(ABC):
     #: The number of the filter on disk, and its name in messages.
     id: int
     name: str
+    #: Whether it takes its input for values, of which the bytes of a partial one would be lost, and whether what
+    #: it gives is made of whole values.
+    needs_whole_values = False
+    leaves_whole_values = False
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Filter) and (self.id, self.options()) == (other.id, other.options())
@@ -74,6 +79,10 @@ class Filter(ABC):
     def needs_whole_tile(self, context: ChunkContext) -> bool:
         """Whether the filter works on cells of text and so puts a tile into a single chunk."""
         return False
+
+    def problem(self, context: ChunkContext) -> str | None:
+        """Why no new array can have the filter at this place ("does not ..."), `None` where it can."""
+        return None
 
     @abstractmethod
     def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
@@ -98,6 +107,20 @@ def values(data: Octets, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     if whole.ctypes.data % kind.itemsize:
         whole = whole.copy()
     return whole.view(kind)
+
+
+def whole_values(data: Octets, dtype: npt.DTypeLike, name: str) -> npt.NDArray[Any]:
+    """The values in `data`, none of which may be partial: the filter `name` would lose it.
+
+    Raises:
+        InvalidInputError: The last one is.
+    """
+    kind = np.dtype(dtype)
+    if data.size % kind.itemsize:
+        raise InvalidInputError(
+            f"the filter {name} takes values of {kind.itemsize} bytes, and those before it leave {data.size} bytes"
+        )
+    return values(data, kind)
 
 
 def read_parts(metadata: memoryview, data: Octets) -> tuple[list[Octets], memoryview]:

@@ -18,6 +18,7 @@ _NONCE, _TAG = 12, 16
 class _Checksum(Filter):
     """A digest of the metadata and one of the data, kept in front of the metadata."""
 
+    leaves_whole_values = True
     digest_size: int
     digest: Callable[[memoryview], bytes]
 

@@ -14,7 +14,7 @@ import zstandard
 from pyqbeast.tiledb.cursor import Cursor, i32, u8, u32
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
-from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets, octets
+from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets, octets, whole_values
 
 #: lz4 cannot make more than this of one byte.
 _LZ4_RATIO = 255
@@ -93,7 +93,7 @@ class Gzip(Compressor):
 
     def compress(self, data: Octets, context: ChunkContext) -> bytes:
         """The bytes, compressed."""
-        return zlib.compress(data.data, max(self.level, -1))
+        return zlib.compress(data.data, min(max(self.level, -1), 9))
 
 
 class Zstd(Compressor):
@@ -153,6 +153,7 @@ class Rle(Compressor):
     """Run-length encoding of whole cells: the cell, then the length of its run (16 bits, big-endian)."""
 
     id, method, name = 4, 4, "rle"
+    needs_whole_values = True
 
     def needs_whole_tile(self, context: ChunkContext) -> bool:
         """Whether the filter works on cells of text and so puts a tile into a single chunk."""
@@ -170,9 +171,7 @@ class Rle(Compressor):
     def compress(self, data: Octets, context: ChunkContext) -> Octets:
         """The bytes, compressed."""
         width = context.cell_size
-        if data.size % width:
-            raise ArrayFormatError(f"rle: {data.size} bytes are no whole cells of {width}")
-        cells = data.view(f"V{width}")
+        cells = whole_values(data, f"V{width}", self.name)
         rows = data.reshape(-1, width)
         starts = np.flatnonzero(np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)]))
         lengths = np.diff(np.append(starts, cells.size))

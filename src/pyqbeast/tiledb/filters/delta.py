@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pyqbeast.tiledb.cursor import Cursor, u8, u64
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
-from pyqbeast.tiledb.filters.base import ChunkContext, Octets, octets, values
+from pyqbeast.tiledb.filters.base import ChunkContext, Octets, octets, whole_values
 from pyqbeast.tiledb.filters.compress import Compressor
 
 Words = npt.NDArray[np.uint64]
@@ -22,19 +22,24 @@ class _Differences(Compressor):
     Args:
         level: Stored, without a meaning.
         reinterpret: The type to take the values for, `None` for their own.
-        stores_reinterpret: Whether the options of this schema version hold that type.
     """
 
-    def __init__(
-        self, level: int = -1, reinterpret: Datatype | None = None, stores_reinterpret: bool = True
-    ) -> None:
+    needs_whole_values = True
+
+    def __init__(self, level: int = -1, reinterpret: Datatype | None = None) -> None:
         super().__init__(level)
         self.reinterpret = reinterpret
-        self.stores_reinterpret = stores_reinterpret
 
     def options(self) -> bytes:
-        kind = Datatype.ANY if self.reinterpret is None else self.reinterpret
-        return super().options() + (u8(kind) if self.stores_reinterpret else b"")
+        return super().options() + u8(Datatype.ANY if self.reinterpret is None else self.reinterpret)
+
+    def problem(self, context: ChunkContext) -> str | None:
+        kind = self.output_type(context.datatype)
+        if kind.is_float:
+            return f"does not take {kind.name} values, which have no exact differences"
+        if context.datatype.size % kind.size:
+            return f"cannot take {context.datatype.name} values for {kind.name}"
+        return None
 
     def output_type(self, datatype: Datatype) -> Datatype:
         return datatype if self.reinterpret is None else self.reinterpret
@@ -58,6 +63,7 @@ class Delta(_Differences):
     """The first value, then each value's difference from the one before it."""
 
     id, method, name = 19, 8, "delta"
+    leaves_whole_values = True
 
     def decompress(self, data: Octets, size: int, context: ChunkContext) -> Octets:
         """The `size` bytes that were compressed."""
@@ -68,7 +74,7 @@ class Delta(_Differences):
 
     def compress(self, data: Octets, context: ChunkContext) -> Octets:
         """The bytes, compressed."""
-        numbers = values(data, self._dtype(context))
+        numbers = whole_values(data, self._dtype(context), self.name)
         differences = np.diff(numbers, prepend=numbers.dtype.type(0))
         return np.concatenate([octets(u64(numbers.size)), octets(differences)])
 
@@ -100,7 +106,7 @@ class DoubleDelta(_Differences):
 
     def compress(self, data: Octets, context: ChunkContext) -> Octets:
         """The bytes, compressed."""
-        numbers = values(data, self._dtype(context))
+        numbers = whole_values(data, self._dtype(context), self.name)
         raw_from = 8 * numbers.dtype.itemsize - 1
         bits, second = _second_differences(numbers)
         if numbers.size > 2 and bits >= raw_from:
@@ -117,7 +123,8 @@ def _second_differences(numbers: npt.NDArray[Any]) -> tuple[int, npt.NDArray[np.
         np.diff(numbers.view(signed), n=2).astype(np.int64) if numbers.size > 2 else np.zeros(0, np.int64)
     )
     largest = max(int(second.max(initial=0)), -int(second.min(initial=0)))
-    return largest.bit_length(), second
+    # libtiledb cannot read a magnitude of no bits, though values in equal steps need none.
+    return max(largest.bit_length(), 1), second
 
 
 def _unpack(words: Words, bits: int, count: int) -> npt.NDArray[np.int64]:

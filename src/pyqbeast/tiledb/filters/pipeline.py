@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.cursor import Cursor, u8, u32
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets
 from pyqbeast.tiledb.filters.checks import Aes256Gcm, Md5, Sha256
-from pyqbeast.tiledb.filters.compress import Bzip2, Compressor, Gzip, Lz4, Rle, Zstd
+from pyqbeast.tiledb.filters.compress import Bzip2, Compressor, Gzip, Lz4, Rle, Zstd, is_text_mode
 from pyqbeast.tiledb.filters.delta import Delta, DoubleDelta
 from pyqbeast.tiledb.filters.scale import FloatScale
 from pyqbeast.tiledb.filters.shuffle import BitShuffle, ByteShuffle, Xor
@@ -60,7 +60,7 @@ class FilterPipeline:
         return cls(tuple(filters), max_chunk_size)
 
     def to_bytes(self) -> bytes:
-        """The pipeline as a schema stores it."""
+        """The pipeline as a schema of the version that is written stores it."""
         out = u32(self.max_chunk_size, len(self.filters))
         for step in self.filters:
             options = step.options()
@@ -83,6 +83,31 @@ class FilterPipeline:
             out.append((step, context))
             context = context.of_type(step.output_type(context.datatype))
         return out
+
+    def check(self, context: ChunkContext) -> None:
+        """Check that what goes through the filters can be read again, by libtiledb too.
+
+        Args:
+            context: What enters the first filter.
+
+        Raises:
+            InvalidInputError: A filter does not take what it gets.
+        """
+        text, whole, windows = is_text_mode(context, ascii_since=12), True, False
+        for i, (step, seen) in enumerate(self.steps(context)):
+            problem = step.problem(seen)
+            width = seen.cell_size if isinstance(step, Rle) else seen.datatype.size
+            if i and (isinstance(step, FloatScale) or (text and isinstance(step, Rle | Dictionary))):
+                problem = problem or "must be the first one"
+            if step.needs_whole_values and not whole and width > 1:
+                problem = problem or "takes whole values, which the filters before it do not leave"
+            if windows and isinstance(step, (*_DIFFERENCES, Rle)):
+                # It would compress the windows' records as values too, and these are no multiple of 8 bytes.
+                problem = problem or "cannot come after positive-delta"
+            if problem:
+                raise InvalidInputError(f"the filter {step.name} {problem}")
+            whole = whole and step.leaves_whole_values
+            windows = windows or (isinstance(step, PositiveDelta) and seen.datatype.size == 8)
 
     def is_text(self, context: ChunkContext) -> bool:
         """Whether the first filter keeps the cells' lengths itself, so that the offsets tile is empty."""
@@ -117,7 +142,7 @@ def _compressor(kind: type[Compressor], options: Cursor, version: int) -> Filter
         return kind(level)
     stored = version >= _REINTERPRET_SINCE[kind.id]
     reinterpret = Datatype.parse(options.u8("reinterpret"), "reinterpret") if stored else Datatype.ANY
-    return kind(level, None if reinterpret is Datatype.ANY else reinterpret, stored)
+    return kind(level, None if reinterpret is Datatype.ANY else reinterpret)
 
 
 def decode_chunk(

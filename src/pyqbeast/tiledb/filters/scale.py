@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.cursor import f64, u64
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
-from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets, octets, part_header, read_parts, values
+from pyqbeast.tiledb.filters.base import (
+    ChunkContext,
+    Filter,
+    Octets,
+    octets,
+    part_header,
+    read_parts,
+    values,
+    whole_values,
+)
 from pyqbeast.tiledb.filters.shuffle import SIGNED
 
 
@@ -23,6 +34,7 @@ class FloatScale(Filter):
     """
 
     id, name = 15, "float-scale"
+    needs_whole_values = leaves_whole_values = True
 
     def __init__(self, scale: float = 1.0, offset: float = 0.0, width: int = 8) -> None:
         if width not in SIGNED:
@@ -32,6 +44,14 @@ class FloatScale(Filter):
     def options(self) -> bytes:
         """The options as the schema stores them."""
         return f64(self.scale) + f64(self.offset) + u64(self.width)
+
+    def problem(self, context: ChunkContext) -> str | None:
+        """Why no new array can have the filter at this place, `None` where it can."""
+        if not context.datatype.is_float:
+            return f"does not take {context.datatype.name} values"
+        if self.scale == 0 or not math.isfinite(self.scale) or not math.isfinite(self.offset):
+            return f"does not take a scale of {self.scale} and an offset of {self.offset}"
+        return None
 
     def output_type(self, datatype: Datatype) -> Datatype:
         """The type of the values that leave the filter when writing."""
@@ -43,19 +63,24 @@ class FloatScale(Filter):
         stored, target = SIGNED[self.width].dtype, _float_of(context.datatype.size)
         if any(part.size % self.width for part in parts):
             raise ArrayFormatError(f"float-scale: a part is no whole number of {self.width}-byte integers")
-        integers = [values(part, stored).astype(np.float64) for part in parts]
+        # libtiledb takes the integers for floats of the field's width before it scales them.
+        integers = [values(part, stored).astype(target).astype(np.float64) for part in parts]
         with np.errstate(over="ignore", invalid="ignore"):
             floats = [(self.scale * numbers + self.offset).astype(target) for numbers in integers]
         return before, octets(np.concatenate(floats))
 
     def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
-        """Apply the filter to one chunk."""
-        floats = values(data, _float_of(context.datatype.size)).astype(np.float64)
-        integers = np.round((floats - self.offset) / self.scale)
-        bounds = np.iinfo(SIGNED[self.width].dtype)
-        if not np.isfinite(integers).all() or (np.abs(integers) > bounds.max).any():
-            raise ArrayFormatError(f"float-scale: a value does not fit into {self.width} bytes")
-        out = octets(integers.astype(SIGNED[self.width].dtype))
+        """Apply the filter to one chunk: in the field's own precision, halves away from zero, as libtiledb does."""
+        target = _float_of(context.datatype.size)
+        floats = whole_values(data, target, self.name)
+        with np.errstate(all="ignore"):
+            scaled = (floats - target.type(self.offset)) / target.type(self.scale)
+            whole = np.trunc(scaled)
+            whole += np.where(np.abs(scaled - whole) >= 0.5, np.sign(scaled), 0)
+        end = target.type(2.0 ** (8 * self.width - 1))
+        if not ((whole >= -end) & (whole < end)).all():
+            raise InvalidInputError(f"float-scale: a value does not fit into {self.width} bytes")
+        out = octets(whole.astype(SIGNED[self.width].dtype))
         return part_header(out.size) + metadata, out
 
 

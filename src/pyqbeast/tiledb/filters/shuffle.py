@@ -7,7 +7,16 @@ import numpy.typing as npt
 
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
-from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets, octets, part_header, read_parts, values
+from pyqbeast.tiledb.filters.base import (
+    ChunkContext,
+    Filter,
+    Octets,
+    octets,
+    part_header,
+    read_parts,
+    values,
+    whole_values,
+)
 
 #: Bitshuffle works in blocks of this many bytes.
 _BLOCK = 8192
@@ -19,6 +28,7 @@ class ByteShuffle(Filter):
     """First bytes of all values, then second bytes, and so on; bytes of a partial value stay at the end."""
 
     id, name = 9, "byteshuffle"
+    leaves_whole_values = True
 
     def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
         """Undo the filter on one chunk."""
@@ -44,10 +54,12 @@ def _transpose(data: Octets, width: int, forward: bool) -> Octets:
 class BitShuffle(Filter):
     """First bits of all values of a block, then second bits, and so on.
 
-    A part whose size is no multiple of 8 bytes and of the value is stored as it is.
+    A chunk whose size is no multiple of 8 is divided; a part that is none of 8 bytes and of the value is stored as
+    it is.
     """
 
     id, name = 8, "bitshuffle"
+    leaves_whole_values = True
 
     def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
         """Undo the filter on one chunk."""
@@ -60,9 +72,10 @@ class BitShuffle(Filter):
     def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
         """Apply the filter to one chunk."""
         width = context.datatype.size
-        whole = data.size // (8 * width) * 8 * width
-        sizes = [size for size in (whole, data.size - whole) if size]
-        return part_header(*sizes) + metadata, _joined([_shuffle(data[:whole], width), data[whole:]])
+        whole = data.size // 8 * 8
+        parts = [part for part in (data[:whole], data[whole:]) if part.size]
+        shuffled = [_shuffle(part, width) if _fits(part.size, width) else part for part in parts]
+        return part_header(*(part.size for part in parts)) + metadata, _joined(shuffled)
 
 
 def _fits(size: int, width: int) -> bool:
@@ -111,6 +124,7 @@ class Xor(Filter):
     """Each value xor-ed with the one before it."""
 
     id, name = 16, "xor"
+    needs_whole_values = leaves_whole_values = True
 
     def output_type(self, datatype: Datatype) -> Datatype:
         """The type of the values that leave the filter when writing."""
@@ -127,7 +141,7 @@ class Xor(Filter):
 
     def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
         """Apply the filter to one chunk."""
-        numbers = values(data, SIGNED[context.datatype.size].dtype).copy()
+        numbers = whole_values(data, SIGNED[context.datatype.size].dtype, self.name).copy()
         numbers[1:] = numbers[1:] ^ numbers[:-1]
         return part_header(data.size) + metadata, octets(numbers)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.cursor import Cursor, u8, u32
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.filters.base import ChunkContext, Octets, octets
@@ -29,13 +30,17 @@ class Dictionary(Compressor):
         """Whether the filter works on cells of text and so puts a tile into a single chunk."""
         return is_text_mode(context, ascii_since=13)
 
+    def problem(self, context: ChunkContext) -> str | None:
+        """Why no new array can have the filter at this place, `None` where it can."""
+        return None if self.needs_whole_tile(context) else "takes ASCII and UTF-8 of varying length only"
+
     def decompress(self, data: Octets, size: int, context: ChunkContext) -> Octets:
         """The `size` bytes that were compressed."""
         raise ArrayFormatError("dictionary: the field holds no text")
 
     def compress(self, data: Octets, context: ChunkContext) -> Octets:
         """The bytes, compressed."""
-        raise ArrayFormatError("dictionary: the field holds no text")
+        raise InvalidInputError("the filter dictionary takes ASCII and UTF-8 of varying length only")
 
 
 def decode_text(name: str, metadata: memoryview, data: Octets, size: int) -> tuple[Octets, Offsets]:

@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.cursor import Cursor, u32
+from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
-from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets, octets, values
+from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets, octets, values, whole_values
 
 Numbers = npt.NDArray[Any]
 
+#: What these filters take for bytes without a sign; other text and CHAR pass through as they are.
+_SINGLE_BYTES = frozenset({Datatype.BOOL, Datatype.BLOB, Datatype.GEOM_WKB, Datatype.GEOM_WKT})
 #: Dates and times are integers to these filters from this version on.
 _DATES_SINCE = 20
 
@@ -30,10 +34,17 @@ class _Windowed(Filter):
     def options(self) -> bytes:
         return u32(self.window)
 
+    def problem(self, context: ChunkContext) -> str | None:
+        kind = context.datatype
+        if kind.is_integral or kind in _SINGLE_BYTES:
+            return None
+        return f"does not take {kind.name} values"
+
     def _takes(self, context: ChunkContext) -> bool:
-        return context.datatype.is_integral and (
-            context.datatype.unit is None or context.version >= _DATES_SINCE
-        )
+        kind = context.datatype
+        if kind.unit is not None:
+            return context.version >= _DATES_SINCE
+        return kind.is_integral or kind in _SINGLE_BYTES
 
     def _windows(self, cursor: Cursor, record: np.dtype[np.void]) -> Numbers:
         return cursor.array(record, cursor.u32("number of windows"), "windows")
@@ -51,6 +62,7 @@ class PositiveDelta(_Windowed):
     """Differences of neighbours, counted from the first value of each window."""
 
     id, name = 10, "positive-delta"
+    needs_whole_values = leaves_whole_values = True
 
     def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
         """Undo the filter on one chunk."""
@@ -71,11 +83,11 @@ class PositiveDelta(_Windowed):
         """Apply the filter to one chunk."""
         if not self._takes(context):
             return metadata, data
-        tables = _in_windows(values(data, context.datatype.dtype), self.window)
+        tables = _in_windows(whole_values(data, context.datatype.dtype, self.name), self.window)
         records, deltas = [], []
         for table in tables:
             if (table[:, 1:] < table[:, :-1]).any():
-                raise ArrayFormatError("positive-delta takes values that never fall")
+                raise InvalidInputError("the filter positive-delta takes values that never fall")
             first = table[:, :1]
             deltas.append(octets(np.diff(table, axis=1, prepend=first)))
             record = np.empty(len(table), dtype=[("offset", table.dtype), ("size", "<u4")])
@@ -167,9 +179,10 @@ def _narrow(table: Numbers) -> tuple[Numbers, Octets]:
 def _widen(windows: Numbers, data: Octets, dtype: np.dtype[Any], total: int) -> Octets:
     """The original bytes of all windows."""
     sizes, bits = windows["size"].astype(np.int64), windows["bits"].astype(np.int64)
-    raw = bits >= 8 * dtype.itemsize
-    if not np.isin(bits, (8, 16, 32, 64)).all() or (sizes[~raw] % dtype.itemsize).any():
-        raise ArrayFormatError("bit-width-reduction: a window has a width or size that cannot be")
+    # Windows that end in a part of a value are stored as they are, whatever width they state.
+    raw = (bits >= 8 * dtype.itemsize) | (sizes % dtype.itemsize != 0)
+    if not np.isin(bits, (8, 16, 32, 64)).all():
+        raise ArrayFormatError("bit-width-reduction: a window has a width that cannot be")
     stored = np.where(raw, sizes, sizes // dtype.itemsize * bits // 8)
     if int(sizes.sum()) != total or int(stored.sum()) != data.size:
         raise ArrayFormatError(
@@ -183,7 +196,7 @@ def _widen(windows: Numbers, data: Octets, dtype: np.dtype[Any], total: int) -> 
         rows = np.flatnonzero(which.reshape(-1) == kind)
         length = stored[rows[0]]
         content = data[starts[rows][:, None] + np.arange(length)]
-        if width < 8 * dtype.itemsize:
+        if not raw[rows[0]]:
             small = content.view(f"<{dtype.kind}{width // 8}").astype(dtype)
             content = octets(small + windows["offset"][rows][:, None]).reshape(rows.size, -1)
         out[ends_at[rows][:, None] + np.arange(size)] = content
