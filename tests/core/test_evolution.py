@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -16,7 +17,7 @@ from pyqbeast.core.transformer import ColumnStatistics
 INT, LONG, STRING = "IntegerDataType", "LongDataType", "StringDataType"
 
 
-def write(current, columns="c", low=None, high=None, *, stated=None, cube_size=None, types=INT):
+def write(current, columns="c", low=None, high=None, *, stated=None, cube_size=None, types=INT, **options):
     specs = parse_column_spec(columns)
     transformers = updated_transformers(current, specs, {spec.name: types for spec in specs})
     return evolve(
@@ -28,6 +29,7 @@ def write(current, columns="c", low=None, high=None, *, stated=None, cube_size=N
         table_id="/t",
         now_ms=current.timestamp + 1 if current else 1,
         rng=random.Random(5),
+        **options,
     )
 
 
@@ -46,6 +48,12 @@ def test_data_that_fits_goes_on_with_the_same_revision():
     assert write(first, low=2, high=9) is first
     assert write(first, low=3, high=3) is first
     assert write(first) is first
+
+
+def test_rows_do_not_join_a_revision_of_other_weights():
+    first = replace(write(None, low=0, high=9), hashed_as='[{"name":"c","type":"integer"}]')
+    second = write(first, low=2, high=9, is_weighed=False)
+    assert (second.id, span(second), second.hashed_as) == (2, (0, 9), None)
 
 
 def test_a_wider_range_makes_a_new_revision_over_all():

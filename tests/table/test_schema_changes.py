@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import InvalidInputError, QbeastTable, UnsupportedError
-from tests.table.help import holds, ids, load, opened, rows_2d, save
+from tests.table.help import holds, ids, load, opened, rows_2d, samples_exactly, save
 
 TENTH = -1717986918
 
@@ -51,9 +51,10 @@ def test_a_wider_type_hashes_otherwise(spark, table_path):
 
 
 def test_a_decimal_of_more_places_hashes_otherwise(spark, table_path):
-    """The format has one name for all decimals, so no revision tells which ones it means: no sample prunes."""
+    """The format has one name for all decimals; what a revision records of its columns tells them apart."""
     table = widened(spark, table_path, "decimal(8,1)", "decimal(12,3)")
-    assert files_of_a_sample(table) == files_of(table, [1, 2])
+    assert [revision.id for revision in table.revisions()] == [0, 1, 2]
+    assert files_of(table, [1]) <= files_of_a_sample(table) < files_of(table, [1, 2])
 
 
 def test_a_decimal_of_more_digits_hashes_the_same(spark, table_path):
@@ -120,5 +121,6 @@ def test_columns_that_come_with_a_write(spark, table_path):
     save(rows.filter("id >= 1000").drop("name"), table_path)
     table = is_sampled_exactly(spark, table_path, rows)
     assert table.df().filter("more = 1 AND name IS NOT NULL").count() == 500
-    with pytest.raises(InvalidInputError, match="'b' is to be indexed"):
-        save(rows.drop("b"), table_path)
+    save(rows.selectExpr("id + 1500 AS id", "a"), table_path)
+    assert samples_exactly(spark, table_path).df().filter("b IS NULL").count() == 1_500
+    holds(spark, table_path)

@@ -55,3 +55,29 @@ def test_days_and_moments_are_stored_whole(spark, table_path):
     assert sorted(load(spark, table_path).collect()) == rows
     samples_exactly(spark, table_path)
     holds(spark, table_path)
+
+
+def test_columns_that_delta_fills_in(spark, table_path):
+    """Generated ones, defaults, numbers and nulls: rows are laid out by the values that the files get."""
+    spark.sql(
+        f"""CREATE TABLE filled (id BIGINT, place INT GENERATED ALWAYS AS (CAST(id % 100 AS INT)), level INT DEFAULT 7,
+            number BIGINT GENERATED ALWAYS AS IDENTITY, gap DOUBLE) USING qbeast
+            OPTIONS (columnsToIndex = 'place,number,gap,level', cubeSize = 100) LOCATION '{table_path}'
+            TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')"""
+    )
+    rows = spark.range(1_000)
+    rows.write.format("qbeast").mode("append").save(table_path)
+    spark.range(1_000, 2_000).selectExpr("id", "7 AS LEVEL", "id / 2 AS gap").write.format("qbeast").mode(
+        "append"
+    ).save(table_path)
+    spark.sql("INSERT INTO filled (id, level) SELECT id, 5 FROM range(2000, 3000)")
+    table = samples_exactly(spark, table_path)
+    assert table.df().filter("place = id % 100").count() == 3_000
+    assert [tuple(row) for row in table.df().groupBy("level").count().sort("level").collect()] == [
+        (5, 1_000),
+        (7, 2_000),
+    ]
+    assert table.df().select("number").distinct().count() == 3_000
+    assert table.df().filter("gap IS NULL").count() == 2_000
+    holds(spark, table_path)
+    spark.sql("DROP TABLE filled")

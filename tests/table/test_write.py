@@ -38,6 +38,7 @@ def test_the_log_is_what_other_implementations_read(spark, table_path):
     revision = json.loads(configuration["qbeast.revision.1"])
     assert list(revision) == [
         "revisionID", "timestamp", "tableID", "desiredCubeSize", "columnTransformers", "transformations",
+        "hashedAs",
     ]  # fmt: skip
     linear_a, linear_b = revision["transformations"]
     assert linear_a["className"] == "io.qbeast.core.transform.LinearTransformation"
@@ -45,7 +46,13 @@ def test_the_log_is_what_other_implementations_read(spark, table_path):
     assert isinstance(linear_b["minNumber"], float)
     seen = set()
     for add in log_entries(table_path, "add"):
-        assert set(add["tags"]) == {"revision", "blocks", "pyqbeast.keyRows", "pyqbeast.heaviest"}
+        assert set(add["tags"]) == {
+            "revision",
+            "blocks",
+            "pyqbeast.keyRows",
+            "pyqbeast.heaviest",
+            "pyqbeast.weights",
+        }
         assert add["tags"]["revision"] == "1"
         for block in json.loads(add["tags"]["blocks"]):
             assert list(block) == ["cubeId", "minWeight", "maxWeight", "elementCount", "replicated"]

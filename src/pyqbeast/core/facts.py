@@ -109,3 +109,5 @@ FORMAT_TYPES = (
 DECIMAL_TYPE = "DecimalDataType"
 #: Field of a revision that other writers do not know: columns that are hashed after the indexed ones.
 WEIGHT_COLUMNS = "weightColumns"
+#: Field of a revision that other writers do not know: its hashed columns as the files hold them. See HashedLayout.java.
+HASHED_AS = "hashedAs"

@@ -9,6 +9,7 @@ from typing import Any
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.facts import (
     CLASS_PREFIX,
+    HASHED_AS,
     LAST_REVISION,
     LONG_MAX,
     LONG_MIN,
@@ -17,6 +18,7 @@ from pyqbeast.core.facts import (
     WEIGHT_COLUMNS,
     WEIGHTED_CLASS_PREFIX,
 )
+from pyqbeast.core.hashed_layout import column_names, layout_text
 from pyqbeast.core.json_text import compact_json
 from pyqbeast.core.stored_text import read_json, shown, whole_number
 from pyqbeast.core.transform import Transformation, transformation_from_json
@@ -30,9 +32,10 @@ class Revision:
 
     `timestamp` is in epoch milliseconds; `table_id` is the path that the writer used, and informs only.
     `weight_columns` are hashed after the indexed columns into the weight of a row: where many rows have the
-    same indexed values, these tell them apart. Transformers, transformations and the dimensions of cubes are
-    in the same order. Revision 0, of files without index metadata, has Empty transformations, or none where
-    the table was created without rows.
+    same indexed values, these tell them apart. `hashed_as` is how the files hold the hashed columns (see
+    `hashed_layout`), recorded by the bridge when it stores a revision; None where no writer did. Transformers,
+    transformations and the dimensions of cubes are in the same order. Revision 0, of files without index
+    metadata, has Empty transformations, or none where the table was created without rows.
     """
 
     id: int
@@ -42,6 +45,7 @@ class Revision:
     transformers: tuple[Transformer, ...]
     transformations: tuple[Transformation, ...]
     weight_columns: tuple[str, ...] = ()
+    hashed_as: str | None = None
 
     def __post_init__(self) -> None:
         counts = len(self.transformers), len(self.transformations)
@@ -50,6 +54,8 @@ class Revision:
                 f"revision {self.id} has {counts[0]} columnTransformers and {counts[1]} transformations; "
                 "it needs one of each per indexed column"
             )
+        if self.hashed_as and len(column_names(self.hashed_as)) != len(self.hashed_columns):
+            raise FormatError(f"revision {self.id} hashes {self.hashed_columns} and records {self.hashed_as}")
 
     @classmethod
     def staging(cls, table_id: str, cube_size: int, columns: Iterable[str], timestamp: int) -> Revision:
@@ -78,6 +84,7 @@ class Revision:
             transformers=tuple(map(Transformer.from_json, _transformers(stored))),
             transformations=tuple(map(transformation_from_json, _objects(stored, "transformations"))),
             weight_columns=_weight_columns(stored),
+            hashed_as=layout_text(stored[HASHED_AS]) if HASHED_AS in stored else None,
         )
 
     def to_json(self) -> str:
@@ -94,6 +101,7 @@ class Revision:
                 "columnTransformers": transformers,
                 "transformations": [transformation.to_json() for transformation in self.transformations],
                 **({WEIGHT_COLUMNS: list(self.weight_columns)} if self.weight_columns else {}),
+                **({HASHED_AS: read_json(self.hashed_as, HASHED_AS)} if self.hashed_as else {}),
             }
         )
 

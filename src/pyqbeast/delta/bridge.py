@@ -13,12 +13,15 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from pyqbeast.core.errors import SessionError
+from pyqbeast.core.errors import FormatError, SessionError
+from pyqbeast.core.hashed_layout import spark_schema
+from pyqbeast.core.stored_text import shown
 
 
 def java(spark: SparkSession) -> Any:  # noqa: ANN401 (a py4j package)
@@ -136,8 +139,13 @@ class Transaction:
         """Whether a write of the same `txnAppId` has been committed with this `txnVersion` or a later one."""
         return bool(self._java.isDone(data._jdf, mode, dict(options)))
 
+    def as_stored(self, data: DataFrame, mode: str, options: Mapping[str, str]) -> tuple[DataFrame, set[int]]:
+        """The rows as the table will hold them, and the revisions whose blocks tell the weights that rows have then."""
+        rows = DataFrame(self._java.asStored(data._jdf, mode, dict(options)), self._spark)
+        return rows, {int(number) for number in json.loads(self._java.weighedRevisions())}
+
     def write(self, data: DataFrame, mode: str, options: Mapping[str, str], page_rows: int) -> None:
-        """Writes the rows, one partition a file."""
+        """Writes the rows of `as_stored`, laid out, one partition a file."""
         self._java.write(data._jdf, mode, dict(options), page_rows)
 
     def rows_of(self, paths: Sequence[str]) -> DataFrame:
@@ -186,6 +194,19 @@ class Transaction:
 
 #: In the metadata of a column: its name in the data files, where the table maps names.
 _PHYSICAL_NAME = "delta.columnMapping.physicalName"
+#: The same: the types that it had.
+_TYPE_CHANGES = "delta.typeChanges"
+
+
+def _name_in_files(column: StructField) -> str:
+    return str((column.metadata or {}).get(_PHYSICAL_NAME, column.name))
+
+
+def _recorded(layout: str) -> StructType:
+    try:
+        return StructType.fromJson(spark_schema(layout))
+    except (PySparkException, KeyError, ValueError) as error:
+        raise FormatError(f"Spark cannot read the types in {shown(layout)}: {error}") from None
 
 
 class LoggedFile(NamedTuple):
@@ -253,15 +274,34 @@ class TableLog:
             with target.open(encoding="utf-8") as lines:
                 return [LoggedFile(**json.loads(line)) for line in lines]
 
-    def stored_rows(self, files: Sequence[str], columns: Sequence[str]) -> DataFrame:
-        """Columns of data files (paths as in the log) as they are stored: rows that deletion vectors hide too."""
+    def stored_rows(self, files: Sequence[str], columns: Sequence[str], layout: str | None) -> DataFrame:
+        """Columns of data files (paths as in the log) as they are stored: rows that deletion vectors hide too.
+
+        Args:
+            files: the files.
+            columns: names that the columns get.
+            layout: how the files hold them, as a revision records it; None: as the table would today.
+
+        Raises:
+            FormatError: the record names a type that Spark does not have.
+        """
         root = str(self._java.path())
-        fields = [self.schema[column] for column in columns]
-        stored = [
-            StructField(field.metadata.get(_PHYSICAL_NAME, field.name), field.dataType) for field in fields
-        ]
+        stored = _recorded(layout) if layout else self._stored_today(columns)
         paths = [f"{root}/{unquote(file)}" for file in files]
-        return self._spark.read.schema(StructType(stored)).parquet(*paths).toDF(*columns)
+        return self._spark.read.schema(stored).parquet(*paths).toDF(*columns)
+
+    def names_in_files(self, columns: Sequence[str]) -> list[str | None]:
+        """What the files written today call some columns; None for one that the table does not have."""
+        fields = {field.name: field for field in self.schema}
+        return [_name_in_files(fields[column]) if column in fields else None for column in columns]
+
+    def has_widened(self, column: str) -> bool:
+        """Whether a column of the table once had a narrower type."""
+        return _TYPE_CHANGES in (self.schema[column].metadata or {})
+
+    def _stored_today(self, columns: Sequence[str]) -> StructType:
+        fields = [self.schema[column] for column in columns]
+        return StructType([StructField(_name_in_files(field), field.dataType) for field in fields])
 
     def file_frame(self) -> DataFrame:
         """All live files as a DataFrame with the fields of Delta's `AddFile`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -152,8 +152,9 @@ class _Optimize:
         revision_id = self._revision_in(stored)
         tagged = [(file, _tags(file, stored)) for file in files]
         own = [(file, tags) for file, tags in tagged if tags.revision_id == revision_id]
-        if revision_id == STAGING_REVISION or revision_id not in log.weighed_revisions:
-            return self._staging(transaction, stored, [file for file, _ in own])
+        weighed = log.weighed_revisions
+        if revision_id == STAGING_REVISION or revision_id not in weighed:
+            return self._staging(transaction, stored, [file for file, _ in own], weighed)
         revision = stored.get(revision_id)
         indexed = [StoredFile(file.path, tags.blocks, file.deleted) for file, tags in own]
         if self.asked is not None:
@@ -190,11 +191,15 @@ class _Optimize:
         return {file.path for file in found}
 
     def _staging(
-        self, transaction: bridge.Transaction, stored: RevisionSet, files: Sequence[bridge.LoggedFile]
+        self,
+        transaction: bridge.Transaction,
+        stored: RevisionSet,
+        files: Sequence[bridge.LoggedFile],
+        weighed: Collection[int],
     ) -> Rewrite | None:
         """Unindexed files join the latest revision as an append does; the oldest first where not all are asked.
 
-        So do those of a revision whose weights no longer hold, since a column of it has a wider type.
+        So do those of a revision whose weights no longer hold, since a column of it has a wider type or is another.
         """
         budget = self.fraction * sum(file.size for file in files)
         chosen = []
@@ -209,7 +214,7 @@ class _Optimize:
             return Rewrite(paths, None)
         data = transaction.rows_of(paths)
         asked = WriteOptions.parse({"path": self.path})
-        plan = plan_append(data, bridge.simple_types(data), asked, stored.latest)
+        plan = plan_append(data, bridge.simple_types(data), asked, stored.latest, weighed)
         return Rewrite(paths, plan if plan.arrangement else None)
 
 

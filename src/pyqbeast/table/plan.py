@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shlex
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -122,9 +122,16 @@ def plan_new(
 
 
 def plan_append(
-    data: DataFrame, types: Mapping[str, str], asked: WriteOptions, current: Revision | None
+    data: DataFrame,
+    types: Mapping[str, str],
+    asked: WriteOptions,
+    current: Revision | None,
+    weighed: Collection[int],
 ) -> Plan:
-    """For rows that join a table whose latest revision is `current`, or that make a new table where there is none."""
+    """For rows that join a table whose latest revision is `current`, or that make a new table where there is none.
+
+    `weighed` are the revisions whose files hold rows of the weights that the same rows have today.
+    """
     if current is None:
         return plan_new(data, types, asked, None)
     if asked.columns_to_index is not None:
@@ -137,7 +144,8 @@ def plan_append(
             f"the weights of the table at {asked.path} are made with weightColumns="
             f"{','.join(current.weight_columns)!r}: leave the option out to go on with them, or overwrite the table"
         )
-    return _plan(data, types, asked, specs, current, asked.cube_size, {}, extra)
+    is_weighed = current.id in weighed
+    return _plan(data, types, asked, specs, current, asked.cube_size, {}, extra, is_weighed=is_weighed)
 
 
 def _plan(
@@ -149,6 +157,8 @@ def _plan(
     cube_size: int | None,
     stated: Mapping[str, ColumnStatistics],
     weight_columns: tuple[str, ...],
+    *,
+    is_weighed: bool = True,
 ) -> Plan:
     transformers = _transformers(specs, types, current)
     stated = {**stated, **_stated(data.sparkSession, asked, transformers)}
@@ -168,6 +178,7 @@ def _plan(
         table_id=asked.path,
         now_ms=now,
         rng=random.Random(),
+        is_weighed=is_weighed,
     )
     is_new = revision is not current
     if current is None:

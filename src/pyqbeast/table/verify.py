@@ -21,6 +21,7 @@ from pyqbeast.core.status import IndexStatus
 from pyqbeast.core.types import type_when_indexed
 from pyqbeast.delta import bridge
 from pyqbeast.table.coordinates import coordinates, quoted, weight
+from pyqbeast.table.verify_columns import check_names, types_are_lost, unpruned
 
 LEVELS = ("log", "data")
 _REPORT = "rule string, file string, cube string, text string"
@@ -28,11 +29,19 @@ _REPORT = "rule string, file string, cube string, text string"
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """What `verify` found. `str()` tells it to a person."""
+    """What `verify` found. `str()` tells it to a person.
+
+    Attributes:
+        level: what was looked at.
+        files: how many there are.
+        problems: rules that are broken.
+        notes: what is in order and costs time: files that samples read whole though they are indexed.
+    """
 
     level: str
     files: int
     problems: tuple[Problem, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -41,11 +50,8 @@ class VerifyReport:
 
     def __str__(self) -> str:
         head = f"{self.files} files checked against the {self.level}: "
-        return head + (
-            "no problems"
-            if self.ok
-            else "\n".join([f"{len(self.problems)} problems", *map(str, self.problems)])
-        )
+        count = "no problems" if self.ok else f"{len(self.problems)} problems"
+        return "\n".join([head + count, *map(str, self.problems), *self.notes])
 
 
 def verify(spark: SparkSession, path: str, stored: RevisionSet, level: str) -> VerifyReport:
@@ -75,14 +81,18 @@ def verify(spark: SparkSession, path: str, stored: RevisionSet, level: str) -> V
             problems.append(Problem("statistics", file.path, "", text))
     for number in sorted({*blocks, stored.last_id}):
         problems += check_columns(stored.get(number), log.schema.fieldNames())
+    notes = []
     for number, of_files in blocks.items():
         revision = stored.get(number)
+        problems += check_names(log, revision)
+        if number not in log.weighed_revisions:
+            notes.append(unpruned(revision, len(of_files)))
         status = IndexStatus.from_blocks(revision, (b for found in of_files.values() for b in found))
         problems += check_tree(number, status, copied.get(number, set()))
         if level == "data" and not check_columns(revision, log.schema.fieldNames()):
             of_log = {file.path: file.tags for file in files if file.path in of_files}
             problems += _check_data(spark, log, revision, of_files, of_log)
-    return VerifyReport(level, len(files), tuple(problems))
+    return VerifyReport(level, len(files), tuple(problems), tuple(notes))
 
 
 def _check_data(
@@ -93,16 +103,15 @@ def _check_data(
     tags: Mapping[str, Mapping[str, str]],
 ) -> list[Problem]:
     """Looks at every row of a revision's files, those that deletion vectors hide too. One Spark job."""
-    rows = log.stored_rows(list(blocks), revision.hashed_columns)
+    rows = log.stored_rows(list(blocks), revision.hashed_columns, revision.hashed_as)
     types = bridge.simple_types(rows)
     indexed = {t.column: type_when_indexed(types[t.column], str(t.data_type)) for t in revision.transformers}
-    if (
-        all(types[column] == indexed[column] for column in indexed)
-        and revision.id not in log.weighed_revisions
-    ):
-        return []  # decimals were widened: which ones the rows' weights were computed from is not known any more
-    hashed = {column: indexed.get(column, types[column]) for column in revision.hashed_columns}
-    rows = rows.select(*(quoted(column).cast(hashed[column]).alias(column) for column in hashed))
+    untold = [column for column in types if indexed.get(column) in (None, types[column])]
+    if types_are_lost(log, revision, untold):
+        return []
+    for column, then in indexed.items():
+        if types[column] != then:
+            rows = rows.withColumn(column, quoted(column).cast(then))
     by_name = {unquote(file).rsplit("/", 1)[-1]: file for file in blocks}
     point = [c.alias(f"c{i}") for i, c in enumerate(coordinates(spark, revision, indexed))]
     seen = rows.select(

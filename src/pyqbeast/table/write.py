@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -72,12 +72,11 @@ class _Write:
         self.data = data
         self.mode = mode
         self.asked = asked
-        self.types = bridge.simple_types(data)
         self.is_fresh = mode == "Overwrite" and not asked.replaces_part
 
     def run(self) -> None:
         """Lays the rows out and commits; again from the start where another writer changed the revisions."""
-        _check_names(self.types)
+        _check_names(self.data.columns)
         rebuilds = number_of_retries(self.spark)
         while True:
             transaction = bridge.Transaction(self.spark, self.asked.path)
@@ -100,18 +99,24 @@ class _Write:
 
     def _plan(self, transaction: bridge.Transaction) -> Plan:
         stored = stored_revisions(transaction, self.asked.path)
+        if not self.is_fresh:
+            check_indexed_columns(transaction, stored.latest)
+        given = self.asked.delta | self._properties(transaction)
+        rows, weighed = transaction.as_stored(self.data, self.mode, given)
+        types = bridge.simple_types(rows)
         if self.is_fresh:
-            return plan_new(self.data, self.types, self.asked, stored.latest)
-        check_indexed_columns(transaction, stored.latest)
-        return plan_append(self.data, self.types, self.asked, stored.latest)
+            return plan_new(rows, types, self.asked, stored.latest)
+        return plan_append(rows, types, self.asked, stored.latest, weighed)
+
+    def _properties(self, transaction: bridge.Transaction) -> dict[str, str]:
+        return {} if transaction.exists else self.asked.new_table_properties(self.spark)
 
     def _write_files(self, transaction: bridge.Transaction, plan: Plan) -> None:
         if plan.is_new:
             configuration = {} if self.is_fresh else transaction.configuration
             transaction.store(configuration_entries(plan.revision, configuration), fresh=self.is_fresh)
         given = self.asked.with_file_rows(rows_per_file(plan.revision, self.asked.file_limit(self.spark)))
-        if not transaction.exists:
-            given |= self.asked.new_table_properties(self.spark)
+        given |= self._properties(transaction)
         try:
             transaction.write(plan.frame, self.mode, given, PAGE_ROWS)
             transaction.tag(plan.tags(transaction.written()))
@@ -175,7 +180,7 @@ class _Write:
         return plan
 
 
-def _check_names(types: Mapping[str, str]) -> None:
-    for name in types:
+def _check_names(names: Iterable[str]) -> None:
+    for name in names:
         if name in RESERVED:
             raise InvalidInputError(f"column name {name!r} is used by the index itself; rename the column")

@@ -27,6 +27,7 @@ import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.DeltaOptions;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.OptimisticTransaction$;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.FileAction;
@@ -34,13 +35,18 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
 import org.apache.spark.sql.delta.constraints.Constraint;
 import org.apache.spark.sql.delta.schema.ImplicitMetadataOperation$;
+import org.apache.spark.sql.delta.schema.SchemaUtils$;
 import org.apache.spark.sql.delta.stats.DeltaJobStatisticsTracker;
 import org.apache.spark.sql.delta.stats.StatisticsCollection;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Function0;
 import scala.Option;
 import scala.Tuple2;
+import scala.Tuple4;
 import scala.collection.immutable.Seq;
+import scala.collection.immutable.Set$;
 import scala.runtime.AbstractFunction0;
 
 /**
@@ -79,8 +85,17 @@ public final class Transaction extends OptimisticTransaction {
 
   private String conflict = "";
 
-  private Transaction(SparkSession session, DeltaLog log) {
-    super(log, Option.empty(), Option.empty());
+  /** The table as it will be with the rows of {@link #asStored}. */
+  private Metadata planned;
+
+  /** The rows to write, laid out; and without what Delta takes from no user: columns that number the rows. */
+  private Dataset<Row> laidOut;
+
+  private Dataset<Row> withoutNumbers;
+  private scala.collection.immutable.Set<String> numbers = Set$.MODULE$.empty();
+
+  private Transaction(SparkSession session, DeltaLog log, Option<Snapshot> begins) {
+    super(log, Option.empty(), begins);
     this.session = session;
   }
 
@@ -88,7 +103,7 @@ public final class Transaction extends OptimisticTransaction {
   public static Transaction begin(SparkSession session, String path) {
     DeltaLog log = DeltaLog.forTable(session, new Path(path));
     log.update(false, Option.empty(), Option.empty());
-    return new Transaction(session, log);
+    return new Transaction(session, log, Option.empty());
   }
 
   public boolean exists() {
@@ -145,17 +160,51 @@ public final class Transaction extends OptimisticTransaction {
   }
 
   /**
+   * The rows as the table will hold them: under its names, of its types, and with the columns that Delta computes or fills
+   * in. Delta does all that on the way to the files, when it is too late to say where a row lies.
+   */
+  public Dataset<Row> asStored(Dataset<Row> data, String mode, Map<String, String> given) {
+    Transaction rehearsal = new Transaction(session, deltaLog(), Option.apply(snapshot()));
+    WriteIntoDelta command = rehearsal.command(data, SaveMode.valueOf(mode), given);
+    command.updateMetadata(
+        session, rehearsal, data.schema(), Scala.seq(List.of()), command.configuration(),
+        command.mode() == SaveMode.Overwrite, rehearsal.options.rearrangeOnly());
+    planned = rehearsal.metadata();
+    Tuple4<Dataset<Row>, Seq<Attribute>, Seq<Constraint>, scala.collection.immutable.Set<String>> completed =
+        rehearsal.normalizeSchema(deltaLog(), Option.apply(rehearsal.options), data);
+    numbers = completed._4();
+    StructType stored = plain(SchemaUtils$.MODULE$.dropNullTypeColumns(planned.schema()));
+    Dataset<Row> rows = completed._1();
+    return DataType.equalsIgnoreNullability(rows.schema(), stored) ? rows : rows.to(stored);
+  }
+
+  /** Names and types only: what else the rows' own columns say, a table that is made of them shall keep. */
+  private static StructType plain(StructType schema) {
+    StructType plain = new StructType();
+    for (StructField column : schema.toNullable().fields()) {
+      plain = plain.add(column.name(), column.dataType());
+    }
+    return plain;
+  }
+
+  /** The revisions whose blocks tell the weights that rows have, once those of {@link #asStored} are in the table. */
+  public String weighedRevisions() throws JsonProcessingException {
+    return JSON.writeValueAsString(WeighedRevisions.of(planned));
+  }
+
+  /**
    * Writes rows that are laid out already, one partition a file, and keeps the actions for {@link #commit}.
    *
    * @param pageRows rows a Parquet page
    */
   public void write(Dataset<Row> data, String mode, Map<String, String> given, int pageRows) {
-    Dataset<Row> rows = inOwnSession(data, pageRows);
-    WriteIntoDelta command = command(rows, SaveMode.valueOf(mode), given);
+    laidOut = inOwnSession(data, pageRows);
+    withoutNumbers = numbers.isEmpty() ? laidOut : laidOut.drop(numbers.toSeq());
+    WriteIntoDelta command = command(withoutNumbers, SaveMode.valueOf(mode), given);
     active(
         () -> {
-          storeUnlessDeltaWill(command, rows.schema());
-          actions = command.writeAndReturnCommitData(this, rows.sparkSession(), Option.empty(), false).actions();
+          storeUnlessDeltaWill(command, withoutNumbers.schema());
+          actions = command.writeAndReturnCommitData(this, laidOut.sparkSession(), Option.empty(), false).actions();
           return null;
         });
   }
@@ -258,6 +307,19 @@ public final class Transaction extends OptimisticTransaction {
     }
     configuration.putAll(stored);
     super.updateMetadata(Configurations.replaced(proposed, configuration), ignoreDefaultProperties);
+    recordLayout();
+  }
+
+  /** A revision that is stored records what its weights are made of; only now all columns have their names in files. */
+  private void recordLayout() {
+    Map<String, String> configuration = new HashMap<>(Scala.map(metadata().configuration()));
+    String key = Facts.REVISION_PREFIX + stored.get(Facts.LAST_REVISION);
+    HashedLayout layout = HashedLayout.of(IndexedColumns.of(metadata().configuration()), metadata());
+    if (!stored.containsKey(key) || layout == null) {
+      return;
+    }
+    configuration.put(key, layout.addedTo(stored.get(key)));
+    newMetadata_$eq(Option.apply(Configurations.replaced(metadata(), configuration)));
   }
 
   /** Rows that Delta sorts into change data and others, as it does where it deletes besides, are left to its tracker. */
@@ -283,10 +345,14 @@ public final class Transaction extends OptimisticTransaction {
   public Seq<FileAction> writeFiles(
       Dataset<?> data, Option<DeltaOptions> given, boolean isOptimize, Seq<Constraint> constraints) {
     counts = given.isDefined();
+    boolean areNumbered = data == withoutNumbers && !numbers.isEmpty();
+    if (areNumbered) {
+      setTrackHighWaterMarks(numbers);
+    }
     writes = true;
     Seq<FileAction> files;
     try {
-      files = super.writeFiles(data, given, true, constraints);
+      files = super.writeFiles(areNumbered ? laidOut : data, given, true, constraints);
     } finally {
       writes = false;
     }
@@ -324,6 +390,7 @@ public final class Transaction extends OptimisticTransaction {
   public void adopt(Transaction other) {
     actions = other.actions;
     written.addAll(other.written);
+    updatedIdentityHighWaterMarks().appendAll(other.updatedIdentityHighWaterMarks());
     options = other.options;
     if (!stored.isEmpty()) {
       updateMetadata(metadata(), false);

@@ -8,19 +8,25 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.sql.delta.NoMapping$;
 import org.apache.spark.sql.delta.TypeChange;
 import org.apache.spark.sql.delta.TypeWideningMetadata;
 import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.types.AtomicType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StructField;
-import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
 /**
- * The revisions whose blocks tell the weights that their rows have today. A weight is a hash of the indexed columns, and
- * the same number hashes otherwise once its column has a wider type. Samples must not prune by the other revisions.
+ * The revisions whose blocks tell the weights that their rows have today. A weight is a hash of columns, and rows hash
+ * otherwise once another column has the name of one, or a column another type. Samples must not prune by the other
+ * revisions.
+ *
+ * <p>Our revisions record what was hashed: {@link HashedLayout}. Those of other writers and of before we did so tell names
+ * and the format's types, which is enough where it cannot have changed unseen: columns of plain types, in a table that
+ * never maps names.
  */
 final class WeighedRevisions {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -30,33 +36,42 @@ final class WeighedRevisions {
   private WeighedRevisions() {}
 
   /** Their ids, as the tags of files have them. */
-  static Set<String> of(Metadata metadata) {
-    List<String> columns = IndexedColumns.of(metadata.configuration());
+  static Set<String> of(Metadata table) {
+    List<String> columns = IndexedColumns.of(table.configuration());
+    HashedLayout today = HashedLayout.of(columns, table);
     Set<String> found = new HashSet<>();
-    Scala.map(metadata.configuration())
+    if (today == null) {
+      return found;
+    }
+    Scala.map(table.configuration())
         .forEach(
             (key, revision) -> {
-              if (key.startsWith(Facts.REVISION_PREFIX) && isWeighed(revision, columns, metadata.schema())) {
+              if (key.startsWith(Facts.REVISION_PREFIX) && isWeighed(revision, columns, today, table)) {
                 found.add(key.substring(Facts.REVISION_PREFIX.length()));
               }
             });
     return found;
   }
 
-  private static boolean isWeighed(String revision, List<String> columns, StructType schema) {
+  private static boolean isWeighed(String revision, List<String> columns, HashedLayout today, Metadata table) {
     JsonNode stored;
     try {
       stored = JSON.readTree(revision);
     } catch (JsonProcessingException e) {
       return false; // nothing is known of its files
     }
-    if (!IndexedColumns.of(stored).equals(columns)) {
+    return stored.has(HashedLayout.FIELD)
+        ? today.isSameAs(stored.path(HashedLayout.FIELD))
+        : table.columnMappingMode() == NoMapping$.MODULE$ && areAsBefore(stored, columns, table);
+  }
+
+  private static boolean areAsBefore(JsonNode revision, List<String> columns, Metadata table) {
+    if (!IndexedColumns.of(revision).equals(columns)) {
       return false;
     }
     for (int i = 0; i < columns.size(); i++) {
-      Option<Object> place = schema.getFieldIndex(columns.get(i));
-      JsonNode transformer = stored.path("columnTransformers").path(i);
-      if (place.isEmpty() || !hashesAsBefore(transformer, schema.apply(columns.get(i)))) {
+      JsonNode transformer = revision.path("columnTransformers").path(i);
+      if (!hashesAsBefore(transformer, table.schema().apply(columns.get(i)))) {
         return false;
       }
     }
@@ -67,7 +82,8 @@ final class WeighedRevisions {
   private static boolean hashesAsBefore(JsonNode transformer, StructField field) {
     Option<TypeWideningMetadata> widened = TypeWideningMetadata.fromField(field);
     if (transformer.isMissingNode()) {
-      return widened.isEmpty();
+      // Fields of structs come and go, and move, without a trace.
+      return widened.isEmpty() && field.dataType() instanceof AtomicType;
     }
     // Quantiles of texts are stored without a type.
     String type = transformer.path("dataType").asText(transformer.path("orderedDataType").asText(formatType("string")));

@@ -1,0 +1,170 @@
+"""A revision records which columns its weights are made of, as the files hold them: samples prune while that holds."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from pyspark.sql import functions as F
+
+from pyqbeast import QbeastTable
+from tests.table.help import holds, ids, load, opened, rows_2d, samples_exactly, save
+
+MAPPED = {"delta.columnMapping.mode": "name", "delta.enableTypeWidening": "true"}
+
+
+def prunes(spark, path):
+    """Whether a small sample leaves out files; with the rows of the right ones."""
+    table = samples_exactly(spark, path)
+    files = opened(load(spark, path).agg(F.sum("id"))).files
+    return opened(table.sample(0.001).agg(F.sum("id"))).files < files
+
+
+def alter(spark, path, change):
+    spark.sql(f"ALTER TABLE delta.`{path}` {change}")
+
+
+def last_metadata(path):
+    """The newest metadata action in the log, and the version after the last."""
+    commits = sorted(Path(path, "_delta_log").glob("*.json"))
+    actions = [json.loads(line) for commit in commits for line in commit.read_text().splitlines()]
+    return [action for action in actions if "metaData" in action][-1], len(commits)
+
+
+def swap_names(path, one, other):
+    """What another engine may do: two columns exchange their names, and no file changes."""
+    metadata, version = last_metadata(path)
+    schema = json.loads(metadata["metaData"]["schemaString"])
+    for field in schema["fields"]:
+        field["name"] = {one: other, other: one}.get(field["name"], field["name"])
+    metadata["metaData"]["schemaString"] = json.dumps(schema)
+    lines = [{"commitInfo": {"timestamp": 0, "operation": "RENAME"}}, metadata]
+    Path(path, "_delta_log", f"{version:020}.json").write_text("\n".join(map(json.dumps, lines)))
+
+
+def without_record(path):
+    """A copy of a table of one version that records nothing, as other writers make it."""
+    copy = shutil.copytree(path, f"{path}-other")
+    commit = Path(copy, "_delta_log", f"{0:020}.json")
+    actions = [json.loads(line) for line in commit.read_text().splitlines()]
+    (configuration,) = (action["metaData"]["configuration"] for action in actions if "metaData" in action)
+    revision = json.loads(configuration["qbeast.revision.1"])
+    assert revision.pop("hashedAs")
+    configuration["qbeast.revision.1"] = json.dumps(revision, separators=(",", ":"))
+    commit.write_text("\n".join(map(json.dumps, actions)))
+    commit.with_name(f".{commit.name}.crc").unlink(missing_ok=True)
+    commit.with_suffix(".crc").unlink(missing_ok=True)
+    return copy
+
+
+def with_structs(spark, first, columns="struct(id as x, id * 2 as y) as s"):
+    return spark.range(first, first + 1000).selectExpr("id", "cast(id % 3 as int) as a", columns)
+
+
+def test_the_record_is_that_of_the_files(spark, table_path):
+    rows = with_structs(spark, 0, "struct(cast(id as decimal(9, 2)) as x, array(id) as y) as s")
+    save(rows, table_path, columnsToIndex="a", weightColumns="s", cubeSize=100)
+    recorded = json.loads(QbeastTable.for_path(spark, table_path).latest_revision.to_json())["hashedAs"]
+    x = {"name": "x", "type": "decimal(9,2)"}
+    y = {"name": "y", "type": {"type": "array", "elementType": "long"}}
+    assert recorded == [
+        {"name": "a", "type": "integer"},
+        {"name": "s", "type": {"type": "struct", "fields": [x, y]}},
+    ]
+    alter(spark, table_path, "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    save(rows.withColumn("id", F.col("id") + 1000), table_path, columnsToIndex="a", cubeSize=100)
+    assert prunes(spark, table_path)
+    assert holds(spark, table_path).latest_revision.id == 1
+
+
+def test_fields_of_structs_come_in_another_order(spark, table_path):
+    """Rows are laid out as the table holds them, so they have its weights and go on with its revision."""
+    save(with_structs(spark, 0), table_path, columnsToIndex="a", weightColumns="s", cubeSize=100)
+    other = with_structs(spark, 1000, "struct(cast(id * 2 as int) as Y, id as x) as s")
+    save(
+        other.withColumn("s", F.expr("struct(cast(s.Y as bigint) as Y, s.x as X)")),
+        table_path,
+        columnsToIndex="a",
+        cubeSize=100,
+    )
+    assert prunes(spark, table_path)
+    assert holds(spark, table_path).latest_revision.id == 1
+    more = with_structs(spark, 2000, "struct(1 as z, id * 2 as y, id as x) as s")
+    save(more, table_path, columnsToIndex="a", cubeSize=100, mergeSchema=True)
+    assert prunes(spark, table_path)
+    assert holds(spark, table_path).latest_revision.id == 2
+    assert ids(load(spark, table_path).filter("s.x = id AND s.y = 2 * id")) == list(range(3000))
+
+
+def test_fields_of_structs_change(spark, table_path):
+    narrow = "struct(cast(id as int) as x, id * 2 as y, id * 3 as z) as s"
+    rows = with_structs(spark, 0, narrow)
+    save(rows, table_path, columnsToIndex="a", weightColumns="s", cubeSize=100, **MAPPED)
+    assert prunes(spark, table_path)
+    for change in ("ALTER COLUMN s.x TYPE bigint", "ALTER COLUMN s.y FIRST", "DROP COLUMN s.z"):
+        alter(spark, table_path, change)
+        assert not prunes(spark, table_path)
+        report = QbeastTable.for_path(spark, table_path).verify("data")
+        assert report.ok
+        assert "revision 1: its weights are no longer those of its hashed columns" in str(report)
+    wide = with_structs(spark, 1000, "struct(id * 2 as y, id as x) as s")
+    save(wide, table_path, columnsToIndex="a", cubeSize=100)
+    table = holds(spark, table_path)
+    assert table.latest_revision.id == 2
+    assert prunes(spark, table_path)
+    table.optimize(revision=1)
+    assert not holds(spark, table_path).verify("log").notes
+    assert prunes(spark, table_path)
+
+
+def test_another_engine_swaps_names(spark, table_path):
+    rows = rows_2d(spark, 1000).withColumn("b", F.expr("cast(pmod(xxhash64(id, 3L), 1000000L) as int)"))
+    save(rows, table_path, cubeSize=100, **MAPPED)
+    version = last_metadata(table_path)[1] - 1
+    assert prunes(spark, table_path)
+    swap_names(table_path, "a", "b")
+    assert not prunes(spark, table_path)
+    report = QbeastTable.for_path(spark, table_path).verify("log")
+    assert {problem.rule for problem in report.problems} == {"indexed columns are the same"}
+    assert "revision 1: 'a' is another column today" in str(report)
+    assert report.problems == QbeastTable.for_path(spark, table_path).verify("data").problems
+    spark.sql(f"RESTORE TABLE delta.`{table_path}` TO VERSION AS OF {version}")
+    assert prunes(spark, table_path)
+    holds(spark, table_path)
+    swap_names(table_path, "a", "b")
+    more = rows.selectExpr("id + 1000 as id", "a", "b", "name")
+    save(more, table_path, cubeSize=100)
+    assert QbeastTable.for_path(spark, table_path).latest_revision.id == 2
+    assert prunes(spark, table_path)
+    QbeastTable.for_path(spark, table_path).optimize(revision=1)
+    assert not holds(spark, table_path).verify("log").notes
+    clone = f"{table_path}-clone"
+    spark.sql(f"CREATE TABLE delta.`{clone}` SHALLOW CLONE delta.`{table_path}`")
+    assert prunes(spark, clone)
+
+
+def test_a_table_without_a_record(spark, table_path):
+    """Of another writer. Where names of files and table cannot differ, its names say enough."""
+    bounds = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
+    save(rows_2d(spark, 1000), table_path, cubeSize=100, columnStats=bounds)
+    plain = without_record(table_path)
+    assert prunes(spark, plain)
+    save(rows_2d(spark, 500, first=1000), plain, cubeSize=100)
+    assert [revision.id for revision in holds(spark, plain).revisions()] == [0, 1]
+    alter(spark, plain, "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    assert not prunes(spark, plain)
+    assert "of columns whose types or names in the files no writer recorded" in str(
+        holds(spark, plain).verify()
+    )
+    save(rows_2d(spark, 500, first=1500), plain, cubeSize=100)
+    assert [revision.id for revision in holds(spark, plain).revisions()] == [0, 1, 2]
+    assert prunes(spark, plain)
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["recorded", "not recorded"])
+def test_structs_need_a_record(spark, table_path, kept):
+    save(with_structs(spark, 0), table_path, columnsToIndex="a", weightColumns="s", cubeSize=100)
+    path = table_path if kept else without_record(table_path)
+    assert prunes(spark, path) is kept
