@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+from dataclasses import replace
 
-from tests.table.help import holds, load, samples_exactly
+from pyqbeast import QbeastTable
+from pyqbeast.delta import bridge
+from pyqbeast.table.options import PAGE_ROWS, WriteOptions
+from pyqbeast.table.plan import plan_append
+from tests.table.help import holds, ids, load, rows_2d, samples_exactly, save
 
 TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
 OF_VERSION_2 = "spark.databricks.delta.table.parquetV2.timestampOutputType"
@@ -81,3 +87,41 @@ def test_columns_that_delta_fills_in(spark, table_path):
     assert table.df().filter("gap IS NULL").count() == 2_000
     holds(spark, table_path)
     spark.sql("DROP TABLE filled")
+
+
+def test_columns_without_a_type_stay(spark, table_path):
+    """Delta stores no values of them; a table that begins with one has it nevertheless."""
+    rows = rows_2d(spark, 500).selectExpr("id", "null AS nothing", "a", "b")
+    save(rows, table_path)
+    assert load(spark, table_path).schema.simpleString() == rows.schema.simpleString()
+    save(rows.selectExpr("id + 500 AS id", "a", "null AS b", "nothing"), table_path)
+    assert samples_exactly(spark, table_path).df().filter("b IS NULL").count() == 500
+    holds(spark, table_path)
+
+
+def test_a_file_of_rows_with_other_weights_is_not_indexed(spark, table_path, caplog):
+    """The writer weighs every row again; here the rows are laid out by the hash of the columns in another order."""
+    save(rows_2d(spark, 1_000), table_path, cubeSize=100)
+    revision = QbeastTable.for_path(spark, table_path).latest_revision
+    turned = replace(
+        revision,
+        transformers=revision.transformers[::-1],
+        transformations=revision.transformations[::-1],
+        hashed_as=None,
+    )
+    rows = rows_2d(spark, 500)
+    options = WriteOptions.parse({"path": table_path})
+    plan = plan_append(rows, bridge.simple_types(rows), options, turned, {revision.id})
+    transaction = bridge.Transaction(spark, table_path)
+    transaction.write(plan.frame, "Append", {}, PAGE_ROWS)
+    written = transaction.written()
+    assert sum(file.strays for file in written) == sum(file.rows for file in written) == 500
+    with caplog.at_level(logging.WARNING):
+        tags = plan.tags(written)
+    assert tags == {}
+    assert "rows have other weights in the file than they were laid out by" in caplog.text
+    transaction.tag(tags)
+    assert transaction.commit("Append", {})
+    samples_exactly(spark, table_path)
+    assert ids(load(spark, table_path)) == sorted([*range(1_000), *range(500)])
+    holds(spark, table_path)

@@ -84,6 +84,7 @@ class WrittenFile:
         key_rows: rows of the most frequent key of the task that wrote the file: all rows of a key go to one.
         blocks: its blocks; None where the rows did not come from `arranged`, or not in its order.
         weights: the rows of each interval of `core.weight_counts`, where there are blocks.
+        strays: rows whose weight, by what is in the file, is not the one that they were laid out by.
     """
 
     path: str
@@ -92,6 +93,7 @@ class WrittenFile:
     key_rows: int = 0
     blocks: list[WrittenBlock] | None = None
     weights: tuple[int, ...] = ()
+    strays: int = 0
 
     @property
     def heaviest(self) -> int:

@@ -14,6 +14,9 @@ import org.apache.spark.sql.execution.datasources.WriteTaskStatsTracker;
  * cube. It hears of every file and row from the writer itself, so it needs no rule about when a file ends or what it is
  * called, and the task hands its counts over together with the files: those of an attempt that failed go with that
  * attempt's files.
+ *
+ * <p>It weighs each row once more as it is written. Samples skip files by the weights that rows were laid out by, so
+ * nothing that happened to a row since, be it by a cast or by a mistake of ours, may have given it another.
  */
 final class BlockCounter implements WriteTaskStatsTracker {
   /** Counters of the keys in one stretch: 2 to this power. Where there are too many keys, several share a counter. */
@@ -29,7 +32,9 @@ final class BlockCounter implements WriteTaskStatsTracker {
   private final int[] counts = new int[1 << COUNTER_BITS];
   private final int[] weightOfCount = new int[1 << COUNTER_BITS];
   private final int[] runOfCount = new int[1 << COUNTER_BITS];
+  private final WrittenWeight.OfRow weight;
   private boolean placed = true;
+  private long strays;
   private String open;
   private long rows;
   private long lastCube;
@@ -38,11 +43,12 @@ final class BlockCounter implements WriteTaskStatsTracker {
   private int run;
   private long keyRows;
 
-  private record Closed(String name, long rows, Map<Long, long[]> blocks, long[] weights) {}
+  private record Closed(String name, long rows, Map<Long, long[]> blocks, long[] weights, long strays) {}
 
   /** @param statistics Delta's tracker of the same files; null where no statistics are collected */
-  BlockCounter(WriteTaskStatsTracker statistics) {
+  BlockCounter(WriteTaskStatsTracker statistics, WrittenWeight weight) {
     this.statistics = statistics;
+    this.weight = weight.ofRow();
     places.ask();
   }
 
@@ -71,6 +77,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
     rows++;
     placed = placed && path.equals(open) && places.next();
     if (placed) {
+      strays += weight.of(row) == places.weight() ? 0 : 1;
       note(places.cube(), places.stretch(), places.weight());
     }
   }
@@ -89,17 +96,19 @@ final class BlockCounter implements WriteTaskStatsTracker {
     List<WrittenBlocks.OfFile> files = new ArrayList<>();
     for (Closed file : closed) {
       List<long[]> found = known ? new ArrayList<>(file.blocks().values()) : null;
-      files.add(new WrittenBlocks.OfFile(file.name(), file.rows(), keyRows, found, file.weights()));
+      files.add(
+          new WrittenBlocks.OfFile(file.name(), file.rows(), keyRows, found, file.weights(), file.strays()));
     }
     return new WrittenBlocks(statistics == null ? null : statistics.getFinalStats(milliseconds), files);
   }
 
   private void endFile() {
     if (open != null) {
-      closed.add(new Closed(new Path(open).getName(), rows, blocks, weights));
+      closed.add(new Closed(new Path(open).getName(), rows, blocks, weights, strays));
     }
     open = null;
     rows = 0;
+    strays = 0;
     blocks = new HashMap<>();
     weights = new long[WeightCounts.INTERVALS];
     lastBlock = null;

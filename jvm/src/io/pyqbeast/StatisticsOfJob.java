@@ -30,23 +30,27 @@ final class StatisticsOfJob extends DeltaJobStatisticsTracker {
   private final transient Map<String, WrittenBlocks.OfFile> counted = new HashMap<>();
 
   private StatisticsOfJob(
-      Configuration hadoop, Path folder, Seq<Attribute> data, Expression statistics, boolean collects, boolean counts) {
+      Configuration hadoop, Path folder, Seq<Attribute> data, Expression statistics, boolean collects, WrittenWeight weight) {
     super(hadoop, folder, data, statistics);
-    onTask = new OnTask(data, collects ? prepareForEval(statistics) : null, counts);
+    onTask = new OnTask(data, collects ? prepareForEval(statistics) : null, weight);
   }
 
   /**
    * @param delta Delta's own tracker; none where the session wants no statistics
-   * @param counts whether the rows are laid out, so that their blocks are counted
+   * @param weight of the rows, where they are laid out and their blocks counted; null where they are not
    */
   static StatisticsOfJob of(
-      Option<DeltaJobStatisticsTracker> delta, Configuration hadoop, Path folder, Seq<Attribute> output, boolean counts) {
+      Option<DeltaJobStatisticsTracker> delta,
+      Configuration hadoop,
+      Path folder,
+      Seq<Attribute> output,
+      WrittenWeight weight) {
     if (delta.isDefined()) {
       DeltaJobStatisticsTracker known = delta.get();
-      return new StatisticsOfJob(hadoop, known.path(), known.dataCols(), known.statsColExpr(), true, counts);
+      return new StatisticsOfJob(hadoop, known.path(), known.dataCols(), known.statsColExpr(), true, weight);
     }
     Expression none = Literal$.MODULE$.create(null, DataTypes.StringType);
-    return new StatisticsOfJob(hadoop, folder, output, none, false, counts);
+    return new StatisticsOfJob(hadoop, folder, output, none, false, weight);
   }
 
   private Object writeReplace() {
@@ -84,12 +88,12 @@ final class StatisticsOfJob extends DeltaJobStatisticsTracker {
   }
 
   /** What of it a task gets. */
-  private record OnTask(Seq<Attribute> data, Expression statistics, boolean counts)
+  private record OnTask(Seq<Attribute> data, Expression statistics, WrittenWeight weight)
       implements WriteJobStatsTracker, Serializable {
     @Override
     public WriteTaskStatsTracker newTaskInstance() {
       WriteTaskStatsTracker ofDelta = statistics == null ? null : FileStatistics.of(data, statistics);
-      return counts ? new BlockCounter(ofDelta) : ofDelta;
+      return weight == null ? ofDelta : new BlockCounter(ofDelta, weight);
     }
 
     @Override

@@ -35,7 +35,6 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
 import org.apache.spark.sql.delta.constraints.Constraint;
 import org.apache.spark.sql.delta.schema.ImplicitMetadataOperation$;
-import org.apache.spark.sql.delta.schema.SchemaUtils$;
 import org.apache.spark.sql.delta.stats.DeltaJobStatisticsTracker;
 import org.apache.spark.sql.delta.stats.StatisticsCollection;
 import org.apache.spark.sql.types.DataType;
@@ -173,7 +172,7 @@ public final class Transaction extends OptimisticTransaction {
     Tuple4<Dataset<Row>, Seq<Attribute>, Seq<Constraint>, scala.collection.immutable.Set<String>> completed =
         rehearsal.normalizeSchema(deltaLog(), Option.apply(rehearsal.options), data);
     numbers = completed._4();
-    StructType stored = plain(SchemaUtils$.MODULE$.dropNullTypeColumns(planned.schema()));
+    StructType stored = plain(planned.schema());
     Dataset<Row> rows = completed._1();
     return DataType.equalsIgnoreNullability(rows.schema(), stored) ? rows : rows.to(stored);
   }
@@ -330,10 +329,11 @@ public final class Transaction extends OptimisticTransaction {
     Tuple2<Option<DeltaJobStatisticsTracker>, Option<StatisticsCollection>> deltas =
         super.getOptionalStatsTrackerAndStatsCollection(output, folder, partitions, data);
     tracker = null;
-    if (!partitions.isEmpty() || (deltas._1().isEmpty() && !counts)) {
+    WrittenWeight weight = counts ? WrittenWeight.of(metadata(), Scala.list(output)) : null;
+    if (!partitions.isEmpty() || (deltas._1().isEmpty() && weight == null)) {
       return deltas;
     }
-    tracker = StatisticsOfJob.of(deltas._1(), deltaLog().newDeltaHadoopConf(), folder, output, counts);
+    tracker = StatisticsOfJob.of(deltas._1(), deltaLog().newDeltaHadoopConf(), folder, output, weight);
     return new Tuple2<>(Option.apply(tracker), deltas._2());
   }
 

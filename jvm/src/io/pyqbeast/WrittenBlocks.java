@@ -36,18 +36,21 @@ final class WrittenBlocks implements WriteTaskStats {
     private final long keyRows;
     private final List<long[]> blocks;
     private final long[] weights;
+    private final long strays;
 
     /**
      * @param keyRows rows of the most frequent key of the task: all rows of a key go to one
      * @param blocks cube, rows, smallest and largest weight of each block; null where nobody said where the rows lie
      * @param weights rows of each interval of {@link WeightCounts}
+     * @param strays rows that have another weight in the file than they were laid out by
      */
-    OfFile(String name, long rows, long keyRows, List<long[]> blocks, long[] weights) {
+    OfFile(String name, long rows, long keyRows, List<long[]> blocks, long[] weights, long strays) {
       this.name = name;
       this.rows = rows;
       this.keyRows = keyRows;
       this.blocks = blocks;
       this.weights = weights;
+      this.strays = strays;
     }
 
     String name() {
@@ -61,6 +64,7 @@ final class WrittenBlocks implements WriteTaskStats {
       told.put("key_rows", keyRows);
       told.put("blocks", blocks);
       told.put("weights", weights);
+      told.put("strays", strays);
       return told;
     }
   }
