@@ -44,6 +44,7 @@ def spark(tmp_path_factory):
     from pyspark.sql import SparkSession
 
     import pyqbeast
+    from tests import faults as faulty
 
     folder = tmp_path_factory.mktemp("spark")
     builder = (
@@ -60,11 +61,25 @@ def spark(tmp_path_factory):
             "spark.driver.extraJavaOptions",
             f"-XX:+UseParallelGC -Duser.timezone=UTC -Dderby.system.home={folder}",
         )
+        .config("spark.qbeast.hooks.fromOptions", "true")
+        .config("spark.jars", str(faulty.compile_jar(folder)))
     )
+    for key, value in faulty.SETTINGS.items():
+        builder.config(key, value)
     session = pyqbeast.configure(builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def faults(spark):
+    """A file system that fails on demand; see `tests/faults.py`."""
+    from tests.faults import Faults
+
+    faults = Faults(spark)
+    yield faults
+    faults.clear()
 
 
 @pytest.fixture
