@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
-import urllib.error
 import urllib.request
 from pathlib import Path
 
 CENTRAL = "https://repo1.maven.org/maven2"
+#: How long a repository may be silent before it counts as out of reach.
+_SECONDS_OF_SILENCE = 30
 
 
 def read_lock(path: Path) -> dict[str, str]:
@@ -42,18 +44,27 @@ def fetch(where: str, checksum: str) -> Path:
     handle, partial = tempfile.mkstemp(dir=target.parent)
     os.close(handle)
     try:
-        urllib.request.urlretrieve(url, partial)
+        _download(url, Path(partial))
         found = _sha256(Path(partial))
         if found != checksum:
             raise OSError(f"{url} has SHA-256 {found}, expected {checksum}; nothing was kept")
         Path(partial).replace(target)
-    except urllib.error.URLError as e:
-        raise OSError(
-            f"cannot download {url} ({e}); set PYQBEAST_MAVEN to a Maven repository that this machine reaches"
-        ) from e
     finally:
         Path(partial).unlink(missing_ok=True)
     return target
+
+
+def _download(url: str, target: Path) -> None:
+    try:
+        with (
+            urllib.request.urlopen(url, timeout=_SECONDS_OF_SILENCE) as answer,
+            target.open("wb") as out,
+        ):
+            shutil.copyfileobj(answer, out)
+    except OSError as e:  # those of urllib are of this kind, and so is silence
+        raise OSError(
+            f"cannot download {url} ({e}); set PYQBEAST_MAVEN to a Maven repository that this machine reaches"
+        ) from e
 
 
 def _sha256(path: Path) -> str:
