@@ -1,8 +1,7 @@
 """The Spark data source `tiledb`: `spark.read.format("tiledb")` and `df.write.format("tiledb")`.
 
 Options for reading: `timestamp` (ms since 1970, UTC: the array as it was then), `encryptionKey`; `where` and
-`box` (the arguments of `Array.read` as JSON, for cells to leave out before Spark sees them); `pushFilters`
-("true": Spark's own filters skip tiles, see `register`).
+`box` (the arguments of `Array.read` as JSON, for cells to leave out before Spark sees them).
 
 Options for writing: `dimensions` (names joined by commas: the key of an array that is not there yet),
 `duplicates` ("true", the default: several rows may have the same key), `capacity` (rows per tile),
@@ -35,17 +34,9 @@ from pyqbeast.tiledb.spark_write import ArrayWriter
 
 T = TypeVar("T")
 
-_PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
-
 
 def register(spark: SparkSession) -> None:
-    """Make the source known to a session, and allow Spark to push filters into it.
-
-    Filters are pushed where the option `pushFilters` is "true". It is not by default, because Spark 4.2.0 keeps
-    pushed filters with a DataFrame: `df.where("x > 5").count()` makes a `df.count()` after it too small. With
-    the option, load anew for each query.
-    """
-    spark.conf.set(_PUSHDOWN, "true")
+    """Make the source known to a session."""
     spark.dataSource.register(TileDBDataSource)
 
 
@@ -63,7 +54,9 @@ class TileDBDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns in `schema`."""
-        kind = FilteringArrayReader if self._flag("pushFilters", "false") else ArrayReader
+        # The bridge asks so for each scan that has filters, see `TileDBFilters.java`. A reader that takes filters is
+        # refused by Spark where the session does not push them into all sources of Python's.
+        kind = FilteringArrayReader if self._flag("_takesFilters", "false") else ArrayReader
         return kind(self._open(), schema, self._json("where", list), self._json("box", dict))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:

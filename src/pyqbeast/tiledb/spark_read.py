@@ -85,11 +85,7 @@ class ArrayReader(DataSourceReader):
 
 
 class FilteringArrayReader(ArrayReader):
-    """The same, and Spark's filters are pushed into it.
-
-    Spark 4.2.0 keeps what was pushed: a later query on the same DataFrame gets the filters of the earlier one,
-    and so too few rows, unless it pushes filters of its own. So this reader is for those who ask for it.
-    """
+    """The same for one scan, and Spark's filters are pushed into it."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  (Spark's name)
         """Take over the filters that are exact here; use what can be used of the others to skip tiles."""

@@ -12,6 +12,7 @@ public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensi
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     extensions.injectResolutionRule(Scala.function(session -> new DynamicOverwrite()));
+    extensions.injectPostHocResolutionRule(Scala.function(session -> new TileDBFilters()));
     extensions.injectOptimizerRule(Scala.function(SampleRule::new));
     extensions.injectPreCBORule(Scala.function(IndexedScan::new));
     extensions.injectPlannerStrategy(Scala.function(session -> new RowsPlan.Strategy()));
