@@ -59,6 +59,7 @@ def server(folder, command):
     try:
         wait_for(port, process, folder / "log")
         session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+        session.driver = process.pid
         yield session
         session.client.close()
     finally:
@@ -82,7 +83,26 @@ def remote(tmp_path_factory):
     folder = tmp_path_factory.mktemp("connect")
     (folder / "server.py").write_text(SERVER)
     with server(folder, [sys.executable, "server.py"]) as session:
+        assert not listening(session.driver)  # before a client has written
         yield session
+
+
+def listening(process):
+    """Ports that a process listens on, of those that Linux tells of."""
+    opened = [str(each.readlink()) for each in Path(f"/proc/{process}/fd").iterdir()]
+    sockets = {name[8:-1] for name in opened if name.startswith("socket:[")}
+    lines = [line.split() for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]]
+    return [int(line[1].split(":")[1], 16) for line in lines if line[3] == "0A" and line[9] in sockets]
+
+
+def answer(port, *lines):
+    """What comes back for lines of py4j's protocol; nothing where the other side hangs up."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall("".join(f"{line}\n" for line in lines).encode())
+        try:
+            return connection.recv(1_000)
+        except ConnectionResetError:
+            return b""
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +149,28 @@ def test_a_client_appends_and_overwrites(remote, table_path):
 def test_what_is_wrong_with_a_write_is_told_to_the_client(remote, table_path):
     with pytest.raises(Exception, match="a new table needs the option columnsToIndex"):
         remote.range(10).write.format("qbeast").save(table_path)
+    assert not Path(table_path).exists()
+
+
+def test_only_who_knows_the_secret_can_call_the_driver(remote, table_path):
+    rows = remote.range(10).write.format("qbeast").option("columnsToIndex", "id")
+    rows.save(table_path)
+    (port,) = listening(remote.driver)
+    call = ("c", "p0", "write", "sAppend", "n", "n", "e")
+    assert answer(port, *call) == b""
+    assert answer(port, "A", "guess", *call) == b""
+    rows.mode("append").save(table_path)
+    assert remote.read.format("qbeast").load(table_path).count() == 20
+
+
+def test_a_client_cannot_have_the_server_run_a_function(remote, table_path):
+    rows = remote.range(10).write.format("qbeast").option("columnsToIndex", "id")
+    remote.conf.set("spark.qbeast.hooks.fromOptions", "true")
+    marker = Path(table_path + ".marker")
+    hook = {"qbeastPreCommitHook.x": "os.system", "qbeastPreCommitHook.x.arg": f"touch {marker}"}
+    with pytest.raises(Exception, match=r"started with spark\.qbeast\.hooks\.fromOptions=true"):
+        rows.options(**hook).save(table_path)
+    assert not marker.exists()
     assert not Path(table_path).exists()
 
 

@@ -64,6 +64,16 @@ def test_attach_is_harmless_twice_and_knows_its_version(spark, monkeypatch):
         pyqbeast.attach(spark)
 
 
+@pytest.mark.parametrize("what", ["SPARK", "DELTA"])
+def test_attach_knows_what_the_session_runs(spark, monkeypatch, what):
+    """spark-submit brings a Spark of its own, whatever Python packages there are."""
+    monkeypatch.setattr(sessions, f"{what}_VERSION", "9.9")
+    with pytest.raises(
+        SessionError, match=rf"built for {what.title()} 9\.9.*this session runs {what.title()} 4"
+    ):
+        pyqbeast.attach(spark)
+
+
 def test_wrong_versions(monkeypatch):
     monkeypatch.setattr(sessions.pyspark, "__version__", "3.5.1")
     with pytest.raises(SessionError, match=r"PySpark 3\.5\.1"):

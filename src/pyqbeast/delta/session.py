@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -84,10 +85,11 @@ def attach(spark: SparkSession) -> SparkSession:
     """Makes a session that was started elsewhere (spark-submit, a notebook) ready to write indexed tables.
 
     Raises:
-        SessionError: the session lacks the jar, has that of another version, does not load the extensions, or is that
-            of a Spark Connect client.
+        SessionError: the session lacks the jar or has that of another version, runs on another version of Spark or
+            Delta, does not load the extensions, or is that of a Spark Connect client.
     """
     _check_jar(spark)
+    _check_jvm_versions(spark)
     extensions = [name.strip() for name in (spark.conf.get("spark.sql.extensions", "") or "").split(",")]
     if EXTENSION not in extensions or DELTA_EXTENSION not in extensions:
         raise SessionError(
@@ -101,9 +103,25 @@ def attach(spark: SparkSession) -> SparkSession:
         spark.sparkContext.pythonExec = sys.executable
     failures.install()
     writers.install(spark)
-    for prepare in _when_attached:
-        prepare(spark)
+    with _active(spark):
+        for prepare in _when_attached:
+            prepare(spark)
     return spark
+
+
+@contextlib.contextmanager
+def _active(spark: SparkSession) -> Iterator[None]:
+    """Makes a session the thread's own: Spark looks there for what a data source is to be called already."""
+    jvm: Any = spark._jvm
+    before = jvm.SparkSession.getActiveSession()
+    jvm.SparkSession.setActiveSession(spark._jsparkSession)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            jvm.SparkSession.setActiveSession(before.get())
+        else:
+            jvm.SparkSession.clearActiveSession()
 
 
 def when_attached(prepare: Callable[[SparkSession], None]) -> None:
@@ -190,6 +208,25 @@ def _check_jar(spark: SparkSession) -> None:
     if found != __version__:
         raise SessionError(
             f"the session's jar is that of pyqbeast {found}, and this is pyqbeast {__version__}"
+        )
+
+
+def _check_jvm_versions(spark: SparkSession) -> None:
+    """What runs may differ from the Python packages: spark-submit brings a Spark of its own."""
+    if not spark.version.startswith(SPARK_VERSION):
+        raise SessionError(
+            f"pyqbeast is built for Spark {SPARK_VERSION}x, and this session runs Spark {spark.version}"
+        )
+    jvm: Any = spark._jvm
+    delta = jvm.io.delta.package
+    if isinstance(delta, JavaPackage):
+        raise SessionError(
+            "the session's JVM does not have Delta's jars; start the session with pyqbeast.configure(builder), or "
+            f"pass --packages io.delta:delta-spark_4.2_2.13:{DELTA_VERSION} to spark-submit"
+        )
+    if delta.VERSION() != DELTA_VERSION:
+        raise SessionError(
+            f"pyqbeast is built for Delta {DELTA_VERSION}, and this session runs Delta {delta.VERSION()}"
         )
 
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyspark import SparkContext
-from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 
-from pyqbeast.delta import failures
+from pyqbeast.delta import callbacks, failures
 from pyqbeast.delta.bridge import java
 
 #: What writes: session, rows, name of the save mode, options.
@@ -49,8 +48,9 @@ class _Writer:
     def write(self, mode: str, options: Any, data: Any) -> str:  # noqa: ANN401 (py4j objects)
         try:
             assert _functions is not None
-            frame = _frame(data)
-            _functions[0](frame.sparkSession, frame, mode, dict(options))
+            frame, given = _frame(data), dict(options)
+            with failures.words(f"writing to {given.get('path')}"):
+                _functions[0](frame.sparkSession, frame, mode, given)
         except BaseException as e:
             return failures.keep(e)
         return ""
@@ -72,8 +72,16 @@ class _Writer:
         return ""
 
 
+#: The gateway to the JVM that knows the writer; one a process, unless the JVM was ended and another started.
+_registered_with: object = None
+
+
 def install(spark: SparkSession) -> None:
-    """Registers the writer with the session's JVM."""
+    """Registers the writer with the session's JVM, once."""
+    global _registered_with
     gateway = spark.sparkContext._gateway
-    ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+    if _registered_with is gateway:
+        return
+    callbacks.secure(spark)
     java(spark).Bridge.setWriter(_Writer())
+    _registered_with = gateway

@@ -6,11 +6,17 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.delta import bridge
 
 #: Gets Delta's actions, each a dict with its kind (`add`, `remove`, `metaData`, …) as the only key; returns tags.
 PreCommitHook = Callable[[list[dict[str, Any]]], Mapping[str, str] | None]
+
+#: Whether options of a write may name hooks. It counts as it was when the Spark context started: what a session sets
+#: later may come from any client of the server.
+FROM_OPTIONS_SETTING = "spark.qbeast.hooks.fromOptions"
 
 _of_tables: dict[str, dict[str, PreCommitHook]] = {}
 
@@ -22,14 +28,14 @@ def add_hook(path: str, name: str, function: PreCommitHook) -> None:
     _of_tables.setdefault(path, {})[name] = function
 
 
-def hook_tags(transaction: bridge.Transaction, options: Mapping[str, str]) -> dict[str, str]:
-    """Runs the hooks of a table, and those that the options of the write name, and joins their tags.
+def hook_tags(transaction: bridge.Transaction, more: Mapping[str, PreCommitHook]) -> dict[str, str]:
+    """Runs the hooks of a table, and `more`, and joins their tags.
 
     Raises:
-        InvalidInputError: an option names no function, or a hook returns no tags.
+        InvalidInputError: a hook returns no tags.
         Exception: whatever a hook raises.
     """
-    hooks = {**_of_tables.get(transaction.path, {}), **_of_options(options)}
+    hooks = {**_of_tables.get(transaction.path, {}), **more}
     tags: dict[str, str] = {}
     actions = transaction.actions() if hooks else []
     for name, function in hooks.items():
@@ -42,8 +48,18 @@ def hook_tags(transaction: bridge.Transaction, options: Mapping[str, str]) -> di
     return tags
 
 
-def _of_options(options: Mapping[str, str]) -> dict[str, PreCommitHook]:
-    """Hooks of `qbeastPreCommitHook.<name>` = `module.function`; `….<name>.arg` is its second argument."""
+def named_hooks(spark: SparkSession, options: Mapping[str, str]) -> dict[str, PreCommitHook]:
+    """Hooks of `qbeastPreCommitHook.<name>` = `module.function`; `….<name>.arg` is its second argument.
+
+    Raises:
+        InvalidInputError: the server does not let options name functions, or one names none.
+    """
+    if options and spark.sparkContext.getConf().get(FROM_OPTIONS_SETTING, "false") != "true":
+        raise InvalidInputError(
+            f"option {min(options)} names a function for the driver to run, which it does for no client unless it was "
+            f"started with {FROM_OPTIONS_SETTING}=true; a hook of the driver's own Python needs no setting: "
+            "QbeastTable.add_pre_commit_hook"
+        )
     given = {key.lower(): value for key, value in options.items()}
     hooks: dict[str, PreCommitHook] = {}
     for key, place in given.items():

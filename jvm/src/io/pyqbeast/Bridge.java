@@ -55,6 +55,7 @@ public final class Bridge {
           "writing an indexed table, and asking for its index, needs a Python driver: start the session from Python and call"
               + " pyqbeast.attach(spark); reading and sampling work without");
     }
+    Callbacks.ensure();
     return writer;
   }
 
