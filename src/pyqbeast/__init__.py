@@ -4,13 +4,16 @@ from pyqbeast.approximate.answer import Estimate
 from pyqbeast.approximate.tolerance import refine, tolerance
 from pyqbeast.core.errors import (
     CommitConflictError,
+    ExecutionError,
     FormatError,
     InvalidInputError,
     NotIndexedError,
     QbeastError,
     SessionError,
+    StorageError,
     TableExistsError,
     TableNotFoundError,
+    UncertainWriteError,
     UnsupportedError,
 )
 from pyqbeast.delta import writers as _writers
@@ -30,14 +33,17 @@ __version__ = "0.1.0"
 __all__ = [
     "CommitConflictError",
     "Estimate",
+    "ExecutionError",
     "FormatError",
     "InvalidInputError",
     "NotIndexedError",
     "QbeastError",
     "QbeastTable",
     "SessionError",
+    "StorageError",
     "TableExistsError",
     "TableNotFoundError",
+    "UncertainWriteError",
     "UnsupportedError",
     "UpgradeReport",
     "__version__",

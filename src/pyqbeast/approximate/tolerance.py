@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyqbeast.approximate.answer import WORTH, Estimate, estimated_answer, exact_answer
 from pyqbeast.approximate.progress import Progress, Reading
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.delta import failures
 from pyqbeast.delta.aggregate_query import AggregateQuery
 from pyqbeast.estimate import Aggregate, Estimates, Goal, Status, Step, all_met, completeness, wanted_fraction
 
@@ -21,6 +22,7 @@ MOST_CONFIDENCE = 0.9999
 REFINEMENTS = (4.0, 2.0, 1.4)
 
 
+@failures.words("estimating an answer", "")
 def tolerance(
     df: DataFrame,
     error: float = 0.01,
@@ -94,7 +96,8 @@ def _refined(
         if step.restart or (step.exact and not progress.readings):
             yield _exact(query, confidence, tuple(progress.readings))
             return
-        progress.read(step)
+        with failures.words("estimating an answer", ""):
+            progress.read(step)
         yield _estimate(df, query, progress, dict(progress.estimates(confidence)), confidence)
 
 

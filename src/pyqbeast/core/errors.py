@@ -38,5 +38,21 @@ class CommitConflictError(QbeastError, RuntimeError):
     """Another writer changed the table so that this write could not land; nothing was written."""
 
 
+class StorageError(QbeastError, OSError):
+    """A file could not be read or written. Unless it says otherwise, the table is as it was."""
+
+
+class UncertainWriteError(QbeastError, RuntimeError):
+    """A write may have landed: storage failed in the middle of its commit, and then did not tell what became of it.
+
+    The message says where to look before writing again, or the rows may be there twice. A write to a table with the
+    options `txnAppId` and `txnVersion` can be repeated without looking.
+    """
+
+
+class ExecutionError(QbeastError, RuntimeError):
+    """Spark or Delta failed in the middle of something. Unless it says otherwise, the table is as it was."""
+
+
 class UnsupportedError(QbeastError, NotImplementedError):
     """A feature of a format, or a kind of query, that pyqbeast knows of and does not support."""

@@ -190,7 +190,7 @@ class Transaction:
         return str(self._java.conflict())
 
     def discard(self) -> None:
-        """Deletes the written files."""
+        """Deletes the written files, unless a commit of them may have landed."""
         self._java.discard()
 
 
@@ -329,6 +329,11 @@ class TableLog:
         commit = java(self._spark).Retagging.commit
         version = commit(self._java, operation, changed._jdf, dropped._jdf, list(settings), dict(metrics))
         return None if version < 0 else int(version)
+
+
+def change_table(spark: SparkSession, path: str, statement: str) -> None:
+    """Runs an SQL statement that changes the table at a path by one commit, and gives back no rows."""
+    java(spark).WatchedCommand.sql(spark._jsparkSession, path, statement)
 
 
 def _java_column(column: Column) -> Any:  # noqa: ANN401 (a py4j object)

@@ -10,7 +10,7 @@ from pyroaring import BitMap64
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.delta import dv_bitmap, dv_file
 from pyqbeast.delta.dv_descriptor import DeletionVectorDescriptor
-from pyqbeast.delta.dv_paths import Location, open_location
+from pyqbeast.delta.dv_paths import Location
 
 
 class DeletionVector(Collection[int]):
@@ -133,9 +133,3 @@ def write_vectors(
         )
         for vector, (offset, size) in zip(vectors, places, strict=True)
     ]
-
-
-def discard_vector(table: Location, descriptor: DeletionVectorDescriptor) -> None:
-    """Delete the file of a vector that no commit names."""
-    file_system, path = open_location(descriptor.absolute_path(table))
-    file_system.rm(path)

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import itertools
 import threading
+from collections.abc import Iterator
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
 from pyspark.errors.exceptions import captured
 
-from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.core.errors import (
+    CommitConflictError,
+    ExecutionError,
+    QbeastError,
+    StorageError,
+    UncertainWriteError,
+    UnsupportedError,
+)
 
-_kept: dict[str, BaseException] = {}
+#: The error for each kind of the bridge's `Failure`.
+_OF_KIND: dict[str, type[QbeastError]] = {
+    "CONFLICT": CommitConflictError,
+    "STORAGE": StorageError,
+    "UNCERTAIN": UncertainWriteError,
+    "EXECUTION": ExecutionError,
+}
+
+#: The newest exceptions, by key. Nobody may ever ask for one: that of a client of Spark Connect, of a stream.
+_kept: collections.OrderedDict[str, BaseException] = collections.OrderedDict()
+_MOST_KEPT = 32
 _numbers = itertools.count()
 _lock = threading.Lock()
 
@@ -20,23 +42,47 @@ def keep(error: BaseException) -> str:
     with _lock:
         key = str(next(_numbers))
         _kept[key] = error
+        if len(_kept) > _MOST_KEPT:
+            _kept.popitem(last=False)
     return f"{key}\n{error}"
 
 
 def _original(thrown: Any) -> BaseException | None:  # noqa: ANN401 (a Java throwable)
     """The exception of ours that a throwable, or one of its causes, stands for.
 
-    That is the one kept under the key of a `PythonFailure`, or a new one for a `Refusal` of the bridge itself.
+    That is the one kept under the key of a `PythonFailure`, or a new one for a `Refusal` or a `Failure` that the
+    bridge itself has put into words.
     """
     while thrown is not None:
         kind = thrown.getClass().getName()
         if kind == "io.pyqbeast.PythonFailure":
             with _lock:
-                return _kept.pop(thrown.key(), None)
+                return _kept.get(thrown.key())
         if kind == "io.pyqbeast.Refusal":
             return UnsupportedError(thrown.getMessage())
+        if kind == "io.pyqbeast.Failure":
+            return _OF_KIND[thrown.kind()](thrown.getMessage())
         thrown = thrown.getCause()
     return None
+
+
+@contextlib.contextmanager
+def words(doing: str, outcome: str = "; the table is as it was") -> Iterator[None]:
+    """Puts words in the place of what Spark or Delta raise with Java's stack for a message.
+
+    Args:
+        doing: what goes on, as the beginning of a sentence.
+        outcome: what became of the table, as its end.
+
+    Raises:
+        QbeastError: a class for what failed, and its first cause for a message.
+    """
+    try:
+        yield
+    except Py4JJavaError as error:
+        jvm: Any = SparkContext._jvm
+        failure = jvm.io.pyqbeast.Door.failure(error.java_exception, doing, outcome)
+        raise _OF_KIND[failure.kind()](failure.getMessage()) from None
 
 
 def install() -> None:

@@ -5,10 +5,19 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 
 from pyqbeast.delta.bridge import java
 from pyqbeast.delta.dv_descriptor import DeletionVectorDescriptor
+
+
+def delete_where(spark: SparkSession, path: str, condition: Column) -> str:
+    """Deletes the rows that meet a condition by Delta's own DELETE.
+
+    Returns:
+        Delta's words for what another writer changed first, and then nothing is deleted; empty where the rows are.
+    """
+    return str(java(spark).WatchedCommand.delete(spark._jsparkSession, path, condition._jc))
 
 
 class MarkedFile(NamedTuple):
@@ -39,7 +48,8 @@ class RowDeletion:
     def commit(self, vector: DeletionVectorDescriptor) -> bool:
         """Gives the file its new vector, which counts the rows of the old one too.
 
-        False where another writer's commit stands in the way; `conflict` tells which.
+        False where another writer's commit stands in the way; `conflict` tells which. The vector's file is deleted
+        where it is certain that no commit names it.
         """
         return bool(self._java.commit(vector.to_base64()))
 

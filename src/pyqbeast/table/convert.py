@@ -9,11 +9,17 @@ from collections.abc import Sequence
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from pyqbeast.core.errors import InvalidInputError, NotIndexedError, TableNotFoundError, UnsupportedError
+from pyqbeast.core.errors import (
+    InvalidInputError,
+    NotIndexedError,
+    StorageError,
+    TableNotFoundError,
+    UnsupportedError,
+)
 from pyqbeast.core.evolution import checked_cube_size
 from pyqbeast.core.revision import Revision, configuration_entries, revisions_from_configuration
 from pyqbeast.core.types import format_type
-from pyqbeast.delta import bridge
+from pyqbeast.delta import bridge, failures
 from pyqbeast.table.options import default_cube_size
 from pyqbeast.table.qbeast_table import QbeastTable
 
@@ -38,7 +44,15 @@ def convert(
             that is no number of rows.
         TableNotFoundError: there is nothing at the path, or no table of the name.
         UnsupportedError: the table is partitioned.
+        StorageError: storage failed. Parquet files may have become a Delta table by then; the message says so.
     """
+    with failures.words(f"converting {identifier}"):
+        return _convert(spark, identifier, columns_to_index, cube_size)
+
+
+def _convert(
+    spark: SparkSession, identifier: str, columns_to_index: Sequence[str], cube_size: int | None
+) -> QbeastTable:
     kind, path = _place(spark, identifier)
     log = bridge.TableLog(spark, path)
     if log.exists and revisions_from_configuration(log.configuration).last_id >= 0:
@@ -53,8 +67,15 @@ def convert(
         _make_delta(spark, path, identifier, columns_to_index)
     else:
         raise TableNotFoundError(f"there is no Delta table at {path}")
-    _store_staging(spark, path, size, columns_to_index)
-    return QbeastTable.for_path(spark, path)
+    try:
+        _store_staging(spark, path, size, columns_to_index)
+    except StorageError as error:
+        if log.exists:
+            raise
+        raise type(error)(
+            f"{identifier} is a Delta table now, and not an indexed one; convert it again. {error}"
+        ) from error
+    return QbeastTable(spark, path)
 
 
 def _place(spark: SparkSession, identifier: str) -> tuple[str, str]:
@@ -92,14 +113,14 @@ def _make_delta(spark: SparkSession, path: str, identifier: str, columns: Sequen
     _check_columns(bridge.simple_types(rows), columns)
     if any("=" in part for file in rows.inputFiles() for part in file.split(path, 1)[-1].split("/")[:-1]):
         raise _partitioned(identifier)
-    spark.sql(f"CONVERT TO DELTA parquet.`{path}`")
+    bridge.change_table(spark, path, f"CONVERT TO DELTA parquet.`{path}`")
 
 
 def _store_staging(spark: SparkSession, path: str, cube_size: int, columns: Sequence[str]) -> None:
     revision = Revision.staging(path, cube_size, columns, int(time.time() * 1000))
     entries = configuration_entries(revision, {})
     listed = ", ".join(f"'{key}' = {_literal(value)}" for key, value in entries.items())
-    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ({listed})")
+    bridge.change_table(spark, path, f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ({listed})")
 
 
 def _literal(text: str) -> str:

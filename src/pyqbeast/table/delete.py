@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from urllib.parse import unquote
 
-from delta.exceptions import DeltaConcurrentModificationException
-from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException, UnsupportedOperationException
 from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
 
 from pyqbeast.core.errors import CommitConflictError, InvalidInputError, UnsupportedError
 from pyqbeast.delta import bridge, dv_paths
 from pyqbeast.delta.dv_table import find_file, read_vector
-from pyqbeast.delta.dv_vector import DeletionVector, discard_vector, write_vectors
-from pyqbeast.delta.row_deletion import MarkedFile, RowDeletion
+from pyqbeast.delta.dv_vector import DeletionVector, write_vectors
+from pyqbeast.delta.row_deletion import MarkedFile, RowDeletion, delete_where
 from pyqbeast.table.options import VECTORS
 
 _log = logging.getLogger(__name__)
@@ -35,13 +33,16 @@ def delete(spark: SparkSession, path: str, condition: str | Column) -> None:
             path,
             _how_to_enable(path),
         )
-    with _clear_errors(path):
-        try:
-            DeltaTable.forPath(spark, path).delete(condition)
-        except AnalysisException as error:
-            raise InvalidInputError(
-                f"nothing was deleted from {path}, its rows cannot be asked {str(condition)!r}: {_first_line(error)}"
-            ) from error
+    try:
+        conflict = delete_where(spark, path, F.expr(condition) if isinstance(condition, str) else condition)
+    except AnalysisException as error:
+        raise InvalidInputError(
+            f"nothing was deleted from {path}, its rows cannot be asked {str(condition)!r}: {_first_line(error)}"
+        ) from error
+    except UnsupportedOperationException as error:
+        raise _unsupported(path, error) from error
+    if conflict:
+        raise _conflict(path, conflict)
 
 
 def delete_rows(spark: SparkSession, path: str, file: str, indexes: Iterable[int]) -> int:
@@ -76,11 +77,10 @@ def _mark(
     if len(after) == len(before):
         return 0
     (vector,) = write_vectors(deletion.root, [after])
-    with _clear_errors(deletion.root):
-        if deletion.commit(vector):
-            return len(after) - len(before)
-    discard_vector(deletion.root, vector)
-    return None
+    try:
+        return len(after) - len(before) if deletion.commit(vector) else None
+    except UnsupportedOperationException as error:
+        raise _unsupported(deletion.root, error) from error
 
 
 def _count(spark: SparkSession, root: str, name: str) -> int:
@@ -89,20 +89,14 @@ def _count(spark: SparkSession, root: str, name: str) -> int:
     return spark.read.parquet(file if dv_paths.is_absolute(file) else dv_paths.child(root, file)).count()
 
 
-@contextlib.contextmanager
-def _clear_errors(path: str) -> Iterator[None]:
-    try:
-        yield
-    except UnsupportedOperationException as error:
-        raise UnsupportedError(f"nothing was deleted from {path}: {_first_line(error)}") from error
-    except DeltaConcurrentModificationException as error:
-        raise _conflict(path, _first_line(error)) from error
-
-
 def _conflict(path: str, reason: str) -> CommitConflictError:
     return CommitConflictError(
         f"another writer changed {path} first, so nothing was deleted; run it again. Delta says: {reason}"
     )
+
+
+def _unsupported(path: str, error: UnsupportedOperationException) -> UnsupportedError:
+    return UnsupportedError(f"nothing was deleted from {path}: {_first_line(error)}")
 
 
 def _how_to_enable(path: str) -> str:

@@ -135,13 +135,11 @@ class _Optimize:
         try:
             transaction.rewrite(plan.frame if plan else None, rewrite.paths, options, PAGE_ROWS)
             transaction.tag(plan.tags(transaction.written()) if plan else {})
-            tags = hook_tags(transaction, {})
+            if transaction.commit_rewrite(hook_tags(transaction, {})):
+                return True
         except BaseException:
             transaction.discard()
             raise
-        # What ends the commit itself may come after it has landed: the files stay then.
-        if transaction.commit_rewrite(tags):
-            return True
         transaction.discard()
         return False
 

@@ -13,7 +13,7 @@ from pyqbeast.core.block import parse_tags
 from pyqbeast.core.errors import InvalidInputError, NotIndexedError, TableNotFoundError
 from pyqbeast.core.metrics import IndexedFile, IndexMetrics, index_metrics
 from pyqbeast.core.revision import Revision, RevisionSet, revisions_from_configuration
-from pyqbeast.delta import bridge
+from pyqbeast.delta import bridge, failures
 from pyqbeast.table.delete import delete, delete_rows
 from pyqbeast.table.hooks import PreCommitHook, add_hook
 from pyqbeast.table.optimize import OptimizeResult, optimize
@@ -30,7 +30,6 @@ class QbeastTable:
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark = spark
         self._path = path
-        self._revisions()
 
     @classmethod
     def for_path(cls, spark: SparkSession, path: str) -> QbeastTable:
@@ -40,7 +39,9 @@ class QbeastTable:
             TableNotFoundError: there is no table.
             NotIndexedError: there is one, and it is not indexed.
         """
-        return cls(spark, path)
+        table = cls(spark, path)
+        table._revisions()
+        return table
 
     @classmethod
     def for_name(cls, spark: SparkSession, name: str) -> QbeastTable:
@@ -50,7 +51,7 @@ class QbeastTable:
         detail = spark.sql(f"DESCRIBE DETAIL {name}").select("location", "format").first()
         if detail is None or detail["format"] != "delta":
             raise NotIndexedError(f"{name!r} is not a Delta table, and so not an indexed one")
-        return cls(spark, detail["location"])
+        return cls.for_path(spark, detail["location"])
 
     @property
     def path(self) -> str:
@@ -159,7 +160,8 @@ class QbeastTable:
             CommitConflictError: another writer changed the same rows first. Nothing is deleted.
             UnsupportedError: the table is append-only.
         """
-        delete(self._spark, self._path, condition)
+        with failures.words(f"deleting rows of {self._path}"):
+            delete(self._spark, self._path, condition)
 
     def delete_rows(self, file: str, indexes: Iterable[int]) -> int:
         """Deletes rows of one data file by where they lie in it; the index stays as it is.
@@ -178,7 +180,8 @@ class QbeastTable:
             UnsupportedError: the table does not take deletion vectors, or is append-only.
             CommitConflictError: other writers kept changing the file. Nothing is deleted.
         """
-        return delete_rows(self._spark, self._path, file, indexes)
+        with failures.words(f"deleting rows of {self._path}"):
+            return delete_rows(self._spark, self._path, file, indexes)
 
     def verify(self, level: str = "data") -> VerifyReport:
         """Checks that the index says the truth.
@@ -190,7 +193,8 @@ class QbeastTable:
         Raises:
             InvalidInputError: another level.
         """
-        return verify(self._spark, self._path, self._revisions(), level)
+        with failures.words(f"verifying {self._path}", ""):
+            return verify(self._spark, self._path, self._revisions(), level)
 
     def optimize(
         self, revision: int | None = None, files: Sequence[str] | None = None, fraction: float = 1.0
@@ -212,7 +216,8 @@ class QbeastTable:
             NotIndexedError: the table has no such revision or file.
             CommitConflictError: other writers changed the same files again and again.
         """
-        return optimize(self._spark, self._path, revision, files, fraction)
+        with failures.words(f"optimizing {self._path}"):
+            return optimize(self._spark, self._path, revision, files, fraction)
 
     def add_pre_commit_hook(self, name: str, function: PreCommitHook) -> None:
         """From now on, `function` runs before each commit that this process makes to the table.

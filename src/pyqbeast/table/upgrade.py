@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast.core import facts
 from pyqbeast.core.errors import CommitConflictError, FormatError
-from pyqbeast.delta import bridge
+from pyqbeast.delta import bridge, failures
 from pyqbeast.table.qbeast_table import find_table
 from pyqbeast.table.stored_blocks import legacy_block
 
@@ -117,6 +117,11 @@ def upgrade(
         CommitConflictError: other writers came first again and again. Nothing is changed.
     """
     path = find_table(spark, path_or_name).path
+    with failures.words(f"upgrading {path}"):
+        return _upgrade(spark, path, dry_run=dry_run, drop_replicated=drop_replicated)
+
+
+def _upgrade(spark: SparkSession, path: str, *, dry_run: bool, drop_replicated: bool) -> UpgradeReport:
     for _ in range(_ATTEMPTS):
         attempt = _Attempt(spark, path, drop_replicated=drop_replicated)
         report = attempt.report(dry_run=dry_run)

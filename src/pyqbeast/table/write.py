@@ -10,7 +10,7 @@ from pyqbeast.core.errors import CommitConflictError, InvalidInputError, TableEx
 from pyqbeast.core.revision import configuration_entries, revisions_from_configuration
 from pyqbeast.delta import bridge
 from pyqbeast.table.arrange import RESERVED
-from pyqbeast.table.hooks import hook_tags
+from pyqbeast.table.hooks import hook_tags, named_hooks
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
 from pyqbeast.table.plan import (
     Plan,
@@ -72,6 +72,7 @@ class _Write:
         self.data = data
         self.mode = mode
         self.asked = asked
+        self.hooks = named_hooks(spark, asked.hooks)
         self.is_fresh = mode == "Overwrite" and not asked.replaces_part
 
     def run(self) -> None:
@@ -126,20 +127,24 @@ class _Write:
 
     def _commit(self, transaction: bridge.Transaction, plan: Plan, *, may_rebuild: bool) -> bool:
         """False where the rows have to be laid out again; the files are deleted then."""
-        for _ in range(_COMMITS):
-            if transaction.commit(self.mode, self._hook_tags(transaction)):
-                return True
-            newer = bridge.Transaction(self.spark, self.asked.path)
-            if newer.is_done(self.data, self.mode, self.asked.delta):
-                transaction.discard()
-                return True
-            follows = self._rebased(plan, transaction, newer, may_rebuild=may_rebuild)
-            if follows is None:
-                break
-            plan = follows
-            newer.adopt(transaction)
-            newer.tag(plan.tags(transaction.written()))
-            transaction = newer
+        try:
+            for _ in range(_COMMITS):
+                if transaction.commit(self.mode, hook_tags(transaction, self.hooks)):
+                    return True
+                newer = bridge.Transaction(self.spark, self.asked.path)
+                if newer.is_done(self.data, self.mode, self.asked.delta):
+                    transaction.discard()
+                    return True
+                follows = self._rebased(plan, transaction, newer, may_rebuild=may_rebuild)
+                if follows is None:
+                    break
+                plan = follows
+                newer.adopt(transaction)
+                newer.tag(plan.tags(transaction.written()))
+                transaction = newer
+        except BaseException:
+            transaction.discard()
+            raise
         transaction.discard()
         if not may_rebuild or self.mode == "Overwrite":
             raise CommitConflictError(
@@ -147,13 +152,6 @@ class _Write:
                 f"nothing was written; run it again. Delta says: {transaction.conflict}"
             )
         return False
-
-    def _hook_tags(self, transaction: bridge.Transaction) -> dict[str, str]:
-        try:
-            return hook_tags(transaction, self.asked.hooks)
-        except BaseException:
-            transaction.discard()
-            raise
 
     def _rebased(
         self, plan: Plan, old: bridge.Transaction, newer: bridge.Transaction, *, may_rebuild: bool

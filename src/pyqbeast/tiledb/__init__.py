@@ -4,6 +4,7 @@ May import `pyqbeast.core.errors` and nothing else of pyqbeast; needs neither li
 source, Spark. Start with `open_array`; what is written begins with `ArraySchema` and `create_array`.
 """
 
+from pyqbeast.core.errors import UncertainWriteError
 from pyqbeast.tiledb.array import Array, open_array
 from pyqbeast.tiledb.build import attribute, dimension
 from pyqbeast.tiledb.commit import abort_fragments, commit_fragments
@@ -11,7 +12,7 @@ from pyqbeast.tiledb.create import create_array
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
 from pyqbeast.tiledb.domain import MBR, MBRs, Range1D
 from pyqbeast.tiledb.enumeration import Enumeration
-from pyqbeast.tiledb.errors import ArrayFormatError, EncryptedArrayError, UncertainWriteError
+from pyqbeast.tiledb.errors import ArrayFormatError, EncryptedArrayError
 from pyqbeast.tiledb.footer import Footer
 from pyqbeast.tiledb.fragment import Fragment
 from pyqbeast.tiledb.rtree import RTree

@@ -8,12 +8,11 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyqbeast.core.errors import CommitConflictError, InvalidInputError
+from pyqbeast.core.errors import CommitConflictError, InvalidInputError, UncertainWriteError
 from pyqbeast.tiledb.array import Array
 from pyqbeast.tiledb.conditions import Operator, comparison_bytes
 from pyqbeast.tiledb.cursor import u64
 from pyqbeast.tiledb.domain import MBR
-from pyqbeast.tiledb.errors import UncertainWriteError
 from pyqbeast.tiledb.folder import COMMITS, FRAGMENTS, ArrayFolder
 from pyqbeast.tiledb.fragment import Fragment
 from pyqbeast.tiledb.generic_tile import encode_generic_tile

@@ -7,11 +7,10 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.errors import InvalidInputError, UncertainWriteError
 from pyqbeast.tiledb.array import Array, key_bytes
 from pyqbeast.tiledb.commit import write_landed
 from pyqbeast.tiledb.enumeration import Enumeration
-from pyqbeast.tiledb.errors import UncertainWriteError
 from pyqbeast.tiledb.folder import ENUMERATIONS, SCHEMAS
 from pyqbeast.tiledb.generic_tile import encode_generic_tile
 from pyqbeast.tiledb.names import EVERYTHING, TimestampedName, time_after

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import lz4.block
 import zstandard
 
-from pyqbeast.core.errors import FormatError, QbeastError, UnsupportedError
+from pyqbeast.core.errors import FormatError, UnsupportedError
 
 
 class ArrayFormatError(FormatError):
@@ -34,10 +34,6 @@ class ArrayFormatError(FormatError):
 
 class EncryptedArrayError(UnsupportedError):
     """The array is encrypted and no key, or no library to use it, is at hand."""
-
-
-class UncertainWriteError(QbeastError, RuntimeError):
-    """The storage failed while cells were made visible, and could not be asked whether they are."""
 
 
 def _rebuild(problem: str, file: str, field: str) -> ArrayFormatError:

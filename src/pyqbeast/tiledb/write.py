@@ -11,12 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.errors import InvalidInputError, UncertainWriteError, UnsupportedError
 from pyqbeast.tiledb.array import Array, open_array
 from pyqbeast.tiledb.column import numbers
 from pyqbeast.tiledb.commit import abort_fragments, commit_fragments, write_landed
 from pyqbeast.tiledb.domain import MBRs
-from pyqbeast.tiledb.errors import UncertainWriteError
 from pyqbeast.tiledb.field import Field
 from pyqbeast.tiledb.folder import FRAGMENTS, METADATA
 from pyqbeast.tiledb.fragment_files import FragmentFiles, encode_column

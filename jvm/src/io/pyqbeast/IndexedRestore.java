@@ -48,22 +48,34 @@ public final class IndexedRestore extends CommandPlan {
   @Override
   public InternalRow[] executeCollect() {
     Snapshot then = command.sourceTable().initialSnapshot();
-    InternalRow[] restored = run();
-    if (StoredFormat.of(then).legacy()) {
-      restoreTags(then);
+    boolean isLegacy = StoredFormat.of(then).legacy();
+    InternalRow[] restored;
+    try {
+      restored = WatchedCommand.run(() -> run(), new InternalRow[0]);
+    } catch (Exception e) {
+      throw Door.<RuntimeException>unchecked(e);
+    }
+    if (isLegacy) {
+      Landed.quietly(command.sourceTable().path(), () -> restoreTags(then));
     }
     return restored;
   }
 
   private void restoreTags(Snapshot then) {
+    String path = command.sourceTable().path().toString();
     for (int i = 0; i < ATTEMPTS; i++) {
-      TableLog log = TableLog.newest(session(), command.sourceTable().path().toString());
+      TableLog log = TableLog.newest(session(), path);
       Dataset<Row> retagged = retagged(log.files(), then.allFiles().toDF());
       if (retagged.isEmpty()
           || Retagging.commit(log, "RESTORE TAGS", retagged, retagged.limit(0), List.of(), Map.of()) >= 0) {
         return;
       }
     }
+    throw new Failure(
+        Failure.Kind.CONFLICT,
+        "other writers came first " + ATTEMPTS + " times, so files of " + path
+            + " keep their tags of format 0.6, which programs of before cannot read; RESTORE again sets the old ones",
+        null);
   }
 
   /** Files of now that have other tags than they had, with those. */

@@ -1,12 +1,12 @@
 package io.pyqbeast;
 
 /** Python raised an exception during a write. The Python side puts the original in its place. */
-public final class PythonFailure extends RuntimeException {
+public final class PythonFailure extends Told {
   private static final long serialVersionUID = 1L;
   private final String key;
 
   PythonFailure(String key, String message) {
-    super(message);
+    super(message, null);
     this.key = key;
   }
 

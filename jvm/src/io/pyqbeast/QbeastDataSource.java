@@ -1,7 +1,9 @@
 package io.pyqbeast;
 
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SQLContext;
@@ -9,6 +11,7 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.connector.catalog.SupportsV1OverwriteWithSaveAsTable;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.execution.streaming.Sink;
 import org.apache.spark.sql.execution.streaming.Source;
 import org.apache.spark.sql.sources.BaseRelation;
@@ -43,6 +46,12 @@ public final class QbeastDataSource
   private static final class Delta {
     static final org.apache.spark.sql.delta.sources.DeltaDataSource SOURCE =
         new org.apache.spark.sql.delta.sources.DeltaDataSource();
+
+    /** The table at a path as this process knows it: Delta looks at the log before a commit, and not behind it. */
+    static BaseRelation known(SQLContext context, String path) {
+      return DeltaLog.forTable(context.sparkSession(), new Path(path))
+          .createRelation(Scala.seq(List.of()), Option.empty(), Option.empty(), false);
+    }
   }
 
   @Override
@@ -73,8 +82,35 @@ public final class QbeastDataSource
       scala.collection.immutable.Map<String, String> parameters,
       Dataset<Row> data) {
     Map<String, String> options = new HashMap<>(Scala.map(parameters));
+    String path = options.get("path");
     Bridge.write(mode.name(), options, data);
-    return Delta.SOURCE.createRelation(context, Scala.map(Map.of("path", options.get("path"))));
+    try {
+      return Delta.known(context, path);
+    } catch (Exception e) {
+      Landed.butThen(path, e);
+      return new Unknown(context, data.schema());
+    }
+  }
+
+  /** A relation that is no table's. Spark looks for the written table among those in its cache, and finds none. */
+  private static final class Unknown extends BaseRelation {
+    private final SQLContext context;
+    private final StructType schema;
+
+    Unknown(SQLContext context, StructType schema) {
+      this.context = context;
+      this.schema = schema;
+    }
+
+    @Override
+    public SQLContext sqlContext() {
+      return context;
+    }
+
+    @Override
+    public StructType schema() {
+      return schema;
+    }
   }
 
   @Override

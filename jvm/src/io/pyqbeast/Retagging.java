@@ -8,7 +8,6 @@ import org.apache.spark.sql.Encoder;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaOperations;
-import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
@@ -40,8 +39,19 @@ public final class Retagging {
       Dataset<Row> dropped,
       List<String> settings,
       Map<String, String> metrics) {
-    OptimisticTransaction transaction =
-        new OptimisticTransaction(log.deltaLog(), Option.empty(), Option.apply(log.snapshot()));
+    return Door.writing(log.session(), log.path())
+        .open(() -> commitNow(log, operation, changed, dropped, settings, metrics));
+  }
+
+  private static long commitNow(
+      TableLog log,
+      String operation,
+      Dataset<Row> changed,
+      Dataset<Row> dropped,
+      List<String> settings,
+      Map<String, String> metrics) {
+    SureTransaction transaction =
+        new SureTransaction(log.deltaLog(), Option.empty(), Option.apply(log.snapshot()));
     if (!settings.isEmpty()) {
       transaction.updateMetadata(without(settings, log.snapshot().metadata()), false);
     }

@@ -2,10 +2,12 @@ package io.pyqbeast;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -15,7 +17,6 @@ import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperationMetrics;
 import org.apache.spark.sql.delta.DeltaOperations;
-import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
@@ -43,20 +44,26 @@ public final class RowDeletion {
   private static final Map<String, String> IN_HISTORY = Map.of("numModifiedRows", "numDeletedRows");
 
   private final SparkSession session;
-  private final OptimisticTransaction transaction;
+  private final Door door;
+  private final SureTransaction transaction;
   private AddFile file;
   private String conflict = "";
 
-  private RowDeletion(SparkSession session, DeltaLog log) {
+  private RowDeletion(SparkSession session, Door door, DeltaLog log) {
     this.session = session;
-    this.transaction = new OptimisticTransaction(log, Option.empty(), Option.empty());
+    this.door = door;
+    this.transaction = new SureTransaction(log, Option.empty(), Option.empty());
   }
 
   /** Starts on the newest version of the table at a path. */
   public static RowDeletion begin(SparkSession session, String path) {
-    DeltaLog log = DeltaLog.forTable(session, new Path(path));
-    log.update(false, Option.empty(), Option.empty());
-    return new RowDeletion(session, log);
+    Door door = Door.writing(session, path);
+    return door.open(
+        () -> {
+          DeltaLog log = DeltaLog.forTable(session, new Path(path));
+          log.update(false, Option.empty(), Option.empty());
+          return new RowDeletion(session, door, log);
+        });
   }
 
   /** Where the table lies, as a whole location. */
@@ -66,7 +73,8 @@ public final class RowDeletion {
 
   /** Whether the table takes new deletion vectors. */
   public boolean isEnabled() {
-    return DeletionVectorUtils$.MODULE$.deletionVectorsWritable(transaction.protocol(), transaction.metadata());
+    return door.open(
+        () -> DeletionVectorUtils$.MODULE$.deletionVectorsWritable(transaction.protocol(), transaction.metadata()));
   }
 
   /**
@@ -75,7 +83,11 @@ public final class RowDeletion {
    * @return a JSON array of the rows stored in it, null where unknown, and the JSON text of its deletion vector, null
    *     where it has none; empty where the file is not live
    */
-  public String open(String path) throws JsonProcessingException {
+  public String open(String path) {
+    return door.open(() -> opened(path));
+  }
+
+  private String opened(String path) throws JsonProcessingException {
     List<Object> told = new ArrayList<>();
     AddFile[] found =
         (AddFile[]) transaction.snapshot().allFiles().filter(functions.col("path").equalTo(path)).collect();
@@ -88,26 +100,34 @@ public final class RowDeletion {
   }
 
   /**
-   * Commits the file's new vector.
+   * Commits the file's new vector. Where that fails for certain, the vector's file is deleted.
    *
    * @param vector its descriptor in the compact form
    * @return false where another writer's commit stands in the way, which {@link #conflict} tells
    */
   public boolean commit(String vector) {
+    return door.open(() -> commitNow(vector));
+  }
+
+  private boolean commitNow(String vector) throws IOException {
     DeletionVectorDescriptor descriptor = DeletionVectorDescriptor$.MODULE$.deserializeFromBase64(vector);
-    TouchedFileWithDV touched =
-        new TouchedFileWithDV(file.path(), file, descriptor, descriptor.cardinality() - file.numDeletedRecords());
-    Tuple2<Seq<FileAction>, scala.collection.immutable.Map<String, Object>> changes =
-        DMLWithDeletionVectorsHelper$.MODULE$.processUnmodifiedData(
-            session, Scala.seq(List.of(touched)), transaction.snapshot(),
-            transaction.snapshot().getDataSkippingStringPrefixLength());
-    transaction.registerSQLMetrics(session, metrics(Scala.map(changes._2())));
-    List<Action> actions = new ArrayList<>(Scala.list(changes._1()));
     try {
+      TouchedFileWithDV touched =
+          new TouchedFileWithDV(file.path(), file, descriptor, descriptor.cardinality() - file.numDeletedRecords());
+      Tuple2<Seq<FileAction>, scala.collection.immutable.Map<String, Object>> changes =
+          DMLWithDeletionVectorsHelper$.MODULE$.processUnmodifiedData(
+              session, Scala.seq(List.of(touched)), transaction.snapshot(),
+              transaction.snapshot().getDataSkippingStringPrefixLength());
+      transaction.registerSQLMetrics(session, metrics(Scala.map(changes._2())));
+      List<Action> actions = new ArrayList<>(Scala.list(changes._1()));
       transaction.commit(Scala.seq(actions), new DeltaOperations.Delete(Scala.seq(List.of())));
-    } catch (DeltaConcurrentModificationException e) {
-      conflict = e.getMessage();
-      return false;
+    } catch (Exception e) {
+      transaction.discard(Set.of(descriptor.absolutePath(transaction.deltaLog().dataPath()).toString()));
+      if (e instanceof DeltaConcurrentModificationException) {
+        conflict = e.getMessage();
+        return false;
+      }
+      throw Door.<RuntimeException>unchecked(e);
     }
     refreshCaches();
     return true;
@@ -116,11 +136,16 @@ public final class RowDeletion {
   /** What Spark holds in its cache of this table is computed again, or it would show the rows that are gone. */
   private void refreshCaches() {
     CacheManager caches = ((org.apache.spark.sql.classic.SparkSession) session).sharedState().cacheManager();
-    if (!caches.isEmpty()) {
-      Dataset<Row> table = session.read().format("delta").load(root());
-      LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) table).queryExecution().analyzed();
-      caches.recacheByPlan((org.apache.spark.sql.classic.SparkSession) session, plan.collectLeaves().head());
+    if (caches.isEmpty()) {
+      return;
     }
+    Landed.quietly(
+        root(),
+        () -> {
+          Dataset<Row> table = session.read().format("delta").load(root());
+          LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) table).queryExecution().analyzed();
+          caches.recacheByPlan((org.apache.spark.sql.classic.SparkSession) session, plan.collectLeaves().head());
+        });
   }
 
   public String conflict() {

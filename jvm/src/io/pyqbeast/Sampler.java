@@ -46,7 +46,16 @@ public final class Sampler implements Function2<Integer, Iterator<InternalRow>, 
    * Samples {@code data}, whose last column is the weight (int) and whose other columns are doubles or longs, into a
    * file: for each partition a block as {@link Partition#toBytes} writes it.
    */
-  public static void sample(Dataset<Row> data, int rows, String target) throws IOException {
+  public static void sample(Dataset<Row> data, int rows, String target) {
+    Door.reading(data.sparkSession(), "the rows to be written")
+        .open(
+            () -> {
+              sampleTo(data, rows, target);
+              return null;
+            });
+  }
+
+  private static void sampleTo(Dataset<Row> data, int rows, String target) throws IOException {
     JavaRDD<InternalRow> input = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().toRdd().toJavaRDD();
     int capacity = Math.max(SMALLEST_SHARE, rows / Math.max(1, input.getNumPartitions()));
     List<byte[]> blocks = input.mapPartitionsWithIndex(new Sampler(data.schema(), capacity), true).collect();

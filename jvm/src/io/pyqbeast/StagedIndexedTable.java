@@ -93,7 +93,16 @@ final class StagedIndexedTable implements StagedTable, SupportsWrite {
     definition.properties()
         .forEach((key, value) -> given.put(key.startsWith("delta.") ? key : Transaction.PROPERTY_PREFIX + key, value));
     Bridge.write(mode.name(), given, rows);
-    register.run();
+    try {
+      register.run();
+    } catch (RuntimeException e) {
+      throw new Failure(
+          Failure.Kind.EXECUTION,
+          "the rows of " + name + " have landed at " + location + ", but the catalog did not take the name: "
+              + Door.words(e) + ". Do not write them again: CREATE TABLE " + name + " USING delta LOCATION '" + location
+              + "' registers the table",
+          e);
+    }
   }
 
   @Override

@@ -1,7 +1,6 @@
 package io.pyqbeast;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -10,6 +9,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
@@ -19,17 +19,34 @@ import scala.Option;
 public final class TableLog {
   private static final ObjectMapper JSON = new ObjectMapper();
 
+  private final SparkSession session;
+  private final Door door;
   private final DeltaLog log;
   private final Snapshot snapshot;
 
-  TableLog(DeltaLog log, Snapshot snapshot) {
+  private TableLog(SparkSession session, Door door, DeltaLog log, Snapshot snapshot) {
+    this.session = session;
+    this.door = door;
     this.log = log;
     this.snapshot = snapshot;
   }
 
   public static TableLog newest(SparkSession session, String path) {
-    DeltaLog log = DeltaLog.forTable(session, new Path(path));
-    return new TableLog(log, log.update(false, Option.empty(), Option.empty()));
+    Door door = Door.reading(session, "the log of " + path);
+    return door.open(
+        () -> {
+          DeltaLog log = DeltaLog.forTable(session, new Path(path));
+          return new TableLog(session, door, log, log.update(false, Option.empty(), Option.empty()));
+        });
+  }
+
+  /** The version that a transaction began on. */
+  static TableLog of(SparkSession session, DeltaLog log, Snapshot snapshot) {
+    return new TableLog(session, Door.reading(session, "the log of " + log.dataPath()), log, snapshot);
+  }
+
+  SparkSession session() {
+    return session;
   }
 
   DeltaLog deltaLog() {
@@ -52,22 +69,22 @@ public final class TableLog {
     return log.dataPath().toString();
   }
 
-  public String configuration() throws JsonProcessingException {
-    return JSON.writeValueAsString(Scala.map(snapshot.metadata().configuration()));
+  public String configuration() {
+    return door.open(() -> JSON.writeValueAsString(Scala.map(snapshot.metadata().configuration())));
   }
 
   public String schema() {
-    return snapshot.metadata().schemaString();
+    return door.open(() -> snapshot.metadata().schemaString());
   }
 
   /** The revisions whose blocks tell the weights that their rows have today: a JSON array of their ids, as texts. */
-  public String weighedRevisions() throws JsonProcessingException {
-    return JSON.writeValueAsString(WeighedRevisions.of(snapshot.metadata()));
+  public String weighedRevisions() {
+    return door.open(() -> JSON.writeValueAsString(WeighedRevisions.of(snapshot.metadata())));
   }
 
   /** The share of the rows that the most frequent key may hold. */
   public double keyGranularity() {
-    return KeyGranularity.of(snapshot);
+    return door.open(() -> KeyGranularity.of(snapshot));
   }
 
   /** The weight below which a sample of a fraction lies. */
@@ -77,11 +94,26 @@ public final class TableLog {
 
   /** Every live file as a row of Delta's {@code AddFile}. */
   public Dataset<Row> files() {
-    return snapshot.allFiles().toDF();
+    return door.open(
+        () -> {
+          LogicalPlan plan =
+              ((org.apache.spark.sql.classic.Dataset<Row>) snapshot.allFiles().toDF()).queryExecution().analyzed();
+          // Delta's frame is of whichever session looked at this version first, and would follow its settings.
+          return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+              (org.apache.spark.sql.classic.SparkSession) session, plan);
+        });
   }
 
   /** Writes a line of JSON a live file: path, size, rows in it, rows deleted from it, tags. */
-  public void filesTo(String target) throws IOException {
+  public void filesTo(String target) {
+    door.open(
+        () -> {
+          writeFiles(target);
+          return null;
+        });
+  }
+
+  private void writeFiles(String target) throws IOException {
     try (JsonGenerator out = JSON.createGenerator(Files.newBufferedWriter(java.nio.file.Path.of(target)))) {
       out.setRootValueSeparator(new com.fasterxml.jackson.core.io.SerializedString("\n"));
       for (AddFile file : (AddFile[]) snapshot.allFiles().collect()) {

@@ -3,7 +3,6 @@ package io.pyqbeast;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -12,7 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import org.apache.hadoop.fs.FileSystem;
+import java.util.function.Supplier;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -25,7 +24,6 @@ import org.apache.spark.sql.delta.DeltaConfigs;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.DeltaOptions;
-import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.OptimisticTransaction$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
@@ -40,20 +38,19 @@ import org.apache.spark.sql.delta.stats.StatisticsCollection;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import scala.Function0;
 import scala.Option;
 import scala.Tuple2;
 import scala.Tuple4;
 import scala.collection.immutable.Seq;
 import scala.collection.immutable.Set$;
-import scala.runtime.AbstractFunction0;
 
 /**
  * A Delta transaction that also stores revisions and block tags. Delta writes the rows and decides on schema, replaced
  * files and conflicts; Python says what the revision is and which blocks each written file holds.
  */
-public final class Transaction extends OptimisticTransaction {
+public final class Transaction extends SureTransaction {
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final System.Logger LOG = System.getLogger(Transaction.class.getName());
 
   /** Pages of fewer rows than Parquet's 20,000 let a box query skip more inside a file. */
   private static final String PAGE_ROWS = "parquet.page.row.count.limit";
@@ -62,6 +59,8 @@ public final class Transaction extends OptimisticTransaction {
   static final String PROPERTY_PREFIX = "table.property.";
 
   private final SparkSession session;
+  private final Door door;
+
   /** A file of laid out rows, and what was counted in it; null where Delta would not let us count. */
   private record Written(AddFile file, WrittenBlocks.OfFile counted) {}
 
@@ -93,29 +92,34 @@ public final class Transaction extends OptimisticTransaction {
   private Dataset<Row> withoutNumbers;
   private scala.collection.immutable.Set<String> numbers = Set$.MODULE$.empty();
 
-  private Transaction(SparkSession session, DeltaLog log, Option<Snapshot> begins) {
+  private Transaction(SparkSession session, DeltaLog log, Option<Snapshot> begins, Door door) {
     super(log, Option.empty(), begins);
     this.session = session;
+    this.door = door;
   }
 
   /** Starts on the newest version of the table at a path, which need not exist yet. */
   public static Transaction begin(SparkSession session, String path) {
-    DeltaLog log = DeltaLog.forTable(session, new Path(path));
-    log.update(false, Option.empty(), Option.empty());
-    return new Transaction(session, log, Option.empty());
+    Door door = Door.writing(session, path);
+    return door.open(
+        () -> {
+          DeltaLog log = DeltaLog.forTable(session, new Path(path));
+          log.update(false, Option.empty(), Option.empty());
+          return new Transaction(session, log, Option.empty(), door);
+        });
   }
 
   public boolean exists() {
     return readVersion() >= 0;
   }
 
-  public String configuration() throws JsonProcessingException {
-    return JSON.writeValueAsString(Scala.map(metadata().configuration()));
+  public String configuration() {
+    return door.open(() -> JSON.writeValueAsString(Scala.map(metadata().configuration())));
   }
 
   /** The table's schema as Spark writes it in JSON; empty for a new table. */
   public String schema() {
-    return exists() ? metadata().schemaString() : "";
+    return door.open(() -> exists() ? metadata().schemaString() : "");
   }
 
   /** Where the table lies, in full. */
@@ -125,21 +129,21 @@ public final class Transaction extends OptimisticTransaction {
 
   /** The version that this began on. */
   public TableLog tableLog() {
-    return new TableLog(deltaLog(), snapshot());
+    return TableLog.of(session, deltaLog(), snapshot());
   }
 
   /** What is about to be committed: each action as the line of JSON that Delta writes for it. */
   public List<String> pending() {
-    return Scala.list(actions).stream().map(Action::json).toList();
+    return door.open(() -> Scala.list(actions).stream().map(Action::json).toList());
   }
 
   public boolean isPartitioned() {
-    return !metadata().partitionColumns().isEmpty();
+    return door.open(() -> !metadata().partitionColumns().isEmpty());
   }
 
   /** Whether files of the table were written before format 0.6. */
   public boolean hasLegacyFiles() {
-    return exists() && StoredFormat.of(snapshot()).legacy();
+    return door.open(() -> exists() && StoredFormat.of(snapshot()).legacy());
   }
 
   /**
@@ -155,7 +159,8 @@ public final class Transaction extends OptimisticTransaction {
 
   /** Whether a write with these options, by its {@code txnAppId} and {@code txnVersion}, has been committed before. */
   public boolean isDone(Dataset<Row> data, String mode, Map<String, String> given) {
-    return command(data, SaveMode.valueOf(mode), given).hasBeenExecuted(this, session, Option.apply(options));
+    return door.open(
+        () -> command(data, SaveMode.valueOf(mode), given).hasBeenExecuted(this, session, Option.apply(options)));
   }
 
   /**
@@ -163,7 +168,11 @@ public final class Transaction extends OptimisticTransaction {
    * in. Delta does all that on the way to the files, when it is too late to say where a row lies.
    */
   public Dataset<Row> asStored(Dataset<Row> data, String mode, Map<String, String> given) {
-    Transaction rehearsal = new Transaction(session, deltaLog(), Option.apply(snapshot()));
+    return door.open(() -> asStoredNow(data, mode, given));
+  }
+
+  private Dataset<Row> asStoredNow(Dataset<Row> data, String mode, Map<String, String> given) {
+    Transaction rehearsal = new Transaction(session, deltaLog(), Option.apply(snapshot()), door);
     WriteIntoDelta command = rehearsal.command(data, SaveMode.valueOf(mode), given);
     command.updateMetadata(
         session, rehearsal, data.schema(), Scala.seq(List.of()), command.configuration(),
@@ -187,8 +196,8 @@ public final class Transaction extends OptimisticTransaction {
   }
 
   /** The revisions whose blocks tell the weights that rows have, once those of {@link #asStored} are in the table. */
-  public String weighedRevisions() throws JsonProcessingException {
-    return JSON.writeValueAsString(WeighedRevisions.of(planned));
+  public String weighedRevisions() {
+    return door.open(() -> JSON.writeValueAsString(WeighedRevisions.of(planned)));
   }
 
   /**
@@ -197,11 +206,11 @@ public final class Transaction extends OptimisticTransaction {
    * @param pageRows rows a Parquet page
    */
   public void write(Dataset<Row> data, String mode, Map<String, String> given, int pageRows) {
-    laidOut = inOwnSession(data, pageRows);
-    withoutNumbers = numbers.isEmpty() ? laidOut : laidOut.drop(numbers.toSeq());
-    WriteIntoDelta command = command(withoutNumbers, SaveMode.valueOf(mode), given);
     active(
         () -> {
+          laidOut = inOwnSession(data, pageRows);
+          withoutNumbers = numbers.isEmpty() ? laidOut : laidOut.drop(numbers.toSeq());
+          WriteIntoDelta command = command(withoutNumbers, SaveMode.valueOf(mode), given);
           storeUnlessDeltaWill(command, withoutNumbers.schema());
           actions = command.writeAndReturnCommitData(this, laidOut.sparkSession(), Option.empty(), false).actions();
           return null;
@@ -210,8 +219,8 @@ public final class Transaction extends OptimisticTransaction {
 
   /** The rows of some of the table's files, without those that deletion vectors hide. */
   public Dataset<Row> rowsOf(List<String> paths) {
-    SparkSession.setActiveSession(session);
-    return deltaLog().createDataFrame(snapshot(), Scala.seq(filesOf(paths)), false, Option.empty());
+    return door.open(
+        () -> deltaLog().createDataFrame(snapshot(), Scala.seq(filesOf(paths)), false, Option.empty()));
   }
 
   private List<AddFile> filesOf(List<String> paths) {
@@ -228,10 +237,10 @@ public final class Transaction extends OptimisticTransaction {
   public void rewrite(Dataset<Row> data, List<String> paths, Map<String, String> given, int pageRows) {
     options = new DeltaOptions(Scala.map(given), session.sessionState().conf());
     List<Action> all = new ArrayList<>();
-    long now = System.currentTimeMillis();
-    filesOf(paths).forEach(file -> all.add(file.removeWithTimestamp(now, false)));
     active(
         () -> {
+          long now = System.currentTimeMillis();
+          filesOf(paths).forEach(file -> all.add(file.removeWithTimestamp(now, false)));
           if (!stored.isEmpty()) {
             updateMetadata(metadata(), false);
           }
@@ -391,9 +400,14 @@ public final class Transaction extends OptimisticTransaction {
     actions = other.actions;
     written.addAll(other.written);
     updatedIdentityHighWaterMarks().appendAll(other.updatedIdentityHighWaterMarks());
+    adoptFiles(other);
     options = other.options;
     if (!stored.isEmpty()) {
-      updateMetadata(metadata(), false);
+      active(
+          () -> {
+            updateMetadata(metadata(), false);
+            return null;
+          });
     }
   }
 
@@ -440,40 +454,46 @@ public final class Transaction extends OptimisticTransaction {
   }
 
   private long commit(DeltaOperations.Operation operation, Map<String, String> tags) {
-    try {
-      Option<Object> version = active(() -> commitIfNeeded(actions, operation, Scala.map(tags)));
-      return version.isDefined() ? (Long) version.get() : -2L;
-    } catch (DeltaConcurrentModificationException e) {
-      conflict = e.getMessage();
-      return -1L;
-    }
+    return active(
+        () -> {
+          try {
+            Option<Object> version = commitIfNeeded(actions, operation, Scala.map(tags));
+            return version.isDefined() ? (Long) version.get() : -2L;
+          } catch (DeltaConcurrentModificationException e) {
+            conflict = e.getMessage();
+            return -1L;
+          }
+        });
   }
 
   public String conflict() {
     return conflict;
   }
 
-  /** Deletes the files of a write that will not be committed. */
-  public void discard() throws IOException {
-    FileSystem files = deltaLog().dataPath().getFileSystem(deltaLog().newDeltaHadoopConf());
-    for (Written each : written) {
-      files.delete(each.file().absolutePath(deltaLog()), false);
-    }
+  /** Deletes the files of a write that will not be committed. What cannot be deleted stays: no reader looks at it. */
+  public void discard() {
+    door.open(
+        () -> {
+          try {
+            discard(actions);
+          } catch (Exception e) {
+            LOG.log(System.Logger.Level.WARNING, "files that VACUUM deletes stay behind in " + path(), e);
+          }
+          return null;
+        });
     written.clear();
   }
 
-  private interface Body<T> {
-    T run();
-  }
-
-  private <T> T active(Body<T> body) {
-    Function0<T> function =
-        new AbstractFunction0<T>() {
-          @Override
-          public T apply() {
+  private <T> T active(Door.Body<T> body) {
+    Supplier<T> unchecked =
+        () -> {
+          try {
             return body.run();
+          } catch (Exception e) {
+            throw Door.<RuntimeException>unchecked(e);
           }
         };
-    return OptimisticTransaction$.MODULE$.withActive(this, false, function);
+    return door.open(
+        () -> OptimisticTransaction$.MODULE$.withActive(this, false, Scala.supplier(unchecked)));
   }
 }

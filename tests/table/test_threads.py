@@ -1,0 +1,117 @@
+"""Threads that have run no query yet, and sessions with other settings: each call is its own session's."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+import pyqbeast
+from pyqbeast import QbeastTable
+from tests.table.help import count, ids, load, rows_2d, save
+from tests.table.legacy import copy_of
+
+
+def in_a_new_thread(call):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(call).result()
+
+
+@pytest.fixture(scope="module")
+def other(spark):
+    """A session in which much is otherwise."""
+    session = spark.newSession()
+    for key, value in {
+        "spark.sql.caseSensitive": "true",
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.session.timeZone": "Asia/Tokyo",
+        "spark.sql.shuffle.partitions": "3",
+    }.items():
+        session.conf.set(key, value)
+    return pyqbeast.attach(session)
+
+
+def test_every_call_from_a_thread_of_its_own(spark, other, table_path):
+    def table():
+        return QbeastTable.for_path(other, table_path)
+
+    in_a_new_thread(lambda: save(rows_2d(other, 2_000), table_path, cubeSize=300))
+    for first in range(2_000, 2_300, 100):
+        in_a_new_thread(lambda first=first: save(rows_2d(other, 100, first=first), table_path))
+    held = table()
+    file = held.blocks().first()["file"]
+    (revision, *_) = [each.id for each in held.revisions() if each.id]
+    query = load(other, table_path).groupBy().agg(F.avg("b"))
+    for call in (
+        lambda: (held.columns_to_index, held.cube_size, held.latest_revision, repr(held)),
+        held.metrics,
+        lambda: held.blocks().count(),
+        lambda: held.sample(0.1).count(),
+        lambda: held.verify("log"),
+        lambda: held.verify("data"),
+        lambda: held.delete_rows(file, [0]),
+        lambda: held.delete("id = 7"),
+        lambda: held.optimize(revision=revision),
+        lambda: held.optimize(files=[held.blocks().first()["file"]]),
+        lambda: held.add_pre_commit_hook("none", lambda actions: None),
+        lambda: pyqbeast.tolerance(query, error=0.5),
+        lambda: list(pyqbeast.refine(query)),
+        lambda: pyqbeast.upgrade(other, table_path, dry_run=True),
+        lambda: pyqbeast.compute_quantiles_for_column(load(other, table_path), "b", 3),
+        lambda: other.sql(f"SELECT * FROM qbeast_metrics('{table_path}')").collect(),
+        lambda: other.sql(f"CALL spark_catalog.system.qbeast_optimize('{table_path}')").collect(),
+        lambda: table().df().count(),
+    ):
+        in_a_new_thread(call)
+    assert count(held.df()) == 2_298
+
+
+def test_convert_and_upgrade_from_a_thread_of_their_own(other, golden, tmp_path):
+    rows_2d(other, 500).write.parquet(str(tmp_path / "plain"))
+    in_a_new_thread(
+        lambda: pyqbeast.convert(other, f"parquet.`{tmp_path}/plain`", columns_to_index=["a", "b"])
+    )
+    path = copy_of(golden, "o1_linear2d", str(tmp_path / "old"))
+    assert in_a_new_thread(lambda: pyqbeast.upgrade(other, path)).is_needed
+
+
+def test_two_sessions_at_once(spark, other, tmp_path):
+    """Each writes and looks at tables of its own and at one of both, and finds its settings as they were."""
+    shared = str(tmp_path / "shared")
+    save(rows_2d(spark, 1_000), shared, cubeSize=300)
+
+    def settings(session):
+        own = "spark.databricks.delta.lastCommitVersionInSession"  # Delta's note of its last commit
+        return {key: value for key, value in session.conf.getAll.items() if key != own}
+
+    def work(session, number):
+        path = str(tmp_path / f"own{number}")
+        before = settings(session)
+        for i in range(3):
+            rows = rows_2d(session, 200, first=10_000 * (number + 1) + 200 * i)
+            save(rows, path, cubeSize=300)
+            save(rows, shared, cubeSize=300)
+            table = QbeastTable.for_path(session, shared)
+            assert table.verify("log").ok
+            assert table.blocks().sparkSession is session
+        assert settings(session) == before
+        return ids(load(session, path))
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(work, (spark, other), range(2)))
+    assert [rows[0] for rows in found] == [10_000, 20_000]
+    assert [len(rows) for rows in found] == [600, 600]
+    assert count(load(spark, shared)) == 1_000 + 1_200
+
+
+def test_a_call_leaves_the_active_session_alone(spark, other, table_path):
+    def look():
+        spark.createDataFrame([(1,)], "x int")  # makes its session the thread's
+        save(rows_2d(other, 100), table_path)
+        QbeastTable.for_path(other, table_path).metrics()
+        pyqbeast.attach(other)
+        return SparkSession.getActiveSession().conf.get("spark.sql.session.timeZone")
+
+    assert in_a_new_thread(look) == "UTC"
