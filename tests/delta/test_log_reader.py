@@ -9,7 +9,7 @@ import pytest
 
 from pyqbeast.core.errors import FormatError, TableNotFoundError, UnsupportedError
 from pyqbeast.delta import DeletionVector
-from pyqbeast.delta.log_reader import LiveFile, read_snapshot
+from pyqbeast.delta.log_reader import LiveFile, Protocol, read_snapshot
 from tests.delta.dv_tables import METADATA, PROTOCOL, add, commit, remove, write_json
 
 ONE = DeletionVector([1]).to_inline()
@@ -42,6 +42,32 @@ def test_commits_are_replayed_in_order(tmp_path):
     snapshot = read_snapshot(tmp_path)
     assert snapshot.version == 1
     assert snapshot.files == (LiveFile("b", None, 20), LiveFile("c", None, None))
+
+
+def test_protocol_properties_columns_and_tags(tmp_path):
+    commit(tmp_path, 0, {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, METADATA, add("a"))
+    snapshot = read_snapshot(tmp_path)
+    assert snapshot.protocol == Protocol(1, 2)
+    tagged = add("a")
+    tagged["add"]["tags"] = {"revision": "1"}
+    commit(tmp_path, 1, PROTOCOL, tagged)
+    snapshot = read_snapshot(tmp_path)
+    features = frozenset({"deletionVectors"})
+    assert snapshot.protocol == Protocol(3, 7, features, features)
+    assert snapshot.metadata.configuration == {"delta.enableDeletionVectors": "true"}
+    assert [field["name"] for field in snapshot.metadata.fields] == ["id"]
+    assert snapshot.files == (LiveFile("a", None, None, {"revision": "1"}),)
+    # A Parquet file has a map as pairs.
+    texts = pa.map_(pa.string(), pa.string())
+    log_schema = pa.schema(
+        [
+            ("protocol", pa.struct([("minReaderVersion", pa.int32())])),
+            ("add", pa.struct([("path", pa.string()), ("tags", texts)])),
+        ]
+    )
+    rows = [{"protocol": {"minReaderVersion": 1}}, {"add": {"path": "a", "tags": {"revision": "1"}}}]
+    pq.write_table(pa.Table.from_pylist(rows, log_schema), log(tmp_path, f"{1:020d}.checkpoint.parquet"))
+    assert read_snapshot(tmp_path).files == snapshot.files
 
 
 def test_a_file_is_told_by_its_path_and_its_vector(tmp_path):
@@ -182,6 +208,9 @@ def test_other_file_systems_through_fsspec():
         ('{"add":{"path":"a","deletionVector":"u"}}', "add a: deletionVector"),
         ('{"add":{"path":"a","deletionVector":{"storageType":"x"}}}', "add a: deletionVector: storageType"),
         ('{"protocol":{"minReaderVersion":3,"readerFeatures":"x"}}', "readerFeatures"),
+        ('{"metaData":{"schemaString":"{}"}}', "metaData: schemaString"),
+        ('{"metaData":{"configuration":7}}', "metaData: configuration"),
+        ('{"add":{"path":"a","tags":[7]}}', "add a: tags"),
     ],
 )
 def test_a_broken_commit_is_refused_with_file_and_field(tmp_path, action, message):

@@ -1,32 +1,68 @@
-"""`pyqbeast doctor`: whether this machine can run pyqbeast, and with what."""
+"""`pyqbeast doctor`: whether this machine can run pyqbeast, or whether another program reads a table right."""
 
 from __future__ import annotations
 
 import platform
+from typing import Annotated
 
 import pyspark
+import typer
 
 import pyqbeast
 from pyqbeast.cli import common
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.readers import READERS
 from pyqbeast.delta.session import DELTA_VERSION, bridge_jar, java_version
+from pyqbeast.delta.sharing import diagnose
 
 
-def doctor(output: common.OutputOption = common.Output.text, debug: common.DebugOption = False) -> None:
-    """Start a session and tell the versions in it."""
+def doctor(
+    table: Annotated[
+        str | None, typer.Argument(help="A table to share; none to look at this machine.")
+    ] = None,
+    reader: Annotated[
+        str | None, typer.Option("--reader", help=f"Who is to read it: {', '.join(READERS)}; by default all.")
+    ] = None,
+    output: common.OutputOption = common.Output.text,
+    debug: common.DebugOption = False,
+) -> None:
+    """Start a session and tell the versions in it; or tell what other readers get wrong in a table, from its log."""
     with common.errors_as_one_line(debug=debug):
-        spark = common.local_session()
-        found = {
-            "pyqbeast": pyqbeast.__version__,
-            "python": platform.python_version(),
-            "spark": pyspark.__version__,
-            "delta": DELTA_VERSION,
-            "java": java_version(spark),
-            "jar": str(bridge_jar()),
-            "rows": spark.range(1000).count(),
-        }
-        if output is common.Output.json:
-            common.print_json(found)
+        if table is not None:
+            _look_at_table(table, reader, output)
+        elif reader is not None:
+            raise InvalidInputError("--reader needs a table: pyqbeast doctor TABLE --reader NAME")
         else:
-            for name, value in found.items():
-                common.console.print(f"{name:>9}  {value}", highlight=False)
-            common.console.print("a session starts and answers: all is well")
+            _look_at_machine(output)
+
+
+def _look_at_machine(output: common.Output) -> None:
+    spark = common.local_session()
+    found = {
+        "pyqbeast": pyqbeast.__version__,
+        "python": platform.python_version(),
+        "spark": pyspark.__version__,
+        "delta": DELTA_VERSION,
+        "java": java_version(spark),
+        "jar": str(bridge_jar()),
+        "rows": spark.range(1000).count(),
+    }
+    if output is common.Output.json:
+        common.print_json(found)
+        return
+    for name, value in found.items():
+        common.console.print(f"{name:>9}  {value}", highlight=False)
+    common.console.print("a session starts and answers: all is well")
+
+
+def _look_at_table(table: str, reader: str | None, output: common.Output) -> None:
+    """Exit code 1 where a reader gets something wrong. Needs no Spark."""
+    told = diagnose(table, reader)
+    if output is common.Output.json:
+        common.print_json({each.reader: each.to_dict() for each in told})
+    else:
+        typer.echo(f"{told[0].table}, version {told[0].version}")
+        for each in told:
+            typer.echo(str(each))
+    if not all(each.ok for each in told):
+        raise typer.Exit(1)

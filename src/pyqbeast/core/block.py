@@ -98,6 +98,11 @@ def parse_tags(tags: Mapping[str, str] | None, dimensions_of: Callable[[int], in
         return FileTags(STAGING_REVISION, [], f"index tags cannot be used: {error}")
 
 
+def are_legacy(tags: Mapping[str, str]) -> bool:
+    """Whether the tags are those of a file written before format 0.6."""
+    return TAG_REVISION in tags and LEGACY_TAG_CUBE in tags and TAG_BLOCKS not in tags
+
+
 def _blocks(tags: Mapping[str, str], dimensions: int) -> list[Block]:
     if TAG_BLOCKS in tags:
         stored = read_json(_text(tags, TAG_BLOCKS), f"tag {TAG_BLOCKS!r}")

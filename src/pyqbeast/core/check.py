@@ -15,6 +15,9 @@ from pyqbeast.core.revision import Revision
 from pyqbeast.core.status import IndexStatus, kept_above
 from pyqbeast.core.weight_counts import count_weights, parse_weights_tag
 
+#: The rule that a cube without its parent breaks.
+GAP = "no gap between levels"
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -57,9 +60,7 @@ def check_tree(revision_id: int, status: IndexStatus, copied: Collection[CubeId]
     for cube, found in status.cubes.items():
         parent = cube.parent
         if parent is not None and parent not in status.cubes and parent not in copied:
-            problems.append(
-                Problem("no gap between levels", "", cube.to_string(), f"{where}: its parent is not stored")
-            )
+            problems.append(Problem(GAP, "", cube.to_string(), f"{where}: its parent is not stored"))
         kept = kept_above(cube, max_weights)
         if kept is not None and found.min_weight < kept:
             text = f"{where}: has a row lighter than {kept}, which an ancestor keeps"

@@ -22,6 +22,9 @@ _COLUMNS = [
     "add.deletionVector",
     "add.stats",
     "add.stats_parsed.numRecords",
+    "add.tags",
+    "metaData.configuration",
+    "metaData.schemaString",
     "protocol",
     "sidecar.path",
 ]
