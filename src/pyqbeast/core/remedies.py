@@ -78,7 +78,9 @@ class Remedies:
 
     def write_anew(self, revision: Revision, casts: Mapping[str, str], names: Mapping[str, str]) -> Command:
         """Another table of the same rows, some columns of another type or name, that every reader can open."""
-        steps = [f".withColumn({name!r}, F.col({name!r}).cast({to!r}))" for name, to in casts.items()]
+        steps = [
+            f".withColumn({name!r}, F.col({_quoted(name)!r}).cast({to!r}))" for name, to in casts.items()
+        ]
         steps += [f".withColumnRenamed({old!r}, {new!r})" for old, new in names.items()]
         specs = [
             f"{names.get(each.column, each.column)}:{each.kind}"
@@ -98,5 +100,8 @@ class Remedies:
         )
 
     def _alter(self, step: _Step, change: str) -> Command:
-        name = self.path.replace("`", "``")
-        return Command(step, f"ALTER TABLE delta.`{name}` {change}")
+        return Command(step, f"ALTER TABLE delta.{_quoted(self.path)} {change}")
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
