@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pyqbeast.core.block import Block
 from pyqbeast.core.cube import CubeId
 from pyqbeast.core.facts import TAG_HEAVIEST, TAG_WEIGHTS
+from pyqbeast.core.names import column_named
 from pyqbeast.core.revision import Revision
 from pyqbeast.core.status import IndexStatus, kept_above
 from pyqbeast.core.weight_counts import count_weights, parse_weights_tag
@@ -41,7 +42,7 @@ def check_columns(revision: Revision, columns: Collection[str]) -> list[Problem]
             "indexed columns exist", "", "", f"revision {revision.id}: the table has no column {column!r}"
         )
         for column in revision.columns
-        if column not in columns
+        if column_named(column, columns) is None
     ]
 
 

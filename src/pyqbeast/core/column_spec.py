@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.names import column_named
 from pyqbeast.core.transformer import HASHING, HISTOGRAM, LINEAR, QUANTILES
 
 #: A cube has 2^d children: with more columns than this no table has rows enough to tell them apart.
@@ -22,14 +23,20 @@ class ColumnSpec(NamedTuple):
     kind: str | None
 
 
-def parse_column_spec(text: str, known_columns: Collection[str] | None = None) -> list[ColumnSpec]:
+def parse_column_spec(
+    text: str, known_columns: Collection[str] | None = None, *, case_sensitive: bool = False
+) -> list[ColumnSpec]:
     """The columns in a text such as `lat, lon:linear, name:hashing`.
 
     Names are trimmed; kinds are linear, hashing, quantiles and histogram in any case (hash and quantile as
-    well). A piece that is, colon and all, one of `known_columns` is that column. Raises InvalidInputError for
-    empty names, unknown kinds, duplicates and more than 20 columns.
+    well). A piece that is, colon and all, one of `known_columns` is that column, and a name is written as there.
+    Raises InvalidInputError for empty names, unknown kinds, duplicates and more than 20 columns.
     """
-    specs = [_parse_piece(piece.strip(), text, known_columns or ()) for piece in text.split(",")]
+
+    def known(name: str) -> str | None:
+        return column_named(name, known_columns or (), case_sensitive=case_sensitive)
+
+    specs = [_parse_piece(piece.strip(), text, known) for piece in text.split(",")]
     names = [spec.name for spec in specs]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -42,9 +49,10 @@ def parse_column_spec(text: str, known_columns: Collection[str] | None = None) -
     return specs
 
 
-def _parse_piece(piece: str, text: str, known_columns: Collection[str]) -> ColumnSpec:
-    if piece and piece in known_columns:
-        return ColumnSpec(piece, None)
+def _parse_piece(piece: str, text: str, known: Callable[[str], str | None]) -> ColumnSpec:
+    whole = known(piece) if piece else None
+    if whole is not None:
+        return ColumnSpec(whole, None)
     name, colon, kind = (part.strip() for part in piece.rpartition(":"))
     if not colon:
         name, kind = piece, ""
@@ -60,4 +68,4 @@ def _parse_piece(piece: str, text: str, known_columns: Collection[str]) -> Colum
             f"columnsToIndex={text!r} names the kind {kind!r} for column {name!r}; "
             f"kinds are {', '.join(_KINDS)}"
         )
-    return ColumnSpec(name, _KIND_OF_NAME[kind.lower()])
+    return ColumnSpec(known(name) or name, _KIND_OF_NAME[kind.lower()])

@@ -7,7 +7,7 @@ import itertools
 import math
 import re
 import zoneinfo
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
@@ -19,6 +19,7 @@ from pyqbeast.core.facts import (
     STATISTIC_MIN,
     STATISTIC_QUANTILES,
 )
+from pyqbeast.core.names import column_named
 from pyqbeast.core.quantiles import utf16_key
 from pyqbeast.core.stored_text import read_json, shown
 from pyqbeast.core.transformer import HISTOGRAM, LINEAR, QUANTILES, ColumnStatistics, Transformer
@@ -41,14 +42,20 @@ class StatedStatistics(NamedTuple):
     unused: list[str]
 
 
-def parse_column_stats(text: str, transformers: Iterable[Transformer], zone: str = "UTC") -> StatedStatistics:
+def parse_column_stats(
+    text: str, transformers: Sequence[Transformer], zone: str = "UTC", *, case_sensitive: bool = False
+) -> StatedStatistics:
     """The statistics in a JSON object such as `{"a_min": 0, "a_max": 9, "b_quantiles": [0.0, 1.5, 9.0]}`.
 
     Linear columns take `_min` and `_max`, both or neither; the other kinds `_quantiles` or `_histogram`.
     Dates are `yyyy-MM-dd`; timestamps are texts or seconds since 1970, and texts without an offset are in
     `zone`. An empty text says nothing. Raises InvalidInputError for everything that cannot be understood.
     """
-    stated = _json_object(text) if text.strip() else {}
+    known = [key for transformer in transformers for key in _keys(transformer)]
+    stated = {
+        column_named(key, known, case_sensitive=case_sensitive) or key: value
+        for key, value in (_json_object(text) if text.strip() else {}).items()
+    }
     columns: dict[str, ColumnStatistics] = {}
     used: set[str] = set()
     for transformer in transformers:

@@ -6,11 +6,10 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -22,6 +21,7 @@ from pyspark.sql.types import StructField, StructType
 from pyqbeast.core.errors import FormatError, SessionError
 from pyqbeast.core.hashed_layout import spark_schema
 from pyqbeast.core.stored_text import shown
+from pyqbeast.delta import dv_paths
 
 
 def java(spark: SparkSession) -> Any:  # noqa: ANN401 (a py4j package)
@@ -62,6 +62,17 @@ def handed_over() -> Iterator[Path]:
 def simple_types(frame: DataFrame) -> dict[str, str]:
     """Name of each column to its Spark type as simple text."""
     return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+
+
+def named_as(frame: DataFrame, names: Collection[str]) -> DataFrame:
+    """The frame with its columns named as in `names`, where they differ in case only: to Delta both are one column."""
+    known = {name.lower(): name for name in names}
+    changed = {
+        column: known[column.lower()]
+        for column in frame.columns
+        if column.lower() in known and known[column.lower()] not in frame.columns
+    }
+    return frame.withColumnsRenamed(changed) if changed else frame
 
 
 class WrittenBlock(NamedTuple):
@@ -120,6 +131,11 @@ class Transaction:
         self.is_partitioned: bool = self.exists and self._java.isPartitioned()
 
     @property
+    def is_clustered(self) -> bool:
+        """Whether Delta clusters the table by some columns."""
+        return bool(self.exists and self._java.isClustered())
+
+    @property
     def has_legacy_files(self) -> bool:
         """Whether files of the table were written before format 0.6. One Spark job."""
         return bool(self._java.hasLegacyFiles())
@@ -132,6 +148,11 @@ class Transaction:
     def log(self) -> TableLog:
         """The log of the version that this began on."""
         return TableLog(self._spark, self.path, self)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the table's columns; none for a new table."""
+        return [field["name"] for field in self.schema["fields"]]
 
     def store(self, entries: Mapping[str, str], *, fresh: bool) -> None:
         """Entries for the table's configuration; `fresh` drops the revisions that are there now."""
@@ -287,9 +308,12 @@ class TableLog:
         Raises:
             FormatError: the record names a type that Spark does not have.
         """
-        root = str(self._java.path())
         stored = _recorded(layout) if layout else self._stored_today(columns)
-        paths = [f"{root}/{unquote(file)}" for file in files]
+        # The files of a shallow clone lie in other tables.
+        paths = [
+            file if dv_paths.is_absolute(file) else dv_paths.child(self.path, file)
+            for file in map(dv_paths.url_decode, files)
+        ]
         return self._spark.read.schema(stored).parquet(*paths).toDF(*columns)
 
     def names_in_files(self, columns: Sequence[str]) -> list[str | None]:

@@ -6,11 +6,13 @@ import logging
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from pyspark.sql import SparkSession
 
 from pyqbeast.core.column_spec import ColumnSpec
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.names import column_named
 from pyqbeast.core.revision import Revision
-from pyqbeast.table.options import WriteOptions
+from pyqbeast.table.options import WriteOptions, is_case_sensitive
 from pyqbeast.table.survey import Survey
 
 _log = logging.getLogger(__name__)
@@ -22,7 +24,11 @@ _FEWEST_ROWS = 1_000
 
 
 def stated_weight_columns(
-    asked: WriteOptions, types: Mapping[str, str], specs: Sequence[ColumnSpec], kept: tuple[str, ...]
+    spark: SparkSession,
+    asked: WriteOptions,
+    types: Mapping[str, str],
+    specs: Sequence[ColumnSpec],
+    kept: tuple[str, ...],
 ) -> tuple[str, ...]:
     """The columns of the option `weightColumns`, or those that the table has.
 
@@ -30,17 +36,23 @@ def stated_weight_columns(
         InvalidInputError: a column that is not there, comes twice, is indexed anyway or cannot be hashed.
     """
     if asked.weight_columns is None:
-        return kept
-    names = tuple(name.strip() for name in asked.weight_columns.split(","))
+        stated, case_sensitive = list(kept), False
+    else:
+        stated, case_sensitive = asked.weight_columns.split(","), is_case_sensitive(spark)
     indexed = {spec.name for spec in specs}
-    for name in names:
-        if name not in types:
-            raise InvalidInputError(f"weightColumns names {name!r} and the rows have only {list(types)}")
-        if name in indexed or names.count(name) > 1:
+    names: list[str] = []
+    for each in stated:
+        name = column_named(each.strip(), types, case_sensitive=case_sensitive)
+        if name is None:
+            raise InvalidInputError(
+                f"weightColumns names {each.strip()!r} and the rows have only {list(types)}"
+            )
+        if name in indexed or name in names:
             raise InvalidInputError(f"weightColumns names {name!r}, which is hashed already; leave it out")
         if "map<" in types[name]:
             raise InvalidInputError(f"weightColumns names {name!r}, and a map cannot be hashed")
-    return names
+        names.append(name)
+    return tuple(names)
 
 
 def warn_of_coarse_keys(found: Survey, revision: Revision, path: str) -> None:

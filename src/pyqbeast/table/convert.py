@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pyqbeast.core.errors import (
     InvalidInputError,
@@ -17,10 +17,11 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.core.evolution import checked_cube_size
+from pyqbeast.core.names import column_named
 from pyqbeast.core.revision import Revision, configuration_entries, revisions_from_configuration
 from pyqbeast.core.types import format_type
 from pyqbeast.delta import bridge, failures
-from pyqbeast.table.options import default_cube_size
+from pyqbeast.table.options import default_cube_size, is_case_sensitive
 from pyqbeast.table.qbeast_table import QbeastTable
 
 _BY_PATH = re.compile(r"(?i)(parquet|delta|qbeast)\.`(.+)`")
@@ -43,7 +44,7 @@ def convert(
         InvalidInputError: an identifier of another form, a column that is not there or cannot be indexed, a cube size
             that is no number of rows.
         TableNotFoundError: there is nothing at the path, or no table of the name.
-        UnsupportedError: the table is partitioned.
+        UnsupportedError: the table is partitioned or clustered.
         StorageError: storage failed. Parquet files may have become a Delta table by then; the message says so.
     """
     with failures.words(f"converting {identifier}"):
@@ -60,15 +61,14 @@ def _convert(
     size = default_cube_size(spark) if cube_size is None else cube_size
     size = checked_cube_size(size, "cube_size")
     if log.exists:
-        _check_columns(bridge.simple_types(spark.read.format("delta").load(path)), columns_to_index)
-        if bridge.Transaction(spark, path).is_partitioned:
-            raise _partitioned(identifier)
+        columns = _columns(spark.read.format("delta").load(path), columns_to_index)
+        _check_layout(bridge.Transaction(spark, path), identifier)
     elif kind == "parquet":
-        _make_delta(spark, path, identifier, columns_to_index)
+        columns = _make_delta(spark, path, identifier, columns_to_index)
     else:
         raise TableNotFoundError(f"there is no Delta table at {path}")
     try:
-        _store_staging(spark, path, size, columns_to_index)
+        _store_staging(spark, path, size, columns)
     except StorageError as error:
         if log.exists:
             raise
@@ -95,25 +95,44 @@ def _place(spark: SparkSession, identifier: str) -> tuple[str, str]:
     return "delta", detail["location"]
 
 
-def _check_columns(types: dict[str, str], columns: Sequence[str]) -> None:
-    if isinstance(columns, str) or not columns:
-        raise InvalidInputError(f"columns_to_index has to be a list of column names, not {columns!r}")
-    for name in columns:
-        if name not in types:
-            raise InvalidInputError(f"column {name!r} is to be indexed and the table has only {list(types)}")
+def _check_layout(transaction: bridge.Transaction, identifier: str) -> None:
+    if transaction.is_partitioned:
+        raise _partitioned(identifier)
+    if transaction.is_clustered:
+        raise UnsupportedError(
+            f"{identifier} is clustered, and an index lays the same files out otherwise: run ALTER TABLE … CLUSTER "
+            "BY NONE first"
+        )
+
+
+def _columns(table: DataFrame, asked: Sequence[str]) -> list[str]:
+    """The names that the columns to index have in the table."""
+    if isinstance(asked, str) or not asked:
+        raise InvalidInputError(f"columns_to_index has to be a list of column names, not {asked!r}")
+    types = bridge.simple_types(table)
+    columns = []
+    for each in asked:
+        name = column_named(each, types, case_sensitive=is_case_sensitive(table.sparkSession))
+        if name is None:
+            raise InvalidInputError(f"column {each!r} is to be indexed and the table has only {list(types)}")
+        if name in columns:
+            raise InvalidInputError(f"columns_to_index names {name!r} more than once")
         format_type(name, types[name])
+        columns.append(name)
+    return columns
 
 
-def _make_delta(spark: SparkSession, path: str, identifier: str, columns: Sequence[str]) -> None:
-    """Gives a Parquet folder a Delta log."""
+def _make_delta(spark: SparkSession, path: str, identifier: str, asked: Sequence[str]) -> list[str]:
+    """Gives a Parquet folder a Delta log; returns the names that the columns to index have in it."""
     try:
         rows = spark.read.parquet(path)
     except AnalysisException as error:
         raise TableNotFoundError(f"there are no Parquet files at {path}: {error.getCondition()}") from None
-    _check_columns(bridge.simple_types(rows), columns)
+    columns = _columns(rows, asked)
     if any("=" in part for file in rows.inputFiles() for part in file.split(path, 1)[-1].split("/")[:-1]):
         raise _partitioned(identifier)
     bridge.change_table(spark, path, f"CONVERT TO DELTA parquet.`{path}`")
+    return columns
 
 
 def _store_staging(spark: SparkSession, path: str, cube_size: int, columns: Sequence[str]) -> None:

@@ -210,7 +210,7 @@ class _Optimize:
         paths = [file.path for file in chosen]
         if all(file.rows is not None and file.rows == file.deleted for file in chosen):
             return Rewrite(paths, None)
-        data = transaction.rows_of(paths)
+        data = bridge.named_as(transaction.rows_of(paths), stored.get(stored.last_id).hashed_columns)
         asked = WriteOptions.parse({"path": self.path})
         plan = plan_append(data, bridge.simple_types(data), asked, stored.latest, weighed)
         return Rewrite(paths, plan if plan.arrangement else None)

@@ -97,13 +97,23 @@ class WriteOptions:
 
     @property
     def replaces_part(self) -> bool:
-        """Whether an overwrite replaces only the rows that meet a condition."""
-        return "replacewhere" in self.delta
+        """Whether an overwrite replaces only the rows that meet a condition, or match new ones."""
+        return self.replaces_matches or "replacewhere" in self.delta
+
+    @property
+    def replaces_matches(self) -> bool:
+        """Whether an overwrite replaces the rows that match new ones."""
+        return any(name in self.delta for name in ("replaceon", "replaceusing"))
+
+    @property
+    def overwrites_schema(self) -> bool:
+        """Whether an overwrite gives the table the columns of the rows."""
+        return self.delta.get("overwriteschema", "").lower() == "true"
 
     @property
     def changes_schema(self) -> bool:
         """Whether the write may change the table's schema."""
-        return any(self.delta.get(name, "").lower() == "true" for name in ("mergeschema", "overwriteschema"))
+        return self.overwrites_schema or self.delta.get("mergeschema", "").lower() == "true"
 
 
 def _named(option: str) -> str:
@@ -112,6 +122,11 @@ def _named(option: str) -> str:
 
 def _is_hook(option: str) -> bool:
     return option.lower().startswith(HOOK_OPTION)
+
+
+def is_case_sensitive(spark: SparkSession) -> bool:
+    """Whether columns whose names differ in case only are different ones to the user of a session."""
+    return _setting(spark, "spark.sql.caseSensitive") == "true"
 
 
 def default_cube_size(spark: SparkSession) -> int:

@@ -17,6 +17,7 @@ from pyqbeast.core.errors import InvalidInputError, NotIndexedError, Unsupported
 from pyqbeast.core.evolution import evolve, places_of_texts, stated_by, updated_transformers
 from pyqbeast.core.facts import STAGING_REVISION
 from pyqbeast.core.layout import lay_out
+from pyqbeast.core.names import column_named
 from pyqbeast.core.revision import Revision, RevisionSet, revisions_from_configuration
 from pyqbeast.core.status import CubeStatus, IndexStatus
 from pyqbeast.core.transformer import EMPTY, ColumnStatistics, Transformer
@@ -26,7 +27,7 @@ from pyqbeast.delta import bridge
 from pyqbeast.table.arrange import Arrangement, arrange
 from pyqbeast.table.auto_columns import choose_columns
 from pyqbeast.table.coarse_keys import stated_weight_columns, warn_of_coarse_keys
-from pyqbeast.table.options import WriteOptions, default_cube_size, most_chosen_columns
+from pyqbeast.table.options import WriteOptions, default_cube_size, is_case_sensitive, most_chosen_columns
 from pyqbeast.table.survey import Survey, survey
 
 
@@ -90,8 +91,8 @@ def check_indexed_columns(transaction: bridge.Transaction, current: Revision | N
     Raises:
         InvalidInputError: another program has dropped or renamed one, so that no old row has its weight any more.
     """
-    columns = {field["name"] for field in transaction.schema["fields"]}
-    missing = [column for column in current.columns if column not in columns] if current else []
+    columns = transaction.columns
+    missing = [c for c in current.columns if column_named(c, columns) is None] if current else []
     if missing:
         raise InvalidInputError(
             f"the table is indexed by {', '.join(missing)} and has no such column any more: rename the column back, or "
@@ -108,16 +109,19 @@ def plan_new(
         raise _no_columns(types)
     stated: Mapping[str, ColumnStatistics] = {}
     if asked.columns_to_index is not None:
-        specs = parse_column_spec(asked.columns_to_index, list(types))
+        specs = _specs(data.sparkSession, asked.columns_to_index, types)
     elif replaced is None:
         assert most is not None
         specs = choose_columns(data, types, most)
     else:
         stated = stated_by(replaced)
-        specs = [ColumnSpec(t.column, None if t.kind == EMPTY else t.kind) for t in replaced.transformers]
+        specs = [
+            ColumnSpec(column_named(t.column, types) or t.column, None if t.kind == EMPTY else t.kind)
+            for t in replaced.transformers
+        ]
     size = asked.cube_size or (replaced.cube_size if replaced else default_cube_size(data.sparkSession))
     kept = () if replaced is None or asked.columns_to_index is not None else replaced.weight_columns
-    extra = stated_weight_columns(asked, types, specs, kept)
+    extra = stated_weight_columns(data.sparkSession, asked, types, specs, kept)
     return _plan(data, types, asked, specs, None, size, stated, extra)
 
 
@@ -135,10 +139,10 @@ def plan_append(
     if current is None:
         return plan_new(data, types, asked, None)
     if asked.columns_to_index is not None:
-        specs = parse_column_spec(asked.columns_to_index, list(types))
+        specs = _specs(data.sparkSession, asked.columns_to_index, types)
     else:
         specs = [ColumnSpec(column, None) for column in current.columns]
-    extra = stated_weight_columns(asked, types, specs, current.weight_columns)
+    extra = stated_weight_columns(data.sparkSession, asked, types, specs, current.weight_columns)
     if extra != current.weight_columns:
         raise InvalidInputError(
             f"the weights of the table at {asked.path} are made with weightColumns="
@@ -206,6 +210,10 @@ def plan_of(
     return Plan(revision, is_new, arrangement.frame, arrangement)
 
 
+def _specs(spark: SparkSession, text: str, types: Mapping[str, str]) -> list[ColumnSpec]:
+    return parse_column_spec(text, list(types), case_sensitive=is_case_sensitive(spark))
+
+
 def _transformers(
     specs: list[ColumnSpec], types: Mapping[str, str], current: Revision | None
 ) -> tuple[Transformer, ...]:
@@ -225,7 +233,9 @@ def _stated(
     if asked.column_stats is None:
         return {}
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
-    return parse_column_stats(asked.column_stats, transformers, zone).columns
+    return parse_column_stats(
+        asked.column_stats, transformers, zone, case_sensitive=is_case_sensitive(spark)
+    ).columns
 
 
 def status_of(spark: SparkSession, path: str, revision: Revision) -> IndexStatus:

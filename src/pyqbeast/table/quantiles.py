@@ -6,10 +6,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.names import column_named
 from pyqbeast.core.quantiles import utf16_key
 from pyqbeast.core.types import STRING, format_type
 from pyqbeast.delta import bridge
 from pyqbeast.table.coordinates import number_of, quoted
+from pyqbeast.table.options import is_case_sensitive
 
 
 def compute_quantiles_for_column(
@@ -35,8 +37,10 @@ def compute_quantiles_for_column(
         InvalidInputError: an argument that cannot be used, or a column with fewer than two values to tell apart.
     """
     types = bridge.simple_types(df)
-    if column not in types:
+    found_column = column_named(column, types, case_sensitive=is_case_sensitive(df.sparkSession))
+    if found_column is None:
         raise InvalidInputError(f"there is no column {column!r}; the rows have {list(types)}")
+    column = found_column
     is_text = format_type(column, types[column]) == STRING
     if number_of_quantiles < 2:
         raise InvalidInputError(f"number_of_quantiles has to be 2 or more, not {number_of_quantiles}")

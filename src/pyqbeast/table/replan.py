@@ -64,7 +64,7 @@ def _plan(
     read = [file.path for file in files if file.path in chosen and not file.is_copy]
     if not read:
         return None
-    data = transaction.rows_of(read)
+    data = bridge.named_as(transaction.rows_of(read), revision.hashed_columns)
     types = bridge.simple_types(data)
     text_places = places_of_texts(revision, revision.transformers, {})
     found = survey(data, revision.transformers, text_places, types, revision.weight_columns)

@@ -78,6 +78,9 @@ class _Write:
     def run(self) -> None:
         """Lays the rows out and commits; again from the start where another writer changed the revisions."""
         _check_names(self.data.columns)
+        if self.asked.replaces_matches and self.mode == "Overwrite":
+            # Delta looks for the matches of other rows than are written where a source gives other rows each time.
+            self.data = self.data.localCheckpoint()
         rebuilds = number_of_retries(self.spark)
         while True:
             transaction = bridge.Transaction(self.spark, self.asked.path)
@@ -104,10 +107,11 @@ class _Write:
             check_indexed_columns(transaction, stored.latest)
         given = self.asked.delta | self._properties(transaction)
         rows, weighed = transaction.as_stored(self.data, self.mode, given)
-        types = bridge.simple_types(rows)
         if self.is_fresh:
-            return plan_new(rows, types, self.asked, stored.latest)
-        return plan_append(rows, types, self.asked, stored.latest, weighed)
+            return plan_new(rows, bridge.simple_types(rows), self.asked, stored.latest)
+        if stored.latest:
+            rows = bridge.named_as(rows, stored.latest.hashed_columns)
+        return plan_append(rows, bridge.simple_types(rows), self.asked, stored.latest, weighed)
 
     def _properties(self, transaction: bridge.Transaction) -> dict[str, str]:
         return {} if transaction.exists else self.asked.new_table_properties(self.spark)

@@ -5,6 +5,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import scala.collection.immutable.Seq;
 
 /** The columns that are hashed into a row's weight, in order: those that the table is indexed by, and more. */
 final class IndexedColumns {
@@ -22,6 +25,11 @@ final class IndexedColumns {
       // A damaged revision makes the table an unindexed one: it is read whole and sampled by Spark.
       return List.of();
     }
+  }
+
+  /** The column of this name among others: a table has no two names that differ in case only. */
+  static <A extends Attribute> Optional<A> find(Seq<A> columns, String name) {
+    return Scala.list(columns).stream().filter(column -> column.name().equalsIgnoreCase(name)).findFirst();
   }
 
   static List<String> of(JsonNode revision) {

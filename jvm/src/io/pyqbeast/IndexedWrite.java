@@ -31,6 +31,11 @@ final class IndexedWrite implements WriteBuilder, SupportsOverwrite, SupportsTru
 
   @Override
   public WriteBuilder overwrite(Filter[] filters) {
+    for (String other : new String[] {"replaceWhere", "replaceOn", "replaceUsing"}) {
+      if (options.containsKey(other)) {
+        throw new Refusal("an overwrite of the rows that meet a condition goes without the option " + other);
+      }
+    }
     options.put("replaceWhere", DeltaSourceUtils.translateFilters(filters).sql());
     return truncate();
   }

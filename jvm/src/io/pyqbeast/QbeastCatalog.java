@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
 import org.apache.spark.sql.catalyst.catalog.CatalogUtils;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils$;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.ProcedureCatalog;
 import org.apache.spark.sql.connector.catalog.StagedTable;
@@ -82,10 +83,19 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
         : super.stageCreateOrReplace(name, schema, partitions, properties);
   }
 
-  /** An indexed column stays: without it no row has a weight any more. Its type may grow. */
+  /**
+   * An indexed column stays: without it no row has a weight any more. Its type may grow. The files stay as the index laid
+   * them out: Delta's clustering would undo that.
+   */
   @Override
   public Table alterTable(Identifier name, TableChange[] changes) {
     for (TableChange change : changes) {
+      if (change instanceof TableChange.ClusterBy clustering
+          && clustering.clusteringColumns().length > 0
+          && loadTable(name) instanceof IndexedTable table
+          && table.isIndexed()) {
+        throw new Refusal(name + " is indexed and cannot be clustered as well: leave CLUSTER BY out");
+      }
       String column =
           change instanceof TableChange.DeleteColumn || change instanceof TableChange.RenameColumn
               ? String.join(".", ((TableChange.ColumnChange) change).fieldNames())
@@ -143,7 +153,8 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
       Map<String, String> options = new HashMap<>(definition.properties());
       options.putAll(definition.options());
       options.put("path", name.toString());
-      all.putAll(Bridge.configuration(options, spark().createDataFrame(List.of(), schema)));
+      StructType ofRows = CharVarcharUtils$.MODULE$.replaceCharVarcharWithStringInSchema(schema);
+      all.putAll(Bridge.configuration(options, spark().createDataFrame(List.of(), ofRows)));
     }
     return all;
   }

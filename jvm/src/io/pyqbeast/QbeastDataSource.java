@@ -12,6 +12,7 @@ import org.apache.spark.sql.connector.catalog.SupportsV1OverwriteWithSaveAsTable
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.execution.datasources.DataSourceUtils$;
 import org.apache.spark.sql.execution.streaming.Sink;
 import org.apache.spark.sql.execution.streaming.Source;
 import org.apache.spark.sql.sources.BaseRelation;
@@ -41,6 +42,11 @@ public final class QbeastDataSource
         CreatableRelationProvider,
         StreamSourceProvider,
         StreamSinkProvider {
+
+  /** Where Spark names the columns of {@code partitionBy} and {@code clusterBy}. */
+  private static final List<String> LAYOUTS =
+      List.of(
+          DataSourceUtils$.MODULE$.PARTITIONING_COLUMNS_KEY(), DataSourceUtils$.MODULE$.CLUSTERING_COLUMNS_KEY());
 
   /** Delta's source, in a class of its own so that it is loaded when it is needed and not before. */
   private static final class Delta {
@@ -82,6 +88,11 @@ public final class QbeastDataSource
       scala.collection.immutable.Map<String, String> parameters,
       Dataset<Row> data) {
     Map<String, String> options = new HashMap<>(Scala.map(parameters));
+    for (String layout : LAYOUTS) {
+      if (options.containsKey(layout)) {
+        throw new Refusal("an indexed table cannot be partitioned or clustered: leave partitionBy and clusterBy out");
+      }
+    }
     String path = options.get("path");
     Bridge.write(mode.name(), options, data);
     try {

@@ -11,7 +11,7 @@ import scala.runtime.BoxedUnit;
 public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
-    extensions.injectResolutionRule(Scala.function(session -> new DynamicOverwrite()));
+    extensions.injectResolutionRule(Scala.function(session -> new IndexedOverwrite()));
     extensions.injectPostHocResolutionRule(Scala.function(session -> new TileDBFilters()));
     extensions.injectOptimizerRule(Scala.function(SampleRule::new));
     extensions.injectPreCBORule(Scala.function(IndexedScan::new));

@@ -17,6 +17,7 @@ import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperationMetrics;
 import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.RowTracking$;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
@@ -120,7 +121,9 @@ public final class RowDeletion {
               transaction.snapshot().getDataSkippingStringPrefixLength());
       transaction.registerSQLMetrics(session, metrics(Scala.map(changes._2())));
       List<Action> actions = new ArrayList<>(Scala.list(changes._1()));
-      transaction.commit(Scala.seq(actions), new DeltaOperations.Delete(Scala.seq(List.of())));
+      transaction.commit(
+          Scala.seq(actions), new DeltaOperations.Delete(Scala.seq(List.of())),
+          RowTracking$.MODULE$.addPreservedRowTrackingTagIfNotSet(transaction.snapshot(), Scala.map(Map.of())));
     } catch (Exception e) {
       transaction.discard(Set.of(descriptor.absolutePath(transaction.deltaLog().dataPath()).toString()));
       if (e instanceof DeltaConcurrentModificationException) {

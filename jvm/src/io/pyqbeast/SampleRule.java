@@ -84,7 +84,7 @@ public final class SampleRule extends Rule<LogicalPlan> {
     List<String> names = IndexedColumns.of(snapshot.metadata().configuration());
     List<Attribute> columns = new ArrayList<>();
     for (String name : names) {
-      Scala.list(relation.output()).stream().filter(a -> a.name().equals(name)).forEach(columns::add);
+      IndexedColumns.find(relation.output(), name).ifPresent(columns::add);
     }
     return columns.size() == names.size() ? columns : List.of();
   }

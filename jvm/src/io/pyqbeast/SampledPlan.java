@@ -57,7 +57,7 @@ final class SampledPlan {
     index = (TahoeLogFileIndex) ((HadoopFsRelation) relation.relation()).location();
     for (String column : IndexedColumns.of(index.metadata().configuration())) {
       hashed.add(
-          Scala.list(relation.output()).stream().filter(a -> a.name().equals(column)).findFirst().orElseThrow(
+          IndexedColumns.find(relation.output(), column).orElseThrow(
               () -> new RefusedQuery("the table has no column " + column + " any more, by which it is indexed")));
     }
     String problem = WeightProfile.of(index.getSnapshot()).problem();

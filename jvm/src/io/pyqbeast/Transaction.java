@@ -18,21 +18,26 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaConfigs;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.DeltaOptions;
+import org.apache.spark.sql.delta.DeltaOptions$;
 import org.apache.spark.sql.delta.OptimisticTransaction$;
+import org.apache.spark.sql.delta.RowTracking$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.FileAction;
 import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.commands.DeltaInsertReplaceOnOrUsingCommand$;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
 import org.apache.spark.sql.delta.constraints.Constraint;
 import org.apache.spark.sql.delta.schema.ImplicitMetadataOperation$;
+import org.apache.spark.sql.delta.skipping.clustering.ClusteringColumnInfo$;
 import org.apache.spark.sql.delta.stats.DeltaJobStatisticsTracker;
 import org.apache.spark.sql.delta.stats.StatisticsCollection;
 import org.apache.spark.sql.types.DataType;
@@ -89,7 +94,10 @@ public final class Transaction extends SureTransaction {
   /** The rows to write, laid out; and without what Delta takes from no user: columns that number the rows. */
   private Dataset<Row> laidOut;
 
-  private Dataset<Row> withoutNumbers;
+  private Dataset<Row> source;
+
+  /** The rows before they were completed: Delta finds in them the columns that a match names. */
+  private Dataset<Row> asGiven;
   private scala.collection.immutable.Set<String> numbers = Set$.MODULE$.empty();
 
   private Transaction(SparkSession session, DeltaLog log, Option<Snapshot> begins, Door door) {
@@ -141,6 +149,11 @@ public final class Transaction extends SureTransaction {
     return door.open(() -> !metadata().partitionColumns().isEmpty());
   }
 
+  /** Whether Delta clusters the table by some columns. */
+  public boolean isClustered() {
+    return door.open(() -> !ClusteringColumnInfo$.MODULE$.extractLogicalNames(snapshot()).isEmpty());
+  }
+
   /** Whether files of the table were written before format 0.6. */
   public boolean hasLegacyFiles() {
     return door.open(() -> exists() && StoredFormat.of(snapshot()).legacy());
@@ -172,6 +185,7 @@ public final class Transaction extends SureTransaction {
   }
 
   private Dataset<Row> asStoredNow(Dataset<Row> data, String mode, Map<String, String> given) {
+    asGiven = data;
     Transaction rehearsal = new Transaction(session, deltaLog(), Option.apply(snapshot()), door);
     WriteIntoDelta command = rehearsal.command(data, SaveMode.valueOf(mode), given);
     command.updateMetadata(
@@ -209,18 +223,27 @@ public final class Transaction extends SureTransaction {
     active(
         () -> {
           laidOut = inOwnSession(data, pageRows);
-          withoutNumbers = numbers.isEmpty() ? laidOut : laidOut.drop(numbers.toSeq());
-          WriteIntoDelta command = command(withoutNumbers, SaveMode.valueOf(mode), given);
-          storeUnlessDeltaWill(command, withoutNumbers.schema());
+          Dataset<Row> withoutNumbers = numbers.isEmpty() ? laidOut : laidOut.drop(numbers.toSeq());
+          boolean replacesMatches = optionsOf(given).isReplaceOnOrUsingDefined();
+          Dataset<Row> told = replacesMatches ? inOwnSession(asGiven, pageRows) : withoutNumbers;
+          WriteIntoDelta command = command(told, SaveMode.valueOf(mode), given);
+          source = command.data();
+          storeUnlessDeltaWill(command, source.schema());
           actions = command.writeAndReturnCommitData(this, laidOut.sparkSession(), Option.empty(), false).actions();
           return null;
         });
   }
 
-  /** The rows of some of the table's files, without those that deletion vectors hide. */
+  /**
+   * The rows of some of the table's files, without those that deletion vectors hide. Where the table tracks its rows they
+   * bring along, in the columns that Delta keeps for it, who they are and when they last changed.
+   */
   public Dataset<Row> rowsOf(List<String> paths) {
     return door.open(
-        () -> deltaLog().createDataFrame(snapshot(), Scala.seq(filesOf(paths)), false, Option.empty()));
+        () -> {
+          Dataset<Row> rows = deltaLog().createDataFrame(snapshot(), Scala.seq(filesOf(paths)), false, Option.empty());
+          return RowTracking$.MODULE$.preserveRowTrackingColumns(rows, snapshot());
+        });
   }
 
   private List<AddFile> filesOf(List<String> paths) {
@@ -274,7 +297,7 @@ public final class Transaction extends SureTransaction {
   }
 
   private WriteIntoDelta command(Dataset<Row> data, SaveMode mode, Map<String, String> given) {
-    options = new DeltaOptions(Scala.map(given), session.sessionState().conf());
+    options = optionsOf(given);
     properties = new HashMap<>();
     given.forEach(
         (key, value) -> {
@@ -284,9 +307,30 @@ public final class Transaction extends SureTransaction {
             properties.put(key.substring(PROPERTY_PREFIX.length()), value);
           }
         });
+    boolean replacesMatches = options.isReplaceOnOrUsingDefined();
     return new WriteIntoDelta(
         deltaLog(), mode, options, Scala.seq(List.of()), DeltaConfigs.validateConfigurations(Scala.map(properties)),
-        data, Option.empty(), Option.empty(), false);
+        replacesMatches ? projected(data) : data, Option.empty(), Option.empty(), replacesMatches);
+  }
+
+  /** Delta's options. Where matches of some columns are replaced, it wants its own name for the table. */
+  private DeltaOptions optionsOf(Map<String, String> given) {
+    DeltaOptions asked = new DeltaOptions(Scala.map(given), session.sessionState().conf());
+    if (asked.replaceUsing().isEmpty()) {
+      return asked;
+    }
+    Map<String, String> named = new HashMap<>(given);
+    named.put(
+        DeltaOptions$.MODULE$.TARGET_ALIAS_OPTION(), DeltaOptions$.MODULE$.REPLACE_USING_INTERNAL_TABLE_ALIAS());
+    return new DeltaOptions(Scala.map(named), session.sessionState().conf());
+  }
+
+  /** The rows below a projection, where Delta looks for the columns that a match compares. */
+  private static Dataset<Row> projected(Dataset<Row> data) {
+    LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed();
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+        (org.apache.spark.sql.classic.SparkSession) data.sparkSession(),
+        DeltaInsertReplaceOnOrUsingCommand$.MODULE$.addOrdinalAliasProjection(plan, plan.output()));
   }
 
   /** Metadata can change once a transaction, and not after the first file: where Delta will not do it, we have to. */
@@ -354,14 +398,14 @@ public final class Transaction extends SureTransaction {
   public Seq<FileAction> writeFiles(
       Dataset<?> data, Option<DeltaOptions> given, boolean isOptimize, Seq<Constraint> constraints) {
     counts = given.isDefined();
-    boolean areNumbered = data == withoutNumbers && !numbers.isEmpty();
-    if (areNumbered) {
+    boolean areOurs = data == source;
+    if (areOurs && !numbers.isEmpty()) {
       setTrackHighWaterMarks(numbers);
     }
     writes = true;
     Seq<FileAction> files;
     try {
-      files = super.writeFiles(areNumbered ? laidOut : data, given, true, constraints);
+      files = super.writeFiles(areOurs ? laidOut : data, given, true, constraints);
     } finally {
       writes = false;
     }
@@ -442,15 +486,17 @@ public final class Transaction extends SureTransaction {
     DeltaOperations.Write operation =
         new DeltaOperations.Write(
             SaveMode.valueOf(mode), Option.apply(Scala.seq(List.of())), options.replaceWhere(), options.userMetadata(),
-            Option.empty(), overwrites, merges, Option.empty(), Option.empty());
+            Option.empty(), overwrites, merges, options.replaceOn(), options.replaceUsing());
     return commit(operation, tags);
   }
 
   /** Commits a {@link #rewrite}, as {@link #commit} does. */
   public long commitRewrite(Map<String, String> tags) {
     Seq<String> none = Scala.seq(List.of());
+    DeltaOperations.Operation operation =
+        new DeltaOperations.Optimize(Scala.seq(List.of()), none, false, Option.empty(), false);
     return commit(
-        new DeltaOperations.Optimize(Scala.seq(List.of()), none, false, Option.empty(), false), tags);
+        operation, Scala.map(RowTracking$.MODULE$.addPreservedRowTrackingTagIfNotSet(snapshot(), Scala.map(tags))));
   }
 
   private long commit(DeltaOperations.Operation operation, Map<String, String> tags) {

@@ -53,7 +53,7 @@ record WeightRange(long from, long to, List<Expression> others) {
       return false;
     }
     for (int i = 0; i < columns.size(); i++) {
-      if (!(children.get(i) instanceof AttributeReference a) || !a.name().equals(columns.get(i))) {
+      if (!(children.get(i) instanceof AttributeReference a) || !a.name().equalsIgnoreCase(columns.get(i))) {
         return false;
       }
     }

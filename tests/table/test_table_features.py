@@ -1,0 +1,96 @@
+"""What Delta's table features promise of a table's rows still holds after writes and rewrites of an indexed table."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyqbeast import QbeastTable, UnsupportedError, convert
+from pyqbeast.delta import bridge
+from tests.table.help import holds, ids, load, rows_2d, save
+from tests.table.test_write import log_entries
+
+
+def tracked(spark, path):
+    """Of each row, by id, who it is and in which version it last changed."""
+    rows = load(spark, path).selectExpr("id", "_metadata.row_id", "_metadata.row_commit_version").collect()
+    assert len({row["row_id"] for row in rows}) == len(rows)
+    return {row["id"]: (row["row_id"], row["row_commit_version"]) for row in rows}
+
+
+@pytest.mark.parametrize("mapping", ["none", "name"])
+def test_a_tracked_row_stays_who_it_is(spark, table_path, mapping):
+    given = {"delta.enableRowTracking": "true", "delta.columnMapping.mode": mapping}
+    save(rows_2d(spark, 1_500), table_path, **given)
+    for first in (1_500, 1_600, 1_700):
+        save(rows_2d(spark, 100, first=first), table_path)
+    spark.sql(f"UPDATE delta.`{table_path}` SET name = 'changed' WHERE id % 300 = 0")
+    table = QbeastTable.for_path(spark, table_path)
+    before = tracked(spark, table_path)
+    assert before[0][1] > before[1][1]
+    table.delete("id % 50 = 7")
+    table.delete_rows(bridge.TableLog(spark, table_path).files()[0].path, [0])
+    left = ids(load(spark, table_path))
+    for rewritten in ({}, {"revision": 0}, {"files": [table.blocks().first()["file"]]}):
+        assert table.optimize(**rewritten).changed
+        now = tracked(spark, table_path)
+        assert now == {row: before[row] for row in left}
+    done = [info for info in log_entries(table_path, "commitInfo") if info["operation"] != "WRITE"]
+    assert all(info["tags"]["delta.rowTracking.preserved"] == "true" for info in done)
+    save(rows_2d(spark, 10, first=5_000), table_path)
+    assert {row: now[row] for row in left} == {row: tracked(spark, table_path)[row] for row in left}
+    holds(spark, table_path)
+
+
+def test_the_rows_of_a_converted_table_stay_who_they_are(spark, table_path):
+    rows = rows_2d(spark, 500)
+    rows.write.format("delta").option("delta.enableRowTracking", "true").save(table_path)
+    before = tracked(spark, table_path)
+    table = convert(spark, f"delta.`{table_path}`", columns_to_index=["a", "b"])
+    assert table.optimize(revision=0).changed
+    assert tracked(spark, table_path) == before
+    holds(spark, table_path)
+
+
+def test_features_that_a_rewrite_has_to_respect(spark, table_path):
+    """Checks, generated columns, identities, defaults, change data, commit timestamps, variants, append-only tables."""
+    spark.sql(
+        f"CREATE TABLE delta.`{table_path}` (id BIGINT, a INT, b DOUBLE, "
+        "twice BIGINT GENERATED ALWAYS AS (id * 2), number BIGINT GENERATED ALWAYS AS IDENTITY, "
+        "level INT DEFAULT 7, doc VARIANT) USING qbeast OPTIONS (columnsToIndex = 'a,b', cubeSize = 500) TBLPROPERTIES "
+        "(delta.enableChangeDataFeed = true, delta.enableInCommitTimestamps = true, delta.appendOnly = true, "
+        "'delta.feature.allowColumnDefaults' = 'supported')"
+    )
+    spark.sql(f"ALTER TABLE delta.`{table_path}` ADD CONSTRAINT positive CHECK (id >= 0)")
+    for first in range(0, 400, 100):
+        part = rows_2d(spark, 100, first=first).selectExpr(
+            "id", "a", "b", "parse_json(concat('[', id, ']')) AS doc"
+        )
+        save(part, table_path, columnsToIndex=None, cubeSize=None)
+    before = load(spark, table_path).selectExpr("* except (doc)", "to_json(doc) AS doc").collect()
+    assert all(row["twice"] == 2 * row["id"] and row["level"] == 7 for row in before)
+    assert len({row["number"] for row in before}) == 400
+    table = holds(spark, table_path)
+    assert table.optimize().changed
+    after = load(spark, table_path).selectExpr("* except (doc)", "to_json(doc) AS doc").collect()
+    assert sorted(after) == sorted(before)
+    version = bridge.TableLog(spark, table_path).version
+    feed = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", version)
+    assert feed.load(table_path).count() == 0
+    assert all("inCommitTimestamp" in info for info in log_entries(table_path, "commitInfo"))
+    with pytest.raises(Exception, match="positive"):
+        spark.sql(f"INSERT INTO delta.`{table_path}` (id, a, b) VALUES (-1, 1, 1.0)")
+    with pytest.raises(UnsupportedError, match="append"):
+        table.delete("id = 1")
+    holds(spark, table_path)
+
+
+def test_an_indexed_table_is_not_clustered_too(spark, table_path):
+    """Clustering lays the same files out in another way."""
+    spark.sql(f"CREATE TABLE delta.`{table_path}` (id BIGINT, a INT) USING delta CLUSTER BY (a)")
+    with pytest.raises(UnsupportedError, match="is clustered"):
+        convert(spark, f"delta.`{table_path}`", columns_to_index=["a"])
+    spark.sql(f"ALTER TABLE delta.`{table_path}` CLUSTER BY NONE")
+    convert(spark, f"delta.`{table_path}`", columns_to_index=["a"])
+    with pytest.raises(UnsupportedError, match="cannot be clustered as well"):
+        spark.sql(f"ALTER TABLE delta.`{table_path}` CLUSTER BY (a)")
+    spark.sql(f"ALTER TABLE delta.`{table_path}` CLUSTER BY NONE")
