@@ -6,7 +6,7 @@ JAR := src/pyqbeast/jars/pyqbeast-bridge.jar
 export UV_SYSTEM_CERTS := 1
 RUN := $(UV) run --frozen --all-extras
 
-.PHONY: help setup demo test test-fast test-cluster check format benchmark build clean
+.PHONY: help setup demo test test-fast test-cluster fuzz check format benchmark build clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,6 +31,9 @@ test-fast: check ## Check the code and run the tests that need no JVM, for every
 
 test-cluster: setup ## Start a Spark cluster here, write and sample on it, and kill an executor meanwhile
 	$(RUN) python -m tests.cluster.run
+
+fuzz: setup ## Treat random tables and plain Delta tables alike for SECONDS (600) and compare them after each step
+	$(RUN) python -m tests.fuzz.run --seconds $(or $(SECONDS),600)
 
 check: setup ## Lint, formats and types; the Java compiler has had its say in setup
 	$(RUN) ruff check

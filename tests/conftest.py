@@ -41,33 +41,16 @@ def golden():
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
     """One session for all tests: two threads, a bounded heap, a warehouse that goes away."""
-    from pyspark.sql import SparkSession
-
-    import pyqbeast
     from tests import faults as faulty
+    from tests.spark_session import make_session
 
     folder = tmp_path_factory.mktemp("spark")
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .appName("pyqbeast tests")
-        .config("spark.driver.memory", "3g")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-        .config(
-            "spark.driver.extraJavaOptions",
-            f"-XX:+UseParallelGC -Duser.timezone=UTC -Dderby.system.home={folder}",
-        )
-        .config("spark.qbeast.hooks.fromOptions", "true")
-        .config("spark.jars", str(faulty.compile_jar(folder)))
-    )
-    for key, value in faulty.SETTINGS.items():
-        builder.config(key, value)
-    session = pyqbeast.configure(builder).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    settings = {
+        "spark.qbeast.hooks.fromOptions": "true",
+        "spark.jars": str(faulty.compile_jar(folder)),
+        **faulty.SETTINGS,
+    }
+    session = make_session(folder, settings)
     yield session
     session.stop()
 

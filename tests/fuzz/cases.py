@@ -1,0 +1,134 @@
+"""One case: a table of a seed and the steps that follow from it, run on both tables and compared after each."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import shutil
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tests.fuzz import checks, creation
+from tests.fuzz.judge import NoTableError, do
+from tests.fuzz.operations import random_operation
+from tests.fuzz.settings import random_settings
+from tests.fuzz.shapes import random_shape
+from tests.fuzz.twin import FoundError, Pair
+
+
+@dataclass(frozen=True)
+class Case:
+    """What runs: all of it follows from these few numbers.
+
+    Attributes:
+        seed: of the table and the steps.
+        steps: numbers of the steps that are run; step 0 makes the tables.
+        columns: places of the columns beside the key that the table begins with; None for all.
+        rows: most rows of a step; None for as many as it draws.
+    """
+
+    seed: int
+    steps: tuple[int, ...]
+    columns: tuple[int, ...] | None = None
+    rows: int | None = None
+
+    @property
+    def command(self) -> str:
+        parts = [f"python -m tests.fuzz.run --seed {self.seed} --only {','.join(map(str, self.steps))}"]
+        if self.columns is not None:
+            parts.append(f"--columns '{','.join(map(str, self.columns))}'")
+        if self.rows is not None:
+            parts.append(f"--rows {self.rows}")
+        return " ".join(parts)
+
+
+@dataclass
+class Outcome:
+    """What came of a case."""
+
+    case: Case
+    told: list[str] = field(default_factory=list)
+    steps: int = 0
+    samples: Counter[str] = field(default_factory=Counter)
+    refusals: list[str] = field(default_factory=list)
+    failure: str | None = None
+
+    @property
+    def kind(self) -> str | None:
+        """The kind of failure, to tell whether a smaller case fails alike."""
+        return None if self.failure is None else re.sub(r"\d+", "#", self.failure.split("\n")[0])[:150]
+
+
+def run_case(
+    spark: SparkSession,
+    folder: Path,
+    case: Case,
+    tell: Callable[[str], None] = lambda text: None,
+    until: float = math.inf,
+) -> Outcome:
+    """Runs a case in a folder of its own, which is gone afterwards; begins no step after `until` (`time.monotonic`)."""
+    outcome = Outcome(case)
+    folder.mkdir(parents=True)
+    pair = Pair(spark, folder, random_shape(random.Random(f"{case.seed} shape"), case.columns), case.rows)
+
+    def say(text: str) -> None:
+        outcome.told.append(text)
+        tell(text)
+
+    try:
+        for number in case.steps:
+            if time.monotonic() > until:
+                break
+            outcome.steps += 1
+            _run_step(pair, case, number, outcome, say)
+    except NoTableError:
+        pass
+    except FoundError as failure:
+        outcome.failure = str(failure)
+    except Exception:
+        outcome.failure = _of_error(traceback.format_exc())
+    finally:
+        outcome.samples = pair.samples
+        shutil.rmtree(folder, ignore_errors=True)
+    return outcome
+
+
+def _of_error(text: str) -> str:
+    lines = [line for line in text.strip().split("\n") if line]
+    last = next((line for line in reversed(lines) if re.match(r"[\w.]+(Error|Exception)\b", line)), lines[-1])
+    return f"error: {last}\n{text}"
+
+
+def _run_step(pair: Pair, case: Case, number: int, outcome: Outcome, say: Callable[[str], None]) -> None:
+    rng = random.Random(f"{case.seed} step {number}")
+    settings = random_settings(rng) if number else {}
+    operation = creation.create(pair, rng) if number == 0 else random_operation(pair, rng)
+    say(f"{number}: {operation.text}" + (f"  under {settings}" if settings else ""))
+    t0 = time.monotonic()
+    before = pair.ours.version, pair.twin.version
+    ids = checks.row_ids(pair) if number else None
+    if not do(pair, operation, settings, outcome.refusals, say):
+        if number == 0:
+            raise NoTableError
+        return
+    t1 = time.monotonic()
+    checks.compare(pair, rng)
+    t2 = time.monotonic()
+    checks.check_index(pair)
+    if number and not operation.moves:
+        checks.check_changes(pair, before)
+        checks.check_row_ids(ids, checks.row_ids(pair))
+    t3 = time.monotonic()
+    say(f"   times op {t1 - t0:.1f} compare {t2 - t1:.1f} verify {t3 - t2:.1f}")
+    pair.history.append((pair.ours.version, pair.twin.version))
+    if rng.random() < 0.3:
+        checks.check_earlier(pair, rng)
+    if rng.random() < 0.3:
+        checks.check_bounds(pair, rng)

@@ -1,0 +1,22 @@
+"""What only one of the two tables refuses, and why that is right: everything else of the kind is a finding."""
+
+from __future__ import annotations
+
+import re
+
+#: The beginning of an operation's text, words of the refusal, and the reason.
+KNOWN: tuple[tuple[str, str, str], ...] = (
+    (
+        "delete_rows",
+        "does not take deletion vectors|append-only",
+        "it marks rows in vectors, and does nothing else",
+    ),
+)
+
+
+def reason_for(operation: str, refusal: str) -> str | None:
+    """Why a refusal is right, None where it is a finding."""
+    for begins, words, reason in KNOWN:
+        if re.match(begins, operation) and re.search(words, refusal):
+            return reason
+    return None

@@ -1,0 +1,102 @@
+"""`python -m tests.fuzz.run`: cases one after the other until the time is up; ends with 1 where one has failed."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import logging
+import math
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.fuzz.cases import Case, Outcome, run_case
+from tests.fuzz.settings import QUICK
+from tests.fuzz.shrink import shrink
+from tests.spark_session import make_session
+
+
+def main() -> int:
+    asked = _arguments()
+    folder = Path(tempfile.mkdtemp(prefix="pyqbeast-fuzz-"))
+    spark = make_session(folder)
+    spark.sparkContext.setLogLevel("OFF")
+    for name, value in QUICK.items():
+        spark.conf.set(name, value)
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    numbers = itertools.count()
+
+    def run(case: Case, until: float = math.inf) -> Outcome:
+        tell = (lambda text: print(text, flush=True)) if asked.verbose else lambda _: None
+        return run_case(spark, folder / f"case{next(numbers)}", case, tell, until)
+
+    try:
+        if asked.only is not None:
+            case = Case(asked.seed, asked.only, asked.columns, asked.rows)
+            outcome = run(case)
+            print("\n".join([*outcome.told, outcome.failure or "no failure"]))
+            return int(outcome.failure is not None)
+        return _search(run, asked)
+    finally:
+        spark.stop()
+
+
+def _search(run, asked) -> int:
+    start = time.monotonic()
+    steps, failures, refusals, samples = 0, [], Counter(), Counter()
+    for seed in itertools.count(asked.seed):
+        if time.monotonic() - start > asked.seconds:
+            break
+        outcome = run(Case(seed, tuple(range(asked.steps + 1))), start + asked.seconds)
+        steps += outcome.steps
+        samples.update(outcome.samples)
+        refusals.update(outcome.refusals)
+        if outcome.failure is None:
+            continue
+        print(
+            f"seed {seed} fails in step {outcome.case.steps[outcome.steps - 1]}: {outcome.kind}", flush=True
+        )
+        if outcome.kind in {each.kind for each in failures}:
+            continue
+        if asked.shrink:
+            outcome = shrink(outcome, run, time.monotonic() + asked.shrink)
+        failures.append(outcome)
+        print("\n".join([outcome.case.command, *outcome.told, outcome.failure]), flush=True)
+    minutes = (time.monotonic() - start) / 60
+    print(
+        f"{seed - asked.seed} cases, {steps} steps, {steps / minutes:.0f} a minute; {len(failures)} kinds of failures"
+    )
+    print(f"samples: {dict(samples)}")
+    for text, times in refusals.most_common():
+        print(f"{times} × {text}")
+    return int(bool(failures))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(",") if part)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=300, help="begin no case after so many")
+    parser.add_argument(
+        "--seed", type=int, default=int(time.time()), help="of the first case; the others follow"
+    )
+    parser.add_argument("--steps", type=int, default=12, help="of a case")
+    parser.add_argument("--only", type=_numbers, help="run these steps of one case, for example 0,3,7")
+    parser.add_argument(
+        "--columns", type=_numbers, help="with --only: the columns that the table begins with"
+    )
+    parser.add_argument("--rows", type=int, help="with --only: most rows of a step")
+    parser.add_argument(
+        "--shrink", type=float, default=60, help="seconds to make a failure smaller; 0 leaves it"
+    )
+    parser.add_argument("--verbose", action="store_true", help="tell each step when it runs")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""The Spark session of the tests and of the fuzzer: two threads, a bounded heap, a warehouse that goes away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import pyqbeast
+
+
+def make_session(folder: Path, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """A session that writes what belongs to no test into a folder."""
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .appName("pyqbeast tests")
+        .config("spark.driver.memory", "3g")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        .config(
+            "spark.driver.extraJavaOptions",
+            f"-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -Duser.timezone=UTC -Dderby.system.home={folder}",
+        )
+    )
+    for key, value in (settings or {}).items():
+        builder.config(key, value)
+    session = pyqbeast.configure(builder).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
