@@ -10,7 +10,9 @@ from pyspark.sql import SparkSession
 import pyqbeast
 
 
-def make_session(folder: Path, settings: Mapping[str, str] | None = None) -> SparkSession:
+def make_session(
+    folder: Path, settings: Mapping[str, str] | None = None, java_options: str = ""
+) -> SparkSession:
     """A session that writes what belongs to no test into a folder."""
     builder = (
         SparkSession.builder.master("local[2]")
@@ -24,7 +26,7 @@ def make_session(folder: Path, settings: Mapping[str, str] | None = None) -> Spa
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .config(
             "spark.driver.extraJavaOptions",
-            f"-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -Duser.timezone=UTC -Dderby.system.home={folder}",
+            f"-XX:+UseParallelGC -Duser.timezone=UTC -Dderby.system.home={folder} {java_options}",
         )
     )
     for key, value in (settings or {}).items():

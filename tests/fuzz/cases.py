@@ -111,22 +111,17 @@ def _run_step(pair: Pair, case: Case, number: int, outcome: Outcome, say: Callab
     settings = random_settings(rng) if number else {}
     operation = creation.create(pair, rng) if number == 0 else random_operation(pair, rng)
     say(f"{number}: {operation.text}" + (f"  under {settings}" if settings else ""))
-    t0 = time.monotonic()
     before = pair.ours.version, pair.twin.version
     ids = checks.row_ids(pair) if number else None
     if not do(pair, operation, settings, outcome.refusals, say):
         if number == 0:
             raise NoTableError
         return
-    t1 = time.monotonic()
     checks.compare(pair, rng)
-    t2 = time.monotonic()
     checks.check_index(pair)
     if number and not operation.moves:
         checks.check_changes(pair, before)
         checks.check_row_ids(ids, checks.row_ids(pair))
-    t3 = time.monotonic()
-    say(f"   times op {t1 - t0:.1f} compare {t2 - t1:.1f} verify {t3 - t2:.1f}")
     pair.history.append((pair.ours.version, pair.twin.version))
     if rng.random() < 0.3:
         checks.check_earlier(pair, rng)

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.fuzz.cases import Case, Outcome, run_case
@@ -17,11 +18,18 @@ from tests.fuzz.settings import QUICK
 from tests.fuzz.shrink import shrink
 from tests.spark_session import make_session
 
+#: The Java compiler's second stage takes longer than it saves with tables so small.
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1"
+
 
 def main() -> int:
     asked = _arguments()
-    folder = Path(tempfile.mkdtemp(prefix="pyqbeast-fuzz-"))
-    spark = make_session(folder)
+    with tempfile.TemporaryDirectory(prefix="pyqbeast-fuzz-", ignore_cleanup_errors=True) as folder:
+        return _run(asked, Path(folder))
+
+
+def _run(asked: argparse.Namespace, folder: Path) -> int:
+    spark = make_session(folder, java_options=JAVA_OPTIONS)
     spark.sparkContext.setLogLevel("OFF")
     for name, value in QUICK.items():
         spark.conf.set(name, value)
@@ -44,7 +52,7 @@ def main() -> int:
         spark.stop()
 
 
-def _search(run, asked) -> int:
+def _search(run: Callable[..., Outcome], asked: argparse.Namespace) -> int:
     start = time.monotonic()
     steps, failures, refusals, samples = 0, [], Counter(), Counter()
     for seed in itertools.count(asked.seed):
@@ -66,9 +74,8 @@ def _search(run, asked) -> int:
         failures.append(outcome)
         print("\n".join([outcome.case.command, *outcome.told, outcome.failure]), flush=True)
     minutes = (time.monotonic() - start) / 60
-    print(
-        f"{seed - asked.seed} cases, {steps} steps, {steps / minutes:.0f} a minute; {len(failures)} kinds of failures"
-    )
+    pace = f"{steps / minutes:.0f} a minute"
+    print(f"{seed - asked.seed} cases, {steps} steps, {pace}; {len(failures)} kinds of failures")
     print(f"samples: {dict(samples)}")
     for text, times in refusals.most_common():
         print(f"{times} × {text}")
