@@ -135,6 +135,13 @@ def test_stored_json_is_read_through_one_door():
     assert deciding == {"core/stored_text.py"}
 
 
+def test_java_too_reads_stored_json_through_one_door():
+    """The mappers of other classes read what Python has just written, or Delta's own schema."""
+    sources = (PACKAGE.parent.parent / "jvm" / "src").rglob("*.java")
+    reading = {path.name for path in sources if "readTree(" in path.read_text("utf-8")}
+    assert reading <= {"Json.java", "HashedLayout.java"}
+
+
 def test_no_file_is_too_long():
     lengths = {relative(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
     assert not {name: length for name, length in lengths.items() if length > LONGEST_FILE}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 
@@ -155,3 +156,16 @@ def hostile_texts(draw, good):
         value = draw(_changed(value)) if isinstance(value, (dict, list)) else value
     text = written(value)
     return draw(damaged(text)) if draw(st.booleans()) else text
+
+
+def drawn(strategy, count):
+    """A list of examples, the same in every run: for a test that hands them all over at once."""
+    found = []
+
+    @given(strategy)
+    @settings(max_examples=count, phases=[Phase.generate], derandomize=True, database=None)
+    def collect(example):
+        found.append(example)
+
+    collect()
+    return found

@@ -120,15 +120,17 @@ LEGACY = {
 SHORT = st.sampled_from([*(each for each in ODD if isinstance(each, str)), "1", "7", "-7", "2147483648"])
 
 
-@given(
-    st.dictionaries(st.sampled_from([*LEGACY, "revision", TAG_HEAVIEST]), SHORT),
-    st.none() | hostile_texts(BLOCKS),
-    st.booleans(),
+#: The tags of a file, of which some are not what they should be.
+HOSTILE_TAGS = st.builds(
+    lambda legacy, blocks, changes: {"revision": "1", **legacy, **blocks, **changes},
+    st.sampled_from([LEGACY, {}]),
+    st.just({}) | hostile_texts(BLOCKS).map(lambda text: {"blocks": text}),
+    st.dictionaries(st.sampled_from([*LEGACY, "revision", TAG_HEAVIEST]), SHORT, max_size=2),
 )
-def test_tags_are_always_taken(changes, blocks, legacy):
-    tags = {"revision": "1", **(LEGACY if legacy else {}), **changes}
-    if blocks is not None:
-        tags["blocks"] = blocks
+
+
+@given(HOSTILE_TAGS)
+def test_tags_are_always_taken(tags):
     found = parse_tags(tags, {1: 2, 7: 3}.get)
     assert bool(found.blocks) == (found.revision_id != 0)
     assert found.problem is None or len(found.problem) < 2_000

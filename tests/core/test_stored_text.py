@@ -17,14 +17,23 @@ def test_json_is_read(text):
     assert read_json(text, "it") == json.loads(text)
 
 
-def test_the_last_of_equal_names_counts():
-    assert read_json('{"a": 1, "a": 2}', "it") == {"a": 2}
+NO_JSON = [
+    "",
+    " ",
+    "{",
+    "[1] 2",
+    '{"a": 1, "a": 1}',
+    "[1,]",
+    "{'a': 1}",
+    "NaN",
+    "[-Infinity]",
+    "1e400",
+    "01",
+    "+1",
+]
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", " ", "{", "[1] 2", "[1,]", "{'a': 1}", "NaN", "[-Infinity]", "1e400", "01", "+1", "\ufeff1", '"\n"', b"\xff"],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [*NO_JSON, "\ufeff1", '"\n"', b"\xff"])
 def test_everything_else_is_refused(text):
     with pytest.raises(FormatError, match=r"^it: not JSON"):
         read_json(text, "it")
@@ -37,9 +46,9 @@ def test_nesting_and_long_numbers_are_bounded():
         with pytest.raises(FormatError, match=r"^it: (lists more than 100 deep|not JSON)"):
             read_json("[" * depth + "]" * depth, "it")
     assert read_json("[[[]]," + "7," * 99 + "7]", "it")[-1] == 7
-    read_json("1" * 1_000, "it")
+    read_json("-" + "1" * 300 + "e-" + "0" * 700, "it")
     for digits in ("1" * 1_001, "0." + "1" * 1_000):
-        with pytest.raises(FormatError, match="characters"):
+        with pytest.raises(FormatError, match="more than 1000 digits"):
             read_json(digits, "it")
 
 

@@ -161,8 +161,9 @@ def heaviest(tags: Mapping[str, str], blocks: Sequence[Block]) -> int:
 
     A block's largest weight is that of its cube, wherever the cube's rows lie; files of ours tell their own as well.
     """
-    of_cubes = max(block.max_weight for block in blocks)
+    lowest, highest = min(block.min_weight for block in blocks), max(block.max_weight for block in blocks)
     try:
-        return min(whole_number(tags[TAG_HEAVIEST], TAG_HEAVIEST), of_cubes)
+        told = whole_number(tags[TAG_HEAVIEST], TAG_HEAVIEST)
     except (KeyError, FormatError):
-        return of_cubes
+        return highest
+    return told if lowest <= told <= highest else highest

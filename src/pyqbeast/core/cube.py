@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache, total_ordering
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
-from pyqbeast.core.facts import CUBE_SYMBOLS, MOST_LEVELS
+from pyqbeast.core.facts import CUBE_SYMBOLS, MOST_CUBE_SYMBOLS
 from pyqbeast.core.stored_text import shown
 
 _SYMBOL_BITS = 6
@@ -71,7 +71,7 @@ class CubeId:
         """The cube of a stored id.
 
         An incomplete level at the end and the unused low bits of a symbol are ignored, as other readers do.
-        Raises FormatError for a character outside the alphabet, and for more than 1,074 levels.
+        Raises FormatError for a character outside the alphabet, and for more than 1,074 of them.
         """
         return _decode(text, dimensions)
 
@@ -80,15 +80,15 @@ class CubeId:
         """The cube of the binary column form: depth (4 bytes), then the words (8 bytes each), big-endian.
 
         Zero words at the end may be missing. Raises FormatError for other lengths, for bits below the depth, and
-        for more than 1,074 levels.
+        for a depth above 1,074.
         """
         if len(data) < 4 or (len(data) - 4) % 8:
             raise FormatError(
                 f"a binary cube id has 4 bytes and a multiple of 8 after them, not {shown(data)}"
             )
         (depth,) = struct.unpack_from(">i", data)
-        if not 0 <= depth <= MOST_LEVELS:
-            raise FormatError(f"a cube has 0 to {MOST_LEVELS} levels, not {depth}")
+        if not 0 <= depth <= MOST_CUBE_SYMBOLS:
+            raise FormatError(f"a cube has 0 to {MOST_CUBE_SYMBOLS} levels, not {depth}")
         bits = 0
         for number, (word,) in enumerate(struct.iter_unpack(">Q", data[4:])):
             bits |= word << (number * _WORD_BITS)
@@ -208,8 +208,8 @@ def _decode(text: str, dimensions: int) -> CubeId:
     """The cube of a stored id, see `CubeId.from_string`."""
     count = -(-dimensions // _SYMBOL_BITS)
     unused = count * _SYMBOL_BITS - dimensions
-    if len(text) // count > MOST_LEVELS:
-        raise FormatError(f"a cube has 0 to {MOST_LEVELS} levels, not {len(text) // count}")
+    if len(text) > MOST_CUBE_SYMBOLS:
+        raise FormatError(f"a cube id has 0 to {MOST_CUBE_SYMBOLS} symbols, not {len(text)}")
     try:
         values = [_VALUE_OF_SYMBOL[symbol] for symbol in text]
     except KeyError as error:

@@ -14,12 +14,12 @@ INT_MIN = WEIGHT_MIN
 INT_MAX = WEIGHT_MAX
 LONG_MIN = -(2**63)
 LONG_MAX = 2**63 - 1
-#: How deep arrays and objects of a stored text may lie in each other, and how many characters a number in it may have.
+#: How deep arrays and objects of a stored text may lie in each other, and how many digits a number in it may have.
 #: No writer comes near; without bounds a hostile text costs its reader the stack or much time.
 JSON_DEPTH = 100
 JSON_DIGITS = 1_000
-#: Levels of the deepest cube that is read. A double can be halved so often and no more, so no point lies below it.
-MOST_LEVELS = 1_074
+#: Symbols of the longest cube id that is read. A level takes one at least, and a double can be halved 1,074 times.
+MOST_CUBE_SYMBOLS = 1_074
 #: fraction = (weight - WEIGHT_OFFSET) / WEIGHT_RANGE, in doubles.
 WEIGHT_OFFSET = -2147483648.0
 WEIGHT_RANGE = 4294967295.0
@@ -99,6 +99,22 @@ CLASS_PREFIX = "io.qbeast.core.transform."
 #: finds no such class, and fails instead of taking a wrong sample.
 WEIGHTED_CLASS_PREFIX = "io.pyqbeast.weighted."
 
+#: Classes of the transformers in a revision, each with the name of its field that holds the data type if it has one;
+#: and classes of transformations.
+TRANSFORMERS = (
+    "LinearTransformer=dataType HashTransformer=dataType CDFNumericQuantilesTransformer=orderedDataType "
+    "CDFStringQuantilesTransformer= StringHistogramTransformer=dataType EmptyTransformer="
+)
+TRANSFORMATIONS = (
+    "LinearTransformation IdentityTransformation HashTransformation CDFNumericQuantilesTransformation "
+    "CDFStringQuantilesTransformation StringHistogramTransformation EmptyTransformation "
+    "IdentityToZeroTransformation NullToZeroTransformation$"
+)
+#: The format's names of data types.
+DATA_TYPES = (
+    "IntegerDataType LongDataType DoubleDataType FloatDataType DecimalDataType TimestampDataType DateDataType "
+    "StringDataType"
+)
 #: Spark's types and the format's names of them. It has no name for the last three: their values fit an integer and
 #: hash as one. Decimals of all precisions and scales share one name.
 FORMAT_TYPES = (

@@ -76,14 +76,18 @@ class Revision:
         stored = read_json(text, "a revision")
         if not isinstance(stored, dict):
             raise FormatError(f"a revision has to be a JSON object, not {shown(stored)}")
+        weight_columns = _weight_columns(stored)
+        prefix = WEIGHTED_CLASS_PREFIX if weight_columns else CLASS_PREFIX
         return cls(
             id=_whole(stored, "revisionID", STAGING_REVISION),
             timestamp=_whole(stored, "timestamp", LONG_MIN),
             table_id=str(stored.get("tableID", "")),
             cube_size=_whole(stored, "desiredCubeSize", 1),
-            transformers=tuple(map(Transformer.from_json, _transformers(stored))),
+            transformers=tuple(
+                Transformer.from_json(fields, prefix) for fields in _objects(stored, "columnTransformers")
+            ),
             transformations=tuple(map(transformation_from_json, _objects(stored, "transformations"))),
-            weight_columns=_weight_columns(stored),
+            weight_columns=weight_columns,
             hashed_as=layout_text(stored[HASHED_AS]) if HASHED_AS in stored else None,
         )
 
@@ -209,16 +213,9 @@ def _whole(stored: Mapping[str, Any], name: str, least: int) -> int:
     return value
 
 
-def _transformers(stored: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    found = _objects(stored, "columnTransformers")
-    return _renamed(found, WEIGHTED_CLASS_PREFIX, CLASS_PREFIX) if _weight_columns(stored) else found
-
-
 def _renamed(transformers: Iterable[Mapping[str, Any]], old: str, new: str) -> list[Mapping[str, Any]]:
     """The same transformers with another prefix of their class."""
-    return [
-        {**fields, "className": str(fields.get("className")).replace(old, new, 1)} for fields in transformers
-    ]
+    return [{**fields, "className": fields["className"].replace(old, new, 1)} for fields in transformers]
 
 
 def _weight_columns(stored: Mapping[str, Any]) -> tuple[str, ...]:

@@ -22,9 +22,9 @@ _QUOTED = 200
 def read_json(text: str | bytes, what: str) -> Any:  # noqa: ANN401 (any JSON value)
     """The value of a JSON text. `what` names the text in messages.
 
-    Of names that an object has twice the last one counts. Raises FormatError for everything that is no JSON, for
-    numbers that no double can hold (NaN and infinities among them) or of more than 1,000 characters, and for arrays
-    and objects more than 100 deep.
+    Raises FormatError for everything that is no JSON, for objects that have a name twice, for numbers that no double
+    can hold (NaN and infinities among them) or of more than 1,000 digits, and for lists and objects more than 100
+    deep.
     """
     try:
         value = _DECODER.decode(text.decode() if isinstance(text, bytes) else text)
@@ -64,6 +64,13 @@ def _is_too_deep(value: object) -> bool:
     return any(isinstance(item, (dict, list)) for item in level)
 
 
+def _object(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(fields)
+    if len(found) != len(fields):
+        raise ValueError("an object has a name twice")
+    return found
+
+
 def _integer(digits: str) -> int:
     return int(_bounded(digits))
 
@@ -75,14 +82,16 @@ def _double(digits: str) -> float:
     return number
 
 
-def _bounded(digits: str) -> str:
-    if len(digits) > JSON_DIGITS:
-        raise ValueError(f"a number of {len(digits)} characters")
-    return digits
+def _bounded(number: str) -> str:
+    if len(number) > JSON_DIGITS and sum(map(str.isdigit, number)) > JSON_DIGITS:
+        raise ValueError(f"a number of more than {JSON_DIGITS} digits")
+    return number
 
 
 def _refused(name: str) -> float:
     raise ValueError(f"{name} is no finite number")
 
 
-_DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_double, parse_constant=_refused)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_integer, parse_float=_double, parse_constant=_refused
+)

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
-from pyqbeast.core.facts import CLASS_PREFIX, STATISTIC_QUANTILES, WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.facts import CLASS_PREFIX, STATISTIC_QUANTILES, TRANSFORMERS, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.hashing import Hash
 from pyqbeast.core.linear import spanning
 from pyqbeast.core.quantiles import DEFAULT_HISTOGRAM, NumericQuantiles, StringHistogram, StringQuantiles
@@ -35,15 +35,16 @@ EMPTY = "empty"
 
 _NUMERIC_QUANTILES_CLASS = "CDFNumericQuantilesTransformer"
 _STRING_QUANTILES_CLASS = "CDFStringQuantilesTransformer"
-#: Class name to (kind, name of the field with the data type; None where the class stores no type).
 _KIND_OF_CLASS = {
-    "LinearTransformer": (LINEAR, "dataType"),
-    "HashTransformer": (HASHING, "dataType"),
-    _NUMERIC_QUANTILES_CLASS: (QUANTILES, "orderedDataType"),
-    _STRING_QUANTILES_CLASS: (QUANTILES, None),
-    "StringHistogramTransformer": (HISTOGRAM, "dataType"),
-    "EmptyTransformer": (EMPTY, None),
+    "LinearTransformer": LINEAR,
+    "HashTransformer": HASHING,
+    _NUMERIC_QUANTILES_CLASS: QUANTILES,
+    _STRING_QUANTILES_CLASS: QUANTILES,
+    "StringHistogramTransformer": HISTOGRAM,
+    "EmptyTransformer": EMPTY,
 }
+#: Class name to the name of the field with the data type; empty where the class stores no type.
+_TYPE_FIELD_OF_CLASS = dict(pair.split("=") for pair in TRANSFORMERS.split())
 #: The kinds that a column of each type may have, the default first. The Scala project fails on hashed dates
 #: and timestamps, so none are written.
 _KINDS_OF_TYPE = {
@@ -52,7 +53,7 @@ _KINDS_OF_TYPE = {
     TIMESTAMP: (LINEAR, QUANTILES),
     STRING: (HASHING, QUANTILES, HISTOGRAM),
 }
-_CLASS_OF_KIND = {kind: name for name, (kind, _) in _KIND_OF_CLASS.items() if kind != QUANTILES}
+_CLASS_OF_KIND = {kind: name for name, kind in _KIND_OF_CLASS.items() if kind != QUANTILES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +93,22 @@ class Transformer:
         return cls(column, chosen, data_type)
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Transformer:
-        """The transformer of a stored JSON object. Raises FormatError for anything it cannot be."""
+    def from_json(cls, fields: Mapping[str, Any], prefix: str = CLASS_PREFIX) -> Transformer:
+        """The transformer of a stored JSON object, whose class has this prefix.
+
+        Raises FormatError for anything that it cannot be.
+        """
         name = fields.get("className") if isinstance(fields, Mapping) else None
-        simple = name.removeprefix(CLASS_PREFIX) if isinstance(name, str) else ""
+        simple = name[len(prefix) :] if isinstance(name, str) and name.startswith(prefix) else ""
         if simple not in _KIND_OF_CLASS:
             raise FormatError(
                 f"{shown(name)} is no transformer of the format; known: {sorted(_KIND_OF_CLASS)}"
             )
-        kind, type_field = _KIND_OF_CLASS[simple]
+        kind, type_field = _KIND_OF_CLASS[simple], _TYPE_FIELD_OF_CLASS[simple]
         column = field(fields, "columnName")
         if not isinstance(column, str):
             raise FormatError(f"the columnName of {simple} has to be a text, not {shown(column)}")
-        if type_field is None:
+        if not type_field:
             return cls(column, kind, STRING if kind == QUANTILES else None)
         return cls(column, kind, name_of_type(fields, type_field, ALL_TYPES))
 
@@ -115,7 +119,7 @@ class Transformer:
         else:
             name = _CLASS_OF_KIND[self.kind]
         fields = {"className": CLASS_PREFIX + name, "columnName": self.column}
-        type_field = _KIND_OF_CLASS[name][1]
+        type_field = _TYPE_FIELD_OF_CLASS[name]
         if type_field and self.data_type:
             fields[type_field] = self.data_type
         return fields

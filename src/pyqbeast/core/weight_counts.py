@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pyqbeast.core.errors import FormatError
 from pyqbeast.core.facts import TAG_WEIGHTS, WEIGHT_BORDERS
+from pyqbeast.core.stored_text import whole_number
 from pyqbeast.core.weight import weight_of
 
 #: Weights, ascending. Interval i holds the weights from border i - 1 on and below border i.
@@ -33,10 +35,10 @@ def weights_tag(rows: Sequence[int]) -> str:
 
 def parse_weights_tag(tags: Mapping[str, str]) -> tuple[int, ...] | None:
     """The rows of each interval; None where the tags of a file tell nothing that can be used."""
-    parts = tags.get(TAG_WEIGHTS, "").split(",")
-    if len(parts) < 2 or not all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
+    try:
+        first, *rows = (whole_number(part, TAG_WEIGHTS) for part in str(tags.get(TAG_WEIGHTS)).split(","))
+    except FormatError:
         return None
-    first, *rows = map(int, parts)
-    if first + len(rows) > len(BORDERS) + 1:
+    if not rows or min(first, *rows) < 0 or first + len(rows) > len(BORDERS) + 1:
         return None
     return (0,) * first + tuple(rows) + (0,) * (len(BORDERS) + 1 - first - len(rows))

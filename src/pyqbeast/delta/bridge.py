@@ -364,6 +364,19 @@ def _java_column(column: Column) -> Any:  # noqa: ANN401 (a py4j object)
     return column._jc
 
 
+def tag_revision(spark: SparkSession, tags: Column) -> Column:
+    """The revision (bigint) that the tags of a file (map) tell; null for a file that has none."""
+    return ClassicColumn(java(spark).TagColumns.revision(_java_column(tags)))
+
+
+def tag_blocks(spark: SparkSession, tags: Column) -> Column:
+    """The blocks that the tags of a file (map) tell, of today and of before format 0.6.
+
+    An array of structs with the names of `core.facts`; empty where the file is not indexed or its tags are damaged.
+    """
+    return ClassicColumn(java(spark).TagColumns.blocks(_java_column(tags)))
+
+
 def tags_are_legacy(spark: SparkSession, tags: Column) -> Column:
     """Whether the tags of a file (map) are those of before format 0.6 (boolean)."""
     return ClassicColumn(java(spark).TagColumns.areLegacy(_java_column(tags)))

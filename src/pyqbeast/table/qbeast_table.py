@@ -17,7 +17,6 @@ from pyqbeast.delta import bridge, failures
 from pyqbeast.table.delete import delete, delete_rows
 from pyqbeast.table.hooks import PreCommitHook, add_hook
 from pyqbeast.table.optimize import OptimizeResult, optimize
-from pyqbeast.table.stored_blocks import blocks
 from pyqbeast.table.verify import VerifyReport, verify
 
 
@@ -126,25 +125,29 @@ class QbeastTable:
         """
         dimensions = {revision.id: revision.dimensions for revision in self.revisions()}
         # A level of a cube's name takes one symbol for six dimensions.
-        symbols = F.create_map([F.lit(x) for number, d in dimensions.items() for x in (number, -(-d // 6))])
+        symbols = F.create_map(
+            [x for number, d in dimensions.items() for x in (F.lit(number).cast("bigint"), F.lit(-(-d // 6)))]
+        )
         tags = F.col("tags")
         block = F.col("block")
-        cube = F.coalesce(block[facts.BLOCK_CUBE_ID], block[facts.BLOCK_CUBE])
-        revision = tags[facts.TAG_REVISION].cast("bigint")
+        cube = block[facts.BLOCK_CUBE_ID]
+        revision = F.col("revision")
         return (
             bridge.TableLog(self._spark, self._path)
             .file_frame()
-            .withColumn("block", F.explode(blocks(self._spark, tags)))
+            .withColumn("revision", bridge.tag_revision(self._spark, tags))
+            .filter(revision.isin(list(dimensions)))
+            .withColumn("block", F.explode(bridge.tag_blocks(self._spark, tags)))
             .select(
-                revision.alias("revision"),
+                revision,
                 cube.alias("cube"),
-                (F.length(cube) / symbols[revision.cast("int")]).cast("int").alias("depth"),
+                (F.length(cube) / symbols[revision]).cast("int").alias("depth"),
                 F.col("path").alias("file"),
                 F.col("size").alias("file_bytes"),
                 block[facts.BLOCK_MIN_WEIGHT].alias("min_weight"),
                 block[facts.BLOCK_MAX_WEIGHT].alias("max_weight"),
                 block[facts.BLOCK_ELEMENT_COUNT].alias("element_count"),
-                F.coalesce(block[facts.BLOCK_REPLICATED], F.lit(False)).alias("replicated"),
+                block[facts.BLOCK_REPLICATED].alias("replicated"),
             )
         )
 

@@ -17,7 +17,6 @@ from pyqbeast.core import facts
 from pyqbeast.core.errors import CommitConflictError, FormatError
 from pyqbeast.delta import bridge, failures
 from pyqbeast.table.qbeast_table import find_table
-from pyqbeast.table.stored_blocks import legacy_block
 
 #: How often the upgrade starts again because another writer came first.
 _ATTEMPTS = 10
@@ -27,6 +26,7 @@ _OPERATION = "UPGRADE QBEAST FORMAT"
 #: Names of columns beside those of Delta's `AddFile`.
 _LEGACY = "__legacy"
 _REPLICATED = "__replicated"
+_REVISION = "__revision"
 _BLOCKS = "__blocks"
 
 
@@ -149,11 +149,11 @@ class _Attempt:
             "*",
             bridge.tags_are_legacy(spark, tags).alias(_LEGACY),
             bridge.tags_are_replicated(spark, tags).alias(_REPLICATED),
+            bridge.tag_revision(spark, tags).alias(_REVISION),
+            bridge.tag_blocks(spark, tags).alias(_BLOCKS),
         )
         self.dropped = marked.filter(F.col(_REPLICATED) & F.lit(drop_replicated))
-        self.changed = marked.filter(
-            F.col(_LEGACY) & ~(F.col(_REPLICATED) & F.lit(drop_replicated))
-        ).withColumn(_BLOCKS, legacy_block(spark, tags))
+        self.changed = marked.filter(F.col(_LEGACY) & ~(F.col(_REPLICATED) & F.lit(drop_replicated)))
 
     def report(self, *, dry_run: bool) -> UpgradeReport:
         """What changes. One Spark job."""
@@ -163,8 +163,8 @@ class _Attempt:
         return UpgradeReport(self.path, dry_run, None, self._changes(), tuple(sorted(settings)))
 
     def _changes(self) -> tuple[RevisionChanges, ...]:
-        revision = F.col("tags")[facts.TAG_REVISION].try_cast("bigint").alias("revision")
-        damaged = F.when(F.col(_BLOCKS).isNull() | revision.isNull(), F.col("path"))
+        revision = F.col(_REVISION).alias("revision")
+        damaged = F.when(F.size(_BLOCKS) == F.lit(0), F.col("path"))
         changed = self.changed.select(
             revision, "size", _REPLICATED, F.lit(False).alias("drops"), damaged.alias("damaged")
         )
@@ -215,7 +215,7 @@ class _Attempt:
             F.lit(facts.TAG_REVISION),
             F.col("tags")[facts.TAG_REVISION],
             F.lit(facts.TAG_BLOCKS),
-            F.col(_BLOCKS),
+            F.to_json(_BLOCKS),
         )
         changed = self.changed.withColumns({"tags": tags, "dataChange": F.lit(False)})
         return self.log.retag(

@@ -29,8 +29,9 @@ final class BlockIndex {
     List<AddFile> all = collected(snapshot);
     complete = new SoftReference<>(all);
     for (AddFile file : ReplicatedFiles.without(all)) {
-      boolean known = weighed.contains(revision(file));
-      FileTags.Weights ofFile = known ? FileTags.weights(Scala.map(file.tagsOrEmpty())) : FileTags.Weights.ANY;
+      Map<String, String> tags = Scala.map(file.tagsOrEmpty());
+      boolean known = weighed.contains(String.valueOf(FileTags.revision(tags)));
+      FileTags.Weights ofFile = known ? FileTags.weights(tags) : FileTags.Weights.ANY;
       weights.put(file.path(), ofFile);
       files.add(light(file));
     }
@@ -68,10 +69,6 @@ final class BlockIndex {
   boolean mayHold(AddFile file, WeightRange range) {
     FileTags.Weights held = weights.getOrDefault(file.path(), FileTags.Weights.ANY);
     return range.meets(held.lowest(), held.highest());
-  }
-
-  private static String revision(AddFile file) {
-    return file.tagsOrEmpty().get(Facts.TAG_REVISION).getOrElse(() -> "");
   }
 
   private static AddFile light(AddFile file) {

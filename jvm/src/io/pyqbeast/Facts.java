@@ -13,6 +13,9 @@ final class Facts {
   static final String LAST_REVISION = text("LAST_REVISION");
   static final String TAG_REVISION = text("TAG_REVISION");
   static final String TAG_BLOCKS = text("TAG_BLOCKS");
+  static final String BLOCK_CUBE_ID = text("BLOCK_CUBE_ID");
+  static final String BLOCK_CUBE = text("BLOCK_CUBE");
+  static final String BLOCK_ELEMENT_COUNT = text("BLOCK_ELEMENT_COUNT");
   static final String BLOCK_MIN_WEIGHT = text("BLOCK_MIN_WEIGHT");
   static final String BLOCK_MAX_WEIGHT = text("BLOCK_MAX_WEIGHT");
   static final String BLOCK_REPLICATED = text("BLOCK_REPLICATED");
@@ -20,6 +23,7 @@ final class Facts {
   static final String LEGACY_TAG_CUBE = text("LEGACY_TAG_CUBE");
   static final String LEGACY_TAG_MIN_WEIGHT = text("LEGACY_TAG_MIN_WEIGHT");
   static final String LEGACY_TAG_MAX_WEIGHT = text("LEGACY_TAG_MAX_WEIGHT");
+  static final String LEGACY_TAG_ELEMENT_COUNT = text("LEGACY_TAG_ELEMENT_COUNT");
   static final String STATE_ANNOUNCED = text("STATE_ANNOUNCED");
   static final String STATE_REPLICATED = text("STATE_REPLICATED");
   static final int WEIGHT_MIN = Integer.parseInt(text("WEIGHT_MIN"));

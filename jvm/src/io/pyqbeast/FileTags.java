@@ -1,16 +1,26 @@
 package io.pyqbeast;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 
 /**
  * What the tags of one file say to a reader. Tags of both kinds are understood: a list of blocks, and the tags of the
- * only block that a file held before format 0.6. Tags that cannot be used say nothing: the file is always read.
+ * only block that a file held before format 0.6. Tags that cannot be used say nothing: the file is always read. The rules
+ * are those of {@code core/block.py}, and a test holds the two together.
  */
 final class FileTags {
-  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String SYMBOLS = Facts.text("CUBE_SYMBOLS");
+  private static final int MOST_SYMBOLS = Integer.parseInt(Facts.text("MOST_CUBE_SYMBOLS"));
+  private static final long STAGING = Long.parseLong(Facts.text("STAGING_REVISION"));
+
+  /**
+   * The rows of one cube inside a file.
+   *
+   * @param replicated whether the block is said to hold only rows that other files hold too
+   */
+  record Block(String cube, int lowest, int highest, long rows, boolean replicated) {}
 
   /** Smallest and largest weight in a file; everything where the file is not indexed. */
   record Weights(int lowest, int highest) {
@@ -33,68 +43,102 @@ final class FileTags {
         && !tags.containsKey(Facts.TAG_BLOCKS);
   }
 
-  static Replicated replicated(Map<String, String> tags) {
-    if (areLegacy(tags)) {
-      String state = tags.getOrDefault(Facts.LEGACY_TAG_STATE, "");
-      boolean copied = state.equals(Facts.STATE_ANNOUNCED) || state.equals(Facts.STATE_REPLICATED);
-      return copied ? Replicated.ALL : Replicated.NONE;
+  /** The revision of an indexed file; null for a file without one, and where the text is no number. */
+  static Long revision(Map<String, String> tags) {
+    Long revision = Json.wholeNumber(tags.get(Facts.TAG_REVISION));
+    return revision == null || revision == STAGING ? null : revision;
+  }
+
+  /** The blocks of a file; none where it is not indexed or its tags cannot be used. */
+  static List<Block> blocks(Map<String, String> tags) {
+    if (revision(tags) == null) {
+      return List.of();
     }
-    String text = tags.getOrDefault(Facts.TAG_BLOCKS, "");
-    if (!text.contains("true")) { // spares nearly every file the parsing
+    if (tags.containsKey(Facts.TAG_BLOCKS)) {
+      return listed(Json.read(tags.get(Facts.TAG_BLOCKS)));
+    }
+    return areLegacy(tags)
+        ? orNone(legacy(tags))
+        : List.of(new Block("", Facts.WEIGHT_MIN, Facts.WEIGHT_MAX, 0, false));
+  }
+
+  static Replicated replicated(Map<String, String> tags) {
+    String text = tags.get(Facts.TAG_BLOCKS);
+    if (text != null && !text.contains("true")) { // spares nearly every file the parsing
       return Replicated.NONE;
     }
-    JsonNode blocks = blocks(text);
-    int copied = 0;
-    for (JsonNode block : blocks) {
-      copied += block.path(Facts.BLOCK_REPLICATED).asBoolean() ? 1 : 0;
-    }
+    List<Block> blocks = blocks(tags);
+    long copied = blocks.stream().filter(Block::replicated).count();
     return copied == 0 ? Replicated.NONE : copied < blocks.size() ? Replicated.SOME : Replicated.ALL;
   }
 
   static Weights weights(Map<String, String> tags) {
-    if (areLegacy(tags)) {
-      return legacyWeights(tags);
-    }
     int lowest = Facts.WEIGHT_MAX;
     int highest = Facts.WEIGHT_MIN;
-    for (JsonNode block : blocks(tags.getOrDefault(Facts.TAG_BLOCKS, ""))) {
-      JsonNode low = block.path(Facts.BLOCK_MIN_WEIGHT);
-      JsonNode high = block.path(Facts.BLOCK_MAX_WEIGHT);
-      if (!low.canConvertToInt() || !high.canConvertToInt() || low.intValue() > high.intValue()) {
-        return Weights.ANY;
-      }
-      lowest = Math.min(lowest, low.intValue());
-      highest = Math.max(highest, high.intValue());
+    List<Block> blocks = blocks(tags);
+    for (Block block : blocks) {
+      lowest = Math.min(lowest, block.lowest);
+      highest = Math.max(highest, block.highest);
     }
-    return lowest > highest ? Weights.ANY : new Weights(lowest, heaviest(tags, lowest, highest));
+    return blocks.isEmpty() ? Weights.ANY : new Weights(lowest, heaviest(tags, lowest, highest));
   }
 
   /** A block's largest weight is that of its cube, wherever the cube's rows lie; files of ours tell their own as well. */
   private static int heaviest(Map<String, String> tags, int lowest, int highest) {
-    try {
-      int told = Integer.parseInt(tags.getOrDefault(Facts.text("TAG_HEAVIEST"), ""));
-      return lowest <= told && told <= highest ? told : highest;
-    } catch (NumberFormatException e) {
-      return highest;
-    }
+    Long told = Json.wholeNumber(tags.get(Facts.text("TAG_HEAVIEST")));
+    return told != null && lowest <= told && told <= highest ? told.intValue() : highest;
   }
 
-  private static Weights legacyWeights(Map<String, String> tags) {
-    try {
-      int lowest = Integer.parseInt(tags.getOrDefault(Facts.LEGACY_TAG_MIN_WEIGHT, ""));
-      int highest = Integer.parseInt(tags.getOrDefault(Facts.LEGACY_TAG_MAX_WEIGHT, ""));
-      return lowest > highest ? Weights.ANY : new Weights(lowest, highest);
-    } catch (NumberFormatException e) {
-      return Weights.ANY;
+  private static List<Block> listed(JsonNode stored) {
+    List<Block> blocks = new ArrayList<>();
+    if (stored.isArray()) {
+      for (JsonNode item : stored) {
+        Block block = block(item);
+        if (block == null) {
+          return List.of();
+        }
+        blocks.add(block);
+      }
     }
+    return blocks;
   }
 
-  private static JsonNode blocks(String text) {
-    try {
-      JsonNode parsed = JSON.readTree(text);
-      return parsed.isArray() ? parsed : JSON.createArrayNode();
-    } catch (JsonProcessingException e) {
-      return JSON.createArrayNode();
+  private static Block block(JsonNode item) {
+    JsonNode cube = item.path(item.has(Facts.BLOCK_CUBE_ID) ? Facts.BLOCK_CUBE_ID : Facts.BLOCK_CUBE);
+    JsonNode replicated = item.path(Facts.BLOCK_REPLICATED);
+    if (!cube.isTextual() || !(replicated.isBoolean() || replicated.isMissingNode())) {
+      return null;
     }
+    Long low = Json.wholeNumber(item.path(Facts.BLOCK_MIN_WEIGHT));
+    Long high = Json.wholeNumber(item.path(Facts.BLOCK_MAX_WEIGHT));
+    Long rows = Json.wholeNumber(item.path(Facts.BLOCK_ELEMENT_COUNT));
+    return checked(cube.textValue(), low, high, rows, replicated.booleanValue());
+  }
+
+  private static Block legacy(Map<String, String> tags) {
+    String state = tags.get(Facts.LEGACY_TAG_STATE);
+    boolean replicated = Facts.STATE_ANNOUNCED.equals(state) || Facts.STATE_REPLICATED.equals(state);
+    Long low = Json.wholeNumber(tags.get(Facts.LEGACY_TAG_MIN_WEIGHT));
+    Long high = Json.wholeNumber(tags.get(Facts.LEGACY_TAG_MAX_WEIGHT));
+    Long rows = Json.wholeNumber(tags.get(Facts.LEGACY_TAG_ELEMENT_COUNT));
+    return checked(tags.get(Facts.LEGACY_TAG_CUBE), low, high, rows, replicated);
+  }
+
+  /** A block whose figures can be true, null for others: files are skipped because of them. */
+  private static Block checked(String cube, Long low, Long high, Long rows, boolean replicated) {
+    boolean canBe =
+        low != null && high != null && rows != null
+            && Facts.WEIGHT_MIN <= low && low <= high && high <= Facts.WEIGHT_MAX && rows >= 0;
+    return canBe && isCube(cube) ? new Block(cube, low.intValue(), high.intValue(), rows, replicated) : null;
+  }
+
+  private static boolean isCube(String text) {
+    return text != null
+        && text.length() <= MOST_SYMBOLS
+        && text.chars().allMatch(symbol -> SYMBOLS.indexOf(symbol) >= 0);
+  }
+
+  private static List<Block> orNone(Block block) {
+    return block == null ? List.of() : List.of(block);
   }
 }

@@ -1,8 +1,6 @@
 package io.pyqbeast;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -11,20 +9,16 @@ import scala.collection.immutable.Seq;
 
 /** The columns that are hashed into a row's weight, in order: those that the table is indexed by, and more. */
 final class IndexedColumns {
-  private static final ObjectMapper JSON = new ObjectMapper();
-
   private IndexedColumns() {}
 
-  /** Read from the last revision in a table's configuration; empty where the table is not indexed. */
+  /**
+   * Read from the last revision in a table's configuration; empty where the table is not indexed. A damaged revision makes
+   * the table an unindexed one: it is read whole and sampled by Spark.
+   */
   static List<String> of(scala.collection.immutable.Map<String, String> configuration) {
     String last = configuration.get(Facts.LAST_REVISION).getOrElse(() -> null);
-    String revision = last == null ? null : configuration.get(Facts.REVISION_PREFIX + last).getOrElse(() -> null);
-    try {
-      return revision == null ? List.of() : of(JSON.readTree(revision));
-    } catch (JsonProcessingException e) {
-      // A damaged revision makes the table an unindexed one: it is read whole and sampled by Spark.
-      return List.of();
-    }
+    String key = Facts.REVISION_PREFIX + Json.wholeNumber(last);
+    return of(StoredRevision.read(key, configuration.get(key).getOrElse(() -> null)));
   }
 
   /** The column of this name among others: a table has no two names that differ in case only. */

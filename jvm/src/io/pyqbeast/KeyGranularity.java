@@ -1,8 +1,6 @@
 package io.pyqbeast;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
@@ -15,7 +13,6 @@ import org.apache.spark.sql.delta.actions.AddFile;
  * far as the writer recorded it. A key's rows beyond the first count, so a table of distinct keys has granularity 0.
  */
 final class KeyGranularity {
-  private static final ObjectMapper JSON = new ObjectMapper();
   private static final Map<Snapshot, Double> CACHE = Collections.synchronizedMap(new WeakHashMap<>());
 
   private KeyGranularity() {}
@@ -37,7 +34,7 @@ final class KeyGranularity {
     }
     long rows = 0;
     for (AddFile file : BlockIndex.completeFiles(snapshot)) {
-      rows += file.numPhysicalRecords().getOrElse(() -> 0L);
+      rows += StoredRows.orNone(file);
     }
     return rows == 0 ? 0.0 : Math.min(1.0, (double) excess / rows);
   }
@@ -46,13 +43,11 @@ final class KeyGranularity {
   static long excess(Snapshot snapshot) {
     Map<String, Long> ofWrite = new HashMap<>();
     for (AddFile file : BlockIndex.completeFiles(snapshot)) {
-      String tag = file.tagsOrEmpty().get(Facts.text("TAG_KEY_ROWS")).getOrElse(() -> "{}");
-      try {
-        JsonNode stored = JSON.readTree(tag);
-        String write = stored.path(Facts.text("KEY_ROWS_WRITE")).asText();
-        ofWrite.merge(write, stored.path(Facts.text("KEY_ROWS_ROWS")).asLong(1) - 1, Math::max);
-      } catch (JsonProcessingException e) {
-        continue; // a damaged tag says nothing
+      JsonNode stored = Json.read(file.tagsOrEmpty().get(Facts.text("TAG_KEY_ROWS")).getOrElse(() -> null));
+      JsonNode write = stored.path(Facts.text("KEY_ROWS_WRITE"));
+      Long ofKey = Json.wholeNumber(stored.path(Facts.text("KEY_ROWS_ROWS")));
+      if (write.isTextual() && ofKey != null && ofKey > 0) { // a damaged tag says nothing
+        ofWrite.merge(write.textValue(), ofKey - 1, Math::max);
       }
     }
     return ofWrite.values().stream().mapToLong(Long::longValue).sum();

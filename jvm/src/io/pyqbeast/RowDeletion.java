@@ -94,7 +94,7 @@ public final class RowDeletion {
         (AddFile[]) transaction.snapshot().allFiles().filter(functions.col("path").equalTo(path)).collect();
     if (found.length > 0) {
       file = found[0];
-      told.add(file.numPhysicalRecords().getOrElse(() -> null));
+      told.add(StoredRows.of(file));
       told.add(file.deletionVector() == null ? null : JsonUtils.mapper().writeValueAsString(file.deletionVector()));
     }
     return JSON.writeValueAsString(told);

@@ -121,7 +121,7 @@ public final class TableLog {
         out.writeStringField("path", file.path());
         out.writeNumberField("size", file.size());
         out.writeNumberField("modified", file.modificationTime());
-        out.writeObjectField("rows", file.numPhysicalRecords().getOrElse(() -> null));
+        out.writeObjectField("rows", StoredRows.of(file));
         out.writeNumberField("deleted", file.deletionVector() == null ? 0L : file.deletionVector().cardinality());
         out.writeObjectField("tags", tags(file));
         out.writeEndObject();

@@ -1,15 +1,47 @@
 package io.pyqbeast;
 
+import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
 import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
 
 /** Questions about the tags of a table's files, one file a row. */
 public final class TagColumns {
+  private static final StructType BLOCK =
+      new StructType()
+          .add(Facts.BLOCK_CUBE_ID, DataTypes.StringType)
+          .add(Facts.BLOCK_MIN_WEIGHT, DataTypes.IntegerType)
+          .add(Facts.BLOCK_MAX_WEIGHT, DataTypes.IntegerType)
+          .add(Facts.BLOCK_ELEMENT_COUNT, DataTypes.LongType)
+          .add(Facts.BLOCK_REPLICATED, DataTypes.BooleanType);
+
   private TagColumns() {}
+
+  /** The revision of a file; null for a file that has none. */
+  public static Column revision(Column tags) {
+    UDF1<scala.collection.Map<String, String>, Long> answer =
+        ofFile -> ofFile == null ? null : FileTags.revision(Scala.map(ofFile));
+    return functions.udf(answer, DataTypes.LongType).apply(tags);
+  }
+
+  /** The blocks of a file, an array of structs; an empty one where the file is not indexed or its tags are damaged. */
+  public static Column blocks(Column tags) {
+    UDF1<scala.collection.Map<String, String>, Row[]> answer =
+        ofFile -> ofFile == null ? new Row[0] : rows(FileTags.blocks(Scala.map(ofFile)));
+    return functions.udf(answer, DataTypes.createArrayType(BLOCK)).apply(tags);
+  }
+
+  private static Row[] rows(List<FileTags.Block> blocks) {
+    return blocks.stream()
+        .map(each -> RowFactory.create(each.cube(), each.lowest(), each.highest(), each.rows(), each.replicated()))
+        .toArray(Row[]::new);
+  }
 
   /** Whether a file was written before format 0.6. */
   public static Column areLegacy(Column tags) {

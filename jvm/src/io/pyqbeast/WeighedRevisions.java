@@ -1,8 +1,6 @@
 package io.pyqbeast;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -29,7 +27,6 @@ import scala.Option;
  * never maps names.
  */
 final class WeighedRevisions {
-  private static final ObjectMapper JSON = new ObjectMapper();
   private static final String DECIMAL = Facts.text("DECIMAL_TYPE");
   private static final Map<String, String> FORMAT_TYPES = formatTypes();
 
@@ -45,24 +42,22 @@ final class WeighedRevisions {
     }
     Scala.map(table.configuration())
         .forEach(
-            (key, revision) -> {
-              if (key.startsWith(Facts.REVISION_PREFIX) && isWeighed(revision, columns, today, table)) {
+            (key, text) -> {
+              if (key.startsWith(Facts.REVISION_PREFIX)
+                  && isWeighed(StoredRevision.read(key, text), columns, today, table)) {
                 found.add(key.substring(Facts.REVISION_PREFIX.length()));
               }
             });
     return found;
   }
 
-  private static boolean isWeighed(String revision, List<String> columns, HashedLayout today, Metadata table) {
-    JsonNode stored;
-    try {
-      stored = JSON.readTree(revision);
-    } catch (JsonProcessingException e) {
+  private static boolean isWeighed(JsonNode revision, List<String> columns, HashedLayout today, Metadata table) {
+    if (columns.isEmpty() || revision.isMissingNode()) {
       return false; // nothing is known of its files
     }
-    return stored.has(HashedLayout.FIELD)
-        ? today.isSameAs(stored.path(HashedLayout.FIELD))
-        : table.columnMappingMode() == NoMapping$.MODULE$ && areAsBefore(stored, columns, table);
+    return revision.has(HashedLayout.FIELD)
+        ? today.isSameAs(revision.path(HashedLayout.FIELD))
+        : table.columnMappingMode() == NoMapping$.MODULE$ && areAsBefore(revision, columns, table);
   }
 
   private static boolean areAsBefore(JsonNode revision, List<String> columns, Metadata table) {
@@ -85,9 +80,7 @@ final class WeighedRevisions {
       // Fields of structs come and go, and move, without a trace.
       return widened.isEmpty() && field.dataType() instanceof AtomicType;
     }
-    // Quantiles of texts are stored without a type.
-    String type = transformer.path("dataType").asText(transformer.path("orderedDataType").asText(formatType("string")));
-    if (!type.equals(formatType(field.dataType().simpleString()))) {
+    if (!StoredRevision.typeOf(transformer).equals(formatType(field.dataType().simpleString()))) {
       return false;
     }
     return widened.isEmpty()

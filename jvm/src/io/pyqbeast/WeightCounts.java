@@ -37,19 +37,16 @@ final class WeightCounts {
     }
     String[] parts = text.split(",", -1);
     long[] rows = new long[INTERVALS];
-    try {
-      int first = Integer.parseInt(parts[0]);
-      if (first < 0 || parts.length < 2 || first + (long) parts.length - 1 > INTERVALS) {
+    Long first = Json.wholeNumber(parts[0]);
+    if (first == null || first < 0 || first > INTERVALS || parts.length < 2 || first + parts.length - 1 > INTERVALS) {
+      return null;
+    }
+    for (int i = 1; i < parts.length; i++) {
+      Long ofInterval = Json.wholeNumber(parts[i]);
+      if (ofInterval == null || ofInterval < 0) {
         return null;
       }
-      for (int i = 1; i < parts.length; i++) {
-        rows[first + i - 1] = Long.parseLong(parts[i]);
-        if (rows[first + i - 1] < 0) {
-          return null;
-        }
-      }
-    } catch (NumberFormatException e) {
-      return null;
+      rows[first.intValue() + i - 1] = ofInterval;
     }
     return rows;
   }

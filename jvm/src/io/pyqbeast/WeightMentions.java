@@ -1,8 +1,6 @@
 package io.pyqbeast;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -33,7 +31,6 @@ import scala.runtime.BoxedUnit;
  * expression are not sampled evenly: of {@code hash(a, b) < 0} every light row is left, and none of the others.
  */
 final class WeightMentions {
-  private static final ObjectMapper JSON = new ObjectMapper();
   private static final int LARGEST_DIVISOR = 1024;
 
   private final Map<ExprId, Expression> aliases = new HashMap<>();
@@ -168,17 +165,13 @@ final class WeightMentions {
   }
 
   private static void keepEqual(Map<String, ExprId> columns, String statistics, FileTags.Weights held) {
-    try {
-      JsonNode stored = JSON.readTree(statistics);
-      JsonNode low = stored.path("minValues");
-      JsonNode high = stored.path("maxValues");
-      columns.keySet().removeIf(
-          name ->
-              !low.path(name).isIntegralNumber()
-                  || low.path(name).asLong() != held.lowest()
-                  || high.path(name).asLong() != held.highest());
-    } catch (JsonProcessingException e) {
-      columns.clear();
-    }
+    JsonNode stored = Json.read(statistics);
+    JsonNode low = stored.path("minValues");
+    JsonNode high = stored.path("maxValues");
+    columns.keySet().removeIf(
+        name ->
+            !low.path(name).isIntegralNumber()
+                || low.path(name).asLong() != held.lowest()
+                || high.path(name).asLong() != held.highest());
   }
 }

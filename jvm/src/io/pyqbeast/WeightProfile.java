@@ -46,7 +46,7 @@ final class WeightProfile {
     boolean areKeysRecorded = true;
     for (AddFile file : ReplicatedFiles.without(BlockIndex.completeFiles(snapshot))) {
       Map<String, String> tags = Scala.map(file.tagsOrEmpty());
-      boolean isIndexed = prunable.contains(tags.getOrDefault(Facts.TAG_REVISION, ""));
+      boolean isIndexed = prunable.contains(String.valueOf(FileTags.revision(tags)));
       areKeysRecorded &= tags.containsKey(Facts.text("TAG_KEY_ROWS"));
       add(file, isIndexed ? tags : Map.of());
     }
@@ -108,7 +108,7 @@ final class WeightProfile {
     FileTags.Weights held = FileTags.weights(tags);
     long[] counts = WeightCounts.of(tags);
     double gone = file.numDeletedRecords();
-    double stored = counts == null ? file.numPhysicalRecords().getOrElse(() -> 0L) : sum(counts);
+    double stored = counts == null ? StoredRows.orNone(file) : sum(counts);
     double live = Math.max(0, stored - gone);
     rows += live;
     deleted += gone;

@@ -1,0 +1,126 @@
+"""Python and Java read the same texts of a table's log, and agree about each of them, however odd it is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pyspark.sql import functions as F
+
+from pyqbeast.core.block import parse_tags
+from pyqbeast.core.cube import CubeId
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.facts import REVISION_PREFIX
+from pyqbeast.core.revision import revisions_from_configuration
+from pyqbeast.core.stored_text import read_json, whole_number
+from pyqbeast.delta import bridge
+from tests.core.hostile import ODD, TOKENS, Raw, damaged, drawn, hostile_texts, nested
+from tests.core.test_hostile_texts import BLOCKS, COLUMNS, HOSTILE_TAGS, REVISIONS, revision_text
+
+ANY_JSON = ['{"a":[1,-2.5e3,"x\\u00e9",null,true,{"b":{}}]}', '["a",1]', "7", '"text"']
+
+
+def has_a_name_in_utf_8(text):
+    """Whether the text can be sent to the JVM at all."""
+    return text is None or text == text.encode("utf-8", "ignore").decode()
+
+
+@pytest.fixture(scope="module")
+def java(spark):
+    """Calls a static function of a class of the bridge that only Java sees."""
+    loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+
+    def call(name, function, *arguments):
+        (method,) = [
+            each
+            for each in loader.loadClass(f"io.pyqbeast.{name}").getDeclaredMethods()
+            if each.getName() == function
+            and [kind.getSimpleName() for kind in each.getParameterTypes()] == [kind for kind, _ in arguments]
+        ]
+        method.setAccessible(True)
+        handed = spark._sc._gateway.new_array(spark._jvm.java.lang.Object, len(arguments))
+        for place, (_, argument) in enumerate(arguments):
+            handed[place] = argument
+        return method.invoke(None, handed)
+
+    return call
+
+
+def taken(read, *arguments):
+    try:
+        return read(*arguments, "it")
+    except FormatError:
+        return None
+
+
+def test_the_same_texts_are_json(java):
+    edges = [
+        nested(100),
+        nested(101),
+        nested(900),
+        "1" * 1_000,
+        "1" * 1_001,
+        "[" + "1," * 500 + "1]",
+        '{"a":1,"a":2}',
+    ]
+    odd = [each for each in ODD if isinstance(each, Raw)]
+    texts = [*edges, *odd, *TOKENS, *drawn(hostile_texts(ANY_JSON).flatmap(damaged), 300)]
+    for text in filter(has_a_name_in_utf_8, map(str, texts)):
+        found = java("Json", "read", ("String", text))
+        value = taken(read_json, text)
+        if value is None:
+            assert found.isMissingNode() or found.isNull(), text[:200]
+        elif has_a_name_in_utf_8(json.dumps(value, ensure_ascii=False)):
+            assert json.loads(found.toString()) == value, text[:200]
+
+
+def test_the_same_texts_are_numbers(java):
+    texts = [each for each in ODD if isinstance(each, str)]
+    for text in [*texts, "0", "-0", "007", str(2**63 - 1), str(2**63), str(-(2**63)), "9" * 20, None]:
+        if has_a_name_in_utf_8(text):
+            assert java("Json", "wholeNumber", ("String", text)) == taken(whole_number, text), text
+
+
+def test_the_same_revisions_can_be_used(java):
+    """Java does not look at the parameters of transformations: no weight depends on them."""
+    texts = filter(has_a_name_in_utf_8, drawn(hostile_texts(REVISIONS), 400))
+    for text in [*texts, revision_text(*COLUMNS, weightColumns=["id"]), *REVISIONS]:
+        key = f"{REVISION_PREFIX}1"
+        node = java("StoredRevision", "read", ("String", key), ("String", text))
+        found = revisions_from_configuration({key: text})
+        if 1 in found.revisions:
+            columns = java("IndexedColumns", "of", ("JsonNode", node))
+            assert list(columns) == found.revisions[1].hashed_columns, text
+        elif not node.isMissingNode():
+            harmless = json.loads(text)
+            for transformation in harmless["transformations"]:
+                transformation["className"] = "io.qbeast.core.transform.EmptyTransformation"
+            assert 1 in revisions_from_configuration({key: json.dumps(harmless)}).revisions, text
+
+
+def test_the_same_tags_tell_the_same_blocks(spark):
+    odd = [
+        {"revision": text, "blocks": BLOCKS[0]} for text in ["1", "01", " 1", "+1", "1.0", "0", "-1", None]
+    ]
+    odd += [{"revision": "1", "blocks": None}, {"blocks": BLOCKS[0]}, {"revision": "1"}, {}, None]
+    for value in ("true", '"true"', "1", "null", "[true]"):
+        odd.append({"revision": "1", "blocks": BLOCKS[1].replace("true", value)})
+    tags = [
+        each
+        for each in [*odd, *drawn(HOSTILE_TAGS, 400)]
+        if all(map(has_a_name_in_utf_8, (each or {}).values()))
+    ]
+    frame = spark.createDataFrame(list(enumerate(tags)), "id int, tags map<string, string>")
+    told = frame.select(
+        "id", bridge.tag_revision(spark, F.col("tags")), bridge.tag_blocks(spark, F.col("tags"))
+    )
+    usable = 0
+    for number, revision, blocks in told.collect():
+        python = parse_tags(tags[number], lambda _: 2)
+        java = [(CubeId.from_string(cube, 2), *figures) for cube, *figures in blocks]
+        assert java == [
+            (b.cube, b.min_weight, b.max_weight, b.element_count, b.replicated) for b in python.blocks
+        ], tags[number]
+        assert not java or revision == python.revision_id
+        usable += bool(java)
+    assert 30 < usable < len(tags) - 30
