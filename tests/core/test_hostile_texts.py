@@ -54,9 +54,12 @@ def revision_text(*columns, **more):
     )
 
 
+STRUCT = {"type": "struct", "fields": [{"name": "x", "type": {"type": "array", "elementType": "long"}}]}
+LAYOUT = [{"name": "c0", "type": "integer"}, {"name": "c1", "id": 2, "type": STRUCT}]
 REVISIONS = [
     *(revision_text(column) for column in COLUMNS),
     revision_text(*COLUMNS[:3]),
+    revision_text(COLUMNS[0], COLUMNS[7], hashedAs=LAYOUT),
     revision_text(COLUMNS[0], COLUMNS[7], weightColumns=["id"]).replace(
         CLASS_PREFIX, "io.pyqbeast.weighted."
     ),

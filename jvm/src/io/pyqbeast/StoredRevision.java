@@ -48,7 +48,6 @@ final class StoredRevision {
         && id >= 0
         && key.equals(Facts.REVISION_PREFIX + id)
         && Json.wholeNumber(revision.path("timestamp")) != null
-        && (!revision.has(HashedLayout.FIELD) || areColumns(revision.path(HashedLayout.FIELD)))
         && cubeSize != null
         && cubeSize >= 1
         && areUsable(id, revision);
@@ -62,6 +61,9 @@ final class StoredRevision {
       return false;
     }
     boolean areLike = transformers.size() == transformations.size() || (id == 0 && transformations.isEmpty());
+    JsonNode layout = revision.path(HashedLayout.FIELD);
+    int hashed = transformers.size() + weightColumns.size();
+    areLike &= layout.isMissingNode() || (areColumns(layout) && layout.size() == hashed);
     boolean areNames = weightColumns.isMissingNode() || (weightColumns.isArray() && areTexts(weightColumns));
     String prefix = weightColumns.isEmpty() ? CLASS_PREFIX : WEIGHTED_CLASS_PREFIX;
     for (JsonNode transformer : transformers) {
