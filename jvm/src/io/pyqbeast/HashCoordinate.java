@@ -1,5 +1,6 @@
 package io.pyqbeast;
 
+import com.fasterxml.jackson.core.io.NumberOutput;
 import java.io.Serializable;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
@@ -15,7 +16,13 @@ import org.apache.spark.unsafe.types.UTF8String;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
-/** The coordinate of a value in a hashed dimension: Scala's hash of the bytes of its text, as a share of 2^31 - 1. */
+/**
+ * The coordinate of a value in a hashed dimension: Scala's hash of the bytes of its text, as a share of 2^31 - 1.
+ *
+ * <p>The text of a double or float is the shortest that reads back as the same number, which is what Java prints from
+ * version 19 on. Older ones print a needless digit for one double in two hundred and one float in ten, and a row must not
+ * lie in another cube because another Java wrote it. So the text is made by Jackson, which prints the same under all.
+ */
 public final class HashCoordinate extends Expression implements Serializable {
   private static final long serialVersionUID = 1L;
 
@@ -46,11 +53,11 @@ public final class HashCoordinate extends Expression implements Serializable {
   }
 
   public static double of(double number) {
-    return ofText(Double.toString(number));
+    return ofText(NumberOutput.toString(number, true));
   }
 
   public static double of(float number) {
-    return ofText(Float.toString(number));
+    return ofText(NumberOutput.toString(number, true));
   }
 
   public static double of(boolean truth) {
@@ -83,6 +90,12 @@ public final class HashCoordinate extends Expression implements Serializable {
     }
     if (value instanceof Decimal number) {
       return of(number);
+    }
+    if (value instanceof Double number) {
+      return of(number.doubleValue());
+    }
+    if (value instanceof Float number) {
+      return of(number.floatValue());
     }
     return value instanceof UTF8String text ? of(text) : ofText(value.toString());
   }
