@@ -196,6 +196,7 @@ def _schema(*attributes, dimensions=(X,), **options):
         (_schema(Field("v", Datatype.INT8, order=1)), "dense arrays of one dimension"),
         (_schema(offsets_filters=FilterPipeline((FloatScale(),))), "offsets: .*does not take UINT64"),
         (_schema(validity_filters=FilterPipeline((Dictionary(),))), "validity: .*dictionary"),
+        (_schema(coords_filters=FilterPipeline((Zstd(), Delta()))), "dimension 'x'.*whole values"),
         (_schema(current_domain=MBR((Range1D(50, 100),))), "leaves the domain"),
         (_schema(current_domain=MBR(())), "one range per dimension"),
         (_schema(Field("v", Datatype.FLOAT64, enumeration="e")), "'e'"),
@@ -207,6 +208,17 @@ def test_schemas_that_cannot_be(tmp_path, schema, message):
     with pytest.raises(InvalidInputError, match=message):
         create_array(str(tmp_path / "a"), schema)
     assert not (tmp_path / "a").exists()
+
+
+def test_coordinates_are_not_rounded(tmp_path):
+    with pytest.raises(InvalidInputError, match="other coordinates"):
+        dimension("x", Datatype.FLOAT64, (0.0, 1.0), filters=[FloatScale()])
+    plain = dimension("x", Datatype.FLOAT64, (0.0, 1.0))
+    with pytest.raises(InvalidInputError, match="other coordinates"):
+        create_array(
+            str(tmp_path / "a"),
+            _schema(dimensions=(plain,), coords_filters=FilterPipeline((FloatScale(),))),
+        )
 
 
 def test_enumerations_that_cannot_be(tmp_path):

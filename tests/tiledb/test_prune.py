@@ -16,7 +16,7 @@ from pyqbeast.tiledb.filters import FloatScale
 from pyqbeast.tiledb.predicate import Predicate
 from pyqbeast.tiledb.prune import tiles_matching
 from tests.conftest import GOLDEN_ROOTS
-from tests.tiledb.arrays import one_dimension, sorted_array
+from tests.tiledb.arrays import one_dimension, oracle, sorted_array
 from tests.tiledb.test_golden import ENCRYPTED
 
 OPERATORS = ["<", "<=", ">", ">=", "==", "!=", "in", "is null", "is not null"]
@@ -160,3 +160,23 @@ def test_arguments_that_make_no_sense_are_refused(tmp_path, arguments):
     sorted_array(str(tmp_path / "a"), tiles=1)
     with pytest.raises(InvalidInputError):
         tiledb.open_array(str(tmp_path / "a")).read(**arguments)
+
+
+def test_rounded_coordinates(tmp_path):
+    """A float scale moves cells out of the ranges that were stored for them: what is read decides."""
+    uri = str(tmp_path / "a")
+    scaled = [oracle.FloatScaleFilter(factor=0.5, offset=0.0, bytewidth=4)]
+    x = oracle.Dim("x", domain=(0.0, 1000.0), tile=10.0, dtype=np.float64, filters=scaled)
+    schema = oracle.ArraySchema(oracle.Domain(x), [oracle.Attr("v", dtype=np.int32)], sparse=True, capacity=2)
+    oracle.Array.create(uri, schema)
+    for timestamp, places in ((1, [0.1, 0.37, 0.9, 5.2]), (2, [0.8, 300.2])):
+        with oracle.open(uri, "w", timestamp=timestamp) as array:
+            array[np.array(places)] = {"v": np.arange(len(places), dtype=np.int32) + 10 * timestamp}
+    array = tiledb.open_array(uri)
+    whole = array.read().to_pylist()
+    assert [(c["x"], c["v"]) for c in whole] == [(0.0, 10), (0.5, 11), (1.0, 20), (5.0, 13), (300.0, 21)]
+    for low, high in ((0.0, 0.05), (0.45, 0.55), (0.95, 1.0), (5.0, 300.0)):
+        expected = [cell for cell in whole if low <= cell["x"] <= high]
+        assert array.read(box={"x": (low, high)}).to_pylist() == expected
+        assert array.read(where=[("x", ">=", low), ("x", "<=", high)]).to_pylist() == expected
+    assert tiledb.verify(array).ok

@@ -264,16 +264,11 @@ class Array:
             return [[fragment] for fragment in self.fragments]
         groups: list[list[Fragment]] = []
         for fragment in self.fragments:
-            near = [group for group in groups if any(_overlap(fragment, other) for other in group)]
+            near = [group for group in groups if any(fragment.may_overlap(other) for other in group)]
             joined = [*(f for group in near for f in group), fragment]
             groups = [group for group in groups if group not in near]
             groups.append(sorted(joined, key=lambda f: (f.name.start, f.name.text)))
         return groups
-
-
-def _overlap(a: Fragment, b: Fragment) -> bool:
-    one, other = a.footer.non_empty_domain, b.footer.non_empty_domain
-    return one is not None and other is not None and one.intersects(other)
 
 
 def _arrow_field(schema: ArraySchema, name: str) -> pa.Field:

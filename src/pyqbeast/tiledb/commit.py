@@ -170,11 +170,8 @@ def refuse_duplicates(array: Array, names: Sequence[str]) -> None:
     """
     staged = [array.fragment(name) for name in names]
     for i, fragment in enumerate(staged):
-        others = [f.footer.non_empty_domain for f in staged[:i] if f.footer.non_empty_domain is not None]
+        near = [other for other in staged[:i] if fragment.may_overlap(other)]
         domain = fragment.footer.non_empty_domain
-        near = [
-            staged[k] for k, other in enumerate(others) if domain is not None and domain.intersects(other)
-        ]
         if near and domain is not None:
             _compare_coordinates(array, [*near, fragment], domain)
 

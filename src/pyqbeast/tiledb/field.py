@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
 from pyqbeast.tiledb.filters.base import ChunkContext
 from pyqbeast.tiledb.filters.pipeline import NO_FILTERS, FilterPipeline
+from pyqbeast.tiledb.filters.scale import FloatScale
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,11 @@ class Field:
     def is_text_encoded(self, version: int) -> bool:
         """Whether the first filter keeps the cells' lengths, so that the offsets file holds nothing."""
         return self.filters.is_text(self.context(version))
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether values are read as others than were written: a float scale rounds them."""
+        return any(isinstance(step, FloatScale) for step in self.filters.filters)
 
     @property
     def arrow_type(self) -> pa.DataType:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.cursor import Cursor
 from pyqbeast.tiledb.datatypes import Datatype
+from pyqbeast.tiledb.domain import MBRs
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.field import Field
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
@@ -165,6 +166,32 @@ class Fragment:
                 raise ArrayFormatError(f"the leaves are not the {self.footer.sparse_tiles} tiles")
         return tree
 
+    @cached_property
+    def leaves(self) -> MBRs | None:
+        """The rectangles around the cells of each tile as these are read, `None` in a dense fragment.
+
+        The R-tree holds coordinates before filtering. Those that went through a float scale are others when they
+        are read: nothing is known of them.
+        """
+        leaves = self.rtree.leaves
+        if leaves is None or not any(d.is_rounded for d in self.schema.dimension_fields):
+            return leaves
+        dimensions = self.schema.dimension_fields
+        lows, highs = [], []
+        for dimension, low, high in zip(dimensions, leaves.lows, leaves.highs, strict=True):
+            ends = _ends(dimension.datatype) if dimension.is_rounded else None
+            lows.append(low if ends is None else np.full_like(low, ends[0]))
+            highs.append(high if ends is None else np.full_like(high, ends[1]))
+        return MBRs(tuple(lows), tuple(highs))
+
+    def may_overlap(self, other: Fragment) -> bool:
+        """Whether cells of both may have the same coordinates."""
+        one, two = self.footer.non_empty_domain, other.footer.non_empty_domain
+        if one is None or two is None:
+            return False
+        sides = zip(one.ranges, two.ranges, self.schema.dimension_fields, strict=True)
+        return all(d.is_rounded or a.intersects(b) for a, b, d in sides)
+
     def tile_offsets(self, column: str) -> TileOffsets:
         """Where the tiles of a column's (first) file begin."""
         return _need(self._slot_section("tile_offsets", column, TileOffsets.parse))
@@ -271,6 +298,14 @@ class Fragment:
     def cell_count(self) -> int:
         """Cells, with the padding of a dense fragment."""
         return int(self.tile_cells(np.arange(self.tile_count)).sum())
+
+
+def _ends(datatype: Datatype) -> tuple[float, float]:
+    """The least and greatest value of a type."""
+    if datatype.is_float:
+        return -np.inf, np.inf
+    bounds = np.iinfo(datatype.dtype)
+    return bounds.min, bounds.max
 
 
 def _need(section: Section | None) -> Section:

@@ -4,7 +4,7 @@ Not every stored statistic can be trusted. What is used, and why the rest is not
 
 - floats: only where the tile's sum is finite and below the largest float, because a NaN in the tile makes
   least and greatest values wrong, and makes the sum NaN; sums stop at their first overflow;
-- scaled floats: never, the values are those before scaling;
+- scaled floats: never, the values are those before scaling, also in the R-tree;
 - variable ASCII: up to a NUL only, where the writer's comparison stopped;
 - CHAR, UTF-8, bytes and cells of several values: never, there are none or they stop at a NUL.
 """
@@ -21,7 +21,6 @@ from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.domain import MBR
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.field import Field
-from pyqbeast.tiledb.filters import FloatScale
 from pyqbeast.tiledb.fragment import Fragment
 from pyqbeast.tiledb.predicate import Predicate, raw_value
 
@@ -30,7 +29,7 @@ Mask = npt.NDArray[np.bool_]
 
 def tiles_in_box(fragment: Fragment, box: MBR | None) -> Mask:
     """Which tiles of a sparse fragment may hold cells of a box."""
-    leaves = fragment.rtree.leaves if box is not None else None
+    leaves = fragment.leaves if box is not None else None
     if box is None or leaves is None:
         return np.ones(fragment.tile_count, dtype=bool)
     return leaves.intersects(box)
@@ -48,7 +47,7 @@ def tiles_matching(fragment: Fragment, predicates: Sequence[Predicate]) -> Mask:
 def _tiles_matching(fragment: Fragment, predicate: Predicate) -> Mask:
     field = fragment.fields[predicate.column][0]
     if field.is_dimension:
-        leaves = fragment.rtree.leaves
+        leaves = fragment.leaves
         if leaves is None:
             return np.ones(fragment.tile_count, dtype=bool)
         index = fragment.schema.dimension_fields.index(field)
@@ -68,7 +67,7 @@ def _tiles_matching(fragment: Fragment, predicate: Predicate) -> Mask:
 
 def has_trusted_bounds(field: Field) -> bool:
     """Whether least and greatest values of an attribute can be trusted at all."""
-    if any(isinstance(step, FloatScale) for step in field.filters.filters):
+    if field.is_rounded:
         return False
     if field.is_var:
         return field.datatype is Datatype.STRING_ASCII

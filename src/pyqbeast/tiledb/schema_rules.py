@@ -11,6 +11,7 @@ from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
 from pyqbeast.tiledb.domain import Coordinate
 from pyqbeast.tiledb.enumeration import Enumeration
 from pyqbeast.tiledb.field import Field
+from pyqbeast.tiledb.filters import FloatScale
 from pyqbeast.tiledb.filters.base import ChunkContext
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
 from pyqbeast.tiledb.generic_tile import WRITTEN_VERSION
@@ -45,6 +46,8 @@ def check_new_schema(schema: ArraySchema, enumerations: Mapping[str, Enumeration
     _check_filters("validity", schema.validity_filters, ChunkContext(Datatype.UINT8))
     for dimension in schema.dimensions:
         check_dimension(dimension)
+        if not dimension.own_filters.filters:
+            check_dimension_filters(dimension.field, schema.coords_filters)
     _check_current_domain(schema)
     for attribute in schema.attributes:
         check_attribute(attribute)
@@ -74,7 +77,19 @@ def check_dimension(dimension: Dimension) -> None:
         raise InvalidInputError(f"{about}: numbers need a domain, text has none and no extent")
     if domain is not None:
         _check_domain(about, kind, domain, extent)
-    _check_filters(about, field.filters, field.context(WRITTEN_VERSION))
+    check_dimension_filters(field, field.filters)
+
+
+def check_dimension_filters(field: Field, filters: FilterPipeline) -> None:
+    """Check the filters that apply to a dimension.
+
+    Raises:
+        InvalidInputError: They cannot keep its coordinates.
+    """
+    about = f"dimension {field.name!r}"
+    if any(isinstance(step, FloatScale) for step in filters.filters):
+        raise InvalidInputError(f"{about}: the filter float-scale would give cells other coordinates")
+    _check_filters(about, filters, field.context(WRITTEN_VERSION))
 
 
 def _check_domain(

@@ -96,13 +96,11 @@ def choose_tiles(
     chosen = {f: np.flatnonzero(mask) for f, mask in matching.items()}
     if not unique:
         return chosen, {}
-    around = {
-        f: f.rtree.leaves.take(tiles).around() for f, tiles in chosen.items() if tiles.size and f.rtree.leaves
-    }
+    around = {f: f.leaves.take(tiles).around() for f, tiles in chosen.items() if tiles.size and f.leaves}
     shadows = {}
     for fragment in fragments:
         left = np.flatnonzero(inside[fragment] & ~matching[fragment])
-        leaves = fragment.rtree.leaves
+        leaves = fragment.leaves
         if leaves is None or not left.size:
             continue
         touched = np.zeros(left.size, dtype=bool)

@@ -89,8 +89,8 @@ def _ranges(group: Sequence[Fragment], request: Request) -> list[MBR | None]:
     chosen = choose_tiles(group, request, True)[0]
     lows: list[Any] = []
     for fragment, tiles in chosen.items():
-        if fragment.rtree.leaves is not None:
-            lows += fragment.rtree.leaves.lows[0][tiles].tolist()
+        if fragment.leaves is not None:
+            lows += fragment.leaves.lows[0][tiles].tolist()
     if not lows:
         return []
     cells = sum(int(fragment.tile_cells(tiles).sum()) for fragment, tiles in chosen.items())
