@@ -19,7 +19,7 @@ from pyqbeast.tiledb.folder import ENUMERATIONS, FRAGMENTS, METADATA, SCHEMAS, A
 from pyqbeast.tiledb.fragment import Fragment
 from pyqbeast.tiledb.generic_tile import OLDEST_VERSION, GenericTile
 from pyqbeast.tiledb.metadata import apply_metadata
-from pyqbeast.tiledb.names import TimestampedName, Window
+from pyqbeast.tiledb.names import EVERYTHING, TimestampedName, Window
 from pyqbeast.tiledb.order import row_major, sort_keys
 from pyqbeast.tiledb.predicate import box_of, parse_box, parse_where
 from pyqbeast.tiledb.schema import ArraySchema
@@ -52,9 +52,18 @@ def open_array(uri: str, timestamp: Timestamp = None, *, encryption_key: str | b
         >>> array = open_array("s3://bucket/array", timestamp=1_700_000_000_000)  # doctest: +SKIP
         >>> array.read(["a"], where=[("a", ">", 5)], box={"x": (0, 99)})  # doctest: +SKIP
     """
-    start, end = timestamp if isinstance(timestamp, tuple) else (0, timestamp)
-    window = Window(start) if end is None else Window(start, end)
-    return Array(open_store(uri), window, key_bytes(encryption_key))
+    return Array(open_store(uri), _window(timestamp), key_bytes(encryption_key))
+
+
+def _window(timestamp: Timestamp) -> Window:
+    if timestamp is None:
+        return EVERYTHING
+    ends = timestamp if isinstance(timestamp, tuple) else (0, timestamp)
+    if len(ends) != 2 or not all(isinstance(end, int | np.integer) for end in ends):
+        raise InvalidInputError(
+            f"timestamp takes a whole number of ms since 1970, or a pair, not {timestamp!r}"
+        )
+    return Window(int(ends[0]), int(ends[1]))
 
 
 def key_bytes(encryption_key: str | bytes | None) -> bytes | None:
@@ -63,10 +72,11 @@ def key_bytes(encryption_key: str | bytes | None) -> bytes | None:
     Raises:
         InvalidInputError: They are not 32.
     """
-    key = encryption_key.encode("utf-8") if isinstance(encryption_key, str) else encryption_key
-    if key is not None and len(key) != 32:
-        raise InvalidInputError(f"an encryption key has 32 bytes, not {len(key)}")
-    return key
+    if isinstance(encryption_key, str):
+        encryption_key = encryption_key.encode("utf-8", "surrogatepass")
+    if encryption_key is not None and not (isinstance(encryption_key, bytes) and len(encryption_key) == 32):
+        raise InvalidInputError("an encryption key is text or bytes, of 32 bytes")
+    return encryption_key
 
 
 class Array:
@@ -119,7 +129,10 @@ class Array:
                 raise ArrayFormatError(f"{name!r} is no schema", file=path)
             tile = GenericTile.parse(self.store.read(path), path, "schema", self._key)
             self._encrypted = self._encrypted or tile.encrypted
-            self._schemas[name] = ArraySchema.parse(tile.payload, name)
+            schema = ArraySchema.parse(tile.payload, name)
+            if self._schemas and _space(schema) != _space(self.schema):
+                raise ArrayFormatError("the dimensions are not those of the array", file=path)
+            self._schemas[name] = schema
         return self._schemas[name]
 
     def _tile(self, path: str, label: str, content: bytes | None = None) -> bytes:
@@ -269,6 +282,12 @@ class Array:
             groups = [group for group in groups if group not in near]
             groups.append(sorted(joined, key=lambda f: (f.name.start, f.name.text)))
         return groups
+
+
+def _space(schema: ArraySchema) -> list[object]:
+    """What all schemas of an array have in common."""
+    fields = [(d.name, d.field.datatype, d.domain, d.extent) for d in schema.dimensions]
+    return [schema.dense, schema.tile_order, schema.cell_order, *fields]
 
 
 def _arrow_field(schema: ArraySchema, name: str) -> pa.Field:

@@ -14,6 +14,9 @@ from pyqbeast.tiledb.errors import ArrayFormatError
 #: `cell_val_num` of a field whose cells vary in length.
 VAR_NUM = 2**32 - 1
 
+#: Bytes of a cell of fixed size, as far as Arrow has a type for it.
+LARGEST_CELL = 2**31 - 1
+
 _UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as")
 _ARROW_UNITS = {"s", "ms", "us", "ns"}
 

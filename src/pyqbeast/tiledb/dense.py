@@ -23,6 +23,9 @@ from pyqbeast.tiledb.tile_data import read_column
 #: Without a box the whole domain is read, if it has at most so many cells that nobody wrote.
 _MOST_EMPTY = 2**22
 
+#: A byte of a compressed file stands for no more cells than this.
+_MOST_PER_BYTE = 2**12
+
 #: Stands for "no fragment" where a cell comes from.
 _NOWHERE = -1
 
@@ -45,7 +48,9 @@ def clipped(box: MBR | None, schema: ArraySchema, fragments: Sequence[Fragment])
     """
     whole = whole_box(schema)
     if box is None:
-        written = sum(f.grid.cells_per_tile * f.grid.tile_count for f in fragments if f.grid)
+        # Memory is taken for every cell, so a footer that claims many is believed only as far as there are bytes.
+        large = _cells(whole) > _MOST_EMPTY
+        written = sum(min(_claimed(f), _MOST_PER_BYTE * f.stored_bytes) for f in fragments) if large else 0
         if _cells(whole) - written > _MOST_EMPTY:
             raise InvalidInputError(
                 f"the domain has {_cells(whole)} cells, {written} are written: pass a box"
@@ -56,6 +61,10 @@ def clipped(box: MBR | None, schema: ArraySchema, fragments: Sequence[Fragment])
         Range1D(w.low if b.low is None else b.low, w.high if b.high is None else b.high) for b, w in sides
     ]
     return intersection(MBR(tuple(closed)), whole)
+
+
+def _claimed(fragment: Fragment) -> int:
+    return fragment.grid.cells_per_tile * fragment.tile_count if fragment.grid else 0
 
 
 def _cells(box: MBR) -> int:
@@ -107,9 +116,9 @@ def _sources(fragments: Sequence[Fragment], box: MBR) -> tuple[list[Tile], npt.N
         common = intersection(grid.domain, box) if grid else None
         if grid is None or common is None:
             continue
-        numbers, per_tile = grid.cell_numbers(), grid.cells_per_tile
+        per_tile = grid.cells_per_tile
         for tile, inside, target in grid.overlaps(box, grid.tiles_in(common)):
-            source[target] = numbers[inside] + len(tiles) * per_tile
+            source[target] = grid.cell_numbers(inside) + len(tiles) * per_tile
             tiles.append((fragment, tile))
     flat = source.reshape(-1)
     # Tiles whose cells were all overwritten need not be read.

@@ -40,8 +40,10 @@ def _rebuild(problem: str, file: str, field: str) -> ArrayFormatError:
     return ArrayFormatError(problem, file=file, field=field)
 
 
-#: What the codecs and NumPy raise on bytes that make no sense. Everything else is a bug of ours.
+#: What the codecs and NumPy raise on bytes that make no sense, or that claim to be more than fits into memory.
+#: Everything else is a bug of ours.
 DECODING_ERRORS = (
+    MemoryError,
     ValueError,
     IndexError,
     OverflowError,

@@ -287,6 +287,15 @@ class Fragment:
             raise ArrayFormatError(f"there are not {count} tiles", file=self.metadata_path, field="footer")
         return count
 
+    @cached_property
+    def stored_bytes(self) -> int:
+        """Bytes of the fragment's files, as far as the store tells; as its footer says where not."""
+        sizes = [entry.size for entry in self.store.entries(self.path)]
+        if None not in sizes:
+            return sum(size or 0 for size in sizes)
+        footer = self.footer
+        return sum(map(sum, (footer.file_sizes, footer.var_sizes, footer.validity_sizes)))
+
     def tile_cells(self, tiles: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
         """Cells of each of these tiles; those of a dense fragment count its padding."""
         if self.grid is not None:

@@ -91,10 +91,20 @@ class TileGrid:
         lows = [o + int(p) * e for o, p, e in zip(self.origin, place, self.extents, strict=True)]
         return MBR(tuple(Range1D(low, low + e - 1) for low, e in zip(lows, self.extents, strict=True)))
 
-    def cell_numbers(self) -> npt.NDArray[np.int64]:
-        """The place of each cell of a tile in the tile's file order, as a table with one axis per dimension."""
-        order = numpy_order(self.cell_order)
-        return np.arange(self.cells_per_tile, dtype=np.int64).reshape(self.extents, order=order)
+    def cell_numbers(self, part: Slices) -> npt.NDArray[np.int64]:
+        """The places of some cells of a tile in the tile's file order, as a table with one axis per dimension.
+
+        Args:
+            part: Which cells; the table is as large as that, however large the tile.
+        """
+        row_major = self.cell_order is Layout.ROW_MAJOR
+        axes = range(len(self.extents))
+        numbers = np.zeros([max(part[i].stop - part[i].start, 0) for i in axes], dtype=np.int64)
+        for i in axes:
+            stride = prod(self.extents[i + 1 :] if row_major else self.extents[:i])
+            shape = [-1 if k == i else 1 for k in axes]
+            numbers += (np.arange(part[i].start, part[i].stop, dtype=np.int64) * stride).reshape(shape)
+        return numbers
 
     def overlaps(self, box: MBR, tiles: npt.NDArray[np.intp]) -> Iterator[tuple[int, Slices, Slices]]:
         """For each tile: its number, the part of it that holds cells of `box`, and where these lie in `box`.

@@ -67,13 +67,7 @@ class Predicate:
                 found = pc.and_(pc.is_in(array, value_set=wanted), array.is_valid())
             else:
                 found = _COMPARE[self.operator](array, _scalar(self.value, array.type))
-        except (
-            pa.ArrowInvalid,
-            pa.ArrowTypeError,
-            pa.ArrowNotImplementedError,
-            OverflowError,
-            TypeError,
-        ) as error:
+        except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
             raise InvalidInputError(f"{self.column} {self.operator} {self.value!r}: {error}") from error
         mask: Mask = (
             pc.fill_null(found, False).to_numpy(zero_copy_only=False) if len(array) else np.zeros(0, bool)
@@ -110,6 +104,8 @@ def parse_where(where: Sequence[Any] | None, schema: ArraySchema) -> list[Predic
     Raises:
         InvalidInputError: No such column or operator, or something else than triples.
     """
+    if where is not None and not isinstance(where, list | tuple):
+        raise InvalidInputError(f"where takes a list of triples like ('a', '<', 5), not {where!r}")
     found = []
     for item in where or ():
         if isinstance(item, Predicate):
@@ -119,7 +115,7 @@ def parse_where(where: Sequence[Any] | None, schema: ArraySchema) -> list[Predic
         else:
             raise InvalidInputError(f"where takes triples like ('a', '<', 5), not {item!r}")
         schema.select([column])
-        if operator not in _OPERATORS:
+        if not isinstance(operator, str) or operator not in _OPERATORS:
             raise InvalidInputError(f"unknown operator {operator!r}; there are {sorted(_OPERATORS)}")
         if operator == "in":
             if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
@@ -137,6 +133,8 @@ def parse_box(box: Mapping[str, Any] | None, schema: ArraySchema) -> MBR | None:
     """
     if box is None:
         return None
+    if not isinstance(box, Mapping):
+        raise InvalidInputError(f"box takes (low, high) by dimension, not {box!r}")
     if unknown := [name for name in box if name not in {d.name for d in schema.dimensions}]:
         raise InvalidInputError(
             f"no dimension {unknown[0]!r}; there are {[d.name for d in schema.dimensions]}"
@@ -190,7 +188,7 @@ def _bound(value: Value, field: Field, whole: Callable[[float], int]) -> Coordin
     if field.datatype.dtype.kind in "iu" and isinstance(value, float | np.floating) and math.isfinite(value):
         value = whole(float(value))
     raw = raw_value(value, field)
-    if raw is None:
+    if raw is None or raw != raw:
         raise InvalidInputError(f"{value!r} is no coordinate of {field.name!r} ({field.datatype.name})")
     return raw
 
@@ -229,6 +227,13 @@ def _scalar(value: Value, kind: pa.DataType) -> pa.Scalar:
 
 def raw_value(value: Value, field: Field) -> Coordinate:
     """The value as stored (a number, or bytes), `None` where it cannot be said exactly."""
+    try:
+        return _raw_value(value, field)
+    except (ValueError, TypeError, OverflowError, NotImplementedError):
+        return None
+
+
+def _raw_value(value: Value, field: Field) -> Coordinate:
     if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
         value = value.item()
     if field.is_var or field.datatype.is_bytes:
@@ -236,14 +241,13 @@ def raw_value(value: Value, field: Field) -> Coordinate:
             return value.encode("utf-8")
         return value if isinstance(value, bytes) else None
     if field.datatype.is_float and isinstance(value, int | float):
+        if isinstance(value, int) and abs(value) > np.finfo(np.float64).max:
+            return math.inf if value > 0 else -math.inf
         with np.errstate(over="ignore"):
             return field.datatype.dtype.type(value).item()
     if isinstance(value, int | float):
         return value
     if field.datatype.unit is None:
         return None
-    try:
-        scalar = pa.scalar(value, type=field.arrow_type)
-        return scalar.cast(pa.int32() if pa.types.is_date32(field.arrow_type) else pa.int64()).as_py()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        return None
+    scalar = pa.scalar(value, type=field.arrow_type)
+    return scalar.cast(pa.int32() if pa.types.is_date32(field.arrow_type) else pa.int64()).as_py()

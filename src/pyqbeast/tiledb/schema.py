@@ -12,7 +12,7 @@ import numpy as np
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.cursor import Bytes, Cursor, u8, u32, u64
-from pyqbeast.tiledb.datatypes import Datatype
+from pyqbeast.tiledb.datatypes import LARGEST_CELL, VAR_NUM, Datatype
 from pyqbeast.tiledb.domain import MBR
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.field import Field, default_fill
@@ -125,10 +125,25 @@ class ArraySchema:
         """
         if columns is None:
             return list(self.fields.values())
-        unknown = [name for name in columns if name not in self.fields]
+        if not isinstance(columns, list | tuple):
+            raise InvalidInputError(f"columns are a list of names, not {columns!r}")
+        unknown = [name for name in columns if not isinstance(name, str) or name not in self.fields]
         if unknown:
             raise InvalidInputError(f"no column {unknown[0]!r}; the columns are {list(self.fields)}")
         return [self.fields[name] for name in columns]
+
+    def check_current_domain(self) -> None:
+        """Check that the current domain is a part of the domain.
+
+        Raises:
+            InvalidInputError: It is not.
+        """
+        if self.current_domain is None:
+            return
+        for dimension, bounds in zip(self.dimensions, self.current_domain.ranges, strict=True):
+            low, high = (bounds.low, bounds.high) if dimension.domain is None else dimension.domain
+            if not low <= bounds.low <= bounds.high <= high:
+                raise InvalidInputError(f"the current domain leaves the domain of {dimension.name!r}")
 
     @classmethod
     def parse(cls, payload: Bytes, name: str) -> ArraySchema:
@@ -196,7 +211,9 @@ def _parse(cursor: Cursor, name: str) -> ArraySchema:
     )  # fmt: skip
     if capacity == 0:
         raise ArrayFormatError("a capacity of 0 cells")
-    return replace(schema, current_domain=_parse_current_domain(cursor, schema))
+    schema = replace(schema, current_domain=_parse_current_domain(cursor, schema))
+    schema.check_current_domain()
+    return schema
 
 
 def _parse_current_domain(cursor: Cursor, schema: ArraySchema) -> MBR | None:
@@ -218,8 +235,9 @@ def _parse_dimension(cursor: Cursor, version: int, coords: FilterPipeline) -> Di
     cell_val_num = cursor.u32("dimension cell_val_num")
     own = FilterPipeline.parse(cursor, version)
     column = Field(name, kind, cell_val_num, filters=own if own.filters else coords, is_dimension=True)
-    if column.cell_val_num == 0 or not (column.is_var or column.cell_val_num == 1):
-        raise ArrayFormatError(f"dimension {name!r} has {cell_val_num} values per cell")
+    text = kind is Datatype.STRING_ASCII
+    if not (text or kind.is_number or kind.unit) or text != column.is_var or not (text or cell_val_num == 1):
+        raise ArrayFormatError(f"dimension {name!r} of {cell_val_num} {kind.name} values per cell")
     bounds = cursor.take(cursor.u64("domain size"), "domain")
     domain = extent = None
     if len(bounds):
@@ -227,6 +245,10 @@ def _parse_dimension(cursor: Cursor, version: int, coords: FilterPipeline) -> Di
             raise ArrayFormatError(f"dimension {name!r} has a domain of {len(bounds)} bytes")
         low, high = np.frombuffer(bounds, dtype=kind.dtype)
         domain = low.item(), high.item()
+        if not low <= high:
+            raise ArrayFormatError(f"dimension {name!r} has the domain {domain}")
+    elif not text:
+        raise ArrayFormatError(f"dimension {name!r} has no domain")
     if not cursor.u8("null tile extent"):
         extent = cursor.array(kind.dtype, 1, "tile extent")[0].item()
         if not extent > 0:
@@ -238,8 +260,8 @@ def _parse_attribute(cursor: Cursor, version: int) -> Field:
     name = cursor.text(cursor.u32("attribute name size"), "attribute name")
     kind = Datatype.parse(cursor.u8("attribute type"), "attribute type")
     cell_val_num = cursor.u32("attribute cell_val_num")
-    if cell_val_num == 0:
-        raise ArrayFormatError(f"attribute {name!r} has no values per cell")
+    if cell_val_num == 0 or (cell_val_num != VAR_NUM and cell_val_num * kind.size > LARGEST_CELL):
+        raise ArrayFormatError(f"attribute {name!r} has {cell_val_num} values per cell")
     filters = FilterPipeline.parse(cursor, version)
     fill = bytes(cursor.take(cursor.u64("fill size"), "fill value"))
     nullable, fill_valid = bool(cursor.u8("nullable")), bool(cursor.u8("fill validity"))

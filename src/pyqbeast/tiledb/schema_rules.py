@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
+from pyqbeast.tiledb.datatypes import LARGEST_CELL, Datatype
 from pyqbeast.tiledb.domain import Coordinate
 from pyqbeast.tiledb.enumeration import Enumeration
 from pyqbeast.tiledb.field import Field
@@ -130,10 +130,7 @@ def _check_current_domain(schema: ArraySchema) -> None:
         return
     if len(schema.current_domain.ranges) != len(schema.dimensions):
         raise InvalidInputError("the current domain has one range per dimension")
-    for dimension, bounds in zip(schema.dimensions, schema.current_domain.ranges, strict=True):
-        low, high = (bounds.low, bounds.high) if dimension.domain is None else dimension.domain
-        if not low <= bounds.low <= bounds.high <= high:
-            raise InvalidInputError(f"dimension {dimension.name!r}: the current domain leaves the domain")
+    schema.check_current_domain()
 
 
 def check_attribute(attribute: Field) -> None:
@@ -145,9 +142,10 @@ def check_attribute(attribute: Field) -> None:
     about, count, fill = f"attribute {attribute.name!r}", attribute.cell_val_num, attribute.fill
     if attribute.name.startswith(_RESERVED):
         raise InvalidInputError(f"{about}: names that begin with {_RESERVED} are kept for the format")
-    if not 1 <= count <= VAR_NUM or (attribute.datatype is Datatype.ANY and not attribute.is_var):
-        raise InvalidInputError(f"{about}: {count} values per cell")
     size = attribute.cell_size
+    fixed_fits = count >= 1 and size <= LARGEST_CELL and attribute.datatype is not Datatype.ANY
+    if not (attribute.is_var or fixed_fits):
+        raise InvalidInputError(f"{about}: {count} {attribute.datatype.name} values per cell")
     if fill and (len(fill) % size if attribute.is_var else len(fill) != size):
         raise InvalidInputError(f"{about}: a fill value of {len(fill)} bytes in cells of {size}")
     _check_filters(about, attribute.filters, attribute.context(WRITTEN_VERSION))

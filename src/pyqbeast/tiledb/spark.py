@@ -34,6 +34,9 @@ from pyqbeast.tiledb.spark_write import ArrayWriter
 
 T = TypeVar("T")
 
+#: No number that is an option has more.
+_MOST_DIGITS = 20
+
 
 def register(spark: SparkSession) -> None:
     """Make the source known to a session."""
@@ -149,6 +152,6 @@ def _dimension(field: pa.Field) -> Dimension:
 def _number(text: str | None, option: str) -> int | None:
     if text is None:
         return None
-    if not text.strip().isdecimal():
+    if not text.strip().isdecimal() or len(text.strip()) > _MOST_DIGITS:
         raise InvalidInputError(f"option {option}: {text!r} is no whole number")
     return int(text)

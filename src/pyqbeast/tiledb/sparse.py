@@ -162,6 +162,9 @@ def _read_cells(
     """Cells of a fragment's tiles that had been written by the end of the window."""
     pending = _pending(fragment, request)
     names = set(wanted).union(*(d.keeps.columns for d in pending))
+    if not names & fragment.fields.keys():
+        # How many cells there are is believed only when some have been read.
+        names.add(request.schema.dimensions[0].name)
     count = int(fragment.tile_cells(tiles).sum())
     fields = {name: _field_of(fragment, request.schema, name) for name in names}
     columns = {

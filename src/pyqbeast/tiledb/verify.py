@@ -208,7 +208,10 @@ def _statistics_problems(fragment: Fragment, column: Field, parts: list[pa.Array
         fragment.tile_maxs(column.name),
         fragment.tile_sums(column.name),
     )
-    if mins is None or maxs is None or sums is None or sums.values.size != len(parts):
+    if mins is None or maxs is None or sums is None:
+        return
+    if not len(mins.typed(column)) == len(maxs.typed(column)) == sums.values.size == len(parts):
+        yield f"there is not one least value, greatest value and sum for each of {len(parts)} tiles"
         return
     usable = np.array([len(part) > part.null_count for part in parts], dtype=bool)
     if column.datatype.is_float:
@@ -238,4 +241,4 @@ def _without_padding(fragment: Fragment, column: Field, part: pa.Array, tile: in
     grid = fragment.grid
     assert grid is not None
     _, inside, _ = next(grid.overlaps(grid.domain, np.array([tile])))
-    return part.take(pa.array(grid.cell_numbers()[inside].reshape(-1)))
+    return part.take(pa.array(grid.cell_numbers(inside).reshape(-1)))
