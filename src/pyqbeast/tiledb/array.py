@@ -188,6 +188,8 @@ class Array:
         found = {}
         for name, file in self.schema.enumerations.items():
             path = f"{ENUMERATIONS}/{file}"
+            if "/" in file or not file:
+                raise ArrayFormatError(f"{file!r} is no enumeration", file=path)
             found[name] = Enumeration.parse(self._tile(path, "enumeration"), path)
         return found
 

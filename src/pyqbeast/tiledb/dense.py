@@ -20,8 +20,8 @@ from pyqbeast.tiledb.predicate import Predicate
 from pyqbeast.tiledb.schema import ArraySchema
 from pyqbeast.tiledb.tile_data import read_column
 
-#: Without a box the whole domain is read, if it has at most so many cells that nobody wrote.
-_MOST_EMPTY = 2**22
+#: Without a box the whole domain is read, if it has at most so many cells that nobody wrote, of so many bytes.
+_MOST_EMPTY, _MOST_EMPTY_BYTES = 2**22, 2**28
 
 #: A byte of a compressed file stands for no more cells than this.
 _MOST_PER_BYTE = 2**12
@@ -49,9 +49,10 @@ def clipped(box: MBR | None, schema: ArraySchema, fragments: Sequence[Fragment])
     whole = whole_box(schema)
     if box is None:
         # Memory is taken for every cell, so a footer that claims many is believed only as far as there are bytes.
-        large = _cells(whole) > _MOST_EMPTY
+        empty = min(_MOST_EMPTY, _MOST_EMPTY_BYTES // sum(f.cell_size for f in schema.fields.values()))
+        large = _cells(whole) > empty
         written = sum(min(_claimed(f), _MOST_PER_BYTE * f.stored_bytes) for f in fragments) if large else 0
-        if _cells(whole) - written > _MOST_EMPTY:
+        if _cells(whole) - written > empty:
             raise InvalidInputError(
                 f"the domain has {_cells(whole)} cells, {written} are written: pass a box"
             )

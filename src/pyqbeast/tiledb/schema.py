@@ -264,6 +264,8 @@ def _parse_attribute(cursor: Cursor, version: int) -> Field:
         raise ArrayFormatError(f"attribute {name!r} has {cell_val_num} values per cell")
     filters = FilterPipeline.parse(cursor, version)
     fill = bytes(cursor.take(cursor.u64("fill size"), "fill value"))
+    if cell_val_num != VAR_NUM and len(fill) != cell_val_num * kind.size:
+        raise ArrayFormatError(f"attribute {name!r} has a fill value of {len(fill)} bytes")
     nullable, fill_valid = bool(cursor.u8("nullable")), bool(cursor.u8("fill validity"))
     enumeration, order = "", 0
     if version >= _ORDER_SINCE:
