@@ -44,24 +44,27 @@ def clipped(box: MBR | None, schema: ArraySchema, fragments: Sequence[Fragment])
     """The cells to read: those of `box` that exist, or all of them. `None` where there are none.
 
     Raises:
-        InvalidInputError: No box, and the domain has far more cells than were written.
+        InvalidInputError: No box, or one with open ends, and there are far more cells than were written.
     """
     whole = whole_box(schema)
     if box is None:
-        # Memory is taken for every cell, so a footer that claims many is believed only as far as there are bytes.
-        empty = min(_MOST_EMPTY, _MOST_EMPTY_BYTES // sum(f.cell_size for f in schema.fields.values()))
-        large = _cells(whole) > empty
-        written = sum(min(_claimed(f), _MOST_PER_BYTE * f.stored_bytes) for f in fragments) if large else 0
-        if _cells(whole) - written > empty:
-            raise InvalidInputError(
-                f"the domain has {_cells(whole)} cells, {written} are written: pass a box"
-            )
-        return whole
+        box = MBR(tuple(Range1D(None, None) for _ in whole.ranges))
     sides = zip(box.ranges, whole.ranges, strict=True)
     closed = [
         Range1D(w.low if b.low is None else b.low, w.high if b.high is None else b.high) for b, w in sides
     ]
-    return intersection(MBR(tuple(closed)), whole)
+    region = intersection(MBR(tuple(closed)), whole)
+    if region is None or not any(r.low is None or r.high is None for r in box.ranges):
+        return region
+    # Memory is taken for every cell, so a footer that claims many is believed only as far as there are bytes.
+    empty = min(_MOST_EMPTY, _MOST_EMPTY_BYTES // sum(f.cell_size for f in schema.fields.values()))
+    large = _cells(region) > empty
+    written = sum(min(_claimed(f), _MOST_PER_BYTE * f.stored_bytes) for f in fragments) if large else 0
+    if _cells(region) - written > empty:
+        raise InvalidInputError(
+            f"there are {_cells(region)} cells to read, {written} are written: pass a box that is closed"
+        )
+    return region
 
 
 def _claimed(fragment: Fragment) -> int:
