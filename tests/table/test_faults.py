@@ -269,11 +269,8 @@ def test_rows_that_cannot_be_read_are_told_as_such(spark, faults, table, more):
     [
         lambda spark, path: QbeastTable.for_path(spark, path).delete("id % 3 = 0"),
         lambda spark, path: spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('x' = 'y')"),
-        lambda spark, path: spark.sql(
-            f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('delta.feature.v2Checkpoint' = 'supported')"
-        ),
     ],
-    ids=["rows", "metadata", "protocol"],
+    ids=["rows", "metadata"],
 )
 def test_a_delete_that_loses_leaves_no_vector(spark, faults, table, other):
     indexed = QbeastTable.for_path(spark, table)

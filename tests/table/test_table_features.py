@@ -9,6 +9,9 @@ from pyqbeast.delta import bridge
 from tests.table.help import holds, ids, load, rows_2d, save
 from tests.table.test_write import log_entries
 
+#: Of `rows_2d`: with them all rows go to one revision.
+BOUNDS = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
+
 
 def tracked(spark, path):
     """Of each row, by id, who it is and in which version it last changed."""
@@ -66,7 +69,7 @@ def test_features_that_a_rewrite_has_to_respect(spark, table_path):
         part = rows_2d(spark, 100, first=first).selectExpr(
             "id", "a", "b", "parse_json(concat('[', id, ']')) AS doc"
         )
-        save(part, table_path, columnsToIndex=None, cubeSize=None)
+        save(part, table_path, columnsToIndex=None, cubeSize=None, columnStats=BOUNDS)
     before = load(spark, table_path).selectExpr("* except (doc)", "to_json(doc) AS doc").collect()
     assert all(row["twice"] == 2 * row["id"] and row["level"] == 7 for row in before)
     assert len({row["number"] for row in before}) == 400

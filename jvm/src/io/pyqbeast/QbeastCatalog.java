@@ -21,6 +21,7 @@ import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.delta.catalog.DeltaCatalog;
 import org.apache.spark.sql.delta.commands.TableCreationModes;
+import org.apache.spark.sql.delta.skipping.clustering.temp.ClusterBy;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
@@ -90,8 +91,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   @Override
   public Table alterTable(Identifier name, TableChange[] changes) {
     for (TableChange change : changes) {
-      if (change instanceof TableChange.ClusterBy clustering
-          && clustering.clusteringColumns().length > 0
+      if (isClustered(change)
           && loadTable(name) instanceof IndexedTable table
           && table.isIndexed()) {
         throw new Refusal(name + " is indexed and cannot be clustered as well: leave CLUSTER BY out");
@@ -107,6 +107,12 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
       }
     }
     return super.alterTable(name, changes);
+  }
+
+  /** Whether columns are named to cluster by: as Spark says it, or as Delta's own parser does. */
+  private static boolean isClustered(TableChange change) {
+    return change instanceof TableChange.ClusterBy bySpark && bySpark.clusteringColumns().length > 0
+        || change instanceof ClusterBy byDelta && !byDelta.clusteringColumns().isEmpty();
   }
 
   /** {@code qbeast.`/path`} names the same table as {@code delta.`/path`}. */
