@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast import InvalidInputError, NotIndexedError, QbeastTable, TableNotFoundError
-from tests.table.help import count, ids, opened, rows_2d
+from pyqbeast import ExecutionError, InvalidInputError, NotIndexedError, QbeastTable, TableNotFoundError
+from tests.table.help import count, ids, load, opened, rows_2d
 
 SCHEMA = "(id BIGINT NOT NULL, a INT, b DOUBLE, name STRING)"
 
@@ -179,6 +182,49 @@ def test_bad_statements_make_nothing(spark, name, rest, error, message):
     with pytest.raises(error, match=message):
         spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast {rest}")
     assert not spark.catalog.tableExists(name)
+
+
+def below(folder):
+    return sorted(folder.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ("`bad name`", "is not a valid name"),
+        ("`..`", "is not a valid name"),
+        ("nobody.indexed", "nobody.* cannot be found"),
+        ("copied", "already exists"),
+        ("leftover", "already exists"),
+    ],
+)
+def test_a_name_that_the_catalog_refuses_makes_nothing(spark, source, name, bad, message):
+    warehouse = Path(spark.conf.get("spark.sql.warehouse.dir").removeprefix("file:"))
+    spark.sql("CREATE TABLE copied (x INT) USING parquet")
+    (warehouse / "leftover").mkdir(parents=True)
+    (warehouse / "leftover" / "notes.txt").write_text("somebody's")
+    before = below(warehouse), below(warehouse.parent)
+    how = "USING qbeast OPTIONS (columnsToIndex = 'a,b')"
+    try:
+        for statement in (f"{bad} {how} AS SELECT * FROM source", f"{bad} {SCHEMA} {how}"):
+            with pytest.raises(Exception, match=message):
+                spark.sql(f"CREATE TABLE {statement}")
+            assert (below(warehouse), below(warehouse.parent)) == before
+    finally:
+        shutil.rmtree(warehouse / "leftover")
+
+
+def test_a_name_that_another_table_gets_meanwhile(spark, faults, name, tmp_path):
+    place = f"{faults.path(tmp_path)}/here"
+    writer = rows_2d(spark, 100).write.format("qbeast").options(columnsToIndex="a,b", path=place)
+    with faults.held("rename", r"\d{20}\.json$", lambda: writer.saveAsTable(name)) as running:
+        spark.sql(f"CREATE TABLE {name} (x INT) USING delta")
+    with pytest.raises(
+        ExecutionError, match=rf"have landed at {place}, but the catalog did not take the name"
+    ):
+        running.result()
+    assert count(spark.table(name)) == 0
+    assert count(load(spark, place)) == 100
 
 
 def test_bad_inserts_and_drops_change_nothing(spark, name, source):

@@ -174,6 +174,10 @@ def test_upgrade_and_restore(spark, faults, golden, tmp_path, nothing_works_afte
     faults.clear()
     assert count(load(spark, path)) == old
     assert len(list(Path(tmp_path, "old", "_delta_log").glob("*.json"))) == 3
+    assert not pyqbeast.upgrade(spark, path, dry_run=True).is_needed
+    spark.sql(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF 0")  # once more, as the warning in the log says
+    assert pyqbeast.upgrade(spark, path, dry_run=True).is_needed
+    assert count(load(spark, path)) == old
 
 
 def doors(spark, path):
@@ -187,6 +191,32 @@ def doors(spark, path):
         "delete": (lambda: indexed.delete("id < 10"), -10),
         "delete_rows": (lambda: indexed.delete_rows(file, [0]), -1),
     }
+
+
+@pytest.mark.parametrize(
+    ("asked", "failing"),
+    [
+        ("delta.compatibility.symlinkFormatManifest.enabled", "_symlink_format_manifest"),
+        ("delta.checkpointInterval", "_delta_log.*checkpoint"),
+    ],
+)
+def test_what_delta_does_behind_a_commit_fails(spark, faults, tmp_path, asked, failing):
+    """A manifest for other readers, a checkpoint: the change has landed without them."""
+    path = faults.path(tmp_path) + "/table"
+    properties = {asked: "1" if asked.endswith("Interval") else "true", "delta.enableDeletionVectors": "false"}
+    for first in (0, 700):
+        save(rows_2d(spark, 700, first=first), path, cubeSize=300, columnStats=BOUNDS, **properties)
+        properties = {}
+    for door, (change, rows) in doors(spark, path).items():
+        if door == "delete_rows":
+            continue  # takes vectors, and there are no manifests of tables with those
+        before = count(load(spark, path))
+        faults.fail("create|mkdirs", failing, onwards=True)
+        change()
+        assert faults.failed
+        faults.clear()
+        assert count(load(spark, path)) == before + rows
+    holds(spark, path)
 
 
 def files_of(path):

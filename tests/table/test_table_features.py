@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable, UnsupportedError, convert
 from pyqbeast.delta import bridge
-from tests.table.help import holds, ids, load, rows_2d, save
+from tests.table.help import holds, ids, load, rows_2d, samples_exactly, save
 from tests.table.test_write import log_entries
 
 #: Of `rows_2d`: with them all rows go to one revision.
@@ -42,6 +45,42 @@ def test_a_tracked_row_stays_who_it_is(spark, table_path, mapping):
     save(rows_2d(spark, 10, first=5_000), table_path)
     later = tracked(spark, table_path)
     assert now == {row: later[row] for row in left}
+    holds(spark, table_path)
+
+
+def test_rows_are_tracked_where_files_have_no_bounds_but_not_where_they_are_not_counted(spark, table_path):
+    collects = "spark.databricks.delta.stats.collect"
+    given = {
+        "delta.enableRowTracking": "true",
+        "delta.dataSkippingNumIndexedCols": "0",
+        "columnStats": BOUNDS,
+    }
+    message = rf"table at .*{table_path} tracks its rows.*{collects}"
+    before = spark.conf.get(collects)
+    spark.conf.set(collects, "false")
+    try:
+        with pytest.raises(UnsupportedError, match=message):
+            save(rows_2d(spark, 500), table_path, cubeSize=200, **given)
+        assert not list(Path(table_path).rglob("*.parquet"))
+    finally:
+        spark.conf.set(collects, before)
+    for first in range(0, 600, 200):
+        save(rows_2d(spark, 200, first=first), table_path, cubeSize=200, **(given if first == 0 else {}))
+    rows = tracked(spark, table_path)
+    table = holds(spark, table_path)
+    everything = sorted({row["file"] for row in table.blocks().collect()})
+    spark.conf.set(collects, "false")
+    try:
+        for change in (
+            lambda: table.optimize(files=everything),
+            lambda: save(rows_2d(spark, 10, first=900), table_path),
+        ):
+            with pytest.raises(UnsupportedError, match=message):
+                change()
+    finally:
+        spark.conf.set(collects, before)
+    assert table.optimize(files=everything).changed
+    assert tracked(spark, table_path) == rows
     holds(spark, table_path)
 
 
@@ -86,6 +125,38 @@ def test_features_that_a_rewrite_has_to_respect(spark, table_path):
     with pytest.raises(UnsupportedError, match="append"):
         table.delete("id = 1")
     holds(spark, table_path)
+
+
+def test_a_part_is_replaced_where_changes_are_told_and_no_vectors_taken(spark, table_path):
+    """Delta then writes the rows that stay in the same files again, and sorts new ones in between: none is indexed."""
+    given = {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "false"}
+    save(rows_2d(spark, 1_500), table_path, cubeSize=300, columnStats=BOUNDS, **given)
+    fresh = rows_2d(spark, 900).filter("id >= 600").withColumn("name", F.lit("new"))
+    save(
+        fresh,
+        table_path,
+        "overwrite",
+        cubeSize=None,
+        columnsToIndex=None,
+        replaceWhere="id >= 500 AND id < 1000",
+    )
+    left = [*range(500), *range(600, 900), *range(1_000, 1_500)]
+    assert ids(load(spark, table_path)) == left
+    assert ids(load(spark, table_path).filter("name = 'new'")) == list(range(600, 900))
+    feed = (
+        spark.read.format("delta")
+        .option("readChangeFeed", "true")
+        .option("startingVersion", 1)
+        .load(table_path)
+    )
+    for change, rows in (("delete", range(500, 1_000)), ("insert", range(600, 900))):
+        assert ids(feed.filter(F.col("_change_type") == change)) == list(rows)
+    assert feed.count() == 800
+    assert holds(spark, table_path).metrics().unindexed_rows == len(left)
+    table = samples_exactly(spark, table_path)
+    assert table.optimize(revision=0).changed
+    assert holds(spark, table_path).metrics().unindexed_rows == 0
+    samples_exactly(spark, table_path)
 
 
 def test_an_indexed_table_is_not_clustered_too(spark, table_path):

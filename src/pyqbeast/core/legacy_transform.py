@@ -7,16 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pyqbeast.core.linear import Identity, Linear
-from pyqbeast.core.transformation import Empty, OfNumbers, Transformation, field, number
-from pyqbeast.core.types import Value
+from pyqbeast.core.transformation import Constant, Empty, Transformation, field, number
 
 
-class _Constant(OfNumbers):
-    """A transformation that behaves as the Identity of today, except that it does not know its type."""
+class _Untyped(Constant):
+    """A constant that behaves as the Identity of today, except that it does not know its type."""
 
     __slots__ = ()
 
@@ -24,31 +20,21 @@ class _Constant(OfNumbers):
         """The same transformation as written today, for a column of this data type."""
         raise NotImplementedError
 
-    def coordinate(self, value: Value) -> float:
-        """Always 0.0."""
-        return 0.0
-
-    def coordinates(
-        self, values: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.float64]:
-        """Always 0.0."""
-        return np.zeros(values.shape)
-
     def superseded_by(self, other: Transformation) -> bool:
         """See `Transformation.superseded_by`: as the Identity of the other one's type."""
         if isinstance(other, (Identity, Linear)):
             return self.as_identity(other.data_type).superseded_by(other)
-        return not isinstance(other, (Empty, _Constant))
+        return not isinstance(other, (Empty, _Untyped))
 
     def merge(self, other: Transformation, rng: random.Random) -> Transformation:
         """See `Transformation.merge`: as the Identity of the other one's type."""
         if isinstance(other, (Identity, Linear)):
             return self.as_identity(other.data_type).merge(other, rng)
-        return self if isinstance(other, (Empty, _Constant)) else other
+        return self if isinstance(other, (Empty, _Untyped)) else other
 
 
 @dataclass(frozen=True, slots=True)
-class IdentityToZero(_Constant):
+class IdentityToZero(_Untyped):
     """A column that held one value only."""
 
     value: int | float | str
@@ -66,12 +52,12 @@ class IdentityToZero(_Constant):
         return {"identityValue": self.value}
 
     def as_identity(self, data_type: str) -> Identity:
-        """See `_Constant.as_identity`."""
+        """See `_Untyped.as_identity`."""
         return Identity.from_json({"identityValue": self.value, "orderedDataType": data_type})
 
 
 @dataclass(frozen=True, slots=True)
-class NullToZero(_Constant):
+class NullToZero(_Untyped):
     """A column that held nulls only."""
 
     class_name = "NullToZeroTransformation$"
@@ -86,5 +72,5 @@ class NullToZero(_Constant):
         return {}
 
     def as_identity(self, data_type: str) -> Identity:
-        """See `_Constant.as_identity`."""
+        """See `_Untyped.as_identity`."""
         return Identity(data_type, None)

@@ -17,6 +17,7 @@ from pyqbeast.core.json_text import compact_json
 from pyqbeast.core.scala_text import first_java_random_double, string_hash
 from pyqbeast.core.stored_text import shown
 from pyqbeast.core.transformation import (
+    Constant,
     Empty,
     OfNumbers,
     Transformation,
@@ -122,7 +123,7 @@ class Linear(OfNumbers):
 
 
 @dataclass(frozen=True, slots=True)
-class Identity(OfNumbers):
+class Identity(Constant):
     """The transformation of a column that holds a single value, or only nulls (value None): always 0.0."""
 
     data_type: str
@@ -141,16 +142,6 @@ class Identity(OfNumbers):
         """The value, None included, and the type."""
         value = None if self.value is None else printable(self.value, self.data_type)
         return {"identityValue": value, "orderedDataType": self.data_type}
-
-    def coordinate(self, value: Value) -> float:
-        """Always 0.0."""
-        return 0.0
-
-    def coordinates(
-        self, values: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.float64]:
-        """Always 0.0."""
-        return np.zeros(values.shape)
 
     def superseded_by(self, other: Transformation) -> bool:
         """See `Transformation.superseded_by`: by any other value, and by everything that has a range."""

@@ -78,6 +78,11 @@ def _features(names: str) -> frozenset[str]:
 
 _VARIANTS = "variantType variantType-preview"
 _OF_DELTA_3_1 = _features("columnMapping deletionVectors timestampNtz v2Checkpoint")
+_OF_DELTA_4_4 = (
+    _OF_DELTA_3_1
+    | {VERSION_2}
+    | _features(f"{_VARIANTS} typeWidening typeWidening-preview vacuumProtocolCheck variantShredding-preview")
+)
 _WRITTEN_BY_DELTA_3_1 = _features(
     "allowColumnDefaults appendOnly changeDataFeed checkConstraints clustering domainMetadata generatedColumns "
     "icebergCompatV1 icebergCompatV2 invariants"
@@ -113,17 +118,7 @@ READERS = {
     ),
     "delta-spark": Reader(
         "Delta Lake 4.4 for Spark, in a session without pyqbeast",
-        (
-            Way(
-                "",
-                _OF_DELTA_3_1
-                | {VERSION_2}
-                | _features(
-                    f"{_VARIANTS} typeWidening typeWidening-preview vacuumProtocolCheck variantShredding-preview"
-                ),
-                _COPIES,
-            ),
-        ),
+        (Way("", _OF_DELTA_4_4, _COPIES),),
     ),
     "delta-rs": Reader(
         "delta-rs: deltalake 1.6 for Python",
@@ -142,17 +137,7 @@ READERS = {
     ),
     "duckdb": Reader(
         "DuckDB 1.5: delta_scan",
-        (
-            Way(
-                "",
-                _OF_DELTA_3_1
-                | {VERSION_2}
-                | _features(
-                    f"{_VARIANTS} typeWidening typeWidening-preview vacuumProtocolCheck variantShredding-preview"
-                ),
-                _COPIES,
-            ),
-        ),
+        (Way("", _OF_DELTA_4_4, _COPIES),),
     ),
     "trino": Reader(
         "Trino's Delta Lake connector, by its documentation",

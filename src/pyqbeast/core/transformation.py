@@ -63,6 +63,22 @@ class OfNumbers(Transformation):
         """The coordinates of many values (doubles); a value is null where `nulls` is true."""
 
 
+class Constant(OfNumbers):
+    """The transformation of a column that holds one value only: whatever comes takes coordinate 0."""
+
+    __slots__ = ()
+
+    def coordinate(self, value: Value) -> float:
+        """Always 0.0."""
+        return 0.0
+
+    def coordinates(
+        self, values: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float64]:
+        """Always 0.0."""
+        return np.zeros(values.shape)
+
+
 class Empty(Transformation):
     """The transformation of a column that nothing is known of yet: every value takes coordinate 0."""
 

@@ -245,17 +245,6 @@ class Fragment:
             payload = self.section(offset, "processed conditions").payload
             return TileProcessedConditions.parse(payload, self.metadata_path)
 
-    def global_order_bounds(self, dimension: int) -> tuple[TileMinsMaxs, TileMinsMaxs] | None:
-        """Least and greatest coordinate of each tile in global order; only some version 23 fragments have it."""
-        offsets, count = self.footer.global_order, len(self.schema.dimensions)
-        if not offsets:
-            return None
-        pair = []
-        for offset in (offsets[dimension], offsets[count + dimension]):
-            payload = self.section(offset, "global order").payload
-            pair.append(TileMinsMaxs.parse(payload, self.metadata_path))
-        return pair[0], pair[1]
-
     # Tiles ----------------------------------------------------------------------------------------
 
     def pipeline(self, filters: FilterPipeline) -> FilterPipeline:

@@ -19,8 +19,6 @@ from pyqbeast.tiledb.tile import StoredTile, encode_tile
 #: The format versions that are read, and the one that is written.
 OLDEST_VERSION, NEWEST_VERSION, WRITTEN_VERSION = 10, 23, 22
 
-#: Bytes before the pipeline.
-HEADER_SIZE = 34
 #: Deflate makes at most about 1,032 bytes of one; a tile that claims more is broken.
 _LARGEST_RATIO = 1100
 _NOT_ENCRYPTED, _AES = 0, 1

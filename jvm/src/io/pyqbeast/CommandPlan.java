@@ -1,23 +1,43 @@
 package io.pyqbeast;
 
 import java.util.List;
+import java.util.function.Function;
+import java.util.stream.Stream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.SparkStrategy;
 import org.apache.spark.sql.execution.command.ExecutedCommandExec;
 import org.apache.spark.sql.execution.command.RunnableCommand;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /** How Spark carries out a command of Delta's that needs something of ours before or after it. */
-public abstract class CommandPlan extends SparkPlan {
+public abstract class CommandPlan<C extends RunnableCommand> extends SparkPlan {
   private static final long serialVersionUID = 1L;
 
-  private final RunnableCommand command;
+  final C command;
 
-  CommandPlan(RunnableCommand command) {
+  CommandPlan(C command) {
     this.command = command;
+  }
+
+  /** Takes the place of Spark's own way to run the commands that a function has a plan for; it gives null for others. */
+  static final class Strategy extends SparkStrategy {
+    private static final long serialVersionUID = 1L;
+
+    private final transient Function<LogicalPlan, SparkPlan> planOf;
+
+    Strategy(Function<LogicalPlan, SparkPlan> planOf) {
+      this.planOf = planOf;
+    }
+
+    @Override
+    public Seq<SparkPlan> apply(LogicalPlan command) {
+      return Scala.seq(Stream.ofNullable(planOf.apply(command)).toList());
+    }
   }
 
   /** Runs the command itself. */
@@ -60,12 +80,12 @@ public abstract class CommandPlan extends SparkPlan {
 
   @Override
   public boolean canEqual(Object other) {
-    return other instanceof CommandPlan;
+    return other instanceof CommandPlan<?>;
   }
 
   @Override
   public boolean equals(Object other) {
-    return other instanceof CommandPlan that && getClass() == that.getClass() && command.equals(that.command);
+    return other instanceof CommandPlan<?> that && getClass() == that.getClass() && command.equals(that.command);
   }
 
   @Override

@@ -13,55 +13,39 @@ import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.commands.DeleteCommand;
 import org.apache.spark.sql.delta.commands.MergeIntoCommandBase;
-import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.SparkStrategy;
 import org.apache.spark.sql.execution.command.RunnableCommand;
 import scala.Option;
-import scala.collection.immutable.Seq;
 
 /**
  * A DELETE or MERGE of Delta's that names a hash on an indexed table. What it deletes may have been chosen by weight,
  * which no deletion vector tells; so the table's configuration notes it first, and {@link WeightProfile} trusts only
  * files without deleted rows from then on.
  */
-public final class DeletionByWeight extends CommandPlan {
+public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
   private static final long serialVersionUID = 1L;
   private static final String NOTED = Facts.text("DELETED_BY_WEIGHT");
 
-  private final RunnableCommand command;
-
-  public DeletionByWeight(RunnableCommand command) {
+  private DeletionByWeight(RunnableCommand command) {
     super(command);
-    this.command = command;
   }
 
-  /** Takes the place of Spark's own way to run such a command. */
-  static final class Strategy extends SparkStrategy {
-    private static final long serialVersionUID = 1L;
-
-    @Override
-    public Seq<SparkPlan> apply(LogicalPlan plan) {
-      List<SparkPlan> planned = new ArrayList<>();
-      if (plan instanceof DeleteCommand delete && delete.condition().exists(Scala.predicate(Strategy::namesHash))) {
-        planned.add(new DeletionByWeight(delete));
-      }
-      if (plan instanceof MergeIntoCommandBase merge && merge.includesDeletes() && namesHash(merge)) {
-        planned.add(new DeletionByWeight(merge));
-      }
-      return Scala.seq(planned);
+  /** @return null for any other command */
+  static DeletionByWeight of(LogicalPlan command) {
+    if (command instanceof DeleteCommand delete
+        && delete.condition().exists(Scala.predicate(WeightMentions::holdsHash))) {
+      return new DeletionByWeight(delete);
     }
+    return command instanceof MergeIntoCommandBase merge && merge.includesDeletes() && namesHash(merge)
+        ? new DeletionByWeight((RunnableCommand) merge)
+        : null;
+  }
 
-    private static boolean namesHash(Expression condition) {
-      return WeightMentions.holdsHash(condition);
-    }
-
-    private static boolean namesHash(MergeIntoCommandBase merge) {
-      List<Expression> conditions = new ArrayList<>(List.of(merge.condition()));
-      Scala.list(merge.matchedClauses()).forEach(clause -> clause.condition().foreach(Scala.function(conditions::add)));
-      Scala.list(merge.notMatchedBySourceClauses())
-          .forEach(clause -> clause.condition().foreach(Scala.function(conditions::add)));
-      return conditions.stream().anyMatch(WeightMentions::holdsHash) || WeightMentions.holdsHash(merge.source());
-    }
+  private static boolean namesHash(MergeIntoCommandBase merge) {
+    List<Expression> conditions = new ArrayList<>(List.of(merge.condition()));
+    Scala.list(merge.matchedClauses()).forEach(clause -> clause.condition().foreach(Scala.function(conditions::add)));
+    Scala.list(merge.notMatchedBySourceClauses())
+        .forEach(clause -> clause.condition().foreach(Scala.function(conditions::add)));
+    return conditions.stream().anyMatch(WeightMentions::holdsHash) || WeightMentions.holdsHash(merge.source());
   }
 
   @Override
@@ -82,11 +66,7 @@ public final class DeletionByWeight extends CommandPlan {
     Metadata now = transaction.metadata();
     Map<String, String> configuration = new HashMap<>(Scala.map(now.configuration()));
     configuration.put(NOTED, "true");
-    transaction.updateMetadata(
-        now.copy(
-            now.id(), now.name(), now.description(), now.format(), now.schemaString(), now.partitionColumns(),
-            Scala.map(configuration), now.createdTime()),
-        false);
+    transaction.updateMetadata(Configurations.replaced(now, configuration), false);
     transaction.commit(
         Scala.seq(List.of()), new DeltaOperations.SetTableProperties(Scala.map(Map.of(NOTED, "true"))));
   }

@@ -15,34 +15,23 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.commands.RestoreTableCommand;
-import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.SparkStrategy;
-import scala.collection.immutable.Seq;
 
 /**
  * Delta's {@code RESTORE}, which leaves alone what the log says of files that are in both versions. Where the restored
  * version is of before format 0.6 their old tags come back too, in a commit of its own: what read the table then can
  * read it again. Between the two commits the table is whole, as both kinds of tags say the same.
  */
-public final class IndexedRestore extends CommandPlan {
+public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
   private static final long serialVersionUID = 1L;
   private static final int ATTEMPTS = 10;
 
-  private final RestoreTableCommand command;
-
-  public IndexedRestore(RestoreTableCommand command) {
+  private IndexedRestore(RestoreTableCommand command) {
     super(command);
-    this.command = command;
   }
 
-  /** Takes the place of Spark's own way to run the command. */
-  static final class Strategy extends SparkStrategy {
-    private static final long serialVersionUID = 1L;
-
-    @Override
-    public Seq<SparkPlan> apply(LogicalPlan plan) {
-      return Scala.seq(plan instanceof RestoreTableCommand restore ? List.of(new IndexedRestore(restore)) : List.of());
-    }
+  /** @return null for any other command */
+  static IndexedRestore of(LogicalPlan command) {
+    return command instanceof RestoreTableCommand restore ? new IndexedRestore(restore) : null;
   }
 
   @Override

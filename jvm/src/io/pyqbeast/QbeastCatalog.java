@@ -4,12 +4,13 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
+import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
 import org.apache.spark.sql.catalyst.catalog.CatalogUtils;
-import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils$;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.ProcedureCatalog;
@@ -22,6 +23,7 @@ import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.delta.catalog.DeltaCatalog;
 import org.apache.spark.sql.delta.commands.TableCreationModes;
 import org.apache.spark.sql.delta.skipping.clustering.temp.ClusterBy;
+import org.apache.spark.sql.errors.QueryCompilationErrors;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
@@ -33,6 +35,9 @@ import scala.Option;
 @SuppressWarnings("overrides") // Scala drops the three dots of a parameter that Spark declares with them
 public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalog {
   static final String PROVIDER = "qbeast";
+
+  /** The names that Spark's session catalog takes, whatever metastore is behind it. */
+  private static final Pattern CATALOG_NAME = Pattern.compile("\\w+");
 
   @Override
   public Table loadCatalogTable(Identifier name, CatalogTable table) {
@@ -146,7 +151,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
    */
   private Map<String, String> indexed(
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties) {
-    refusePartitions(name, partitions);
+    check(name, partitions);
     TableDefinition definition = TableDefinition.of(properties);
     Map<String, String> all = new HashMap<>(definition.properties());
     for (String key : new String[] {TableCatalog.PROP_LOCATION, TableCatalog.PROP_OWNER, TableCatalog.PROP_EXTERNAL}) {
@@ -168,10 +173,19 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   /** Spark asks for a staged table also where no rows follow; {@link StagedIndexedTable} tells the two apart. */
   private StagedTable staged(
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties, SaveMode mode) {
-    refusePartitions(name, partitions);
+    check(name, partitions);
+    String location = location(name, properties);
+    Runnable register = () -> {};
+    if (!isPathIdentifier(name)) {
+      CatalogTable entry = entry(name, properties, location);
+      if (mode == SaveMode.ErrorIfExists) {
+        catalog().validateTableLocation(entry); // a folder that the catalog chooses has to be empty
+      }
+      register = () -> registerOnce(name, entry);
+    }
     return new StagedIndexedTable(
-        name.toString(), schema, location(name, properties), TableDefinition.of(properties), mode,
-        () -> registerOnce(name, properties), () -> withoutRows(name, schema, partitions, properties, mode));
+        name.toString(), schema, location, TableDefinition.of(properties), mode, register,
+        () -> withoutRows(name, schema, partitions, properties, mode));
   }
 
   private StagedTable withoutRows(
@@ -182,7 +196,12 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
         : super.stageCreate(name, schema, partitions, all);
   }
 
-  private static void refusePartitions(Identifier name, Transform[] partitions) {
+  /** Refuses what the catalog would refuse only after the rows are written, and partitions. */
+  private void check(Identifier name, Transform[] partitions) {
+    if (!isPathIdentifier(name) && !CATALOG_NAME.matcher(name.name()).matches()) {
+      throw Door.<RuntimeException>unchecked(
+          (AnalysisException) QueryCompilationErrors.invalidNameForTableOrDatabaseError(name.name()));
+    }
     if (partitions.length > 0) {
       throw new Refusal(
           "an indexed table cannot be partitioned or clustered: leave PARTITIONED BY or CLUSTER BY out of " + name);
@@ -194,27 +213,33 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     if (isPathIdentifier(name)) {
       return name.name();
     }
-    SessionCatalog catalog = spark().sessionState().catalog();
-    String stated = properties.get(TableCatalog.PROP_LOCATION);
-    if (catalog.tableExists(identifier(name))) {
-      Option<CatalogTable> existing =
-          getExistingTableIfExists(identifier(name), Option.apply(name), TableCreationModes.Create$.MODULE$);
+    Option<CatalogTable> existing = existing(name);
+    if (existing.isDefined()) {
       return CatalogUtils.URIToString(existing.get().location());
     }
-    return stated != null ? stated : CatalogUtils.URIToString(catalog.defaultTablePath(identifier(name)));
+    String stated = properties.get(TableCatalog.PROP_LOCATION);
+    return stated != null ? stated : CatalogUtils.URIToString(catalog().defaultTablePath(identifier(name)));
   }
 
-  private void registerOnce(Identifier name, Map<String, String> properties) {
-    SessionCatalog catalog = spark().sessionState().catalog();
-    if (isPathIdentifier(name) || catalog.tableExists(identifier(name))) {
-      return;
-    }
+  private CatalogTable entry(Identifier name, Map<String, String> properties, String location) {
     boolean external = properties.containsKey(TableCatalog.PROP_LOCATION);
-    catalog.createTable(
-        CatalogEntry.of(
-            identifier(name), external ? CatalogTableType.EXTERNAL() : CatalogTableType.MANAGED(),
-            CatalogUtils.stringToURI(location(name, properties))),
-        false, false);
+    return CatalogEntry.of(
+        identifier(name), external ? CatalogTableType.EXTERNAL() : CatalogTableType.MANAGED(),
+        CatalogUtils.stringToURI(location));
+  }
+
+  /** Fails where another table has got the name meanwhile. */
+  private void registerOnce(Identifier name, CatalogTable entry) {
+    Option<CatalogTable> existing = existing(name);
+    if (existing.isEmpty() || !existing.get().location().equals(entry.location())) {
+      catalog().createTable(entry, false, false);
+    }
+  }
+
+  private Option<CatalogTable> existing(Identifier name) {
+    return catalog().tableExists(identifier(name))
+        ? getExistingTableIfExists(identifier(name), Option.apply(name), TableCreationModes.Create$.MODULE$)
+        : Option.empty();
   }
 
   private static TableIdentifier identifier(Identifier name) {

@@ -16,8 +16,8 @@ public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensi
     extensions.injectOptimizerRule(Scala.function(SampleRule::new));
     extensions.injectPreCBORule(Scala.function(IndexedScan::new));
     extensions.injectPlannerStrategy(Scala.function(session -> new RowsPlan.Strategy()));
-    extensions.injectPlannerStrategy(Scala.function(session -> new IndexedRestore.Strategy()));
-    extensions.injectPlannerStrategy(Scala.function(session -> new DeletionByWeight.Strategy()));
+    extensions.injectPlannerStrategy(Scala.function(session -> new CommandPlan.Strategy(IndexedRestore::of)));
+    extensions.injectPlannerStrategy(Scala.function(session -> new CommandPlan.Strategy(DeletionByWeight::of)));
     IndexFunction.inject(extensions, "blocks", "qbeast_blocks(table) - One row for each block of each indexed file.");
     IndexFunction.inject(extensions, "metrics", "qbeast_metrics(table) - One row: figures of the latest revision.");
     extensions.injectCheckRule(

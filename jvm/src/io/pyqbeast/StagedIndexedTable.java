@@ -95,7 +95,7 @@ final class StagedIndexedTable implements StagedTable, SupportsWrite {
     Bridge.write(mode.name(), given, rows);
     try {
       register.run();
-    } catch (RuntimeException e) {
+    } catch (Exception e) { // of Scala's methods the compiler does not know which
       throw new Failure(
           Failure.Kind.EXECUTION,
           "the rows of " + name + " have landed at " + location + ", but the catalog did not take the name: "

@@ -381,6 +381,11 @@ public final class Transaction extends SureTransaction {
           Seq<Attribute> output, Path folder, StructType partitions, Dataset<Row> data) {
     Tuple2<Option<DeltaJobStatisticsTracker>, Option<StatisticsCollection>> deltas =
         super.getOptionalStatsTrackerAndStatsCollection(output, folder, partitions, data);
+    if (deltas._1().isEmpty() && RowTracking$.MODULE$.isSupported(protocol())) {
+      throw new Refusal(
+          "the table at " + path() + " tracks its rows, for which Delta has to count them in each file, and this session"
+              + " collects no statistics: set spark.databricks.delta.stats.collect to true");
+    }
     tracker = null;
     WrittenWeight weight = counts ? WrittenWeight.of(metadata(), Scala.list(output)) : null;
     if (!partitions.isEmpty() || (deltas._1().isEmpty() && weight == null)) {
