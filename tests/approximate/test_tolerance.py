@@ -7,6 +7,7 @@ the truth they are those of a confidence of 0.999; how often bounds of 0.95 hold
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import numpy as np
@@ -67,6 +68,27 @@ def assert_holds(estimate, query, keys=()):
             assert low <= row[name] <= high, (group, name, row, shown)
             bounds += 1
     return bounds
+
+
+def test_settings_are_those_of_the_session_of_the_query(spark, path):
+    """Whichever session is the thread's: here the night of UTC is day, and a division by zero is null."""
+    other = spark.newSession()
+    other.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    other.conf.set("spark.sql.ansi.enabled", "false")
+    moment = F.expr("timestamp_seconds(1700000000 + id % 20000)")
+    query = load(other, path).groupBy().agg(F.avg(F.hour(moment)), F.sum(F.expr("1 / (id % 2)")))
+    exact = query.first()
+    assert exact[0] > 9
+    with ThreadPoolExecutor(1) as new_thread:
+        estimates = [
+            new_thread.submit(pyqbeast.tolerance, query, error=0.1).result(),
+            pyqbeast.tolerance(query, error=0.1),
+        ]
+    for estimate in estimates:
+        row = estimate.df.first()
+        assert not estimate.exact
+        assert row[0] == pytest.approx(exact[0], rel=0.1)
+        assert row[3] == pytest.approx(exact[1], rel=0.1)
 
 
 def test_a_sample_answers_where_it_suffices(table):

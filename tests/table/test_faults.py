@@ -203,7 +203,10 @@ def doors(spark, path):
 def test_what_delta_does_behind_a_commit_fails(spark, faults, tmp_path, asked, failing):
     """A manifest for other readers, a checkpoint: the change has landed without them."""
     path = faults.path(tmp_path) + "/table"
-    properties = {asked: "1" if asked.endswith("Interval") else "true", "delta.enableDeletionVectors": "false"}
+    properties = {
+        asked: "1" if asked.endswith("Interval") else "true",
+        "delta.enableDeletionVectors": "false",
+    }
     for first in (0, 700):
         save(rows_2d(spark, 700, first=first), path, cubeSize=300, columnStats=BOUNDS, **properties)
         properties = {}

@@ -89,6 +89,26 @@ def test_columns_that_delta_fills_in(spark, table_path):
     spark.sql("DROP TABLE filled")
 
 
+def test_texts_that_are_padded_as_they_are_read(spark, table_path):
+    """A sample weighs what the files hold, a query that names a hash what it reads; signs of zeros and NaN too."""
+    spark.sql(
+        f"""CREATE TABLE delta.`{table_path}` (id BIGINT, code CHAR(5), level DOUBLE) USING qbeast
+            OPTIONS (columnsToIndex = 'code:hashing,level', cubeSize = 100)"""
+    )
+    odd = "case id % 4 when 0 then -0.0D when 1 then 0.0D when 2 then double('NaN') else id / 7 end"
+    rows = spark.range(1_000).selectExpr("id", "concat('x', id % 100) AS code", f"{odd} AS level")
+    rows.write.format("qbeast").mode("append").save(table_path)
+    rows.selectExpr("id + 1000 AS id", "code", "level").writeTo(f"delta.`{table_path}`").append()
+    with settings(spark, **{"spark.sql.readSideCharPadding": "false"}):
+        sampled = ids(samples_exactly(spark, table_path).sample(0.1))
+    table = holds(spark, table_path)
+    assert ids(table.sample(0.1)) == sampled
+    read = table.df().selectExpr("id", "length(code) AS length", "hash(code, level) AS weight").collect()
+    assert {row["length"] for row in read} == {5}
+    light = sorted(row["id"] for row in read if row["weight"] < 0)
+    assert ids(table.df().filter("hash(code, level) < 0")) == light
+
+
 def test_columns_without_a_type_stay(spark, table_path):
     """Delta stores no values of them; a table that begins with one has it nevertheless."""
     rows = rows_2d(spark, 500).selectExpr("id", "null AS nothing", "a", "b")

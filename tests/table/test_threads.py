@@ -68,27 +68,6 @@ def test_every_call_from_a_thread_of_its_own(spark, other, table_path):
     assert count(held.df()) == 2_298
 
 
-def test_an_estimate_is_of_the_session_of_its_query(spark, other, table_path):
-    save(
-        rows_2d(spark, 20_000, columns="timestamp_seconds(1700000000 + id) AS moment"),
-        table_path,
-        cubeSize=500,
-    )
-    query = load(other, table_path).groupBy().agg(F.avg(F.hour("moment")), F.sum(F.expr("1 / (id % 2)")))
-    exact = query.first()
-    assert exact[0] > 9  # in Tokyo; in UTC it is night
-    for call in (
-        lambda: pyqbeast.tolerance(query, error=0.1),
-        lambda: next(pyqbeast.refine(query)),
-    ):
-        for estimate in (call(), in_a_new_thread(call)):
-            assert not estimate.exact
-            assert estimate.df.sparkSession is other
-            row = estimate.df.first()
-            assert row[1] - 1 < exact[0] < row[2] + 1
-            assert row[3] == pytest.approx(exact[1], rel=0.2)
-
-
 def test_convert_and_upgrade_from_a_thread_of_their_own(other, golden, tmp_path):
     rows_2d(other, 500).write.parquet(str(tmp_path / "plain"))
     in_a_new_thread(

@@ -25,7 +25,7 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
   private static final long serialVersionUID = 1L;
   private static final String NOTED = Facts.text("DELETED_BY_WEIGHT");
 
-  private DeletionByWeight(RunnableCommand command) {
+  public DeletionByWeight(RunnableCommand command) {
     super(command);
   }
 

@@ -25,7 +25,7 @@ public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
   private static final long serialVersionUID = 1L;
   private static final int ATTEMPTS = 10;
 
-  private IndexedRestore(RestoreTableCommand command) {
+  public IndexedRestore(RestoreTableCommand command) {
     super(command);
   }
 
