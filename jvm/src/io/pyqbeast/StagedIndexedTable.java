@@ -100,7 +100,7 @@ final class StagedIndexedTable implements StagedTable, SupportsWrite {
           Failure.Kind.EXECUTION,
           "the rows of " + name + " have landed at " + location + ", but the catalog did not take the name: "
               + Door.words(e) + ". Do not write them again: CREATE TABLE " + name + " USING delta LOCATION '" + location
-              + "' registers the table",
+              + "' registers the table; where another has this name, take one that is free",
           e);
     }
   }
