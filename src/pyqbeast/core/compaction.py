@@ -42,12 +42,17 @@ class StoredFile:
     @property
     def is_copy(self) -> bool:
         """Whether all its rows are stored a second time in other files."""
-        return all(block.replicated for block in self.blocks)
+        return is_copy(self.blocks)
 
     @property
     def has_copies(self) -> bool:
         """Whether some of its rows are stored a second time in other files."""
         return any(block.replicated for block in self.blocks)
+
+
+def is_copy(blocks: Sequence[Block]) -> bool:
+    """Whether all rows of an indexed file with these blocks are stored a second time in other files."""
+    return bool(blocks) and all(block.replicated for block in blocks)
 
 
 def work(files: Iterable[StoredFile], cube_size: int) -> set[str]:

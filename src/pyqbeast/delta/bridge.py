@@ -233,7 +233,17 @@ def _recorded(layout: str) -> StructType:
 
 
 class LoggedFile(NamedTuple):
-    """A live file of a table as the log tells of it. `rows` is None where no statistics were collected."""
+    """A live file of a table as the log tells of it.
+
+    Attributes:
+        path: as the log has it.
+        size: in bytes.
+        modified: when, in milliseconds since 1970.
+        rows: deleted ones too; None where no statistics were collected.
+        deleted: how many of them a deletion vector hides.
+        tags: without marks of replicated blocks that are not true.
+        falsely_replicated: whether there were such marks.
+    """
 
     path: str
     size: int
@@ -241,6 +251,7 @@ class LoggedFile(NamedTuple):
     rows: int | None
     deleted: int
     tags: dict[str, str]
+    falsely_replicated: bool
 
 
 class TableLog:
@@ -369,12 +380,13 @@ def tag_revision(spark: SparkSession, tags: Column) -> Column:
     return ClassicColumn(java(spark).TagColumns.revision(_java_column(tags)))
 
 
-def tag_blocks(spark: SparkSession, tags: Column) -> Column:
-    """The blocks that the tags of a file (map) tell, of today and of before format 0.6.
+def tag_blocks(log: TableLog, tags: Column) -> Column:
+    """The blocks that the tags of a file (map) of a table tell, of today and of before format 0.6.
 
     An array of structs with the names of `core.facts`; empty where the file is not indexed or its tags are damaged.
+    Marks of replicated blocks that are not true are left out.
     """
-    return ClassicColumn(java(spark).TagColumns.blocks(_java_column(tags)))
+    return ClassicColumn(java(log._spark).TagColumns.blocks(_java_column(tags), log._java))
 
 
 def tags_are_legacy(spark: SparkSession, tags: Column) -> Column:
@@ -382,9 +394,9 @@ def tags_are_legacy(spark: SparkSession, tags: Column) -> Column:
     return ClassicColumn(java(spark).TagColumns.areLegacy(_java_column(tags)))
 
 
-def tags_are_replicated(spark: SparkSession, tags: Column) -> Column:
-    """Whether the tags of a file (map) say that other files hold its rows too (boolean)."""
-    return ClassicColumn(java(spark).TagColumns.areReplicated(_java_column(tags)))
+def tags_are_replicated(log: TableLog, tags: Column) -> Column:
+    """Whether the tags of a file (map) of a table say truly that other files hold its rows too (boolean)."""
+    return ClassicColumn(java(log._spark).TagColumns.areReplicated(_java_column(tags), log._java))
 
 
 def hash_coordinate(spark: SparkSession, value: Column, of_null: float) -> Column:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from pyqbeast.core.block import FileTags, parse_tags
-from pyqbeast.core.compaction import StoredFile, work
+from pyqbeast.core.compaction import StoredFile, is_copy, work
 from pyqbeast.core.errors import CommitConflictError, InvalidInputError, NotIndexedError, UnsupportedError
 from pyqbeast.core.facts import STAGING_REVISION, WEIGHT_MAX
 from pyqbeast.core.revision import RevisionSet, configuration_entries
@@ -147,8 +147,20 @@ class _Optimize:
         self, transaction: bridge.Transaction, log: bridge.TableLog, files: Sequence[bridge.LoggedFile]
     ) -> Rewrite | None:
         stored = stored_revisions(transaction, self.path)
-        revision_id = self._revision_in(stored)
         tagged = [(file, _tags(file, stored)) for file in files]
+        rewrite = self._rewrite(transaction, log, stored, tagged)
+        # What tells a copy from other rows is the file that it was copied to, which may be among those rewritten.
+        copies = {file.path for file, tags in tagged if is_copy(tags.blocks)}
+        return rewrite and replace(rewrite, paths=sorted(copies.union(rewrite.paths)))
+
+    def _rewrite(
+        self,
+        transaction: bridge.Transaction,
+        log: bridge.TableLog,
+        stored: RevisionSet,
+        tagged: Sequence[tuple[bridge.LoggedFile, FileTags]],
+    ) -> Rewrite | None:
+        revision_id = self._revision_in(stored)
         own = [(file, tags) for file, tags in tagged if tags.revision_id == revision_id]
         weighed = log.weighed_revisions
         if revision_id == STAGING_REVISION or revision_id not in weighed:
@@ -159,7 +171,8 @@ class _Optimize:
             return replan(transaction, revision, indexed, self._still_there(indexed))
         bound = WEIGHT_MAX + 1 if self.fraction == 1 else log.weight_of(self.fraction)
         within = [file for file in indexed if any(block.min_weight < bound for block in file.blocks)]
-        return replan(transaction, revision, indexed, work(within, revision.cube_size))
+        due = work(within, revision.cube_size) | {file.path for file, _ in own if file.falsely_replicated}
+        return replan(transaction, revision, indexed, due)
 
     def _revision_in(self, stored: RevisionSet) -> int:
         """The revision to put in order.

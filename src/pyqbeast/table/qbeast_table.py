@@ -132,12 +132,12 @@ class QbeastTable:
         block = F.col("block")
         cube = block[facts.BLOCK_CUBE_ID]
         revision = F.col("revision")
+        log = bridge.TableLog(self._spark, self._path)
         return (
-            bridge.TableLog(self._spark, self._path)
-            .file_frame()
+            log.file_frame()
             .withColumn("revision", bridge.tag_revision(self._spark, tags))
             .filter(revision.isin(list(dimensions)))
-            .withColumn("block", F.explode(bridge.tag_blocks(self._spark, tags)))
+            .withColumn("block", F.explode(bridge.tag_blocks(log, tags)))
             .select(
                 revision,
                 cube.alias("cube"),

@@ -148,9 +148,9 @@ class _Attempt:
         marked = files.select(
             "*",
             bridge.tags_are_legacy(spark, tags).alias(_LEGACY),
-            bridge.tags_are_replicated(spark, tags).alias(_REPLICATED),
+            bridge.tags_are_replicated(self.log, tags).alias(_REPLICATED),
             bridge.tag_revision(spark, tags).alias(_REVISION),
-            bridge.tag_blocks(spark, tags).alias(_BLOCKS),
+            bridge.tag_blocks(self.log, tags).alias(_BLOCKS),
         )
         self.dropped = marked.filter(F.col(_REPLICATED) & F.lit(drop_replicated))
         self.changed = marked.filter(F.col(_LEGACY) & ~(F.col(_REPLICATED) & F.lit(drop_replicated)))

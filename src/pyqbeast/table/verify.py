@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast.core.block import Block, parse_tags
 from pyqbeast.core.check import Problem, check_columns, check_rows, check_tree, check_weights
+from pyqbeast.core.compaction import is_copy
 from pyqbeast.core.cube import CubeId
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.facts import STAGING_REVISION
@@ -70,7 +71,13 @@ def verify(spark: SparkSession, path: str, stored: RevisionSet, level: str) -> V
             problems.append(Problem("tags", file.path, "", tags.problem))
         if tags.revision_id == STAGING_REVISION:
             continue
-        if all(block.replicated for block in tags.blocks):
+        if file.falsely_replicated:
+            text = (
+                "is marked as replicated, and no other file holds its rows. It is read like any other here, and not "
+                "by readers that believe the mark; optimize(files=[…]) writes it anew"
+            )
+            problems.append(Problem("replicated rows are stored twice", file.path, "", text))
+        if is_copy(tags.blocks):
             # Their rows are read from files of other cubes, and checked there.
             copied.setdefault(tags.revision_id, set()).update(block.cube for block in tags.blocks)
         else:

@@ -112,6 +112,7 @@ public final class AggregateQuery {
   /** Writes a line of JSON for each file that the query's filters leave: path, size, tags, statistics. */
   public void filesTo(String target) throws IOException {
     Set<String> left = filesOfExactQuery();
+    ReplicatedCubes cubes = BlockIndex.of(snapshot).replicatedCubes();
     try (JsonGenerator out = JSON.createGenerator(Files.newBufferedWriter(java.nio.file.Path.of(target)))) {
       out.setRootValueSeparator(new com.fasterxml.jackson.core.io.SerializedString("\n"));
       for (AddFile file : BlockIndex.completeFiles(snapshot)) {
@@ -120,7 +121,7 @@ public final class AggregateQuery {
           out.writeStartObject();
           out.writeStringField("path", file.path());
           out.writeNumberField("size", file.size());
-          out.writeObjectField("tags", Scala.map(file.tagsOrEmpty()));
+          out.writeObjectField("tags", cubes.truthOf(Scala.map(file.tagsOrEmpty())));
           out.writeStringField("statistics", file.stats());
           out.writeEndObject();
         }

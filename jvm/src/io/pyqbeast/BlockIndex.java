@@ -20,6 +20,7 @@ final class BlockIndex {
 
   private final List<AddFile> files = new ArrayList<>();
   private final Map<String, FileTags.Weights> weights = new HashMap<>();
+  private final ReplicatedCubes replicatedCubes;
 
   /** The files with their tags and statistics, for as long as there is memory to spare. */
   private volatile SoftReference<List<AddFile>> complete;
@@ -28,7 +29,8 @@ final class BlockIndex {
     Set<String> weighed = WeighedRevisions.of(snapshot.metadata());
     List<AddFile> all = collected(snapshot);
     complete = new SoftReference<>(all);
-    for (AddFile file : ReplicatedFiles.without(all)) {
+    replicatedCubes = ReplicatedCubes.among(all);
+    for (AddFile file : ReplicatedFiles.without(all, replicatedCubes)) {
       Map<String, String> tags = Scala.map(file.tagsOrEmpty());
       boolean known = weighed.contains(String.valueOf(FileTags.revision(tags)));
       FileTags.Weights ofFile = known ? FileTags.weights(tags) : FileTags.Weights.ANY;
@@ -64,6 +66,10 @@ final class BlockIndex {
   /** All files of the snapshot that are read. They carry no tags and no statistics: a scan needs neither. */
   List<AddFile> files() {
     return files;
+  }
+
+  ReplicatedCubes replicatedCubes() {
+    return replicatedCubes;
   }
 
   boolean mayHold(AddFile file, WeightRange range) {

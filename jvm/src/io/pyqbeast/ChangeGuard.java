@@ -30,11 +30,11 @@ final class ChangeGuard {
       return;
     }
     Snapshot newest = log.update(false, Option.empty(), Option.empty());
-    StoredFormat format = StoredFormat.of(newest);
-    if (format.legacy() || format.replicated()) {
+    boolean isReplicated = !ReplicatedCubes.of(newest).isEmpty();
+    if (isReplicated || StoredFormat.of(newest).legacy()) {
       String path = log.dataPath().toUri().getPath();
       throw new UnsupportedOperationException(
-          format.replicated()
+          isReplicated
               ? "files of the table at " + path + " repeat rows of other files, so it cannot be changed in place;"
                   + " run first: pyqbeast upgrade --drop-replicated " + path
               : "the table at " + path + " was written before format 0.6 and can only be read;"

@@ -27,13 +27,6 @@ final class FileTags {
     static final Weights ANY = new Weights(Facts.WEIGHT_MIN, Facts.WEIGHT_MAX);
   }
 
-  /** How many of a file's blocks are replicated, that is, hold only rows that other files hold too. */
-  enum Replicated {
-    NONE,
-    SOME,
-    ALL
-  }
-
   private FileTags() {}
 
   /** Whether the tags are those of a file written before format 0.6. */
@@ -62,14 +55,13 @@ final class FileTags {
         : List.of(new Block("", Facts.WEIGHT_MIN, Facts.WEIGHT_MAX, 0, false));
   }
 
-  static Replicated replicated(Map<String, String> tags) {
+  /** Whether a block of the file is marked as replicated. */
+  static boolean haveMark(Map<String, String> tags) {
     String text = tags.get(Facts.TAG_BLOCKS);
     if (text != null && !text.contains("true")) { // spares nearly every file the parsing
-      return Replicated.NONE;
+      return false;
     }
-    List<Block> blocks = blocks(tags);
-    long copied = blocks.stream().filter(Block::replicated).count();
-    return copied == 0 ? Replicated.NONE : copied < blocks.size() ? Replicated.SOME : Replicated.ALL;
+    return blocks(tags).stream().anyMatch(Block::replicated);
   }
 
   static Weights weights(Map<String, String> tags) {

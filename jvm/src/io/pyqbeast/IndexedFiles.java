@@ -29,7 +29,8 @@ final class IndexedFiles extends PreparedDeltaFileIndex {
         ? Scala.seq(BlockIndex.of(preparedScan().scannedSnapshot()).files())
         : Scala.seq(
             ReplicatedFiles.without(
-                Scala.list(super.matchingFiles(partitionFilters, withoutVectors(dataFilters)))));
+                Scala.list(super.matchingFiles(partitionFilters, withoutVectors(dataFilters))),
+                preparedScan().scannedSnapshot()));
   }
 
   /**

@@ -60,7 +60,7 @@ public final class IndexedScan extends PrepareDeltaScan {
   private DeltaScan readable(
       DeltaScanGenerator generator, Option<Object> limit, Seq<Expression> filters, LogicalRelation relation) {
     DeltaScan scan = super.filesForScan(generator, limit, filters, relation);
-    List<AddFile> left = ReplicatedFiles.without(Scala.list(scan.files()));
+    List<AddFile> left = ReplicatedFiles.without(Scala.list(scan.files()), scan.scannedSnapshot());
     if (left.size() == scan.files().size()) {
       return scan;
     }
@@ -94,7 +94,7 @@ public final class IndexedScan extends PrepareDeltaScan {
               if (node instanceof LogicalRelation relation
                   && relation.relation() instanceof HadoopFsRelation files
                   && files.location() instanceof TahoeLogFileIndex index) {
-                found[0] |= StoredFormat.of(getDeltaScanGenerator(index).snapshotToScan()).replicated();
+                found[0] |= !ReplicatedCubes.of(getDeltaScanGenerator(index).snapshotToScan()).isEmpty();
               }
               return BoxedUnit.UNIT;
             }));

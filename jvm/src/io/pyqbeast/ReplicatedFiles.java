@@ -1,6 +1,8 @@
 package io.pyqbeast;
 
 import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 
 /** Leaves out of scans the files whose rows other files hold too: older releases copied cubes to their children. */
@@ -8,21 +10,28 @@ final class ReplicatedFiles {
   private ReplicatedFiles() {}
 
   /**
-   * The files that a reader has to look at.
+   * Those of some files of a snapshot that a reader has to look at.
    *
    * @throws UnsupportedOperationException where a file holds replicated blocks and others: their rows look alike
    */
-  static List<AddFile> without(List<AddFile> files) {
-    return files.stream().filter(ReplicatedFiles::isRead).toList();
+  static List<AddFile> without(List<AddFile> files, Snapshot snapshot) {
+    boolean isMarked = files.stream().anyMatch(file -> FileTags.haveMark(Scala.map(file.tagsOrEmpty())));
+    return isMarked ? without(files, BlockIndex.of(snapshot).replicatedCubes()) : files;
   }
 
-  private static boolean isRead(AddFile file) {
-    FileTags.Replicated replicated = FileTags.replicated(Scala.map(file.tagsOrEmpty()));
-    if (replicated == FileTags.Replicated.SOME) {
+  /** The same, where the replicated cubes of the snapshot are known. */
+  static List<AddFile> without(List<AddFile> files, ReplicatedCubes cubes) {
+    return cubes.isEmpty() ? files : files.stream().filter(file -> isRead(file, cubes)).toList();
+  }
+
+  private static boolean isRead(AddFile file, ReplicatedCubes cubes) {
+    Map<String, String> tags = Scala.map(file.tagsOrEmpty());
+    boolean isRepeated = cubes.repeat(tags);
+    if (isRepeated && !cubes.repeatAll(tags)) {
       throw new UnsupportedOperationException(
           "file " + file.path() + " holds replicated blocks beside others, so its rows cannot be read only once:"
               + " write the table anew from its source");
     }
-    return replicated == FileTags.Replicated.NONE;
+    return !isRepeated;
   }
 }

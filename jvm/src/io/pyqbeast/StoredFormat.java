@@ -15,12 +15,12 @@ import org.apache.spark.sql.delta.actions.AddFile;
  * number of files.
  *
  * @param legacy whether there are files written before format 0.6
- * @param replicated whether there are files with rows that other files hold too
+ * @param isMarked whether a block is marked as replicated; {@link ReplicatedCubes} tells whether that is true
  */
-record StoredFormat(boolean legacy, boolean replicated) {
+record StoredFormat(boolean legacy, boolean isMarked) {
   private static final Map<Snapshot, StoredFormat> CACHE = Collections.synchronizedMap(new WeakHashMap<>());
   private static final int LEGACY = 1;
-  private static final int REPLICATED = 2;
+  private static final int MARKED = 2;
 
   static StoredFormat of(Snapshot snapshot) {
     StoredFormat format = CACHE.get(snapshot);
@@ -41,7 +41,7 @@ record StoredFormat(boolean legacy, boolean replicated) {
     for (int ofPart : snapshot.allFiles().mapPartitions(kinds, Encoders.INT()).collectAsList()) {
       found |= ofPart;
     }
-    return new StoredFormat((found & LEGACY) != 0, (found & REPLICATED) != 0);
+    return new StoredFormat((found & LEGACY) != 0, (found & MARKED) != 0);
   }
 
   private static int kindsOf(Iterator<AddFile> files) {
@@ -49,7 +49,7 @@ record StoredFormat(boolean legacy, boolean replicated) {
     while (files.hasNext()) {
       Map<String, String> tags = Scala.map(files.next().tagsOrEmpty());
       found |= FileTags.areLegacy(tags) ? LEGACY : 0;
-      found |= FileTags.replicated(tags) == FileTags.Replicated.NONE ? 0 : REPLICATED;
+      found |= FileTags.haveMark(tags) ? MARKED : 0;
     }
     return found;
   }

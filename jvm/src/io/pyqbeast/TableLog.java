@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
@@ -51,6 +52,10 @@ public final class TableLog {
 
   DeltaLog deltaLog() {
     return log;
+  }
+
+  ReplicatedCubes replicatedCubes() {
+    return door.open(() -> ReplicatedCubes.of(snapshot));
   }
 
   Snapshot snapshot() {
@@ -104,7 +109,10 @@ public final class TableLog {
         });
   }
 
-  /** Writes a line of JSON a live file: path, size, rows in it, rows deleted from it, tags. */
+  /**
+   * Writes a line of JSON a live file: path, size, rows in it, rows deleted from it, tags, and whether these were marked
+   * as replicated without cause. The tags come without such a mark.
+   */
   public void filesTo(String target) {
     door.open(
         () -> {
@@ -116,20 +124,20 @@ public final class TableLog {
   private void writeFiles(String target) throws IOException {
     try (JsonGenerator out = JSON.createGenerator(Files.newBufferedWriter(java.nio.file.Path.of(target)))) {
       out.setRootValueSeparator(new com.fasterxml.jackson.core.io.SerializedString("\n"));
-      for (AddFile file : (AddFile[]) snapshot.allFiles().collect()) {
+      AddFile[] files = (AddFile[]) snapshot.allFiles().collect();
+      ReplicatedCubes cubes = ReplicatedCubes.among(List.of(files));
+      for (AddFile file : files) {
+        Map<String, String> tags = Scala.map(file.tagsOrEmpty());
         out.writeStartObject();
         out.writeStringField("path", file.path());
         out.writeNumberField("size", file.size());
         out.writeNumberField("modified", file.modificationTime());
         out.writeObjectField("rows", StoredRows.of(file));
         out.writeNumberField("deleted", file.deletionVector() == null ? 0L : file.deletionVector().cardinality());
-        out.writeObjectField("tags", tags(file));
+        out.writeObjectField("tags", cubes.truthOf(tags));
+        out.writeBooleanField("falsely_replicated", cubes.areFalse(tags));
         out.writeEndObject();
       }
     }
-  }
-
-  private static Map<String, String> tags(AddFile file) {
-    return Scala.map(file.tagsOrEmpty());
   }
 }

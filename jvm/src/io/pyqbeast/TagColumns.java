@@ -1,5 +1,6 @@
 package io.pyqbeast;
 
+import java.io.Serializable;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
@@ -30,10 +31,11 @@ public final class TagColumns {
     return functions.udf(answer, DataTypes.LongType).apply(tags);
   }
 
-  /** The blocks of a file, an array of structs; an empty one where the file is not indexed or its tags are damaged. */
-  public static Column blocks(Column tags) {
+  /** The blocks of a file of a table, an array of structs; an empty one where the file is not indexed or its tags are damaged. */
+  public static Column blocks(Column tags, TableLog log) {
+    ReplicatedCubes cubes = log.replicatedCubes();
     UDF1<scala.collection.Map<String, String>, Row[]> answer =
-        ofFile -> ofFile == null ? new Row[0] : rows(FileTags.blocks(Scala.map(ofFile)));
+        ofFile -> ofFile == null ? new Row[0] : rows(FileTags.blocks(cubes.truthOf(Scala.map(ofFile))));
     return functions.udf(answer, DataTypes.createArrayType(BLOCK)).apply(tags);
   }
 
@@ -49,12 +51,12 @@ public final class TagColumns {
   }
 
   /** Whether a file holds only rows that other files hold too. */
-  public static Column areReplicated(Column tags) {
-    return asked(tags, ofFile -> FileTags.replicated(ofFile) == FileTags.Replicated.ALL);
+  public static Column areReplicated(Column tags, TableLog log) {
+    return asked(tags, log.replicatedCubes()::repeatAll);
   }
 
   /** A predicate that can be sent to where the rows are. */
-  private interface Question extends Predicate<Map<String, String>>, java.io.Serializable {}
+  private interface Question extends Predicate<Map<String, String>>, Serializable {}
 
   private static Column asked(Column tags, Question question) {
     UDF1<scala.collection.Map<String, String>, Boolean> answer =

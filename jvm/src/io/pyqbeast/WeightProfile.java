@@ -44,7 +44,7 @@ final class WeightProfile {
   private WeightProfile(Snapshot snapshot) {
     Set<String> prunable = WeighedRevisions.of(snapshot.metadata());
     boolean areKeysRecorded = true;
-    for (AddFile file : ReplicatedFiles.without(BlockIndex.completeFiles(snapshot))) {
+    for (AddFile file : ReplicatedFiles.without(BlockIndex.completeFiles(snapshot), snapshot)) {
       Map<String, String> tags = Scala.map(file.tagsOrEmpty());
       boolean isIndexed = prunable.contains(String.valueOf(FileTags.revision(tags)));
       areKeysRecorded &= tags.containsKey(Facts.text("TAG_KEY_ROWS"));

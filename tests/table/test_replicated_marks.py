@@ -1,0 +1,147 @@
+"""A mark of a replicated block is believed only where other files hold the block's rows: it hides no row else."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from pyspark.sql import functions as F
+
+import pyqbeast
+from pyqbeast import QbeastTable
+from tests.table.help import count, load, rows_2d, save
+from tests.table.legacy import REPLICATED, copy_of
+
+ROWS = 6_000
+
+
+def relogged(path, change):
+    """A copy of a table, whose log holds what `change` makes of each added file and its blocks."""
+    copy = f"{path}-relogged"
+    shutil.copytree(
+        path, copy, ignore=shutil.ignore_patterns("*.crc", "_last_checkpoint", "*.checkpoint.parquet")
+    )
+    for log_file in Path(copy, "_delta_log").glob("*.json"):
+        lines = [json.loads(line) for line in log_file.read_text().splitlines()]
+        for add in (line["add"] for line in lines if "add" in line):
+            blocks = json.loads((add.get("tags") or {}).get("blocks", "[]"))
+            change(add, blocks)
+            if add.get("tags"):
+                add["tags"]["blocks"] = json.dumps(blocks)
+        log_file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return copy
+
+
+def marked(path, is_chosen):
+    """A copy of a table in which the blocks of the chosen cubes are marked as replicated."""
+
+    def mark(_, blocks):
+        for block in blocks:
+            block["replicated"] = is_chosen(block["cubeId"])
+
+    return relogged(path, mark)
+
+
+def reads_all(spark, path, rows=ROWS):
+    table = load(spark, path)
+    assert table.count() == count(table) == rows
+    assert len(table.limit(rows).collect()) == rows
+    assert table.select(F.countDistinct("id")).first()[0] == rows
+    by_hash = table.filter("hash(a, b) < -1717986919").select("id").exceptAll(table.sample(0.1).select("id"))
+    assert by_hash.isEmpty()
+
+
+@pytest.mark.parametrize(
+    "is_chosen",
+    [lambda _: True, lambda cube: cube == "", lambda cube: len(cube) == 1],
+    ids=["every cube", "the root", "the level below it"],
+)
+def test_a_mark_without_copies_hides_no_row(spark, table_path, is_chosen):
+    save(rows_2d(spark, ROWS), table_path, columnsToIndex="a,b", cubeSize=500)
+    path = marked(table_path, is_chosen)
+    reads_all(spark, path)
+    spark.conf.set("spark.databricks.delta.stats.skipping", "false")
+    try:
+        assert count(load(spark, path)) == ROWS
+    finally:
+        spark.conf.unset("spark.databricks.delta.stats.skipping")
+    table = QbeastTable.for_path(spark, path)
+    assert table.metrics().element_count == ROWS
+    assert not table.blocks().filter("replicated").count()
+    counted = pyqbeast.tolerance(load(spark, path).agg(F.count("*").alias("n")), error=0.05).df.first()
+    assert counted["n_low"] <= ROWS <= counted["n_high"]
+    report = table.verify(level="data")
+    assert {problem.rule for problem in report.problems} == {"replicated rows are stored twice"}
+    assert "optimize" in str(report)
+    assert not pyqbeast.upgrade(spark, path, drop_replicated=True).is_needed
+    reads_all(spark, path)
+    table.delete("id < 100")
+    table.optimize()
+    assert table.verify(level="data").ok
+    reads_all(spark, path, ROWS - 100)
+
+
+def test_nobody_can_tell_where_files_without_an_index_may_hold_the_rows(spark, table_path):
+    save(rows_2d(spark, ROWS), table_path, columnsToIndex="a,b", cubeSize=500)
+    rows_2d(spark, 100, first=ROWS).write.format("delta").mode("append").save(table_path)
+    few = marked(table_path, lambda cube: cube == "")
+    reads_all(spark, few, ROWS + 100)  # 100 rows cannot be those of a full cube
+    shutil.rmtree(few)
+    rows_2d(spark, ROWS, first=ROWS + 100).write.format("delta").mode("append").save(table_path)
+    many = marked(table_path, lambda cube: cube == "")
+    for ask in (
+        lambda: load(spark, many).count(),
+        lambda: count(load(spark, many)),
+        lambda: count(load(spark, many).sample(0.1)),
+        lambda: QbeastTable.for_path(spark, many).optimize(),
+        lambda: pyqbeast.upgrade(spark, many, drop_replicated=True),
+        lambda: load(spark, many).filter("id < 10").collect(),
+    ):
+        with pytest.raises(Exception, match=r"is marked as replicated.*RESTORE") as error:
+            ask()
+        assert "Py4J" not in type(error.value).__name__
+
+
+@pytest.fixture
+def with_copies(spark, golden, table_path):
+    """A table of 30,000 rows whose upgrade left the copies of nine cubes where they are."""
+    path = copy_of(golden, REPLICATED, table_path)
+    pyqbeast.upgrade(spark, path)
+    return path
+
+
+def counts_once(spark, path):
+    table = load(spark, path)
+    assert table.count() == count(table) == table.select(F.countDistinct("id")).first()[0] == 30_000
+
+
+def test_a_rewrite_of_what_was_copied_takes_the_copies_out(spark, with_copies):
+    table = QbeastTable.for_path(spark, with_copies)
+    copies = {row["file"] for row in table.blocks().filter("replicated").select("file").collect()}
+    assert len(copies) == 9
+    deepest = table.blocks().filter("not replicated").orderBy(F.desc("depth")).first()["file"]
+    table.optimize(files=[deepest])
+    assert not table.blocks().filter("replicated").count()
+    counts_once(spark, with_copies)
+
+
+def test_copies_that_lost_their_index_are_refused_and_not_doubled(spark, with_copies):
+    def forget(add, blocks):
+        if not any(block["replicated"] for block in blocks):
+            add["tags"] = None
+
+    path = relogged(with_copies, forget)
+    with pytest.raises(Exception, match="is marked as replicated"):
+        load(spark, path).count()
+
+
+@pytest.mark.parametrize("source", ["qbeast", "delta"])
+def test_rows_are_not_replaced_in_place_beside_copies(spark, with_copies, source):
+    replacement = load(spark, with_copies).filter("a < 100000")
+    with pytest.raises(Exception, match="pyqbeast upgrade --drop-replicated"):
+        replacement.write.format(source).mode("overwrite").option("replaceWhere", "a < 100000").save(
+            with_copies
+        )
+    counts_once(spark, with_copies)
