@@ -15,7 +15,9 @@ from pyspark.sql import types as T
 
 import pyqbeast
 from pyqbeast import QbeastError
+from pyqbeast.delta.bridge import TableLog
 from tests.fuzz.conditions import random_condition
+from tests.fuzz.settings import under
 from tests.fuzz.shapes import KEY
 from tests.fuzz.twin import FoundError, Pair
 from tests.fuzz.values import is_leaf, quoted
@@ -27,6 +29,18 @@ _FRACTIONS = (0.01, 0.1, 0.3, 0.5, 0.7)
 
 def compare(pair: Pair, rng: random.Random) -> None:
     """The tables hold the same rows, whatever part of them is asked for, and every sample of ours is what it says."""
+    # The weight of a row is that of the value as it is stored; Spark pads texts of a fixed length when it reads them.
+    with under(pair.spark, {"spark.sql.readSideCharPadding": "false"} if _is_padded(pair) else {}):
+        _compare(pair, rng)
+
+
+def _is_padded(pair: Pair) -> bool:
+    """Whether an indexed column has a type such as char(9), which the schema of a frame does not tell."""
+    schema = TableLog(pair.spark, pair.ours.path).schema
+    return any("char(" in str(schema[name].metadata) for name in pair.hashed if name in schema.names)
+
+
+def _compare(pair: Pair, rng: random.Random) -> None:
     ours, twin = pair.ours.read(), pair.twin.read()
     schema = twin.schema
     if ours.schema.simpleString() != schema.simpleString():

@@ -17,6 +17,11 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "an indexed column stays, as the weights of all rows are made of it",
     ),
     (
+        "ALTER TABLE .* TYPE timestamp_ntz",
+        "UnsupportedError.*no index takes values of type timestamp_ntz",
+        "no transformer takes such values",
+    ),
+    (
         "overwrite the schema",
         "is to be indexed and the rows have only",
         "the columns of the index are gone and no others are named",

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from pyqbeast.delta.bridge import TableLog
 from tests.fuzz.conditions import random_condition
 from tests.fuzz.shapes import KEY, NAMES
 from tests.fuzz.twin import Operation, Pair, Side, sql
@@ -155,7 +156,7 @@ def delete_rows(pair: Pair, rng: random.Random) -> Operation:
     doomed: list[int] = []
 
     def ours() -> None:
-        if pair.properties.get("delta.enableDeletionVectors") != "true":
+        if TableLog(pair.spark, pair.ours.path).configuration.get("delta.enableDeletionVectors") != "true":
             pair.table.delete_rows("file", [0])
         asked = ("_metadata.file_path AS f", "_metadata.row_index AS i", f"{KEY} AS k")
         rows = sorted(tuple(row) for row in pair.ours.read().selectExpr(*asked).collect())

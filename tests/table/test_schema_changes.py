@@ -98,6 +98,16 @@ def test_an_indexed_column_can_neither_go_nor_change_its_name(spark, table_path,
     assert load(spark, table_path).columns == ["id", "a", "b", "name"]
 
 
+def test_an_indexed_column_gets_no_type_that_cannot_be_indexed(spark, table_path):
+    days = rows_2d(spark, 10).withColumn("day", F.expr("date'2024-01-01' + cast(id as int)"))
+    save(days, table_path, columnsToIndex="day", **{"delta.enableTypeWidening": "true"})
+    with pytest.raises(
+        UnsupportedError, match=r"column day of .* is indexed, and no index takes .* timestamp_ntz"
+    ):
+        alter(spark, table_path, "ALTER COLUMN day TYPE timestamp_ntz")
+    save(days, table_path, columnsToIndex=None)
+
+
 def test_an_indexed_column_that_is_gone_is_noticed(spark, table_path):
     """Here by an overwrite of plain Delta. A new column of the same name would not have the old values."""
     save(rows_2d(spark, 100), table_path)

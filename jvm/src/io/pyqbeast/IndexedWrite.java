@@ -8,11 +8,16 @@ import org.apache.spark.sql.connector.write.SupportsOverwrite;
 import org.apache.spark.sql.connector.write.SupportsTruncate;
 import org.apache.spark.sql.connector.write.V1Write;
 import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.delta.ColumnWithDefaultExprUtils;
 import org.apache.spark.sql.delta.sources.DeltaSourceUtils;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.sources.InsertableRelation;
 
-/** A write to an indexed table through Spark's catalog: the same write as that of the data source. */
+/**
+ * A write to an indexed table through Spark's catalog: the same write as that of the data source. Only here a column that
+ * the rows do not have is null where Spark's settings say so, and a generated column may be computed from it.
+ */
 final class IndexedWrite implements WriteBuilder, SupportsOverwrite, SupportsTruncate {
   private final Map<String, String> options = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
   private SaveMode mode = SaveMode.Append;
@@ -21,6 +26,9 @@ final class IndexedWrite implements WriteBuilder, SupportsOverwrite, SupportsTru
   IndexedWrite(Map<String, String> own, LogicalWriteInfo info) {
     options.putAll(info.options().asCaseSensitiveMap());
     options.putAll(own);
+    if (SQLConf.get().useNullsForMissingDefaultColumnValues()) {
+      options.put(ColumnWithDefaultExprUtils.USE_NULL_AS_DEFAULT_DELTA_OPTION(), "true");
+    }
   }
 
   @Override

@@ -25,6 +25,7 @@ import org.apache.spark.sql.delta.commands.TableCreationModes;
 import org.apache.spark.sql.delta.skipping.clustering.temp.ClusterBy;
 import org.apache.spark.sql.errors.QueryCompilationErrors;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
 
@@ -90,7 +91,8 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   }
 
   /**
-   * An indexed column stays: without it no row has a weight any more. Its type may grow. The files stay as the index laid
+   * An indexed column stays: without it no row has a weight any more. Its type may grow to one that can be indexed. The
+   * files stay as the index laid
    * them out: Delta's clustering would undo that.
    */
   @Override
@@ -100,6 +102,14 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
           && loadTable(name) instanceof IndexedTable table
           && table.isIndexed()) {
         throw new Refusal(name + " is indexed and cannot be clustered as well: leave CLUSTER BY out");
+      }
+      if (change instanceof TableChange.UpdateColumnType retyped
+          && retyped.newDataType() instanceof TimestampNTZType
+          && loadTable(name) instanceof IndexedTable table
+          && table.isIndexedBy(String.join(".", retyped.fieldNames()))) {
+        throw new Refusal(
+            "column " + String.join(".", retyped.fieldNames()) + " of " + name + " is indexed, and no index takes values of"
+                + " type " + retyped.newDataType().simpleString() + ": overwrite the table with other columnsToIndex first");
       }
       String column =
           change instanceof TableChange.DeleteColumn || change instanceof TableChange.RenameColumn
