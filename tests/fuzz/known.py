@@ -22,6 +22,16 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "no transformer takes such values",
     ),
     (
+        "optimize",
+        "tracks its rows, for which Delta has to count them",
+        "its twin finds nothing to do there",
+    ),
+    (
+        ".*append|INSERT",
+        "is to be indexed by quantiles and none are known",
+        "the first rows come with them, also where the table was created without rows",
+    ),
+    (
         "overwrite the schema",
         "is to be indexed and the rows have only",
         "the columns of the index are gone and no others are named",

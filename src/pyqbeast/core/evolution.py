@@ -7,6 +7,7 @@ A new revision starts a new, empty tree; files of older ones stay as they are.
 from __future__ import annotations
 
 import random
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
@@ -162,6 +163,6 @@ def _no_quantiles(transformer: Transformer) -> InvalidInputError:
     key = transformer.column + STATISTIC_QUANTILES
     return InvalidInputError(
         f"column {transformer.column!r} is to be indexed by quantiles and none are known: give them as "
-        f"columnStats='{{\"{key}\": [...]}}', two or more in ascending order; "
+        f"columnStats='{{{json.dumps(key)}: [...]}}', two or more in ascending order; "
         "pyqbeast.compute_quantiles_for_column finds them"
     )
