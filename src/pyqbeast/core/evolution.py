@@ -6,8 +6,8 @@ A new revision starts a new, empty tree; files of older ones stay as they are.
 
 from __future__ import annotations
 
-import random
 import json
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
