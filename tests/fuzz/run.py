@@ -18,8 +18,9 @@ from tests.fuzz.settings import QUICK
 from tests.fuzz.shrink import shrink
 from tests.spark_session import make_session
 
-#: The Java compiler's second stage takes longer than it saves with tables so small.
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1"
+#: The Java compiler's second stage takes longer than it saves with tables so small. Without it the JVM reserves 48 MB
+#: for compiled code; a long run fills them, and all that comes later is interpreted.
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=400m"
 
 
 def main() -> int:
