@@ -7,6 +7,11 @@ import re
 #: The beginning of an operation's text, words of the refusal, and the reason.
 KNOWN: tuple[tuple[str, str, str], ...] = (
     (
+        "create",
+        "weightColumns names .* cannot be hashed",
+        "Spark hashes no values of such types",
+    ),
+    (
         "delete_rows",
         "does not take deletion vectors|append-only",
         "it marks rows in vectors, and does nothing else",

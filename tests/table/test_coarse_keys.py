@@ -73,11 +73,19 @@ def test_other_readers_fail_instead_of_taking_another_sample(spark, table_path):
 
 
 @pytest.mark.parametrize(
-    ("columns", "reason"), [("nothing", "have only"), ("a", "hashed already"), ("id,id", "hashed already")]
+    ("columns", "reason"),
+    [
+        ("nothing", "have only"),
+        ("a", "hashed already"),
+        ("id,id", "hashed already"),
+        ("json", "a variant cannot be hashed"),
+        ("nested", "a map cannot be hashed"),
+    ],
 )
 def test_weight_columns_that_cannot_be_used(spark, table_path, columns, reason):
+    rows = three_keys(spark, 100).selectExpr("*", "parse_json('1') AS json", "array(map(1, 2)) AS nested")
     with pytest.raises(InvalidInputError, match=reason):
-        save(three_keys(spark, 100), table_path, weightColumns=columns)
+        save(rows, table_path, weightColumns=columns)
     assert not Path(table_path).exists()
 
 

@@ -12,7 +12,8 @@ def z_order(points: NDArray[np.float64]) -> NDArray[np.int64]:
     """The codes of n × d points in [0, 1]: the bits of the coordinates in turn, the first coordinate's highest."""
     dimensions = points.shape[1]
     levels = BITS // dimensions
-    cells = (np.minimum(points, np.nextafter(1.0, 0.0)) * 2.0**levels).astype(np.int64)
+    inside = np.where(points < 1.0, points, 0.0)
+    cells = np.where(points < 1.0, (inside * 2.0**levels).astype(np.int64), (1 << levels) - 1)
     spread = np.zeros(256, np.int64)
     for bit in range(min(8, levels)):
         spread |= ((np.arange(256) >> bit) & 1) << (bit * dimensions)

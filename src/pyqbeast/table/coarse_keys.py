@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -19,6 +20,8 @@ _log = logging.getLogger(__name__)
 
 #: A write is worth a warning where one key holds more than this share of its rows.
 COARSE = 0.001
+#: Spark hashes no value of such a type, at any depth of a column's type.
+_UNHASHED = re.compile(r"(?:^|[<:,])(map(?=<)|variant(?=$|[>,]))")
 #: In fewer rows than this nobody takes a sample.
 _FEWEST_ROWS = 1_000
 
@@ -49,8 +52,9 @@ def stated_weight_columns(
             )
         if name in indexed or name in names:
             raise InvalidInputError(f"weightColumns names {name!r}, which is hashed already; leave it out")
-        if "map<" in types[name]:
-            raise InvalidInputError(f"weightColumns names {name!r}, and a map cannot be hashed")
+        unhashed = _UNHASHED.search(types[name])
+        if unhashed:
+            raise InvalidInputError(f"weightColumns names {name!r}, and a {unhashed[1]} cannot be hashed")
         names.append(name)
     return tuple(names)
 
