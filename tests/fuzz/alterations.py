@@ -45,8 +45,8 @@ def drop_column(pair: Pair, rng: random.Random) -> Operation:
 def rename_column(pair: Pair, rng: random.Random) -> Operation:
     column = _column(pair, rng)
     new = rng.choice((*NAMES, *MAPPED_NAMES))
-    if rng.random() < 0.15 and column.swapcase() != column:
-        new = column.strip("`").swapcase()
+    if rng.random() < 0.15 and column.swapcase() != column and "`.`" not in column:
+        new = column[1:-1].replace("``", "`").swapcase()
     return sql(pair, f"ALTER TABLE {{t}} RENAME COLUMN {column} TO {quoted(new)}")
 
 

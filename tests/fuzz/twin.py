@@ -99,11 +99,11 @@ class Pair:
             Side(self.spark, "delta", str(self.folder / f"twin{self.moves}")),
         )
 
-    def move(self, sides: tuple[Side, Side]) -> None:
-        """Goes on with other tables."""
+    def move(self, sides: tuple[Side, Side], *, indexed_anew: bool) -> None:
+        """Goes on with other tables, whose index may be that of these."""
         self.ours, self.twin = sides
         self.history = []
-        self.may_have_gaps = False
+        self.may_have_gaps &= not indexed_anew
 
     def new_rows(
         self, rng: random.Random, rows: int, schema: T.StructType | None = None, first: int | None = None

@@ -84,7 +84,7 @@ def clone(pair: Pair, rng: random.Random) -> Operation:
         "SHALLOW CLONE",
         lambda: run(places[0], ours),
         lambda: run(places[1], twin),
-        lambda: pair.move(places),
+        lambda: pair.move(places, indexed_anew=False),
         moves=True,
     )
 
@@ -114,7 +114,7 @@ def index_a_sample(pair: Pair, rng: random.Random) -> Operation:
         f"index the rows with hash({hashed}) < {bound} again",
         index,
         copy,
-        lambda: pair.move(places),
+        lambda: pair.move(places, indexed_anew=True),
         moves=True,
     )
 
