@@ -40,7 +40,7 @@ def javac() -> str:
 
 
 def compile_to(folder: Path) -> None:
-    maven = load(PACKAGE / "maven.py")
+    maven = load(PACKAGE / "bridge" / "maven.py")
     locked = {
         **maven.read_lock(ROOT / "jvm" / "classpath.lock"),
         **maven.read_lock(PACKAGE / "delta_jars.lock"),
@@ -67,9 +67,11 @@ def compile_to(folder: Path) -> None:
 
 def add_resources(folder: Path, version: str) -> None:
     shutil.copytree(ROOT / "jvm" / "resources", folder, dirs_exist_ok=True)
-    facts = load(PACKAGE / "core" / "facts.py")
+    constants = load(PACKAGE / "core" / "format" / "constants.py")
     texts = {
-        name: value for name, value in vars(facts).items() if name.isupper() and not isinstance(value, tuple)
+        name: value
+        for name, value in vars(constants).items()
+        if name.isupper() and not isinstance(value, tuple)
     }
     (folder / "pyqbeast").mkdir()
     (folder / "pyqbeast" / "version.txt").write_text(version + "\n")

@@ -20,8 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import measure
-from pyqbeast import QbeastTable
-from pyqbeast.delta import bridge
+from pyqbeast import QbeastTable, bridge
 
 COLUMNS = (
     "id",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pyqbeast.core.layout import lay_out
-from pyqbeast.core.tree import SampledRows, Tree, build_tree
+from pyqbeast.core.otree.file_layout import lay_out
+from pyqbeast.core.otree.tree import SampledRows, Tree, build_tree
 
 ROWS, CUBE_SIZE, SIDE, GAP = 40_000, 1_500, 250, 24
 COLOURS = ("#d62728", "#ff7f0e", "#2ca02c", "#1f77b4", "#9467bd", "#8c564b")

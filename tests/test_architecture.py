@@ -1,4 +1,5 @@
-"""Which package may import which, where Spark's inner objects may be touched, and how long a file may get.
+"""Which room may import which, in Python and in Java, where Spark's inner objects may be touched, and how long a file
+or a folder may get.
 
 The sources are parsed and not imported, so imports inside functions and for type checkers count too.
 """
@@ -6,6 +7,9 @@ The sources are parsed and not imported, so imports inside functions and for typ
 from __future__ import annotations
 
 import ast
+import graphlib
+import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,51 +17,153 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "pyqbeast"
 FILES = sorted(PACKAGE.rglob("*.py"))
+JVM = PACKAGE.parent.parent / "jvm" / "src" / "io" / "pyqbeast"
+JAVA_FILES = sorted(JVM.rglob("*.java"))
 
-#: What each part may import of pyqbeast besides itself, by the beginning of the module's name.
+#: What each room may import of pyqbeast besides itself. A room is a folder, or a module that lies beside folders; a
+#: file belongs to the room with the longest name that its own begins with. A name stands for all rooms below it too.
 ALLOWED = {
     "core": [],
-    "maven": [],
-    "estimate": ["core"],
-    "delta": ["core", "maven"],
-    "tiledb": ["core.errors"],
-    "table": ["core", "delta"],
-    "approximate": ["core", "delta", "estimate"],
-    "__init__": ["approximate", "core", "delta", "table", "tiledb"],
-    "cli": ["approximate", "core", "delta", "table", "tiledb", ""],
+    "core.errors": [],
+    "core.format": ["core.errors"],
+    "core.transform": ["core.errors", "core.format"],
+    "core.revisions": ["core.errors", "core.format", "core.transform"],
+    "core.otree": ["core.errors", "core.format", "core.revisions"],
+    "core.sharing": ["core.errors", "core.format", "core.transform", "core.revisions", "core.otree"],
+    "delta_log": ["core"],
+    "deletion_vectors": ["core", "delta_log"],
+    "delta": ["delta_log", "deletion_vectors"],
+    "bridge": ["core", "delta_log"],
+    "table": [],
+    "table.options": ["core"],
+    "table.hooks": ["core", "bridge"],
+    "table.coordinates": ["core", "bridge"],
+    "table.locate": ["core", "bridge"],
+    "table.write": ["core", "bridge", "table.options", "table.hooks", "table.coordinates"],
+    "table.maintain": [
+        "core",
+        "bridge",
+        "delta_log",
+        "deletion_vectors",
+        "table.options",
+        "table.hooks",
+        "table.coordinates",
+        "table.locate",
+        "table.write",
+    ],
+    "table.qbeast_table": ["core", "bridge", "table.hooks", "table.locate", "table.maintain"],
+    "table.convert": ["core", "bridge", "table.options", "table.qbeast_table"],
+    "table.sql_functions": ["core", "table.locate", "table.maintain", "table.qbeast_table"],
+    "approximate.estimate": ["core.errors"],
+    "approximate": ["core", "bridge", "approximate.estimate"],
+    "tiledb.errors": ["core.errors"],
+    "tiledb.cursor": ["core.errors", "tiledb.errors"],
+    "tiledb.datatypes": ["core.errors", "tiledb.errors"],
+    "tiledb.filters": ["core.errors", "tiledb.errors", "tiledb.cursor", "tiledb.datatypes"],
+    "tiledb.format": ["core.errors", "tiledb.errors", "tiledb.cursor", "tiledb.datatypes", "tiledb.filters"],
+    "tiledb.storage": ["core.errors", "tiledb.errors", "tiledb.cursor"],
+    "tiledb.read": [
+        "core.errors",
+        "tiledb.errors",
+        "tiledb.cursor",
+        "tiledb.datatypes",
+        "tiledb.filters",
+        "tiledb.format",
+        "tiledb.storage",
+    ],
+    "tiledb.write": [
+        "core.errors",
+        "tiledb.errors",
+        "tiledb.cursor",
+        "tiledb.datatypes",
+        "tiledb.filters",
+        "tiledb.format",
+        "tiledb.storage",
+        "tiledb.read",
+    ],
+    "tiledb.verify": [
+        "core.errors",
+        "tiledb.errors",
+        "tiledb.format",
+        "tiledb.read",
+        "tiledb.write",
+    ],
+    "tiledb.spark": [
+        "core.errors",
+        "tiledb.datatypes",
+        "tiledb.format",
+        "tiledb.storage",
+        "tiledb.read",
+        "tiledb.write",
+    ],
+    "tiledb": ["core.errors", "tiledb"],
+    "": ["approximate", "bridge", "core", "table", "tiledb.spark"],
+    "cli.tiledb": ["", "core.errors", "tiledb"],
+    "cli": ["", "approximate", "bridge", "cli.tiledb", "core", "delta_log", "deletion_vectors", "table"],
 }
-#: Files that import the package itself, "": `delta.session` compares its version with that of the jar, and TileDB's
-#: commands that move rows start a session through its public functions.
-IMPORT_THE_PACKAGE = {"delta/session.py", "tiledb/cli.py"}
+#: Files below the package's own door that import it, inside functions: `bridge.session` compares the package's version
+#: with that of the jar.
+IMPORT_THE_PACKAGE = {"bridge/session.py"}
 
-#: Parts that run on Spark. Of the others only these modules know it: TileDB's data source, and its commands that move
-#: rows between an array and an indexed table.
-ON_SPARK = {"approximate", "delta", "table", "cli"}
-SPARK_MODULES = {
-    "tiledb/cli.py",
-    "tiledb/commands.py",
-    "tiledb/spark.py",
-    "tiledb/spark_read.py",
-    "tiledb/spark_types.py",
-    "tiledb/spark_write.py",
+#: Rooms that run on Spark.
+ON_SPARK = {
+    "approximate",
+    "bridge",
+    "cli",
+    "cli.tiledb",
+    "tiledb.spark",
+    *(room for room in ALLOWED if room.startswith("table")),
 }
 
-#: The JVM's side of Spark objects: only `delta` knows it.
+#: The JVM's side of Spark objects: only `bridge` knows it.
 JVM_ATTRIBUTES = {"_jvm", "_jdf", "_jsparkSession", "_jc", "_jsc", "_gateway", "_java_gateway"}
 
 #: Modules that read JSON which no one else has touched: the JVM's side of the bridge wrote it, or the user of a call.
-OWN_JSON = {"delta/bridge.py", "delta/aggregate_query.py", "delta/row_deletion.py", "tiledb/spark.py"}
+OWN_JSON = {
+    "bridge/aggregate_query.py",
+    "bridge/row_deletion.py",
+    "bridge/table_log.py",
+    "bridge/transaction.py",
+    "tiledb/spark/data_source.py",
+}
+
+#: What each package of the Java bridge may import of the others; "" holds the classes that users name.
+JAVA_ALLOWED = {
+    "spark": [],
+    "errors": [],
+    "format": ["spark"],
+    "expressions": ["spark"],
+    "layout": ["errors", "spark"],
+    "index": ["format", "spark"],
+    "statistics": ["format", "layout", "spark"],
+    "sample": ["format", "index", "spark"],
+    "estimate": ["errors", "format", "index", "spark"],
+    "commit": ["errors", "format", "index", "spark", "statistics"],
+    "python": ["errors"],
+    "catalog": ["commit", "errors", "format", "python", "spark"],
+    "tiledb": ["spark"],
+    "": ["catalog", "commit", "errors", "python", "sample", "spark", "tiledb"],
+}
 
 LONGEST_FILE = 600
+MOST_FILES = 20
 
 
 def relative(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
-def part_of(path: Path) -> str:
-    """The top folder of a file, or the name of a module that lies beside the folders."""
-    return relative(path).split("/")[0].removesuffix(".py")
+def starts_with(name: str, prefix: str) -> bool:
+    return name == prefix or (prefix != "" and name.startswith(prefix + "."))
+
+
+def room_of(name: str) -> str:
+    """The room of a module or of a name in one, without the package's name."""
+    return max((room for room in ALLOWED if starts_with(name, room)), key=len, default="")
+
+
+def room(path: Path) -> str:
+    return room_of(relative(path).removesuffix(".py").removesuffix("/__init__").replace("/", "."))
 
 
 def syntax(path: Path) -> ast.Module:
@@ -74,49 +180,45 @@ def imports(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def imported_parts(path: Path) -> Iterator[str]:
-    """Modules of pyqbeast that a file imports, without the package's name; "" for names of the package itself."""
-    parts = {part_of(each) for each in FILES} - {"__init__"}
-    for name in imports(path):
-        top, *inner = name.split(".")
-        if top == "pyqbeast":
-            yield ".".join(inner) if inner and inner[0] in parts else ""
+def imported_rooms(path: Path) -> set[str]:
+    """The rooms of pyqbeast that a file imports; "" for the package's own door."""
+    ours = {name.partition(".")[2] for name in imports(path) if name.split(".")[0] == "pyqbeast"}
+    return {room_of(name) for name in ours}
 
 
 def imports_any(path: Path, *packages: str) -> bool:
     return any(name.split(".")[0] in packages for name in imports(path))
 
 
-def starts_with(name: str, prefix: str) -> bool:
-    return name == prefix or (prefix != "" and name.startswith(prefix + "."))
+def test_every_folder_has_a_rule():
+    assert {room(path) for path in FILES} == set(ALLOWED)
+    folders = {path.parent for path in FILES if path.name != "__init__.py"} - {PACKAGE}
+    assert {relative(folder).replace("/", ".") for folder in folders} <= set(ALLOWED)
 
 
-def test_every_part_has_a_rule():
-    assert {part_of(path) for path in FILES} == set(ALLOWED)
-
-
-@pytest.mark.parametrize("part", ALLOWED)
-def test_imports_follow_the_arrows(part):
+@pytest.mark.parametrize("name", ALLOWED)
+def test_imports_follow_the_arrows(name):
     for path in FILES:
-        if part_of(path) != part:
-            continue
-        allowed = [part, *ALLOWED[part], *([""] if relative(path) in IMPORT_THE_PACKAGE else [])]
-        wrong = [n for n in imported_parts(path) if not any(starts_with(n, prefix) for prefix in allowed)]
-        assert not wrong, f"{relative(path)} may import {allowed} of pyqbeast, not {wrong}"
+        if room(path) == name:
+            allowed = [name, *ALLOWED[name], *([""] if relative(path) in IMPORT_THE_PACKAGE else [])]
+            wrong = {n for n in imported_rooms(path) if not any(starts_with(n, prefix) for prefix in allowed)}
+            assert not wrong, f"{relative(path)} may import {allowed} of pyqbeast, not {wrong}"
 
 
-def test_nothing_imports_the_command_line():
-    outside = [path for path in FILES if part_of(path) != "cli"]
-    assert not [relative(p) for p in outside if any(starts_with(n, "cli") for n in imported_parts(p))]
+def test_the_rooms_stand_one_above_the_other():
+    below: dict[str, set[str]] = {}
+    for path in FILES:
+        exempt = {""} if relative(path) in IMPORT_THE_PACKAGE else set()
+        below.setdefault(room(path), set()).update(imported_rooms(path) - {room(path)} - exempt)
+    graphlib.TopologicalSorter(below).prepare()
 
 
-def test_spark_is_imported_by_the_parts_that_run_on_it_only():
-    using = {relative(path) for path in FILES if imports_any(path, "pyspark", "delta")}
-    assert {name for name in using if name.split("/")[0] not in ON_SPARK} == SPARK_MODULES
+def test_spark_is_imported_by_the_rooms_that_run_on_it_only():
+    assert {room(path) for path in FILES if imports_any(path, "pyspark", "delta")} - {""} <= ON_SPARK
 
 
-def test_only_delta_knows_the_jvm():
-    others = [path for path in FILES if part_of(path) != "delta"]
+def test_only_the_bridge_knows_the_jvm():
+    others = [path for path in FILES if room(path) != "bridge"]
     assert not [relative(path) for path in others if imports_any(path, "py4j")]
     touching = {
         f"{relative(path)}: {node.attr}"
@@ -132,19 +234,49 @@ def test_stored_json_is_read_through_one_door():
     reading = {relative(p) for p in FILES if imports_any(p, "json") and "json.load" in p.read_text("utf-8")}
     assert reading == OWN_JSON
     deciding = {relative(p) for p in FILES if "JSONDecoder" in p.read_text("utf-8")}
-    assert deciding == {"core/stored_text.py"}
+    assert deciding == {"core/format/stored_text.py"}
 
 
 def test_java_too_reads_stored_json_through_one_door():
     """The mappers of other classes read what Python has just written, or Delta's own schema."""
-    sources = (PACKAGE.parent.parent / "jvm" / "src").rglob("*.java")
-    reading = {path.name for path in sources if "readTree(" in path.read_text("utf-8")}
+    reading = {path.name for path in JAVA_FILES if "readTree(" in path.read_text("utf-8")}
     assert reading <= {"Json.java", "HashedLayout.java"}
+
+
+def java_room(path: Path) -> str:
+    """The package of a Java file below that of the bridge."""
+    (package,) = re.findall(r"^package io\.pyqbeast\.?([\w.]*);", path.read_text("utf-8"), re.MULTILINE)
+    assert package == path.parent.relative_to(JVM).as_posix().removeprefix("."), f"{path.name} lies elsewhere"
+    return package
+
+
+def java_imports(path: Path) -> set[str]:
+    """The packages of the bridge that a Java file names, be it without an import."""
+    text = re.sub(r'"(?:\\.|[^"\\\n])*"', "", path.read_text("utf-8"))
+    text = re.sub(r"^package .*", "", text, flags=re.MULTILINE)
+    return set(re.findall(r"\bio\.pyqbeast\.((?:[a-z]\w*(?:\.(?=[a-z]))?)*)", text)) - {java_room(path)}
+
+
+def test_the_packages_of_the_bridge_follow_the_arrows():
+    below: dict[str, set[str]] = {package: set() for package in map(java_room, JAVA_FILES)}
+    assert set(below) == set(JAVA_ALLOWED)
+    for path in JAVA_FILES:
+        package, named = java_room(path), java_imports(path)
+        assert named <= set(JAVA_ALLOWED[package]), (
+            f"{path.name} of {package!r} may not import all of {named}"
+        )
+        below[package] |= named
+    graphlib.TopologicalSorter(below).prepare()
 
 
 def test_no_file_is_too_long():
     lengths = {relative(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
     assert not {name: length for name, length in lengths.items() if length > LONGEST_FILE}
+
+
+def test_no_folder_holds_too_many_files():
+    files = Counter(path.parent.as_posix() for path in [*FILES, *JAVA_FILES])
+    assert not {folder: count for folder, count in files.items() if count > MOST_FILES}
 
 
 def test_every_package_opens_with_a_docstring():

@@ -17,8 +17,8 @@ import pyspark
 import pytest
 
 import pyqbeast
-from pyqbeast import maven
-from pyqbeast.delta.session import CATALOG, CATALOG_CLASS, DELTA_EXTENSION, EXTENSION, bridge_jar
+from pyqbeast.bridge import maven
+from pyqbeast.bridge.session import CATALOG, CATALOG_CLASS, DELTA_EXTENSION, EXTENSION, bridge_jar
 from tests.test_docs import ROOT, blocks_of
 
 SERVER, CLIENT = blocks_of(ROOT / "docs" / "connect.md")

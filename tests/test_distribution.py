@@ -6,6 +6,7 @@ The build runs in a copy, as it writes the jar and this process may run on the o
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -78,8 +79,8 @@ def test_the_jar_holds_the_bridge(built, tracked):
     (path,) = built.glob("*.whl")
     with zipfile.ZipFile(path) as archive, archive.open("pyqbeast/jars/pyqbeast-bridge.jar") as stored:
         inside = set(zipfile.ZipFile(stored).namelist())
-    sources = [Path(name).stem for name in tracked if name.startswith("jvm/src/") and name.endswith(".java")]
-    assert {f"io/pyqbeast/{name}.class" for name in sources} <= inside
+    sources = [name for name in tracked if name.startswith("jvm/src/") and name.endswith(".java")]
+    assert {re.sub(r"^jvm/src/(.*)java$", r"\1class", name) for name in sources} <= inside
     assert {"pyqbeast/version.txt", "pyqbeast/format.properties"} <= inside
 
 

@@ -2,6 +2,9 @@
 
 from pyqbeast.approximate.answer import Estimate
 from pyqbeast.approximate.tolerance import refine, tolerance
+from pyqbeast.bridge import python_callbacks as _writers
+from pyqbeast.bridge.session import attach, configure
+from pyqbeast.bridge.session import when_attached as _when_attached
 from pyqbeast.core.errors import (
     CommitConflictError,
     ExecutionError,
@@ -16,17 +19,14 @@ from pyqbeast.core.errors import (
     UncertainWriteError,
     UnsupportedError,
 )
-from pyqbeast.delta import writers as _writers
-from pyqbeast.delta.session import attach, configure
-from pyqbeast.delta.session import when_attached as _when_attached
 from pyqbeast.table.convert import convert
+from pyqbeast.table.maintain.upgrade import UpgradeReport, upgrade
 from pyqbeast.table.qbeast_table import QbeastTable
-from pyqbeast.table.quantiles import compute_quantiles_for_column
-from pyqbeast.table.questions import answer as _answer
-from pyqbeast.table.upgrade import UpgradeReport, upgrade
-from pyqbeast.table.write import configuration as _configuration
-from pyqbeast.table.write import write as _write
-from pyqbeast.tiledb.spark import register as _register_tiledb
+from pyqbeast.table.sql_functions import answer as _answer
+from pyqbeast.table.write.quantiles import compute_quantiles_for_column
+from pyqbeast.table.write.writer import configuration as _configuration
+from pyqbeast.table.write.writer import write as _write
+from pyqbeast.tiledb.spark.data_source import register as _register_tiledb
 
 __version__ = "0.1.0"
 

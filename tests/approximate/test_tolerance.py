@@ -15,12 +15,11 @@ import pytest
 from pyspark.sql import functions as F
 
 import pyqbeast
-from pyqbeast import InvalidInputError, UnsupportedError
+from pyqbeast import InvalidInputError, UnsupportedError, bridge
+from pyqbeast.approximate.estimate import Step
+from pyqbeast.approximate.estimate.scale import EVEN, START
 from pyqbeast.approximate.progress import Progress
-from pyqbeast.delta import bridge
-from pyqbeast.delta.aggregate_query import AggregateQuery
-from pyqbeast.estimate import Step
-from pyqbeast.estimate.scale import EVEN, START
+from pyqbeast.bridge.aggregate_query import AggregateQuery
 from tests.table.help import load, rows_2d, save
 
 ROWS = 100_000

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import pyqbeast
-from pyqbeast.core.weight import weight_of
+from pyqbeast.core.format.weight import weight_of
 from tests.cluster.daemons import HOST, Cluster
 
 ROWS = 200_000

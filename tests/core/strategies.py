@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from pyqbeast.core.cube import CubeId
+from pyqbeast.core.format.cube import CubeId
 
 coordinates = st.floats(0.0, 1.0)
 

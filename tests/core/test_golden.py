@@ -9,12 +9,12 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from pyqbeast.core.block import blocks_to_json, parse_tags
-from pyqbeast.core.cube import CubeId
-from pyqbeast.core.linear import Linear
-from pyqbeast.core.revision import revisions_from_configuration
-from pyqbeast.core.status import IndexStatus
-from pyqbeast.core.types import epoch_milliseconds
+from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.format.file_tags import blocks_to_json, parse_tags
+from pyqbeast.core.format.types import epoch_milliseconds
+from pyqbeast.core.otree.status import IndexStatus
+from pyqbeast.core.revisions.revision import revisions_from_configuration
+from pyqbeast.core.transform.linear import Linear
 
 STATUS = "index_status_cube_depth_maxWeight_normalizedWeight_elementCount"
 

@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 
 import pyqbeast
 from pyqbeast import QbeastError
-from pyqbeast.delta.bridge import TableLog
+from pyqbeast.bridge import TableLog
 from tests.fuzz.conditions import random_condition
 from tests.fuzz.settings import under
 from tests.fuzz.shapes import KEY

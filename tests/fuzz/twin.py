@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from pyqbeast import QbeastTable
-from pyqbeast.delta.bridge import TableLog
+from pyqbeast.bridge import TableLog
 from tests.fuzz.shapes import GENERATED, GENERATED_FROM, KEY, Shape
 from tests.fuzz.values import quoted, random_values
 

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from pyqbeast.delta.bridge import TableLog
+from pyqbeast.bridge import TableLog
 from tests.fuzz.conditions import random_condition
 from tests.fuzz.shapes import KEY, NAMES
 from tests.fuzz.twin import Operation, Pair, Side, sql

@@ -6,8 +6,7 @@ import uuid
 
 from pyspark.sql import functions as F
 
-from pyqbeast import QbeastTable
-from pyqbeast.delta import bridge
+from pyqbeast import QbeastTable, bridge
 
 
 def rows_2d(spark, n, first=0, columns=""):

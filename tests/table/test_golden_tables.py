@@ -8,8 +8,7 @@ import re
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast import QbeastTable
-from pyqbeast.delta import bridge
+from pyqbeast import QbeastTable, bridge
 
 CASES = [
     "a_linear2d",

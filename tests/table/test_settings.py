@@ -8,7 +8,7 @@ import pytest
 
 from pyqbeast import InvalidInputError
 from tests.table.help import count, holds, load, rows_2d, save
-from tests.table.test_write import log_entries
+from tests.table.write.test_write import log_entries
 
 
 @contextlib.contextmanager

@@ -7,15 +7,15 @@ import json
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast.core.block import parse_tags
-from pyqbeast.core.cube import CubeId
+from pyqbeast import bridge
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.facts import REVISION_PREFIX
-from pyqbeast.core.revision import revisions_from_configuration
-from pyqbeast.core.stored_text import read_json, whole_number
-from pyqbeast.delta import bridge
+from pyqbeast.core.format.constants import REVISION_PREFIX
+from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.format.file_tags import parse_tags
+from pyqbeast.core.format.stored_text import read_json, whole_number
+from pyqbeast.core.revisions.revision import revisions_from_configuration
+from tests.core.format.test_hostile_texts import BLOCKS, COLUMNS, HOSTILE_TAGS, REVISIONS, revision_text
 from tests.core.hostile import ODD, TOKENS, Raw, damaged, drawn, hostile_texts, nested
-from tests.core.test_hostile_texts import BLOCKS, COLUMNS, HOSTILE_TAGS, REVISIONS, revision_text
 
 ANY_JSON = ['{"a":[1,-2.5e3,"x\\u00e9",null,true,{"b":{}}]}', '["a",1]', "7", '"text"']
 
@@ -66,7 +66,7 @@ def test_the_same_texts_are_json(java):
     odd = [each for each in ODD if isinstance(each, Raw)]
     texts = [*edges, *odd, *TOKENS, *drawn(hostile_texts(ANY_JSON).flatmap(damaged), 300)]
     for text in filter(has_a_name_in_utf_8, map(str, texts)):
-        found = java("Json", "read", ("String", text))
+        found = java("format.Json", "read", ("String", text))
         value = taken(read_json, text)
         if value is None:
             assert found.isMissingNode() or found.isNull(), text[:200]
@@ -78,7 +78,7 @@ def test_the_same_texts_are_numbers(java):
     texts = [each for each in ODD if isinstance(each, str)]
     for text in [*texts, "0", "-0", "007", str(2**63 - 1), str(2**63), str(-(2**63)), "9" * 20, None]:
         if has_a_name_in_utf_8(text):
-            assert java("Json", "wholeNumber", ("String", text)) == taken(whole_number, text), text
+            assert java("format.Json", "wholeNumber", ("String", text)) == taken(whole_number, text), text
 
 
 def test_the_same_revisions_can_be_used(java):
@@ -86,10 +86,10 @@ def test_the_same_revisions_can_be_used(java):
     texts = filter(has_a_name_in_utf_8, drawn(hostile_texts(REVISIONS), 400))
     for text in [*texts, revision_text(*COLUMNS, weightColumns=["id"]), *REVISIONS]:
         key = f"{REVISION_PREFIX}1"
-        node = java("StoredRevision", "read", ("String", key), ("String", text))
+        node = java("format.StoredRevision", "read", ("String", key), ("String", text))
         found = revisions_from_configuration({key: text})
         if 1 in found.revisions:
-            columns = java("IndexedColumns", "of", ("JsonNode", node))
+            columns = java("format.IndexedColumns", "of", ("JsonNode", node))
             assert list(columns) == found.revisions[1].hashed_columns, text
         elif not node.isMissingNode():
             harmless = json.loads(text)

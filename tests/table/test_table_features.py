@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast import QbeastTable, UnsupportedError, convert
-from pyqbeast.delta import bridge
+from pyqbeast import QbeastTable, UnsupportedError, bridge, convert
 from tests.table.help import holds, ids, load, rows_2d, samples_exactly, save
-from tests.table.test_write import log_entries
+from tests.table.write.test_write import log_entries
 
 #: Of `rows_2d`: with them all rows go to one revision.
 BOUNDS = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'

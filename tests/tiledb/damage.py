@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import struct
 
-from pyqbeast.tiledb.footer import LENGTH_SIZE, Footer
-from pyqbeast.tiledb.generic_tile import GenericTile, encode_generic_tile
+from pyqbeast.tiledb.format.footer import LENGTH_SIZE, Footer
+from pyqbeast.tiledb.format.generic_tile import GenericTile, encode_generic_tile
 
 #: Numbers that counts, sizes and offsets go wrong with.
 _NUMBERS = [

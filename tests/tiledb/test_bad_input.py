@@ -19,18 +19,19 @@ import pyarrow as pa
 import pytest
 
 from pyqbeast import tiledb
+from pyqbeast.cli.tiledb import commands
 from pyqbeast.core.errors import InvalidInputError, QbeastError, UnsupportedError
-from pyqbeast.tiledb import VAR_NUM, Datatype, Dimension, RTree, attribute, commands
+from pyqbeast.tiledb import VAR_NUM, Datatype, Dimension, RTree, attribute
 from pyqbeast.tiledb.cursor import u8, u32
-from pyqbeast.tiledb.field import Field
-from pyqbeast.tiledb.fragment_files import FragmentFiles, encode_column
-from pyqbeast.tiledb.generic_tile import GenericTile, encode_generic_tile
-from pyqbeast.tiledb.ingest import raw_columns
-from pyqbeast.tiledb.schema import ArraySchema
-from pyqbeast.tiledb.spark import TileDBDataSource
-from pyqbeast.tiledb.split import read_part, split
-from pyqbeast.tiledb.statistics import NO_STATISTICS
-from pyqbeast.tiledb.write import commit_staged, leaves_of, put_fragment
+from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.generic_tile import GenericTile, encode_generic_tile
+from pyqbeast.tiledb.format.ingest import raw_columns
+from pyqbeast.tiledb.format.schema import ArraySchema
+from pyqbeast.tiledb.format.statistics import NO_STATISTICS
+from pyqbeast.tiledb.read.split import read_part, split
+from pyqbeast.tiledb.spark.data_source import TileDBDataSource
+from pyqbeast.tiledb.write.array import commit_staged, leaves_of, put_fragment
+from pyqbeast.tiledb.write.fragment_files import FragmentFiles, encode_column
 from tests.conftest import GOLDEN_ROOTS
 from tests.tiledb.arrays import one_dimension
 from tests.tiledb.damage import damaged, damaged_within

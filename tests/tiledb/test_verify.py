@@ -9,7 +9,7 @@ import pytest
 from pyqbeast import tiledb
 from pyqbeast.tiledb import Datatype, attribute, create_array, stage_fragment, verify
 from pyqbeast.tiledb.filters import Md5
-from pyqbeast.tiledb.write import commit_fragments
+from pyqbeast.tiledb.write.array import commit_fragments
 from tests.conftest import GOLDEN_ROOTS
 from tests.tiledb.arrays import one_dimension
 from tests.tiledb.test_golden import ENCRYPTED, KEY
@@ -77,7 +77,7 @@ def test_broken_files(written, tmp_path, name, change, expected):
 
 def test_coordinates_outside_their_r_tree(written, monkeypatch):
     """A fragment whose tree was built from other cells."""
-    from pyqbeast.tiledb import write
+    from pyqbeast.tiledb.write import array as write
 
     original = write.leaves_of
 

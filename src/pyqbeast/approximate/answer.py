@@ -11,12 +11,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from pyqbeast import bridge
+from pyqbeast.approximate.estimate import Aggregate, Completeness, Estimates, State, Status
+from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.approximate.partial_aggregates import KINDS, PartialAggregates
 from pyqbeast.approximate.progress import Reading
-from pyqbeast.delta import bridge
-from pyqbeast.delta.aggregate_query import AggregateQuery, Order, Output
-from pyqbeast.estimate import Aggregate, Completeness, Estimates, State, Status
-from pyqbeast.estimate.state import FloatArray
+from pyqbeast.bridge.aggregate_query import AggregateQuery, Order, Output
 
 LOW, HIGH = "_low", "_high"
 WORTH = {

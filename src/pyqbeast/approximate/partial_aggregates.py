@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from pyqbeast.approximate.estimate import Aggregate, Layout, Moment, State
+from pyqbeast.bridge.aggregate_query import AggregateQuery, Output
 from pyqbeast.core.errors import UnsupportedError
-from pyqbeast.delta.aggregate_query import AggregateQuery, Output
-from pyqbeast.estimate import Aggregate, Layout, Moment, State
 
 #: By the names of Spark's classes.
 KINDS = {

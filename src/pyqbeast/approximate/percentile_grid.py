@@ -10,10 +10,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from pyqbeast.approximate.estimate import Aggregate, State, grid_from, grid_probabilities, layout_for
+from pyqbeast.approximate.estimate.interval import distinct_keys
+from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.approximate.partial_aggregates import PartialAggregates
-from pyqbeast.estimate import Aggregate, State, grid_from, grid_probabilities, layout_for
-from pyqbeast.estimate.interval import distinct_keys
-from pyqbeast.estimate.state import FloatArray, Group
 
 #: `percentile_approx` errs by 1 / accuracy in the rank: less than the grid's own distances.
 _ACCURACY = 100_000

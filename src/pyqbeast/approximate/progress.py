@@ -8,14 +8,10 @@ from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 
-from pyqbeast.approximate.partial_aggregates import PartialAggregates
-from pyqbeast.approximate.percentile_grid import PercentileGrid
-from pyqbeast.approximate.queried_files import QueriedFiles
-from pyqbeast.delta.aggregate_query import AggregateQuery
-from pyqbeast.estimate import (
+from pyqbeast.approximate.estimate import (
     Aggregate,
     Estimates,
-    Facts,
+    KnownBounds,
     Layout,
     State,
     Step,
@@ -30,8 +26,12 @@ from pyqbeast.estimate import (
     pilot_keys,
     recentre,
 )
-from pyqbeast.estimate.budget import MOST_BYTES
-from pyqbeast.estimate.scale import START
+from pyqbeast.approximate.estimate.budget import MOST_BYTES
+from pyqbeast.approximate.estimate.scale import START
+from pyqbeast.approximate.partial_aggregates import PartialAggregates
+from pyqbeast.approximate.percentile_grid import PercentileGrid
+from pyqbeast.approximate.queried_files import QueriedFiles
+from pyqbeast.bridge.aggregate_query import AggregateQuery
 
 #: Groups that are held on the driver; with more of them each has too few rows for a sample to help.
 MOST_GROUPS = 50_000
@@ -177,11 +177,11 @@ class Progress:
             )
             yield each, estimate(self.state, each, self.fraction, confidence, self._facts, grid)
 
-    def _known_facts(self) -> Facts:
+    def _known_facts(self) -> KnownBounds:
         bounds = {}
         for name, column in self.partial.statistics.items():
             known = None if column is None else self.files.bounds(column)
             if known is not None:
                 bounds[name] = known
         # A join can make many rows of one, and then nothing is known of how many.
-        return Facts(None if self._query.fans_out else self.files.key_rows, bounds)
+        return KnownBounds(None if self._query.fans_out else self.files.key_rows, bounds)

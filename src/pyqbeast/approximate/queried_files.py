@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 
-from pyqbeast.core.block import heaviest, parse_tags
+from pyqbeast.approximate.estimate import Files
+from pyqbeast.bridge.aggregate_query import AggregateQuery, QueriedFile
 from pyqbeast.core.errors import UnsupportedError
-from pyqbeast.core.facts import WEIGHT_MAX, WEIGHT_MIN
-from pyqbeast.core.key_rows import parse_key_rows
-from pyqbeast.core.revision import revisions_from_configuration
-from pyqbeast.delta.aggregate_query import AggregateQuery, QueriedFile
-from pyqbeast.estimate import Files
+from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.format.file_tags import heaviest, parse_tags
+from pyqbeast.core.format.key_frequency import parse_key_frequency
+from pyqbeast.core.revisions.revision import revisions_from_configuration
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def _key_rows(files: Sequence[QueriedFile]) -> int | None:
     """A key lies in one cube in each write, so of each write its largest counts."""
     largest: dict[str, int] = defaultdict(int)
     for file in files:
-        recorded = parse_key_rows(file.tags)
+        recorded = parse_key_frequency(file.tags)
         if recorded is None:
             return None
         largest[recorded.write] = max(largest[recorded.write], recorded.rows)

@@ -9,11 +9,20 @@ import numpy as np
 from pyspark.sql import DataFrame
 
 from pyqbeast.approximate.answer import WORTH, Estimate, estimated_answer, exact_answer
+from pyqbeast.approximate.estimate import (
+    Aggregate,
+    Estimates,
+    Goal,
+    Status,
+    Step,
+    all_met,
+    completeness,
+    wanted_fraction,
+)
 from pyqbeast.approximate.progress import Progress, Reading
+from pyqbeast.bridge import failures
+from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
-from pyqbeast.delta import failures
-from pyqbeast.delta.aggregate_query import AggregateQuery
-from pyqbeast.estimate import Aggregate, Estimates, Goal, Status, Step, all_met, completeness, wanted_fraction
 
 #: The largest confidence; beyond, the tails of no formula can be trusted.
 MOST_CONFIDENCE = 0.9999

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 import typer
 
-from pyqbeast.cli import care, demo, doctor, dv, estimate, index, inspect, upgrade
-from pyqbeast.tiledb.cli import app as tiledb_app
+from pyqbeast.cli import (
+    blocks,
+    convert,
+    demo,
+    doctor,
+    dv,
+    estimate,
+    index,
+    info,
+    optimize,
+    sample,
+    upgrade,
+    verify,
+)
+from pyqbeast.cli.tiledb.app import app as tiledb_app
 
 app = typer.Typer(
     help="Multi-dimensionally indexed Delta tables: index, look into and sample them.",
@@ -14,12 +27,12 @@ app = typer.Typer(
 )
 app.command()(demo.demo)
 app.command()(index.index)
-app.command()(inspect.info)
-app.command()(inspect.blocks)
-app.command()(inspect.sample)
-app.command()(care.optimize)
-app.command()(care.convert)
-app.command()(care.verify)
+app.command()(info.info)
+app.command()(blocks.blocks)
+app.command()(sample.sample)
+app.command()(optimize.optimize)
+app.command()(convert.convert)
+app.command()(verify.verify)
 app.command()(estimate.estimate)
 app.command()(dv.dv)
 app.command()(upgrade.upgrade)

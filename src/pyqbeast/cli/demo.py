@@ -16,9 +16,9 @@ from pyspark.sql import functions as F
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from pyqbeast import bridge
 from pyqbeast.cli import common
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.delta import bridge
 from pyqbeast.table.qbeast_table import QbeastTable
 
 INDEXED = "dep_delay,distance,time_hour"

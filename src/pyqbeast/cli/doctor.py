@@ -9,11 +9,11 @@ import pyspark
 import typer
 
 import pyqbeast
+from pyqbeast.bridge.session import DELTA_VERSION, bridge_jar, java_version
 from pyqbeast.cli import common
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.readers import READERS
-from pyqbeast.delta.session import DELTA_VERSION, bridge_jar, java_version
-from pyqbeast.delta.sharing import diagnose
+from pyqbeast.core.sharing.readers import READERS
+from pyqbeast.delta_log.diagnosis import diagnose
 
 
 def doctor(

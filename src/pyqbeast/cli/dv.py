@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from pyqbeast.cli import common
-from pyqbeast.delta import dv_report
+from pyqbeast.deletion_vectors import reports
 
 
 def dv(
@@ -18,9 +18,9 @@ def dv(
 ) -> None:
     """List which files of a table have deleted rows, and how many; needs no Spark."""
     with common.errors_as_one_line(debug=debug):
-        report = dv_report.table_report(path) if rows is None else dv_report.rows_report(path, rows)
+        report = reports.table_report(path) if rows is None else reports.rows_report(path, rows)
         if output is common.Output.json:
             common.print_json(report)
         else:
-            render = dv_report.render_table if rows is None else dv_report.render_rows
+            render = reports.render_table if rows is None else reports.render_rows
             common.console.print(render(report))

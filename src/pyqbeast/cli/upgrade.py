@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from pyqbeast.cli import common
-from pyqbeast.table import upgrade as table_upgrade
+from pyqbeast.table.maintain import upgrade as table_upgrade
 
 
 def upgrade(

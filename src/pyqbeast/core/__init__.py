@@ -1,4 +1,10 @@
-"""The Qbeast format itself: cube ids, weights, transformations, revisions, blocks and the tree.
+"""The Qbeast format itself, in five rooms, one above the other.
+
+- `format`: what lies in a table's log: constants, cube ids, weights, types, the texts of tags.
+- `transform`: from a column's values to coordinates.
+- `revisions`: the state of an index, and how it follows its data.
+- `otree`: the tree of cubes: built, laid out in files, measured and checked.
+- `sharing`: what other readers of a table see, and what helps.
 
 Pure Python and NumPy. Nothing in here imports Spark or another package of pyqbeast, so that everything that has
 to agree with other implementations to the bit can be read and tested without a JVM.

@@ -1,9 +1,23 @@
-"""Delta's own ground: the transaction log through the JVM bridge, and deletion vectors.
+"""The public door to Delta's log and deletion vectors, which need no JVM.
 
-May import `pyqbeast.core`. Private APIs of Spark and Delta are used here and in the Java bridge, nowhere else.
+What it hands out lives in `pyqbeast.delta_log` and `pyqbeast.deletion_vectors`.
 """
 
-from pyqbeast.delta.dv_descriptor import DeletionVectorDescriptor
-from pyqbeast.delta.dv_vector import DeletionVector
+from pyqbeast.deletion_vectors.reports import rows_report, table_report
+from pyqbeast.deletion_vectors.table import deleted_rows, file_vectors
+from pyqbeast.deletion_vectors.vector import DeletionVector, write_vectors
+from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
+from pyqbeast.delta_log.diagnosis import diagnose
+from pyqbeast.delta_log.reader import read_snapshot
 
-__all__ = ["DeletionVector", "DeletionVectorDescriptor"]
+__all__ = [
+    "DeletionVector",
+    "DeletionVectorDescriptor",
+    "deleted_rows",
+    "diagnose",
+    "file_vectors",
+    "read_snapshot",
+    "rows_report",
+    "table_report",
+    "write_vectors",
+]

@@ -1,1 +1,4 @@
-"""Indexed tables on Spark: writing, reading, sampling and looking after them. May import `core` and `delta`."""
+"""Indexed tables on Spark. May import `core`, `delta_log`, `deletion_vectors` and `bridge`.
+
+`QbeastTable` is the object that users hold; `write` writes and `maintain` looks after what is written.
+"""

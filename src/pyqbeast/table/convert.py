@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
+from pyqbeast import bridge
+from pyqbeast.bridge import failures
 from pyqbeast.core.errors import (
     InvalidInputError,
     NotIndexedError,
@@ -16,11 +18,10 @@ from pyqbeast.core.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
-from pyqbeast.core.evolution import checked_cube_size
-from pyqbeast.core.names import column_named
-from pyqbeast.core.revision import Revision, configuration_entries, revisions_from_configuration
-from pyqbeast.core.types import format_type
-from pyqbeast.delta import bridge, failures
+from pyqbeast.core.format.names import column_named
+from pyqbeast.core.format.types import format_type
+from pyqbeast.core.revisions.evolution import checked_cube_size
+from pyqbeast.core.revisions.revision import Revision, configuration_entries, revisions_from_configuration
 from pyqbeast.table.options import default_cube_size, is_case_sensitive
 from pyqbeast.table.qbeast_table import QbeastTable
 

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
+from pyqbeast import bridge
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.facts import HASH_SEED
-from pyqbeast.core.revision import Revision
-from pyqbeast.core.transform import (
+from pyqbeast.core.format.constants import HASH_SEED
+from pyqbeast.core.format.types import STRING
+from pyqbeast.core.revisions.revision import Revision
+from pyqbeast.core.transform.registry import (
     Hash,
     Identity,
     IdentityToZero,
@@ -20,9 +22,7 @@ from pyqbeast.core.transform import (
     TextPlaces,
     Transformation,
 )
-from pyqbeast.core.transformer import HASHING, Transformer
-from pyqbeast.core.types import STRING
-from pyqbeast.delta import bridge
+from pyqbeast.core.transform.transformer import HASHING, Transformer
 
 assert HASH_SEED == 42  # Spark's `hash` takes no seed
 

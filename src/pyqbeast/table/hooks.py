@@ -8,8 +8,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.delta import bridge
 
 #: Gets Delta's actions, each a dict with its kind (`add`, `remove`, `metaData`, …) as the only key; returns tags.
 PreCommitHook = Callable[[list[dict[str, Any]]], Mapping[str, str] | None]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.evolution import checked_cube_size
+from pyqbeast.core.revisions.evolution import checked_cube_size
 
 #: Rows a Parquet page, a third of Parquet's default: a box query skips pages by their bounds, and a scan pays for each
 #: (with 5,000 rows a tenth of its CPU time, with 7,000 a twenty-fifth).

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pyspark.errors import ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pyqbeast.core import facts
-from pyqbeast.core.block import parse_tags
-from pyqbeast.core.errors import InvalidInputError, NotIndexedError, TableNotFoundError
-from pyqbeast.core.metrics import IndexedFile, IndexMetrics, index_metrics
-from pyqbeast.core.revision import Revision, RevisionSet, revisions_from_configuration
-from pyqbeast.delta import bridge, failures
-from pyqbeast.table.delete import delete, delete_rows
+from pyqbeast import bridge
+from pyqbeast.bridge import failures
+from pyqbeast.core.errors import InvalidInputError, NotIndexedError
+from pyqbeast.core.format import constants
+from pyqbeast.core.format.file_tags import parse_tags
+from pyqbeast.core.otree.metrics import IndexedFile, IndexMetrics, index_metrics
+from pyqbeast.core.revisions.revision import Revision, RevisionSet
 from pyqbeast.table.hooks import PreCommitHook, add_hook
-from pyqbeast.table.optimize import OptimizeResult, optimize
-from pyqbeast.table.verify import VerifyReport, verify
+from pyqbeast.table.locate import indexed_revisions, path_of_name
+from pyqbeast.table.maintain.delete import delete, delete_rows
+from pyqbeast.table.maintain.optimize import OptimizeResult, optimize
+from pyqbeast.table.maintain.verify import VerifyReport, verify
 
 
 class QbeastTable:
@@ -45,12 +46,7 @@ class QbeastTable:
     @classmethod
     def for_name(cls, spark: SparkSession, name: str) -> QbeastTable:
         """The table of a name (`db.table`) in the session's catalog. Raises as `for_path` does."""
-        if not spark.catalog.tableExists(name):
-            raise TableNotFoundError(f"there is no table {name!r} in the catalog; for a path call for_path")
-        detail = spark.sql(f"DESCRIBE DETAIL {name}").select("location", "format").first()
-        if detail is None or detail["format"] != "delta":
-            raise NotIndexedError(f"{name!r} is not a Delta table, and so not an indexed one")
-        return cls.for_path(spark, detail["location"])
+        return cls.for_path(spark, path_of_name(spark, name))
 
     @property
     def path(self) -> str:
@@ -109,7 +105,7 @@ class QbeastTable:
         """
         found = self._revision(revision)
         log = bridge.TableLog(self._spark, self._path)
-        prunes = found.id in log.weighed_revisions
+        prunes = found.id in log.prunable_revisions
         return index_metrics(
             found,
             self._files(),
@@ -130,7 +126,7 @@ class QbeastTable:
         )
         tags = F.col("tags")
         block = F.col("block")
-        cube = block[facts.BLOCK_CUBE_ID]
+        cube = block[constants.BLOCK_CUBE_ID]
         revision = F.col("revision")
         log = bridge.TableLog(self._spark, self._path)
         return (
@@ -144,10 +140,10 @@ class QbeastTable:
                 (F.length(cube) / symbols[revision]).cast("int").alias("depth"),
                 F.col("path").alias("file"),
                 F.col("size").alias("file_bytes"),
-                block[facts.BLOCK_MIN_WEIGHT].alias("min_weight"),
-                block[facts.BLOCK_MAX_WEIGHT].alias("max_weight"),
-                block[facts.BLOCK_ELEMENT_COUNT].alias("element_count"),
-                block[facts.BLOCK_REPLICATED].alias("replicated"),
+                block[constants.BLOCK_MIN_WEIGHT].alias("min_weight"),
+                block[constants.BLOCK_MAX_WEIGHT].alias("max_weight"),
+                block[constants.BLOCK_ELEMENT_COUNT].alias("element_count"),
+                block[constants.BLOCK_REPLICATED].alias("replicated"),
             )
         )
 
@@ -235,15 +231,7 @@ class QbeastTable:
         add_hook(bridge.TableLog(self._spark, self._path).path, name, function)
 
     def _revisions(self) -> RevisionSet:
-        log = bridge.TableLog(self._spark, self._path)
-        if not log.exists:
-            raise TableNotFoundError(f"there is no Delta table at {self._path}")
-        found = revisions_from_configuration(log.configuration)
-        if found.last_id < 0:
-            raise NotIndexedError(
-                f"the Delta table at {self._path} is not indexed; call pyqbeast.convert on it first"
-            )
-        return found
+        return indexed_revisions(self._spark, self._path)
 
     def _revision(self, revision_id: int | None) -> Revision:
         if revision_id is None:
@@ -268,24 +256,3 @@ class QbeastTable:
     def __repr__(self) -> str:
         latest = self.latest_revision
         return f"QbeastTable({self._path!r}, columns={latest.columns}, cube_size={latest.cube_size})"
-
-
-def find_table(spark: SparkSession, path_or_name: str) -> QbeastTable:
-    """The indexed table that a text means: one of that name in the catalog, else the one at that path.
-
-    Raises:
-        TableNotFoundError: there is neither.
-        NotIndexedError: there is one, and it is not indexed.
-    """
-    try:
-        is_name = spark.catalog.tableExists(path_or_name)
-    except ParseException:
-        is_name = False
-    if is_name:
-        return QbeastTable.for_name(spark, path_or_name)
-    try:
-        return QbeastTable.for_path(spark, path_or_name)
-    except TableNotFoundError:
-        raise TableNotFoundError(
-            f"{path_or_name!r} is neither a table of the catalog nor the path of a Delta table"
-        ) from None

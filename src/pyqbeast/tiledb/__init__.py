@@ -5,19 +5,15 @@ source, Spark. Start with `open_array`; what is written begins with `ArraySchema
 """
 
 from pyqbeast.core.errors import UncertainWriteError
-from pyqbeast.tiledb.array import Array, open_array
-from pyqbeast.tiledb.build import attribute, dimension
-from pyqbeast.tiledb.commit import abort_fragments, commit_fragments
-from pyqbeast.tiledb.create import create_array
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
-from pyqbeast.tiledb.domain import MBR, MBRs, Range1D
-from pyqbeast.tiledb.enumeration import Enumeration
 from pyqbeast.tiledb.errors import ArrayFormatError, EncryptedArrayError
-from pyqbeast.tiledb.footer import Footer
-from pyqbeast.tiledb.fragment import Fragment
-from pyqbeast.tiledb.rtree import RTree
-from pyqbeast.tiledb.schema import ArraySchema, Dimension, Layout
-from pyqbeast.tiledb.sections import (
+from pyqbeast.tiledb.format.build import attribute, dimension
+from pyqbeast.tiledb.format.domain import MBR, MBRs, Range1D
+from pyqbeast.tiledb.format.enumeration import Enumeration
+from pyqbeast.tiledb.format.footer import Footer
+from pyqbeast.tiledb.format.rtree import RTree
+from pyqbeast.tiledb.format.schema import ArraySchema, Dimension, Layout
+from pyqbeast.tiledb.format.sections import (
     TileFragmentMinMaxSumNullCount,
     TileMinsMaxs,
     TileNullCount,
@@ -26,9 +22,13 @@ from pyqbeast.tiledb.sections import (
     TileSizes,
     TileSums,
 )
+from pyqbeast.tiledb.read.array import Array, open_array
+from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.verify import VerifyReport, verify
-from pyqbeast.tiledb.write import stage_fragment, write_array, write_metadata
-from pyqbeast.tiledb.write_dense import write_dense
+from pyqbeast.tiledb.write.array import stage_fragment, write_array, write_metadata
+from pyqbeast.tiledb.write.commit import abort_fragments, commit_fragments
+from pyqbeast.tiledb.write.create import create_array
+from pyqbeast.tiledb.write.dense import write_dense
 
 __all__ = [
     "MBR",

@@ -12,16 +12,16 @@ import numpy as np
 import pyarrow as pa
 
 from pyqbeast.core.errors import FormatError, UnsupportedError
-from pyqbeast.tiledb.array import Array
-from pyqbeast.tiledb.column import numbers
-from pyqbeast.tiledb.domain import MBRs
 from pyqbeast.tiledb.errors import ArrayFormatError
-from pyqbeast.tiledb.field import Field
-from pyqbeast.tiledb.fragment import METADATA_FILE, Fragment
-from pyqbeast.tiledb.prune import has_trusted_bounds
-from pyqbeast.tiledb.statistics import column_statistics
-from pyqbeast.tiledb.tile_data import read_column
-from pyqbeast.tiledb.write import leaves_of
+from pyqbeast.tiledb.format.column import numbers
+from pyqbeast.tiledb.format.domain import MBRs
+from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.statistics import column_statistics
+from pyqbeast.tiledb.read.array import Array
+from pyqbeast.tiledb.read.fragment import METADATA_FILE, Fragment
+from pyqbeast.tiledb.read.prune import has_trusted_bounds
+from pyqbeast.tiledb.read.tile_data import read_column
+from pyqbeast.tiledb.write.array import leaves_of
 
 #: Sums of floats depend on the order of adding; so much of the sum of magnitudes may differ.
 _SUM_TOLERANCE = 1e-9

@@ -1,5 +1,13 @@
 package io.pyqbeast;
 
+import io.pyqbeast.catalog.CatalogEntry;
+import io.pyqbeast.catalog.IndexedTable;
+import io.pyqbeast.catalog.OptimizeProcedure;
+import io.pyqbeast.catalog.StagedIndexedTable;
+import io.pyqbeast.catalog.TableDefinition;
+import io.pyqbeast.errors.Door;
+import io.pyqbeast.errors.Refusal;
+import io.pyqbeast.python.Bridge;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -35,7 +43,6 @@ import scala.Option;
  */
 @SuppressWarnings("overrides") // Scala drops the three dots of a parameter that Spark declares with them
 public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalog {
-  static final String PROVIDER = "qbeast";
 
   /** The names that Spark's session catalog takes, whatever metastore is behind it. */
   private static final Pattern CATALOG_NAME = Pattern.compile("\\w+");
@@ -133,7 +140,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   /** {@code qbeast.`/path`} names the same table as {@code delta.`/path`}. */
   @Override
   public boolean isPathIdentifier(Identifier name) {
-    boolean ours = name.namespace().length == 1 && PROVIDER.equalsIgnoreCase(name.namespace()[0]);
+    boolean ours = name.namespace().length == 1 && CatalogEntry.PROVIDER.equalsIgnoreCase(name.namespace()[0]);
     return super.isPathIdentifier(ours ? Identifier.of(new String[] {"delta"}, name.name()) : name);
   }
 
@@ -152,7 +159,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   }
 
   private static boolean isOurs(Map<String, String> properties) {
-    return PROVIDER.equalsIgnoreCase(properties.get(TableCatalog.PROP_PROVIDER));
+    return CatalogEntry.PROVIDER.equalsIgnoreCase(properties.get(TableCatalog.PROP_PROVIDER));
   }
 
   /**
@@ -180,7 +187,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     return all;
   }
 
-  /** Spark asks for a staged table also where no rows follow; {@link StagedIndexedTable} tells the two apart. */
+  /** Spark asks for a staged table also where no rows follow; {@code StagedIndexedTable} tells the two apart. */
   private StagedTable staged(
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties, SaveMode mode) {
     check(name, partitions);

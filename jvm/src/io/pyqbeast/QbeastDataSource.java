@@ -1,5 +1,10 @@
 package io.pyqbeast;
 
+import io.pyqbeast.catalog.QbeastSink;
+import io.pyqbeast.errors.Landed;
+import io.pyqbeast.errors.Refusal;
+import io.pyqbeast.python.Bridge;
+import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -56,7 +61,7 @@ public final class QbeastDataSource
     /** The table at a path as this process knows it: Delta looks at the log before a commit, and not behind it. */
     static BaseRelation known(SQLContext context, String path) {
       return DeltaLog.forTable(context.sparkSession(), new Path(path))
-          .createRelation(Scala.seq(List.of()), Option.empty(), Option.empty(), false);
+          .createRelation(ScalaInterop.seq(List.of()), Option.empty(), Option.empty(), false);
     }
   }
 
@@ -87,7 +92,7 @@ public final class QbeastDataSource
       SaveMode mode,
       scala.collection.immutable.Map<String, String> parameters,
       Dataset<Row> data) {
-    Map<String, String> options = new HashMap<>(Scala.map(parameters));
+    Map<String, String> options = new HashMap<>(ScalaInterop.map(parameters));
     for (String layout : LAYOUTS) {
       if (options.containsKey(layout)) {
         throw new Refusal("an indexed table cannot be partitioned or clustered: leave partitionBy and clusterBy out");
@@ -160,7 +165,7 @@ public final class QbeastDataSource
     if (mode == OutputMode.Update()) {
       throw new UnsupportedOperationException("a stream is written in output mode append or complete, not update");
     }
-    Map<String, String> options = new HashMap<>(Scala.map(parameters));
+    Map<String, String> options = new HashMap<>(ScalaInterop.map(parameters));
     SaveMode each = mode == OutputMode.Complete() ? SaveMode.Overwrite : SaveMode.Append;
     return new QbeastSink(options, each.name());
   }

@@ -1,31 +1,42 @@
 package io.pyqbeast;
 
+import io.pyqbeast.catalog.IndexFunction;
+import io.pyqbeast.catalog.IndexedOverwrite;
+import io.pyqbeast.commit.DeletionByWeight;
+import io.pyqbeast.commit.IndexedRestore;
+import io.pyqbeast.commit.LegacyTableGuard;
+import io.pyqbeast.sample.IndexedScan;
+import io.pyqbeast.sample.SampleRule;
+import io.pyqbeast.spark.CommandPlan;
+import io.pyqbeast.spark.MapPartitionsWithExpressions;
+import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.tiledb.TileDBFilters;
 import org.apache.spark.sql.SparkSessionExtensions;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * What {@code spark.sql.extensions} names. It has to stand before Delta's extension: {@link IndexedScan} prepares the
+ * What {@code spark.sql.extensions} names. It has to stand before Delta's extension: {@code IndexedScan} prepares the
  * scans that Delta's own rule would otherwise take.
  */
 public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
-    extensions.injectResolutionRule(Scala.function(session -> new IndexedOverwrite()));
-    extensions.injectPostHocResolutionRule(Scala.function(session -> new TileDBFilters()));
-    extensions.injectOptimizerRule(Scala.function(SampleRule::new));
-    extensions.injectPreCBORule(Scala.function(IndexedScan::new));
-    extensions.injectPlannerStrategy(Scala.function(session -> new RowsPlan.Strategy()));
-    extensions.injectPlannerStrategy(Scala.function(session -> new CommandPlan.Strategy(IndexedRestore::of)));
-    extensions.injectPlannerStrategy(Scala.function(session -> new CommandPlan.Strategy(DeletionByWeight::of)));
+    extensions.injectResolutionRule(ScalaInterop.function(session -> new IndexedOverwrite()));
+    extensions.injectPostHocResolutionRule(ScalaInterop.function(session -> new TileDBFilters()));
+    extensions.injectOptimizerRule(ScalaInterop.function(SampleRule::new));
+    extensions.injectPreCBORule(ScalaInterop.function(IndexedScan::new));
+    extensions.injectPlannerStrategy(ScalaInterop.function(session -> new MapPartitionsWithExpressions.Strategy()));
+    extensions.injectPlannerStrategy(ScalaInterop.function(session -> new CommandPlan.Strategy(IndexedRestore::of)));
+    extensions.injectPlannerStrategy(ScalaInterop.function(session -> new CommandPlan.Strategy(DeletionByWeight::of)));
     IndexFunction.inject(extensions, "blocks", "qbeast_blocks(table) - One row for each block of each indexed file.");
     IndexFunction.inject(extensions, "metrics", "qbeast_metrics(table) - One row: figures of the latest revision.");
     extensions.injectCheckRule(
-        Scala.function(
+        ScalaInterop.function(
             session ->
-                Scala.function(
+                ScalaInterop.function(
                     plan -> {
-                      ChangeGuard.check(plan);
+                      LegacyTableGuard.check(plan);
                       return BoxedUnit.UNIT;
                     })));
     return BoxedUnit.UNIT;

@@ -1,0 +1,79 @@
+package io.pyqbeast.catalog;
+
+import io.pyqbeast.format.IndexedColumns;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.delta.DeltaTimeTravelSpec;
+import org.apache.spark.sql.delta.catalog.DeltaTableV2;
+import scala.Option;
+
+/**
+ * A Delta table whose inserts are indexed where the table is. Whether it is can change with any commit, so it is asked
+ * when a write begins and not when the table is loaded.
+ */
+public final class IndexedTable extends DeltaTableV2 {
+  private IndexedTable(
+      SparkSession session,
+      Path path,
+      Option<CatalogTable> catalogTable,
+      Option<String> identifier,
+      Option<DeltaTimeTravelSpec> timeTravel,
+      scala.collection.immutable.Map<String, String> options) {
+    super(session, path, catalogTable, identifier, timeTravel, options);
+  }
+
+  /** The same table, if it is one of Delta's. */
+  public static Table of(Table table) {
+    return table.getClass() == DeltaTableV2.class ? of((DeltaTableV2) table) : table;
+  }
+
+  private static IndexedTable of(DeltaTableV2 delta) {
+    return new IndexedTable(
+        delta.spark(), delta.path(), delta.catalogTable(), delta.tableIdentifier(), delta.timeTravelOpt(),
+        delta.options());
+  }
+
+  /** Whether the column of this name, in any case, is an indexed one. */
+  public boolean isIndexedBy(String column) {
+    return indexedColumns().stream().anyMatch(column::equalsIgnoreCase);
+  }
+
+  private List<String> indexedColumns() {
+    return IndexedColumns.of(initialSnapshot().metadata().configuration());
+  }
+
+  @Override
+  public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+    return isIndexed() && timeTravelOpt().isEmpty()
+        ? new IndexedWrite(Map.of("path", deltaLog().dataPath().toString()), info)
+        : super.newWriteBuilder(info);
+  }
+
+  public boolean isIndexed() {
+    return !indexedColumns().isEmpty();
+  }
+
+  /** Spark compares the format of a stream that writes to a table with the provider of its entry. */
+  @Override
+  public CatalogTable v1Table() {
+    CatalogTable entry = super.v1Table();
+    return isIndexed() ? CatalogEntry.withProvider(entry, CatalogEntry.PROVIDER) : entry;
+  }
+
+  @Override
+  public DeltaTableV2 copy(
+      SparkSession session,
+      Path path,
+      Option<CatalogTable> catalogTable,
+      Option<String> identifier,
+      Option<DeltaTimeTravelSpec> timeTravel,
+      scala.collection.immutable.Map<String, String> options) {
+    return new IndexedTable(session, path, catalogTable, identifier, timeTravel, options);
+  }
+}

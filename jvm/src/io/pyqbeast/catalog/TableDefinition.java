@@ -1,0 +1,37 @@
+package io.pyqbeast.catalog;
+
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
+
+/**
+ * What a statement that makes a table says besides its columns: options of the index and of the write, and properties
+ * that the table keeps. Spark hands options over twice, as they are and with a prefix.
+ */
+public record TableDefinition(Map<String, String> options, Map<String, String> properties) {
+  private static final Set<String> INDEX = Set.of("columnstoindex", "cubesize", "columnstats", "weightcolumns");
+  private static final Set<String> OF_SPARK =
+      Set.of(
+          TableCatalog.PROP_PROVIDER, TableCatalog.PROP_LOCATION, TableCatalog.PROP_OWNER, TableCatalog.PROP_EXTERNAL,
+          TableCatalog.PROP_IS_MANAGED_LOCATION);
+  private static final String PREFIX = "qbeast.";
+
+  public static TableDefinition of(Map<String, String> given) {
+    Map<String, String> options = new HashMap<>();
+    Map<String, String> properties = new HashMap<>();
+    given.forEach(
+        (key, value) -> {
+          String name = key.startsWith(PREFIX) ? key.substring(PREFIX.length()) : key;
+          if (key.startsWith(TableCatalog.OPTION_PREFIX)) {
+            options.put(key.substring(TableCatalog.OPTION_PREFIX.length()), value);
+          } else if (INDEX.contains(name.toLowerCase(Locale.ROOT))) {
+            options.put(name, value);
+          } else if (!OF_SPARK.contains(key) && !given.containsKey(TableCatalog.OPTION_PREFIX + key)) {
+            properties.put(key, value);
+          }
+        });
+    return new TableDefinition(options, properties);
+  }
+}

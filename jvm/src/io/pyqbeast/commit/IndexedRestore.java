@@ -1,0 +1,85 @@
+package io.pyqbeast.commit;
+
+import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.map_entries;
+import static org.apache.spark.sql.functions.sort_array;
+
+import io.pyqbeast.errors.Door;
+import io.pyqbeast.errors.Failure;
+import io.pyqbeast.errors.Landed;
+import io.pyqbeast.format.StoredFormat;
+import io.pyqbeast.spark.CommandPlan;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.commands.RestoreTableCommand;
+
+/**
+ * Delta's {@code RESTORE}, which leaves alone what the log says of files that are in both versions. Where the restored
+ * version is of before format 0.6 their old tags come back too, in a commit of its own: what read the table then can
+ * read it again. Between the two commits the table is whole, as both kinds of tags say the same.
+ */
+public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
+  private static final long serialVersionUID = 1L;
+  private static final int ATTEMPTS = 10;
+
+  public IndexedRestore(RestoreTableCommand command) {
+    super(command);
+  }
+
+  /** @return null for any other command */
+  public static IndexedRestore of(LogicalPlan command) {
+    return command instanceof RestoreTableCommand restore ? new IndexedRestore(restore) : null;
+  }
+
+  @Override
+  public InternalRow[] executeCollect() {
+    Snapshot then = command.sourceTable().initialSnapshot();
+    boolean isLegacy = StoredFormat.of(then).legacy();
+    InternalRow[] restored;
+    try {
+      restored = WatchedCommand.run(() -> run(), new InternalRow[0]);
+    } catch (Exception e) {
+      throw Door.<RuntimeException>unchecked(e);
+    }
+    if (isLegacy) {
+      Landed.quietly(command.sourceTable().path(), () -> restoreTags(then));
+    }
+    return restored;
+  }
+
+  private void restoreTags(Snapshot then) {
+    String path = command.sourceTable().path().toString();
+    for (int i = 0; i < ATTEMPTS; i++) {
+      TableLog log = TableLog.newest(session(), path);
+      Dataset<Row> retagged = retagged(log.files(), then.allFiles().toDF());
+      if (retagged.isEmpty()
+          || TagRewrite.commit(log, "RESTORE TAGS", retagged, retagged.limit(0), List.of(), Map.of()) >= 0) {
+        return;
+      }
+    }
+    throw new Failure(
+        Failure.Kind.CONFLICT,
+        "other writers came first " + ATTEMPTS + " times, so files of " + path
+            + " keep their tags of format 0.6, which programs of before cannot read; RESTORE again sets the old ones",
+        null);
+  }
+
+  /** Files of now that have other tags than they had, with those. */
+  private static Dataset<Row> retagged(Dataset<Row> now, Dataset<Row> then) {
+    Column[] columns = Arrays.stream(now.columns()).map(name -> col(name)).toArray(Column[]::new);
+    Dataset<Row> tags = then.select(col("path"), col("tags").as("tagsThen"));
+    return now.join(tags, "path")
+        .filter(sort_array(map_entries(col("tags"))).notEqual(sort_array(map_entries(col("tagsThen")))))
+        .withColumn("tags", col("tagsThen"))
+        .withColumn("dataChange", lit(false))
+        .select(columns);
+  }
+}

@@ -1,0 +1,67 @@
+package io.pyqbeast.commit;
+
+import io.pyqbeast.format.StoredFormat;
+import io.pyqbeast.index.ReplicatedCubes;
+import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.catalog.DeltaTableV2;
+import org.apache.spark.sql.delta.commands.DeleteCommand;
+import org.apache.spark.sql.delta.commands.DeltaReorgTableCommand;
+import org.apache.spark.sql.delta.commands.MergeIntoCommandBase;
+import org.apache.spark.sql.delta.commands.OptimizeTableCommand;
+import org.apache.spark.sql.delta.commands.UpdateCommand;
+import scala.Option;
+
+/**
+ * Refuses the commands of Delta that rewrite files in place on tables where that would do harm: a replicated block that
+ * is rewritten loses its tags, and its rows would then be read a second time.
+ */
+public final class LegacyTableGuard {
+  private LegacyTableGuard() {}
+
+  /**
+   * Looks at an analyzed plan.
+   *
+   * @throws UnsupportedOperationException where the plan changes such a table
+   */
+  public static void check(LogicalPlan plan) {
+    DeltaLog log = changed(plan);
+    if (log == null) {
+      return;
+    }
+    Snapshot newest = log.update(false, Option.empty(), Option.empty());
+    boolean isReplicated = !ReplicatedCubes.of(newest).isEmpty();
+    if (isReplicated || StoredFormat.of(newest).legacy()) {
+      String path = log.dataPath().toUri().getPath();
+      throw new UnsupportedOperationException(
+          isReplicated
+              ? "files of the table at " + path + " repeat rows of other files, so it cannot be changed in place;"
+                  + " run first: pyqbeast upgrade --drop-replicated " + path
+              : "the table at " + path + " was written before format 0.6 and can only be read;"
+                  + " to change it, run first: pyqbeast upgrade " + path);
+    }
+  }
+
+  /** The log of the table that a command changes; null for every other plan. */
+  private static DeltaLog changed(LogicalPlan plan) {
+    if (plan instanceof DeleteCommand delete) {
+      return delete.deltaLog();
+    }
+    if (plan instanceof UpdateCommand update) {
+      return update.tahoeFileIndex().deltaLog();
+    }
+    if (plan instanceof MergeIntoCommandBase merge) {
+      return merge.targetFileIndex().deltaLog();
+    }
+    if (plan instanceof OptimizeTableCommand optimize) {
+      return logOf(optimize.child());
+    }
+    return plan instanceof DeltaReorgTableCommand reorg ? logOf(reorg.target()) : null;
+  }
+
+  private static DeltaLog logOf(LogicalPlan named) {
+    return named instanceof ResolvedTable table && table.table() instanceof DeltaTableV2 delta ? delta.deltaLog() : null;
+  }
+}

@@ -1,0 +1,170 @@
+package io.pyqbeast.commit;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pyqbeast.errors.Door;
+import io.pyqbeast.errors.Landed;
+import io.pyqbeast.format.StoredRows;
+import io.pyqbeast.spark.ScalaInterop;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.DeltaOperationMetrics;
+import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.RowTracking$;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
+import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor$;
+import org.apache.spark.sql.delta.actions.FileAction;
+import org.apache.spark.sql.delta.commands.DMLWithDeletionVectorsHelper$;
+import org.apache.spark.sql.delta.commands.DeletionVectorUtils$;
+import org.apache.spark.sql.delta.commands.TouchedFileWithDV;
+import org.apache.spark.sql.delta.util.JsonUtils;
+import org.apache.spark.sql.execution.CacheManager;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.apache.spark.sql.functions;
+import scala.Option;
+import scala.Tuple2;
+import scala.collection.immutable.Seq;
+
+/**
+ * A Delta transaction that gives one data file a new deletion vector, which Python has written. Statistics, tags and
+ * what becomes of a file without live rows are Delta's own doing, as in its DELETE.
+ */
+public final class RowDeletion {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  /** Delta's name for a count, where its history has another. */
+  private static final Map<String, String> IN_HISTORY = Map.of("numModifiedRows", "numDeletedRows");
+
+  private final SparkSession session;
+  private final Door door;
+  private final SureTransaction transaction;
+  private AddFile file;
+  private String conflict = "";
+
+  private RowDeletion(SparkSession session, Door door, DeltaLog log) {
+    this.session = session;
+    this.door = door;
+    this.transaction = new SureTransaction(log, Option.empty(), Option.empty());
+  }
+
+  /** Starts on the newest version of the table at a path. */
+  public static RowDeletion begin(SparkSession session, String path) {
+    Door door = Door.writing(session, path);
+    return door.open(
+        () -> {
+          DeltaLog log = DeltaLog.forTable(session, new Path(path));
+          log.update(false, Option.empty(), Option.empty());
+          return new RowDeletion(session, door, log);
+        });
+  }
+
+  /** Where the table lies, as a whole location. */
+  public String root() {
+    return transaction.deltaLog().dataPath().toString();
+  }
+
+  /** Whether the table takes new deletion vectors. */
+  public boolean isEnabled() {
+    return door.open(
+        () -> DeletionVectorUtils$.MODULE$.deletionVectorsWritable(transaction.protocol(), transaction.metadata()));
+  }
+
+  /**
+   * Picks the file whose rows go.
+   *
+   * @return a JSON array of the rows stored in it, null where unknown, and the JSON text of its deletion vector, null
+   *     where it has none; empty where the file is not live
+   */
+  public String open(String path) {
+    return door.open(() -> opened(path));
+  }
+
+  private String opened(String path) throws JsonProcessingException {
+    List<Object> told = new ArrayList<>();
+    AddFile[] found =
+        (AddFile[]) transaction.snapshot().allFiles().filter(functions.col("path").equalTo(path)).collect();
+    if (found.length > 0) {
+      file = found[0];
+      told.add(StoredRows.of(file));
+      told.add(file.deletionVector() == null ? null : JsonUtils.mapper().writeValueAsString(file.deletionVector()));
+    }
+    return JSON.writeValueAsString(told);
+  }
+
+  /**
+   * Commits the file's new vector. Where that fails for certain, the vector's file is deleted.
+   *
+   * @param vector its descriptor in the compact form
+   * @return false where another writer's commit stands in the way, which {@link #conflict} tells
+   */
+  public boolean commit(String vector) {
+    return door.open(() -> commitNow(vector));
+  }
+
+  private boolean commitNow(String vector) throws IOException {
+    DeletionVectorDescriptor descriptor = DeletionVectorDescriptor$.MODULE$.deserializeFromBase64(vector);
+    try {
+      TouchedFileWithDV touched =
+          new TouchedFileWithDV(file.path(), file, descriptor, descriptor.cardinality() - file.numDeletedRecords());
+      Tuple2<Seq<FileAction>, scala.collection.immutable.Map<String, Object>> changes =
+          DMLWithDeletionVectorsHelper$.MODULE$.processUnmodifiedData(
+              session, ScalaInterop.seq(List.of(touched)), transaction.snapshot(),
+              transaction.snapshot().getDataSkippingStringPrefixLength());
+      transaction.registerSQLMetrics(session, metrics(ScalaInterop.map(changes._2())));
+      List<Action> actions = new ArrayList<>(ScalaInterop.list(changes._1()));
+      transaction.commit(
+          ScalaInterop.seq(actions), new DeltaOperations.Delete(ScalaInterop.seq(List.of())),
+          RowTracking$.MODULE$.addPreservedRowTrackingTagIfNotSet(transaction.snapshot(), ScalaInterop.map(Map.of())));
+    } catch (Exception e) {
+      transaction.discard(Set.of(descriptor.absolutePath(transaction.deltaLog().dataPath()).toString()));
+      if (e instanceof DeltaConcurrentModificationException) {
+        conflict = e.getMessage();
+        return false;
+      }
+      throw Door.<RuntimeException>unchecked(e);
+    }
+    refreshCaches();
+    return true;
+  }
+
+  /** What Spark holds in its cache of this table is computed again, or it would show the rows that are gone. */
+  private void refreshCaches() {
+    CacheManager caches = ((org.apache.spark.sql.classic.SparkSession) session).sharedState().cacheManager();
+    if (caches.isEmpty()) {
+      return;
+    }
+    Landed.quietly(
+        root(),
+        () -> {
+          Dataset<Row> table = session.read().format("delta").load(root());
+          LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) table).queryExecution().analyzed();
+          caches.recacheByPlan((org.apache.spark.sql.classic.SparkSession) session, plan.collectLeaves().head());
+        });
+  }
+
+  public String conflict() {
+    return conflict;
+  }
+
+  /** The counts of a DELETE for the table's history; it asks for all of them. */
+  private scala.collection.immutable.Map<String, SQLMetric> metrics(Map<String, Object> counted) {
+    Map<String, SQLMetric> metrics = new HashMap<>();
+    ScalaInterop.list(DeltaOperationMetrics.DELETE().toSeq())
+        .forEach(name -> metrics.put(name, SQLMetrics.createMetric(session.sparkContext(), name)));
+    counted.forEach((name, count) -> metrics.get(IN_HISTORY.getOrDefault(name, name)).set((Long) count));
+    return ScalaInterop.map(metrics);
+  }
+}

@@ -1,0 +1,213 @@
+package io.pyqbeast.commit;
+
+import io.pyqbeast.errors.Door;
+import io.pyqbeast.errors.Failure;
+import io.pyqbeast.errors.Landed;
+import io.pyqbeast.spark.ScalaInterop;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.function.LongFunction;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.delta.CurrentTransactionInfo;
+import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.DeltaOptions;
+import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.VersionChecksum;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.CommitInfo;
+import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
+import org.apache.spark.sql.delta.actions.FileAction;
+import org.apache.spark.sql.delta.actions.Protocol;
+import org.apache.spark.sql.delta.actions.RemoveFile;
+import org.apache.spark.sql.delta.constraints.Constraint;
+import org.apache.spark.sql.delta.util.FileNames;
+import scala.Option;
+import scala.Tuple2;
+import scala.Tuple3;
+import scala.collection.Iterator;
+import scala.collection.immutable.Seq;
+
+/**
+ * A Delta transaction that tells the truth about its commit. Delta raises what fails behind a commit that has landed
+ * (asking for the new file, listing, its hooks) as if the commit had failed, and who then writes again has the rows
+ * twice. Here the log is asked: every commit carries the transaction's own id.
+ */
+class SureTransaction extends OptimisticTransaction {
+  private final List<FileAction> newFiles = new ArrayList<>();
+
+  /** The version that a file of the log may have been written for, without it being certain what became of it. */
+  private OptionalLong attempted = OptionalLong.empty();
+
+  private OptionalLong landed = OptionalLong.empty();
+
+  SureTransaction(DeltaLog log, Option<CatalogTable> entry, Option<Snapshot> snapshot) {
+    super(log, entry, snapshot);
+  }
+
+  @Override
+  public Option<Object> commitImpl(
+      Seq<Action> actions,
+      DeltaOperations.Operation operation,
+      boolean canSkipEmptyCommits,
+      scala.collection.immutable.Map<String, String> tags) {
+    return sure(() -> super.commitImpl(actions, operation, canSkipEmptyCommits, tags), Option::apply);
+  }
+
+  @Override
+  public Tuple2<Object, Snapshot> commitLarge(
+      SparkSession session,
+      Iterator<Action> actions,
+      Option<Protocol> protocol,
+      DeltaOperations.Operation operation,
+      scala.collection.immutable.Map<String, String> context,
+      scala.collection.immutable.Map<String, String> metrics) {
+    attempted = OptionalLong.of(readVersion() + 1);
+    return sure(
+        () -> super.commitLarge(session, actions, protocol, operation, context, metrics),
+        version -> new Tuple2<>(version, snapshot()));
+  }
+
+  @Override
+  public Tuple3<Option<VersionChecksum>, io.delta.storage.commit.Commit, CurrentTransactionInfo> writeCommitFile(
+      long version, Iterator<String> actions, CurrentTransactionInfo info) {
+    attempted = OptionalLong.of(version);
+    Tuple3<Option<VersionChecksum>, io.delta.storage.commit.Commit, CurrentTransactionInfo> written =
+        super.writeCommitFile(version, actions, info);
+    landed = attempted;
+    return written;
+  }
+
+  @Override
+  public Seq<FileAction> writeFiles(
+      Dataset<?> data, Option<DeltaOptions> given, boolean isOptimize, Seq<Constraint> constraints) {
+    Seq<FileAction> files = super.writeFiles(data, given, isOptimize, constraints);
+    newFiles.addAll(ScalaInterop.list(files));
+    return files;
+  }
+
+  private <T> T sure(Door.Body<T> commit, LongFunction<T> result) {
+    try {
+      return commit.run();
+    } catch (Exception e) {
+      boolean interrupted = Thread.interrupted(); // or the log could not be read
+      try {
+        if (landed.isEmpty() && attempted.isPresent()) {
+          findOut(e);
+        }
+        if (landed.isEmpty()) {
+          throw Door.<RuntimeException>unchecked(e);
+        }
+        Landed.butThen(deltaLog().dataPath(), e);
+        interrupted |= e instanceof InterruptedException;
+        return result.apply(landed.getAsLong());
+      } finally {
+        if (interrupted) {
+          Thread.currentThread().interrupt();
+        }
+      }
+    }
+  }
+
+  /** Asks the log what became of the commit that ended with {@code why}. */
+  private void findOut(Exception why) {
+    try {
+      landed = ownVersion();
+    } catch (Exception e) {
+      if (e instanceof FileNotFoundException) {
+        return; // there is no file of that version
+      }
+      throw new Failure(
+          Failure.Kind.UNCERTAIN,
+          "a commit to " + deltaLog().dataPath() + " may have landed: " + Door.words(why)
+              + "; and the log could not be read to find out: " + Door.words(e)
+              + ". It has landed if the file of version " + attempted.getAsLong() + " in " + deltaLog().logPath()
+              + " holds the text " + txnId() + "; then do not write again",
+          why);
+    }
+    if (landed.isEmpty() && why instanceof DeltaConcurrentModificationException) {
+      attempted = OptionalLong.empty(); // the file of that version is another writer's
+    }
+  }
+
+  /** The version in the log that is this transaction's. */
+  private OptionalLong ownVersion() {
+    if (readSnapshotTableCommitCoordinatorClientOpt().isEmpty()) {
+      Path file = FileNames.unsafeDeltaFile(deltaLog().logPath(), attempted.getAsLong());
+      Seq<String> lines = deltaLog().store().read(file, deltaLog().newDeltaHadoopConf());
+      boolean own = ScalaInterop.list(lines).stream().map(Action::fromJson).anyMatch(this::isOwn);
+      return own ? attempted : OptionalLong.empty();
+    }
+    Iterator<Tuple2<Object, Seq<Action>>> commits = deltaLog().getChanges(readVersion() + 1, catalogTable(), false);
+    while (commits.hasNext()) {
+      Tuple2<Object, Seq<Action>> commit = commits.next();
+      if (ScalaInterop.list(commit._2()).stream().anyMatch(this::isOwn)) {
+        return OptionalLong.of((Long) commit._1());
+      }
+    }
+    return OptionalLong.empty();
+  }
+
+  boolean hasLanded() {
+    return landed.isPresent();
+  }
+
+  private boolean isOwn(Action action) {
+    return action instanceof CommitInfo info && info.txnId().contains(txnId());
+  }
+
+  /** Takes over the files that another transaction wrote and certainly did not commit. */
+  void adoptFiles(SureTransaction other) {
+    newFiles.addAll(other.newFiles);
+  }
+
+  /**
+   * Deletes what was written for a commit that certainly did not land: data files, and the vectors that files get in
+   * {@code actions}. Where that is not certain, all stays.
+   */
+  void discard(Seq<Action> actions) throws IOException {
+    Set<String> paths = new HashSet<>();
+    newFiles.forEach(file -> paths.add(file.absolutePath(deltaLog()).toString()));
+    for (Action action : ScalaInterop.list(actions)) {
+      if (action instanceof AddFile add) {
+        paths.addAll(vectorOf(add.deletionVector()));
+      }
+    }
+    for (Action action : ScalaInterop.list(actions)) {
+      if (action instanceof RemoveFile remove) {
+        paths.removeAll(vectorOf(remove.deletionVector())); // the vector that the file has now
+      }
+    }
+    discard(paths);
+    newFiles.clear();
+  }
+
+  /** The same for files that something else wrote. */
+  void discard(Set<String> paths) throws IOException {
+    if (attempted.isPresent()) {
+      return;
+    }
+    FileSystem files = deltaLog().dataPath().getFileSystem(deltaLog().newDeltaHadoopConf());
+    for (String path : paths) {
+      files.delete(new Path(path), false);
+    }
+  }
+
+  private Set<String> vectorOf(DeletionVectorDescriptor vector) {
+    return vector == null || !vector.isOnDisk()
+        ? Set.of()
+        : Set.of(vector.absolutePath(deltaLog().dataPath()).toString());
+  }
+}

@@ -1,0 +1,150 @@
+package io.pyqbeast.commit;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pyqbeast.errors.Door;
+import io.pyqbeast.format.StoredRows;
+import io.pyqbeast.index.KeyGranularity;
+import io.pyqbeast.index.PrunableRevisions;
+import io.pyqbeast.index.ReplicatedCubes;
+import io.pyqbeast.index.WeightProfile;
+import io.pyqbeast.spark.ScalaInterop;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
+import scala.Option;
+
+/** One version of a table's log, for Python to read. */
+public final class TableLog {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final SparkSession session;
+  private final Door door;
+  private final DeltaLog log;
+  private final Snapshot snapshot;
+
+  private TableLog(SparkSession session, Door door, DeltaLog log, Snapshot snapshot) {
+    this.session = session;
+    this.door = door;
+    this.log = log;
+    this.snapshot = snapshot;
+  }
+
+  public static TableLog newest(SparkSession session, String path) {
+    Door door = Door.reading(session, "the log of " + path);
+    return door.open(
+        () -> {
+          DeltaLog log = DeltaLog.forTable(session, new Path(path));
+          return new TableLog(session, door, log, log.update(false, Option.empty(), Option.empty()));
+        });
+  }
+
+  /** The version that a transaction began on. */
+  static TableLog of(SparkSession session, DeltaLog log, Snapshot snapshot) {
+    return new TableLog(session, Door.reading(session, "the log of " + log.dataPath()), log, snapshot);
+  }
+
+  SparkSession session() {
+    return session;
+  }
+
+  DeltaLog deltaLog() {
+    return log;
+  }
+
+  ReplicatedCubes replicatedCubes() {
+    return door.open(() -> ReplicatedCubes.of(snapshot));
+  }
+
+  Snapshot snapshot() {
+    return snapshot;
+  }
+
+  public boolean exists() {
+    return snapshot.version() >= 0;
+  }
+
+  public long version() {
+    return snapshot.version();
+  }
+
+  public String path() {
+    return log.dataPath().toString();
+  }
+
+  public String configuration() {
+    return door.open(() -> JSON.writeValueAsString(ScalaInterop.map(snapshot.metadata().configuration())));
+  }
+
+  public String schema() {
+    return door.open(() -> snapshot.metadata().schemaString());
+  }
+
+  /** The revisions whose blocks tell the weights that their rows have today: a JSON array of their ids, as texts. */
+  public String prunableRevisions() {
+    return door.open(() -> JSON.writeValueAsString(PrunableRevisions.of(snapshot.metadata())));
+  }
+
+  /** The share of the rows that the most frequent key may hold. */
+  public double keyGranularity() {
+    return door.open(() -> KeyGranularity.of(snapshot));
+  }
+
+  /** The weight below which a sample of a fraction lies. */
+  public int weightOf(double fraction) {
+    return WeightProfile.of(snapshot).weightOf(fraction);
+  }
+
+  /** Every live file as a row of Delta's {@code AddFile}. */
+  public Dataset<Row> files() {
+    return door.open(
+        () -> {
+          LogicalPlan plan =
+              ((org.apache.spark.sql.classic.Dataset<Row>) snapshot.allFiles().toDF()).queryExecution().analyzed();
+          // Delta's frame is of whichever session looked at this version first, and would follow its settings.
+          return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+              (org.apache.spark.sql.classic.SparkSession) session, plan);
+        });
+  }
+
+  /**
+   * Writes a line of JSON a live file: path, size, rows in it, rows deleted from it, tags, and whether these were marked
+   * as replicated without cause. The tags come without such a mark.
+   */
+  public void filesTo(String target) {
+    door.open(
+        () -> {
+          writeFiles(target);
+          return null;
+        });
+  }
+
+  private void writeFiles(String target) throws IOException {
+    try (JsonGenerator out = JSON.createGenerator(Files.newBufferedWriter(java.nio.file.Path.of(target)))) {
+      out.setRootValueSeparator(new com.fasterxml.jackson.core.io.SerializedString("\n"));
+      AddFile[] files = (AddFile[]) snapshot.allFiles().collect();
+      ReplicatedCubes cubes = ReplicatedCubes.among(List.of(files));
+      for (AddFile file : files) {
+        Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
+        out.writeStartObject();
+        out.writeStringField("path", file.path());
+        out.writeNumberField("size", file.size());
+        out.writeNumberField("modified", file.modificationTime());
+        out.writeObjectField("rows", StoredRows.of(file));
+        out.writeNumberField("deleted", file.deletionVector() == null ? 0L : file.deletionVector().cardinality());
+        out.writeObjectField("tags", cubes.truthOf(tags));
+        out.writeBooleanField("falsely_replicated", cubes.areFalse(tags));
+        out.writeEndObject();
+      }
+    }
+  }
+}

@@ -1,0 +1,114 @@
+package io.pyqbeast.commit;
+
+import io.pyqbeast.errors.Door;
+import io.pyqbeast.spark.Configurations;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoder;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
+import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.Metadata;
+import scala.Option;
+import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * A commit that gives files other tags: the upgrade to format 0.6, where entries of the configuration go too, and so
+ * may files of replicated blocks; and its way back. The log is written as the files are listed, so memory does not grow
+ * with their number.
+ */
+public final class TagRewrite {
+  private TagRewrite() {}
+
+  /**
+   * Commits on top of the version that {@code log} is of.
+   *
+   * @param operation what the table's history calls it
+   * @param changed files with their new tags, as rows of Delta's {@code AddFile}
+   * @param dropped files to take out, the same
+   * @param settings keys of the configuration to take out
+   * @return the new version; -1 where another writer came first, and nothing is committed
+   */
+  public static long commit(
+      TableLog log,
+      String operation,
+      Dataset<Row> changed,
+      Dataset<Row> dropped,
+      List<String> settings,
+      Map<String, String> metrics) {
+    return Door.writing(log.session(), log.path())
+        .open(() -> commitNow(log, operation, changed, dropped, settings, metrics));
+  }
+
+  private static long commitNow(
+      TableLog log,
+      String operation,
+      Dataset<Row> changed,
+      Dataset<Row> dropped,
+      List<String> settings,
+      Map<String, String> metrics) {
+    SureTransaction transaction =
+        new SureTransaction(log.deltaLog(), Option.empty(), Option.apply(log.snapshot()));
+    if (!settings.isEmpty()) {
+      transaction.updateMetadata(without(settings, log.snapshot().metadata()), false);
+    }
+    Encoder<AddFile> encoder = log.snapshot().allFiles().encoder();
+    long now = System.currentTimeMillis();
+    Iterator<Action> added = listed(changed.as(encoder)).map(ScalaInterop.function(file -> file));
+    Iterator<Action> removed =
+        listed(dropped.as(encoder)).map(ScalaInterop.function(file -> file.removeWithTimestamp(now, false)));
+    Iterator<Action> actions = added.concat(ScalaInterop.supplier(() -> removed));
+    try {
+      return (Long)
+          transaction
+              .commitLarge(
+                  changed.sparkSession(), actions, Option.empty(), new Operation(operation), ScalaInterop.map(Map.of()),
+                  ScalaInterop.map(metrics))
+              ._1();
+    } catch (DeltaConcurrentModificationException e) {
+      return -1L;
+    }
+  }
+
+  private static Iterator<AddFile> listed(Dataset<AddFile> files) {
+    return CollectionConverters.asScala(files.toLocalIterator());
+  }
+
+  private static Metadata without(List<String> settings, Metadata metadata) {
+    Map<String, String> configuration = new HashMap<>(ScalaInterop.map(metadata.configuration()));
+    configuration.keySet().removeAll(settings);
+    return Configurations.replaced(metadata, configuration);
+  }
+
+  private static final class Operation extends DeltaOperations.Operation {
+    Operation(String name) {
+      super(name);
+    }
+
+    @Override
+    public scala.collection.immutable.Map<String, Object> parameters() {
+      return ScalaInterop.map(Map.of());
+    }
+
+    @Override
+    public boolean checkAddFileWithDeletionVectorStatsAreNotTightBounds() {
+      return false; // deletion vectors and statistics are taken over as they are
+    }
+
+    @Override
+    public Option<Object> isInPlaceFileMetadataUpdate() {
+      return Option.apply(true);
+    }
+
+    @Override
+    public boolean canChangePartitionColumns() {
+      return false;
+    }
+  }
+}

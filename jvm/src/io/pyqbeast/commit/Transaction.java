@@ -1,0 +1,569 @@
+package io.pyqbeast.commit;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pyqbeast.errors.Door;
+import io.pyqbeast.errors.Refusal;
+import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.HashedLayout;
+import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.format.StoredFormat;
+import io.pyqbeast.index.PrunableRevisions;
+import io.pyqbeast.spark.Configurations;
+import io.pyqbeast.spark.ExactParquet;
+import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.statistics.StatisticsOfJob;
+import io.pyqbeast.statistics.WrittenBlocks;
+import io.pyqbeast.statistics.WrittenWeight;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Supplier;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.delta.DeltaColumnMapping$;
+import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
+import org.apache.spark.sql.delta.DeltaConfigs;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.DeltaOptions;
+import org.apache.spark.sql.delta.DeltaOptions$;
+import org.apache.spark.sql.delta.OptimisticTransaction$;
+import org.apache.spark.sql.delta.RowTracking$;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.FileAction;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.commands.DeltaInsertReplaceOnOrUsingCommand$;
+import org.apache.spark.sql.delta.commands.WriteIntoDelta;
+import org.apache.spark.sql.delta.constraints.Constraint;
+import org.apache.spark.sql.delta.schema.ImplicitMetadataOperation$;
+import org.apache.spark.sql.delta.skipping.clustering.ClusteringColumnInfo$;
+import org.apache.spark.sql.delta.stats.DeltaJobStatisticsTracker;
+import org.apache.spark.sql.delta.stats.StatisticsCollection;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.Tuple2;
+import scala.Tuple4;
+import scala.collection.immutable.Seq;
+import scala.collection.immutable.Set$;
+
+/**
+ * A Delta transaction that also stores revisions and block tags. Delta writes the rows and decides on schema, replaced
+ * files and conflicts; Python says what the revision is and which blocks each written file holds.
+ */
+public final class Transaction extends SureTransaction {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final System.Logger LOG = System.getLogger(Transaction.class.getName());
+
+  /** Pages of fewer rows than Parquet's 20,000 let a box query skip more inside a file. */
+  private static final String PAGE_ROWS = "parquet.page.row.count.limit";
+
+  /** Marks options that are properties of the table to make. */
+  public static final String PROPERTY_PREFIX = "table.property.";
+
+  private final SparkSession session;
+  private final Door door;
+
+  /** A file of laid out rows, and what was counted in it; null where Delta would not let us count. */
+  private record Written(AddFile file, WrittenBlocks.OfFile counted) {}
+
+  private final List<Written> written = new ArrayList<>();
+
+  /** Of the files that are being written now: whether their rows are laid out, and what records them. */
+  private boolean counts;
+
+  private StatisticsOfJob tracker;
+  private Seq<Action> actions = ScalaInterop.seq(List.of());
+  private DeltaOptions options;
+  private Map<String, String> stored = Map.of();
+
+  /** Properties that the statement gives the table; they count where it makes or replaces the table. */
+  private Map<String, String> properties = Map.of();
+  private boolean dropsRevisions;
+
+  /** Whether files are being written. */
+  private boolean writes;
+
+  private String conflict = "";
+
+  /** The table as it will be with the rows of {@link #asStored}. */
+  private Metadata planned;
+
+  /** The rows to write, laid out; and without what Delta takes from no user: columns that number the rows. */
+  private Dataset<Row> laidOut;
+
+  private Dataset<Row> source;
+
+  /** The rows before they were completed: Delta finds in them the columns that a match names. */
+  private Dataset<Row> asGiven;
+  private scala.collection.immutable.Set<String> numbers = Set$.MODULE$.empty();
+
+  private Transaction(SparkSession session, DeltaLog log, Option<Snapshot> begins, Door door) {
+    super(log, Option.empty(), begins);
+    this.session = session;
+    this.door = door;
+  }
+
+  /** Starts on the newest version of the table at a path, which need not exist yet. */
+  public static Transaction begin(SparkSession session, String path) {
+    Door door = Door.writing(session, path);
+    return door.open(
+        () -> {
+          DeltaLog log = DeltaLog.forTable(session, new Path(path));
+          log.update(false, Option.empty(), Option.empty());
+          return new Transaction(session, log, Option.empty(), door);
+        });
+  }
+
+  public boolean exists() {
+    return readVersion() >= 0;
+  }
+
+  public String configuration() {
+    return door.open(() -> JSON.writeValueAsString(ScalaInterop.map(metadata().configuration())));
+  }
+
+  /** The table's schema as Spark writes it in JSON; empty for a new table. */
+  public String schema() {
+    return door.open(() -> exists() ? metadata().schemaString() : "");
+  }
+
+  /** Where the table lies, in full. */
+  public String path() {
+    return deltaLog().dataPath().toString();
+  }
+
+  /** The version that this began on. */
+  public TableLog tableLog() {
+    return TableLog.of(session, deltaLog(), snapshot());
+  }
+
+  /** What is about to be committed: each action as the line of JSON that Delta writes for it. */
+  public List<String> pending() {
+    return door.open(() -> ScalaInterop.list(actions).stream().map(Action::json).toList());
+  }
+
+  public boolean isPartitioned() {
+    return door.open(() -> !metadata().partitionColumns().isEmpty());
+  }
+
+  /** Whether Delta clusters the table by some columns. */
+  public boolean isClustered() {
+    return door.open(() -> !ClusteringColumnInfo$.MODULE$.extractLogicalNames(snapshot()).isEmpty());
+  }
+
+  /** Whether files of the table were written before format 0.6. */
+  public boolean hasLegacyFiles() {
+    return door.open(() -> exists() && StoredFormat.of(snapshot()).legacy());
+  }
+
+  /**
+   * Entries of the table's configuration to store with the next change of metadata.
+   *
+   * @param entries a JSON object of texts
+   * @param fresh whether the revisions that are there now go
+   */
+  public void store(String entries, boolean fresh) throws JsonProcessingException {
+    stored = JSON.readValue(entries, new TypeReference<Map<String, String>>() {});
+    dropsRevisions = fresh;
+  }
+
+  /** Whether a write with these options, by its {@code txnAppId} and {@code txnVersion}, has been committed before. */
+  public boolean isDone(Dataset<Row> data, String mode, Map<String, String> given) {
+    return door.open(
+        () -> command(data, SaveMode.valueOf(mode), given).hasBeenExecuted(this, session, Option.apply(options)));
+  }
+
+  /**
+   * The rows as the table will hold them: under its names, of its types, and with the columns that Delta computes or fills
+   * in. Delta does all that on the way to the files, when it is too late to say where a row lies.
+   */
+  public Dataset<Row> asStored(Dataset<Row> data, String mode, Map<String, String> given) {
+    return door.open(() -> asStoredNow(data, mode, given));
+  }
+
+  private Dataset<Row> asStoredNow(Dataset<Row> data, String mode, Map<String, String> given) {
+    asGiven = data;
+    Transaction rehearsal = new Transaction(session, deltaLog(), Option.apply(snapshot()), door);
+    WriteIntoDelta command = rehearsal.command(data, SaveMode.valueOf(mode), given);
+    command.updateMetadata(
+        session, rehearsal, data.schema(), ScalaInterop.seq(List.of()), command.configuration(),
+        command.mode() == SaveMode.Overwrite, rehearsal.options.rearrangeOnly());
+    planned = rehearsal.metadata();
+    Tuple4<Dataset<Row>, Seq<Attribute>, Seq<Constraint>, scala.collection.immutable.Set<String>> completed =
+        rehearsal.normalizeSchema(deltaLog(), Option.apply(rehearsal.options), data);
+    numbers = completed._4();
+    StructType stored = plain(planned.schema());
+    Dataset<Row> rows = completed._1();
+    return DataType.equalsIgnoreNullability(rows.schema(), stored) ? rows : rows.to(stored);
+  }
+
+  /** Names and types only: what else the rows' own columns say, a table that is made of them shall keep. */
+  private static StructType plain(StructType schema) {
+    StructType plain = new StructType();
+    for (StructField column : schema.toNullable().fields()) {
+      plain = plain.add(column.name(), column.dataType());
+    }
+    return plain;
+  }
+
+  /** The revisions whose blocks tell the weights that rows have, once those of {@link #asStored} are in the table. */
+  public String prunableRevisions() {
+    return door.open(() -> JSON.writeValueAsString(PrunableRevisions.of(planned)));
+  }
+
+  /**
+   * Writes rows that are laid out already, one partition a file, and keeps the actions for {@link #commit}.
+   *
+   * @param pageRows rows a Parquet page
+   */
+  public void write(Dataset<Row> data, String mode, Map<String, String> given, int pageRows) {
+    active(
+        () -> {
+          laidOut = inOwnSession(data, pageRows);
+          Dataset<Row> withoutNumbers = numbers.isEmpty() ? laidOut : laidOut.drop(numbers.toSeq());
+          boolean replacesMatches = optionsOf(given).isReplaceOnOrUsingDefined();
+          Dataset<Row> told = replacesMatches ? inOwnSession(asGiven, pageRows) : withoutNumbers;
+          WriteIntoDelta command = command(told, SaveMode.valueOf(mode), given);
+          source = command.data();
+          storeUnlessDeltaWill(command, source.schema());
+          actions = command.writeAndReturnCommitData(this, laidOut.sparkSession(), Option.empty(), false).actions();
+          return null;
+        });
+  }
+
+  /**
+   * The rows of some of the table's files, without those that deletion vectors hide. Where the table tracks its rows they
+   * bring along, in the columns that Delta keeps for it, who they are and when they last changed.
+   */
+  public Dataset<Row> rowsOf(List<String> paths) {
+    return door.open(
+        () -> {
+          Dataset<Row> rows = deltaLog()
+              .createDataFrame(snapshot(), ScalaInterop.seq(filesOf(paths)), false, Option.empty());
+          return RowTracking$.MODULE$.preserveRowTrackingColumns(rows, snapshot());
+        });
+  }
+
+  private List<AddFile> filesOf(List<String> paths) {
+    Set<String> wanted = new HashSet<>(paths);
+    return Arrays.stream((AddFile[]) snapshot().allFiles().collect()).filter(f -> wanted.contains(f.path())).toList();
+  }
+
+  /**
+   * Replaces files by others that hold the same rows, and keeps the actions for {@link #commitRewrite}.
+   *
+   * @param data the rows, laid out already, one partition a file; null where the files have none left
+   * @param pageRows rows a Parquet page
+   */
+  public void rewrite(Dataset<Row> data, List<String> paths, Map<String, String> given, int pageRows) {
+    options = new DeltaOptions(ScalaInterop.map(given), session.sessionState().conf());
+    List<Action> all = new ArrayList<>();
+    active(
+        () -> {
+          long now = System.currentTimeMillis();
+          filesOf(paths).forEach(file -> all.add(file.removeWithTimestamp(now, false)));
+          if (!stored.isEmpty()) {
+            updateMetadata(metadata(), false);
+          }
+          if (data != null) {
+            Dataset<Row> rows = inOwnSession(data, pageRows);
+            for (FileAction file
+                : ScalaInterop.list(writeFiles(rows, Option.apply(options), true, ScalaInterop.seq(List.of())))) {
+              all.add(file instanceof AddFile add ? withoutDataChange(add) : file);
+            }
+          }
+          return null;
+        });
+    actions = ScalaInterop.seq(all);
+  }
+
+  private static AddFile withoutDataChange(AddFile file) {
+    return file.copy(
+        file.path(), file.partitionValues(), file.size(), file.modificationTime(), false, file.stats(), file.tags(),
+        file.deletionVector(), file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(),
+        file.backReference(), file.amtPassthrough());
+  }
+
+  private Dataset<Row> inOwnSession(Dataset<Row> data, int pageRows) {
+    SparkSession own = ((org.apache.spark.sql.classic.SparkSession) session).cloneSession();
+    if (own.conf().getOption(PAGE_ROWS).isEmpty()) {
+      own.conf().set(PAGE_ROWS, Integer.toString(pageRows));
+    }
+    ExactParquet.set(own.conf());
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+        (org.apache.spark.sql.classic.SparkSession) own,
+        ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed());
+  }
+
+  private WriteIntoDelta command(Dataset<Row> data, SaveMode mode, Map<String, String> given) {
+    options = optionsOf(given);
+    properties = new HashMap<>();
+    given.forEach(
+        (key, value) -> {
+          if (key.toLowerCase(Locale.ROOT).startsWith("delta.")) {
+            properties.put(key, value);
+          } else if (key.startsWith(PROPERTY_PREFIX)) {
+            properties.put(key.substring(PROPERTY_PREFIX.length()), value);
+          }
+        });
+    boolean replacesMatches = options.isReplaceOnOrUsingDefined();
+    return new WriteIntoDelta(
+        deltaLog(), mode, options, ScalaInterop.seq(List.of()),
+        DeltaConfigs.validateConfigurations(ScalaInterop.map(properties)),
+        replacesMatches ? projected(data) : data, Option.empty(), Option.empty(), replacesMatches);
+  }
+
+  /** Delta's options. Where matches of some columns are replaced, it wants its own name for the table. */
+  private DeltaOptions optionsOf(Map<String, String> given) {
+    DeltaOptions asked = new DeltaOptions(ScalaInterop.map(given), session.sessionState().conf());
+    if (asked.replaceUsing().isEmpty()) {
+      return asked;
+    }
+    Map<String, String> named = new HashMap<>(given);
+    named.put(
+        DeltaOptions$.MODULE$.TARGET_ALIAS_OPTION(), DeltaOptions$.MODULE$.REPLACE_USING_INTERNAL_TABLE_ALIAS());
+    return new DeltaOptions(ScalaInterop.map(named), session.sessionState().conf());
+  }
+
+  /** The rows below a projection, where Delta looks for the columns that a match compares. */
+  private static Dataset<Row> projected(Dataset<Row> data) {
+    LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed();
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+        (org.apache.spark.sql.classic.SparkSession) data.sparkSession(),
+        DeltaInsertReplaceOnOrUsingCommand$.MODULE$.addOrdinalAliasProjection(plan, plan.output()));
+  }
+
+  /** Metadata can change once a transaction, and not after the first file: where Delta will not do it, we have to. */
+  private void storeUnlessDeltaWill(WriteIntoDelta command, StructType rows) {
+    if (!exists() || (stored.isEmpty() && !dropsRevisions)) {
+      return;
+    }
+    boolean overwrites = command.mode() == SaveMode.Overwrite;
+    boolean newSchema = options.canOverwriteSchema() && overwrites && options.replaceWhere().isEmpty();
+    StructType plain = DeltaColumnMapping$.MODULE$.dropColumnMappingMetadata(rows.asNullable());
+    StructType merged =
+        ImplicitMetadataOperation$.MODULE$.mergeSchema(session, this, plain, overwrites, newSchema);
+    if (merged.equals(metadata().schema())) {
+      updateMetadata(metadata(), false);
+    }
+  }
+
+  @Override
+  public void updateMetadata(Metadata proposed, boolean ignoreDefaultProperties) {
+    Map<String, String> configuration = new HashMap<>(ScalaInterop.map(proposed.configuration()));
+    if (dropsRevisions) {
+      configuration.keySet()
+          .removeIf(k -> k.startsWith(Constants.REVISION_PREFIX) || k.equals(Constants.LAST_REVISION));
+    }
+    if (exists() && options.canOverwriteSchema()) {
+      configuration.putAll(properties);
+    }
+    configuration.putAll(stored);
+    super.updateMetadata(Configurations.replaced(proposed, configuration), ignoreDefaultProperties);
+    recordLayout();
+  }
+
+  /** A revision that is stored records what its weights are made of; only now all columns have their names in files. */
+  private void recordLayout() {
+    Map<String, String> configuration = new HashMap<>(ScalaInterop.map(metadata().configuration()));
+    String key = Constants.REVISION_PREFIX + stored.get(Constants.LAST_REVISION);
+    HashedLayout layout = HashedLayout.of(IndexedColumns.of(metadata().configuration()), metadata());
+    if (!stored.containsKey(key) || layout == null) {
+      return;
+    }
+    configuration.put(key, layout.addedTo(stored.get(key)));
+    newMetadata_$eq(Option.apply(Configurations.replaced(metadata(), configuration)));
+  }
+
+  /** Rows that Delta sorts into change data and others, as it does where it deletes besides, are left to its tracker. */
+  @Override
+  public Tuple2<Option<DeltaJobStatisticsTracker>, Option<StatisticsCollection>>
+      getOptionalStatsTrackerAndStatsCollection(
+          Seq<Attribute> output, Path folder, StructType partitions, Dataset<Row> data) {
+    Tuple2<Option<DeltaJobStatisticsTracker>, Option<StatisticsCollection>> deltas =
+        super.getOptionalStatsTrackerAndStatsCollection(output, folder, partitions, data);
+    if (deltas._1().isEmpty() && RowTracking$.MODULE$.isSupported(protocol())) {
+      throw new Refusal(
+          "the table at " + path() + " tracks its rows, for which Delta has to count them in each file, and this session"
+              + " collects no statistics: set spark.databricks.delta.stats.collect to true");
+    }
+    tracker = null;
+    WrittenWeight weight = counts ? WrittenWeight.of(metadata(), ScalaInterop.list(output)) : null;
+    if (!partitions.isEmpty() || (deltas._1().isEmpty() && weight == null)) {
+      return deltas;
+    }
+    tracker = StatisticsOfJob.of(deltas._1(), deltaLog().newDeltaHadoopConf(), folder, output, weight);
+    return new Tuple2<>(Option.apply(tracker), deltas._2());
+  }
+
+  /**
+   * What Delta rewrites besides, for replaceWhere, comes without options and keeps no index. Files are written as
+   * optimize writes them: Delta would otherwise lay the rows out again, or its auto compaction the files.
+   */
+  @Override
+  public Seq<FileAction> writeFiles(
+      Dataset<?> data, Option<DeltaOptions> given, boolean isOptimize, Seq<Constraint> constraints) {
+    counts = given.isDefined();
+    boolean areOurs = data == source;
+    if (areOurs && !numbers.isEmpty()) {
+      setTrackHighWaterMarks(numbers);
+    }
+    writes = true;
+    Seq<FileAction> files;
+    try {
+      files = super.writeFiles(areOurs ? laidOut : data, given, true, constraints);
+    } finally {
+      writes = false;
+    }
+    if (counts) {
+      for (FileAction file : ScalaInterop.list(files)) {
+        if (file instanceof AddFile add) {
+          written.add(new Written(add, tracker == null ? null : tracker.counted(add.toPath().getName())));
+        }
+      }
+    }
+    return files;
+  }
+
+  @Override
+  public Metadata metadata() {
+    return writes ? ExactParquet.of(super.metadata()) : super.metadata();
+  }
+
+  /** What was written: a JSON array of the fields of Python's {@code WrittenFile}. */
+  public String written() throws JsonProcessingException {
+    List<Map<String, Object>> files = new ArrayList<>();
+    for (Written each : written) {
+      Map<String, Object> entry = new HashMap<>();
+      if (each.counted() != null) {
+        entry.putAll(each.counted().told());
+      }
+      entry.put("path", each.file().path());
+      entry.put("size", each.file().size());
+      files.add(entry);
+    }
+    return JSON.writeValueAsString(files);
+  }
+
+  /** Takes over what another transaction wrote and could not commit. */
+  public void adopt(Transaction other) {
+    actions = other.actions;
+    written.addAll(other.written);
+    updatedIdentityHighWaterMarks().appendAll(other.updatedIdentityHighWaterMarks());
+    adoptFiles(other);
+    options = other.options;
+    if (!stored.isEmpty()) {
+      active(
+          () -> {
+            updateMetadata(metadata(), false);
+            return null;
+          });
+    }
+  }
+
+  /** @param tagsOfFiles a JSON object: path of a written file to its tags; files it leaves out keep none */
+  public void tag(String tagsOfFiles) throws JsonProcessingException {
+    Map<String, Map<String, String>> tags =
+        JSON.readValue(tagsOfFiles, new TypeReference<Map<String, Map<String, String>>>() {});
+    List<Action> tagged = new ArrayList<>();
+    for (Action action : ScalaInterop.list(actions)) {
+      boolean ours = action instanceof AddFile file && tags.containsKey(file.path());
+      tagged.add(ours ? ((AddFile) action).copyWithTags(merged((AddFile) action, tags)) : action);
+    }
+    actions = ScalaInterop.seq(tagged);
+  }
+
+  private static scala.collection.immutable.Map<String, String> merged(
+      AddFile file, Map<String, Map<String, String>> tags) {
+    Map<String, String> all = new HashMap<>(ScalaInterop.map(file.tagsOrEmpty()));
+    all.putAll(tags.get(file.path()));
+    return ScalaInterop.map(all);
+  }
+
+  /**
+   * Commits what was written.
+   *
+   * @return the new version; -1 where another writer's commit stands in the way, which {@link #conflict} tells; -2 where
+   *     there was nothing to commit
+   */
+  public long commit(String mode, Map<String, String> tags) {
+    Option<Object> merges = options.canMergeSchema() ? Option.apply(true) : Option.empty();
+    Option<Object> overwrites = options.canOverwriteSchema() ? Option.apply(true) : Option.empty();
+    DeltaOperations.Write operation =
+        new DeltaOperations.Write(
+            SaveMode.valueOf(mode), Option.apply(ScalaInterop.seq(List.of())), options.replaceWhere(),
+            options.userMetadata(),
+            Option.empty(), overwrites, merges, options.replaceOn(), options.replaceUsing());
+    return commit(operation, tags);
+  }
+
+  /** Commits a {@link #rewrite}, as {@link #commit} does. */
+  public long commitRewrite(Map<String, String> tags) {
+    Seq<String> none = ScalaInterop.seq(List.of());
+    DeltaOperations.Operation operation =
+        new DeltaOperations.Optimize(ScalaInterop.seq(List.of()), none, false, Option.empty(), false);
+    return commit(
+        operation,
+        ScalaInterop.map(RowTracking$.MODULE$.addPreservedRowTrackingTagIfNotSet(snapshot(), ScalaInterop.map(tags))));
+  }
+
+  private long commit(DeltaOperations.Operation operation, Map<String, String> tags) {
+    return active(
+        () -> {
+          try {
+            Option<Object> version = commitIfNeeded(actions, operation, ScalaInterop.map(tags));
+            return version.isDefined() ? (Long) version.get() : -2L;
+          } catch (DeltaConcurrentModificationException e) {
+            conflict = e.getMessage();
+            return -1L;
+          }
+        });
+  }
+
+  public String conflict() {
+    return conflict;
+  }
+
+  /** Deletes the files of a write that will not be committed. What cannot be deleted stays: no reader looks at it. */
+  public void discard() {
+    door.open(
+        () -> {
+          try {
+            discard(actions);
+          } catch (Exception e) {
+            LOG.log(System.Logger.Level.WARNING, "files that VACUUM deletes stay behind in " + path(), e);
+          }
+          return null;
+        });
+    written.clear();
+  }
+
+  private <T> T active(Door.Body<T> body) {
+    Supplier<T> unchecked =
+        () -> {
+          try {
+            return body.run();
+          } catch (Exception e) {
+            throw Door.<RuntimeException>unchecked(e);
+          }
+        };
+    return door.open(
+        () -> OptimisticTransaction$.MODULE$.withActive(this, false, ScalaInterop.supplier(unchecked)));
+  }
+}

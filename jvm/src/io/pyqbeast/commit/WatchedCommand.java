@@ -1,0 +1,161 @@
+package io.pyqbeast.commit;
+
+import io.delta.tables.DeltaTable;
+import io.pyqbeast.errors.Door;
+import io.pyqbeast.errors.Landed;
+import java.io.IOException;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
+import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.TransactionExecutionObserver;
+import org.apache.spark.sql.delta.actions.Action;
+import scala.Function0;
+import scala.Option;
+import scala.collection.immutable.Seq;
+
+/**
+ * Runs one of Delta's own commands (DELETE, RESTORE, ALTER TABLE, CONVERT) on a {@link SureTransaction}. Delta asks the
+ * observer of a thread for each transaction that it starts; this one hands over its own for the first. Those that follow
+ * are of hooks behind the commit.
+ */
+public final class WatchedCommand implements TransactionExecutionObserver {
+  private Option<TransactionExecutionObserver> next = Option.empty();
+  private CommandTransaction transaction;
+
+  private WatchedCommand() {}
+
+  /**
+   * Deletes the rows of the table at a path that meet a condition.
+   *
+   * @return Delta's words for what another writer changed first, and then nothing is deleted; empty where the rows are
+   */
+  public static String delete(SparkSession session, String path, Column condition) {
+    return Door.writing(session, path)
+        .open(
+            () -> {
+              try {
+                DeltaTable table = DeltaTable.forPath(session, path);
+                return run(
+                    () -> {
+                      table.delete(condition);
+                      return "";
+                    },
+                    "");
+              } catch (DeltaConcurrentModificationException e) {
+                return e.getMessage();
+              }
+            });
+  }
+
+  /** Runs a statement that changes the table at a path by one commit, and gives back no rows. */
+  public static void sql(SparkSession session, String path, String statement) {
+    Door.writing(session, path).open(() -> run(() -> session.sql(statement), null));
+  }
+
+  /**
+   * Runs a command.
+   *
+   * @param landed what to return where something fails behind the commit
+   */
+  static <T> T run(Door.Body<T> command, T landed) throws Exception {
+    WatchedCommand watch = new WatchedCommand();
+    TransactionExecutionObserver before = (TransactionExecutionObserver) TransactionExecutionObserver.getObserver();
+    TransactionExecutionObserver.setObserver(watch);
+    try {
+      return command.run();
+    } catch (Exception e) {
+      if (watch.transaction == null || !watch.transaction.hasLanded()) {
+        throw e;
+      }
+      Landed.butThen(watch.transaction.deltaLog().dataPath(), e);
+      return landed;
+    } finally {
+      TransactionExecutionObserver.setObserver(before);
+    }
+  }
+
+  private static final class CommandTransaction extends SureTransaction {
+    CommandTransaction(OptimisticTransaction started) {
+      super(started.deltaLog(), started.catalogTable(), Option.apply(started.snapshot()));
+    }
+
+    @Override
+    public Option<Object> commitImpl(
+        Seq<Action> actions,
+        DeltaOperations.Operation operation,
+        boolean canSkipEmptyCommits,
+        scala.collection.immutable.Map<String, String> tags) {
+      try {
+        return super.commitImpl(actions, operation, canSkipEmptyCommits, tags);
+      } catch (RuntimeException e) {
+        discardQuietly(actions, e);
+        throw e;
+      }
+    }
+
+    private void discardQuietly(Seq<Action> actions, Exception why) {
+      try {
+        discard(actions);
+      } catch (IOException left) {
+        why.addSuppressed(left);
+      }
+    }
+  }
+
+  @Override
+  public OptimisticTransaction startingTransaction(Function0<OptimisticTransaction> start) {
+    OptimisticTransaction started = start.apply();
+    if (transaction != null) {
+      return started;
+    }
+    transaction = new CommandTransaction(started);
+    return transaction;
+  }
+
+  @Override
+  public Option<TransactionExecutionObserver> nextObserver() {
+    return next;
+  }
+
+  @Override
+  public void nextObserver_$eq(Option<TransactionExecutionObserver> observer) {
+    next = observer;
+  }
+
+  @Override
+  public TransactionExecutionObserver createChild() {
+    return this;
+  }
+
+  @Override
+  public <T> T preparingCommit(Function0<T> prepare) {
+    return prepare.apply();
+  }
+
+  @Override
+  public void beginDoCommit() {
+    // The transaction itself sees to what is to be known.
+  }
+
+  @Override
+  public void beginBackfill() {
+    // The same.
+  }
+
+  @Override
+  public void beginPostCommit() {
+    // The same.
+  }
+
+  @Override
+  public void transactionCommitted() {
+    // The same.
+  }
+
+  @Override
+  public void transactionAborted() {
+    // The same.
+  }
+}

@@ -1,0 +1,111 @@
+package io.pyqbeast.errors;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.DateTimeException;
+import org.apache.spark.SparkRuntimeException;
+import org.apache.spark.api.python.PythonException;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
+import scala.Option;
+
+/**
+ * What Python calls goes through a door. It runs under the session that asks, whichever thread asks: Delta looks for the
+ * thread's own session, and a new thread of Python's has none. What fails on the way says what was going on, why it
+ * failed, and what became of the table.
+ */
+public final class Door {
+  /** What is done behind the door. */
+  public interface Body<T> {
+    T run() throws Exception;
+  }
+
+  private static final String UNCHANGED = "; the table is as it was";
+
+  private final SparkSession session;
+  private final String doing;
+  private final String outcome;
+
+  private Door(SparkSession session, String doing, String outcome) {
+    this.session = session;
+    this.doing = doing;
+    this.outcome = outcome;
+  }
+
+  /** A door to what changes nothing. */
+  public static Door reading(SparkSession session, String what) {
+    return new Door(session, "reading " + what, "");
+  }
+
+  /** A door to what changes the table at a path by one commit. */
+  public static Door writing(SparkSession session, String path) {
+    return new Door(session, "writing to " + path, UNCHANGED);
+  }
+
+  public <T> T open(Body<T> body) {
+    Option<SparkSession> before = SparkSession.getActiveSession();
+    SparkSession.setActiveSession(session);
+    try {
+      return body.run();
+    } catch (Exception e) {
+      throw Door.<RuntimeException>unchecked(told(e));
+    } finally {
+      if (before.isDefined()) {
+        SparkSession.setActiveSession(before.get());
+      } else {
+        SparkSession.clearActiveSession();
+      }
+    }
+  }
+
+  /** An exception of any kind where the compiler knows of none: Scala's methods do not declare theirs. */
+  @SuppressWarnings("unchecked")
+  public static <E extends Exception> E unchecked(Exception e) throws E {
+    throw (E) e;
+  }
+
+  private Exception told(Exception e) {
+    return e instanceof Told || (!isOfStorage(e) && pysparkHasWordsFor(e)) ? e : failure(e, doing, outcome);
+  }
+
+  /** Words for what PySpark would hand on with Java's stack for a message. */
+  public static Failure failure(Throwable e, String doing, String outcome) {
+    Failure.Kind kind =
+        e instanceof DeltaConcurrentModificationException
+            ? Failure.Kind.CONFLICT
+            : isOfStorage(e) ? Failure.Kind.STORAGE : Failure.Kind.EXECUTION;
+    return new Failure(kind, doing + " failed: " + words(e) + outcome, e);
+  }
+
+  private static boolean isOfStorage(Throwable e) {
+    return has(e, IOException.class) || has(e, UncheckedIOException.class);
+  }
+
+  /** PySpark raises exceptions of its own for these; all others it hands on with Java's stack for a message. */
+  private static boolean pysparkHasWordsFor(Exception e) {
+    return e instanceof AnalysisException
+        || e instanceof IllegalArgumentException
+        || e instanceof UnsupportedOperationException
+        || e instanceof ArithmeticException
+        || e instanceof DateTimeException
+        || e instanceof SparkRuntimeException
+        || e instanceof PythonException;
+  }
+
+  private static boolean has(Throwable e, Class<? extends Throwable> kind) {
+    return e != null && (kind.isInstance(e) || has(e.getCause(), kind));
+  }
+
+  /** The first cause in a line: its kind and its message. */
+  public static String words(Throwable e) {
+    Throwable first = e;
+    while (first.getCause() != null) {
+      first = first.getCause();
+    }
+    String message = String.valueOf(first.getMessage()).strip();
+    String[] lines = message.split("\n");
+    // Python's tracebacks say what happened in their last line, everything else in its first.
+    return first.getClass().getSimpleName() + ": " + (first instanceof PythonException ? lines[lines.length - 1] : lines[0]);
+  }
+}

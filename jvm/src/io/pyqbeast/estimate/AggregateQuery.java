@@ -1,0 +1,284 @@
+package io.pyqbeast.estimate;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pyqbeast.errors.RefusedQuery;
+import io.pyqbeast.index.BlockIndex;
+import io.pyqbeast.index.PrunableRevisions;
+import io.pyqbeast.index.ReplicatedCubes;
+import io.pyqbeast.index.WeightProfile;
+import io.pyqbeast.spark.LogicalPlans;
+import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.SubsetFileIndex;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Ascending$;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
+import org.apache.spark.sql.catalyst.expressions.aggregate.ApproximatePercentile;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.classic.Dataset$;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/**
+ * A query that ends in an aggregation over one indexed table, taken apart for Python: what is aggregated, of which files,
+ * and the rows before the aggregation for a part of those files. All parts are of one version of the table.
+ */
+public final class AggregateQuery {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final org.apache.spark.sql.classic.SparkSession session;
+  private final LogicalPlan plan;
+  private final Aggregate aggregate;
+  private final RowPreservingPlan below;
+  private final Snapshot snapshot;
+  private final List<Expression> groups;
+  private final List<Expression> inputs = new ArrayList<>();
+  private final List<Map<String, Object>> outputs = new ArrayList<>();
+  private final List<List<Object>> order = new ArrayList<>();
+  private final List<List<Object>> result = new ArrayList<>();
+  private final Map<String, AddFile> files = new HashMap<>();
+  private final org.apache.spark.sql.classic.Dataset<Row> exact;
+  private Set<String> left;
+
+  private AggregateQuery(org.apache.spark.sql.classic.Dataset<Row> query) {
+    session = query.sparkSession();
+    plan = LogicalPlans.pinned(query.queryExecution().analyzed());
+    aggregate = top();
+    below = new RowPreservingPlan(aggregate.child());
+    snapshot = below.index().getSnapshot();
+    groups = ScalaInterop.list(aggregate.groupingExpressions());
+    groups.forEach(below::refuseWeights);
+    for (NamedExpression output : ScalaInterop.list(aggregate.aggregateExpressions())) {
+      outputs.add(described(output));
+    }
+    readTop();
+    exact = Dataset$.MODULE$.ofRows(session, plan);
+  }
+
+  /** @return null for a query that {@link #refusal} tells the reason of */
+  public static AggregateQuery of(Dataset<Row> query) {
+    try {
+      return new AggregateQuery((org.apache.spark.sql.classic.Dataset<Row>) query);
+    } catch (RefusedQuery e) {
+      return null;
+    }
+  }
+
+  /** Why a query cannot be taken apart; empty where it can. */
+  public static String refusal(Dataset<Row> query) {
+    try {
+      new AggregateQuery((org.apache.spark.sql.classic.Dataset<Row>) query);
+      return "";
+    } catch (RefusedQuery e) {
+      return e.getMessage();
+    }
+  }
+
+  /** What the query computes, as JSON. */
+  public String description() throws JsonProcessingException {
+    Map<String, Object> out = new LinkedHashMap<>();
+    out.put("outputs", outputs);
+    out.put("result", result);
+    out.put("order", order);
+    out.put("statistics", inputs.stream().map(below::statisticsOf).toList());
+    out.put("other_bytes", below.otherBytes());
+    out.put("fans_out", below.fansOut());
+    out.put("counted_weights", WeightProfile.of(snapshot).counted());
+    out.put("prunable_revisions", PrunableRevisions.of(snapshot.metadata()));
+    out.put("configuration", ScalaInterop.map(snapshot.metadata().configuration()));
+    return JSON.writeValueAsString(out);
+  }
+
+  /** Writes a line of JSON for each file that the query's filters leave: path, size, tags, statistics. */
+  public void filesTo(String target) throws IOException {
+    Set<String> left = filesOfExactQuery();
+    ReplicatedCubes cubes = BlockIndex.of(snapshot).replicatedCubes();
+    try (JsonGenerator out = JSON.createGenerator(Files.newBufferedWriter(java.nio.file.Path.of(target)))) {
+      out.setRootValueSeparator(new com.fasterxml.jackson.core.io.SerializedString("\n"));
+      for (AddFile file : BlockIndex.completeFiles(snapshot)) {
+        if (left.contains(file.path())) {
+          files.put(file.path(), file);
+          out.writeStartObject();
+          out.writeStringField("path", file.path());
+          out.writeNumberField("size", file.size());
+          out.writeObjectField("tags", cubes.truthOf(ScalaInterop.map(file.tagsOrEmpty())));
+          out.writeStringField("statistics", file.stats());
+          out.writeEndObject();
+        }
+      }
+    }
+  }
+
+  /**
+   * The rows with {@code from <= weight < to} before the aggregation: columns g0… for the groups, x0… for what is
+   * aggregated, and the bucket.
+   */
+  public Dataset<Row> rows(String paths, long from, long to, int buckets) {
+    return projected(below.between(stepFiles(paths), from, to, buckets));
+  }
+
+  /** The query as it was asked. */
+  public Dataset<Row> exact() {
+    return exact;
+  }
+
+  /** Whether Spark answers the query without a file of the table. */
+  public boolean readsNothing() {
+    return filesOfExactQuery().isEmpty();
+  }
+
+  private Set<String> filesOfExactQuery() {
+    if (left == null) {
+      left = new HashSet<>();
+      collectFiles(exact.queryExecution().optimizedPlan(), left);
+    }
+    return left;
+  }
+
+  private SubsetFileIndex stepFiles(String paths) {
+    List<AddFile> chosen = Arrays.stream(paths.split("\n")).filter(p -> !p.isEmpty()).map(files::get).toList();
+    return new SubsetFileIndex(session, below.index(), snapshot, chosen);
+  }
+
+  private Dataset<Row> projected(RowPreservingPlan.Result rows) {
+    List<NamedExpression> columns = new ArrayList<>();
+    for (int i = 0; i < groups.size(); i++) {
+      columns.add(LogicalPlans.named(groups.get(i), "g" + i));
+    }
+    for (int i = 0; i < inputs.size(); i++) {
+      columns.add(LogicalPlans.named(inputs.get(i), "x" + i));
+    }
+    columns.add(rows.bucket());
+    return Dataset$.MODULE$.ofRows(session, new Project(ScalaInterop.seq(columns), rows.plan()));
+  }
+
+  /** Delta's own choice of files; of a plan that Spark finds to be empty there are none. */
+  private void collectFiles(LogicalPlan node, Set<String> left) {
+    if (node instanceof LogicalRelation relation
+        && relation.relation() instanceof HadoopFsRelation read
+        && read.location() instanceof PreparedDeltaFileIndex prepared
+        && prepared.path().equals(below.index().path())) {
+      ScalaInterop.list(prepared.preparedScan().files()).forEach(file -> left.add(file.path()));
+    }
+    ScalaInterop.list(node.children()).forEach(child -> collectFiles(child, left));
+  }
+
+  private Aggregate top() {
+    LogicalPlan node = plan;
+    while (node instanceof Sort || node instanceof Project) {
+      node = ScalaInterop.list(node.children()).get(0);
+    }
+    if (node instanceof Aggregate found) {
+      return found;
+    }
+    throw new RefusedQuery("it has to end in an aggregation, and there is a " + node.nodeName());
+  }
+
+  /** Reads what stands above the aggregation: orders, and projections that only choose and rename. */
+  private void readTop() {
+    Map<ExprId, Integer> places = new HashMap<>();
+    List<NamedExpression> computed = ScalaInterop.list(aggregate.aggregateExpressions());
+    for (int i = 0; i < computed.size(); i++) {
+      places.put(computed.get(i).exprId(), i);
+    }
+    List<LogicalPlan> above = new ArrayList<>();
+    for (LogicalPlan node = plan; node != aggregate; node = ScalaInterop.list(node.children()).get(0)) {
+      above.add(0, node);
+    }
+    for (LogicalPlan node : above) {
+      if (node instanceof Project project) {
+        for (NamedExpression e : ScalaInterop.list(project.projectList())) {
+          places.put(e.exprId(), place(e instanceof Alias alias ? alias.child() : (Expression) e, places));
+        }
+      } else if (order.isEmpty()) {
+        for (SortOrder by : ScalaInterop.list(((Sort) node).order())) {
+          boolean ascending = by.direction() == Ascending$.MODULE$;
+          order.add(List.of(place(by.child(), places), ascending, by.nullOrdering() == NullsFirst$.MODULE$));
+        }
+      }
+    }
+    ScalaInterop.list(plan.output()).forEach(a -> result.add(List.of(a.name(), places.get(a.exprId()))));
+  }
+
+  private static int place(Expression expression, Map<ExprId, Integer> places) {
+    if (expression instanceof AttributeReference attribute && places.containsKey(attribute.exprId())) {
+      return places.get(attribute.exprId());
+    }
+    throw new RefusedQuery("it computes with the aggregates: " + expression.sql());
+  }
+
+  private Map<String, Object> described(NamedExpression output) {
+    Expression expression = output instanceof Alias alias ? alias.child() : (Expression) output;
+    Map<String, Object> described = new LinkedHashMap<>();
+    for (int i = 0; i < groups.size(); i++) {
+      if (groups.get(i).semanticEquals(expression)) {
+        described.put("group", i);
+        return described;
+      }
+    }
+    if (!(expression instanceof AggregateExpression called)) {
+      throw new RefusedQuery("it computes with the aggregates: " + expression.sql());
+    }
+    if (called.isDistinct()) {
+      throw new RefusedQuery("a sample does not tell how many distinct values there are: " + expression.sql());
+    }
+    if (!expression.deterministic()) {
+      throw new RefusedQuery("it holds an expression that gives something else each time: " + expression.sql());
+    }
+    AggregateFunction function = called.aggregateFunction();
+    List<Expression> arguments = ScalaInterop.list(function.children());
+    if (function instanceof ApproximatePercentile percentile) {
+      arguments = List.of(percentile.child());
+      // An array of percentages is left out.
+      Object percentage = percentile.percentageExpression().eval(null);
+      described.put("percentage", percentage instanceof Double ? percentage : null);
+    }
+    if (function instanceof Count) {
+      // What is never null counts rows.
+      arguments = arguments.stream().filter(Expression::nullable).toList();
+    }
+    described.put("function", function.getClass().getSimpleName());
+    described.put("inputs", arguments.stream().map(this::input).toList());
+    described.put("condition", called.filter().isDefined() ? input(called.filter().get()) : null);
+    return described;
+  }
+
+  private int input(Expression expression) {
+    for (int i = 0; i < inputs.size(); i++) {
+      if (inputs.get(i).semanticEquals(expression)) {
+        return i;
+      }
+    }
+    below.refuseWeights(expression);
+    inputs.add(expression);
+    return inputs.size() - 1;
+  }
+}

@@ -1,0 +1,136 @@
+package io.pyqbeast.format;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What the tags of one file say to a reader. Tags of both kinds are understood: a list of blocks, and the tags of the
+ * only block that a file held before format 0.6. Tags that cannot be used say nothing: the file is always read. The rules
+ * are those of {@code core/format/file_tags.py}, and a test holds the two together.
+ */
+public final class FileTags {
+  private static final String SYMBOLS = Constants.text("CUBE_SYMBOLS");
+  private static final int MOST_SYMBOLS = Integer.parseInt(Constants.text("MOST_CUBE_SYMBOLS"));
+  private static final long STAGING = Long.parseLong(Constants.text("STAGING_REVISION"));
+
+  /**
+   * The rows of one cube inside a file.
+   *
+   * @param replicated whether the block is said to hold only rows that other files hold too
+   */
+  public record Block(String cube, int lowest, int highest, long rows, boolean replicated) {}
+
+  /** Smallest and largest weight in a file; everything where the file is not indexed. */
+  public record Weights(int lowest, int highest) {
+    public static final Weights ANY = new Weights(Constants.WEIGHT_MIN, Constants.WEIGHT_MAX);
+  }
+
+  private FileTags() {}
+
+  /** Whether the tags are those of a file written before format 0.6. */
+  public static boolean areLegacy(Map<String, String> tags) {
+    return tags.containsKey(Constants.TAG_REVISION)
+        && tags.containsKey(Constants.LEGACY_TAG_CUBE)
+        && !tags.containsKey(Constants.TAG_BLOCKS);
+  }
+
+  /** The revision of an indexed file; null for a file without one, and where the text is no number. */
+  public static Long revision(Map<String, String> tags) {
+    Long revision = Json.wholeNumber(tags.get(Constants.TAG_REVISION));
+    return revision == null || revision == STAGING ? null : revision;
+  }
+
+  /** The blocks of a file; none where it is not indexed or its tags cannot be used. */
+  public static List<Block> blocks(Map<String, String> tags) {
+    if (revision(tags) == null) {
+      return List.of();
+    }
+    if (tags.containsKey(Constants.TAG_BLOCKS)) {
+      return listed(Json.read(tags.get(Constants.TAG_BLOCKS)));
+    }
+    return areLegacy(tags)
+        ? orNone(legacy(tags))
+        : List.of(new Block("", Constants.WEIGHT_MIN, Constants.WEIGHT_MAX, 0, false));
+  }
+
+  /** Whether a block of the file is marked as replicated. */
+  public static boolean haveMark(Map<String, String> tags) {
+    String text = tags.get(Constants.TAG_BLOCKS);
+    if (text != null && !text.contains("true")) { // spares nearly every file the parsing
+      return false;
+    }
+    return blocks(tags).stream().anyMatch(Block::replicated);
+  }
+
+  public static Weights weights(Map<String, String> tags) {
+    int lowest = Constants.WEIGHT_MAX;
+    int highest = Constants.WEIGHT_MIN;
+    List<Block> blocks = blocks(tags);
+    for (Block block : blocks) {
+      lowest = Math.min(lowest, block.lowest);
+      highest = Math.max(highest, block.highest);
+    }
+    return blocks.isEmpty() ? Weights.ANY : new Weights(lowest, heaviest(tags, lowest, highest));
+  }
+
+  /** A block's largest weight is that of its cube, wherever the cube's rows lie; files of ours tell their own as well. */
+  private static int heaviest(Map<String, String> tags, int lowest, int highest) {
+    Long told = Json.wholeNumber(tags.get(Constants.text("TAG_HEAVIEST")));
+    return told != null && lowest <= told && told <= highest ? told.intValue() : highest;
+  }
+
+  private static List<Block> listed(JsonNode stored) {
+    List<Block> blocks = new ArrayList<>();
+    if (stored.isArray()) {
+      for (JsonNode item : stored) {
+        Block block = block(item);
+        if (block == null) {
+          return List.of();
+        }
+        blocks.add(block);
+      }
+    }
+    return blocks;
+  }
+
+  private static Block block(JsonNode item) {
+    JsonNode cube = item.path(item.has(Constants.BLOCK_CUBE_ID) ? Constants.BLOCK_CUBE_ID : Constants.BLOCK_CUBE);
+    JsonNode replicated = item.path(Constants.BLOCK_REPLICATED);
+    if (!cube.isTextual() || !(replicated.isBoolean() || replicated.isMissingNode())) {
+      return null;
+    }
+    Long low = Json.wholeNumber(item.path(Constants.BLOCK_MIN_WEIGHT));
+    Long high = Json.wholeNumber(item.path(Constants.BLOCK_MAX_WEIGHT));
+    Long rows = Json.wholeNumber(item.path(Constants.BLOCK_ELEMENT_COUNT));
+    return checked(cube.textValue(), low, high, rows, replicated.booleanValue());
+  }
+
+  private static Block legacy(Map<String, String> tags) {
+    String state = tags.get(Constants.LEGACY_TAG_STATE);
+    boolean replicated = Constants.STATE_ANNOUNCED.equals(state) || Constants.STATE_REPLICATED.equals(state);
+    Long low = Json.wholeNumber(tags.get(Constants.LEGACY_TAG_MIN_WEIGHT));
+    Long high = Json.wholeNumber(tags.get(Constants.LEGACY_TAG_MAX_WEIGHT));
+    Long rows = Json.wholeNumber(tags.get(Constants.LEGACY_TAG_ELEMENT_COUNT));
+    return checked(tags.get(Constants.LEGACY_TAG_CUBE), low, high, rows, replicated);
+  }
+
+  /** A block whose figures can be true, null for others: files are skipped because of them. */
+  private static Block checked(String cube, Long low, Long high, Long rows, boolean replicated) {
+    boolean canBe =
+        low != null && high != null && rows != null
+            && Constants.WEIGHT_MIN <= low && low <= high && high <= Constants.WEIGHT_MAX && rows >= 0;
+    return canBe && isCube(cube) ? new Block(cube, low.intValue(), high.intValue(), rows, replicated) : null;
+  }
+
+  private static boolean isCube(String text) {
+    return text != null
+        && text.length() <= MOST_SYMBOLS
+        && text.chars().allMatch(symbol -> SYMBOLS.indexOf(symbol) >= 0);
+  }
+
+  private static List<Block> orNone(Block block) {
+    return block == null ? List.of() : List.of(block);
+  }
+}

@@ -1,0 +1,40 @@
+package io.pyqbeast.format;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import scala.collection.immutable.Seq;
+
+/** The columns that are hashed into a row's weight, in order: those that the table is indexed by, and more. */
+public final class IndexedColumns {
+  private IndexedColumns() {}
+
+  /**
+   * Read from the last revision in a table's configuration; empty where the table is not indexed. A damaged revision makes
+   * the table an unindexed one: it is read whole and sampled by Spark.
+   */
+  public static List<String> of(scala.collection.immutable.Map<String, String> configuration) {
+    String last = configuration.get(Constants.LAST_REVISION).getOrElse(() -> null);
+    String key = Constants.REVISION_PREFIX + Json.wholeNumber(last);
+    return of(StoredRevision.read(key, configuration.get(key).getOrElse(() -> null)));
+  }
+
+  /** The column of this name among others: a table has no two names that differ in case only. */
+  public static <A extends Attribute> Optional<A> find(Seq<A> columns, String name) {
+    return ScalaInterop.list(columns).stream().filter(column -> column.name().equalsIgnoreCase(name)).findFirst();
+  }
+
+  public static List<String> of(JsonNode revision) {
+    List<String> columns = new ArrayList<>();
+    for (JsonNode transformer : revision.path("columnTransformers")) {
+      columns.add(transformer.path("columnName").asText());
+    }
+    for (JsonNode column : revision.path(Constants.text("WEIGHT_COLUMNS"))) {
+      columns.add(column.asText());
+    }
+    return columns;
+  }
+}

@@ -1,0 +1,73 @@
+package io.pyqbeast.format;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import java.util.regex.Pattern;
+
+/**
+ * The one door for texts that somebody else has stored. A table's log is open to other programs, so a text may be
+ * anything. Python reads the same texts by the same rules in {@code core/format/stored_text.py}.
+ */
+public final class Json {
+  private static final Pattern WHOLE = Pattern.compile("-?[0-9]{1,19}");
+  private static final ObjectMapper MAPPER =
+      JsonMapper.builder(JsonFactory.builder().streamReadConstraints(bounds()).build())
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS, DeserializationFeature.FAIL_ON_READING_DUP_TREE_KEY)
+          .build();
+
+  private Json() {}
+
+  /** The value of a JSON text; a missing node for every text that Python's door refuses too, and for null. */
+  public static JsonNode read(String text) {
+    try {
+      JsonNode value = text == null ? MissingNode.getInstance() : MAPPER.readTree(text);
+      return isFinite(value) ? value : MissingNode.getInstance();
+    } catch (JsonProcessingException e) {
+      return MissingNode.getInstance();
+    }
+  }
+
+  /** The number of 64 bits that a text of decimal digits stands for; null for every other text. */
+  static Long wholeNumber(String text) {
+    if (text == null || !WHOLE.matcher(text).matches()) {
+      return null;
+    }
+    try {
+      return Long.parseLong(text);
+    } catch (NumberFormatException e) {
+      return null; // 19 digits that are too large
+    }
+  }
+
+  /** The whole number that a value is; null for every other value, be it 1.0 or of more than 64 bits. */
+  public static Long wholeNumber(JsonNode value) {
+    return value.isIntegralNumber() && value.canConvertToLong() ? value.longValue() : null;
+  }
+
+  private static boolean isFinite(JsonNode value) {
+    if (value.isDouble() && !Double.isFinite(value.doubleValue())) {
+      return false;
+    }
+    for (JsonNode inner : value) {
+      if (!isFinite(inner)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static StreamReadConstraints bounds() {
+    return StreamReadConstraints.builder()
+        .maxNestingDepth(Integer.parseInt(Constants.text("JSON_DEPTH")))
+        .maxNumberLength(Integer.parseInt(Constants.text("JSON_DIGITS")))
+        .maxStringLength(Integer.MAX_VALUE)
+        .maxNameLength(Integer.MAX_VALUE)
+        .build();
+  }
+}

@@ -1,0 +1,125 @@
+package io.pyqbeast.format;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The text of one revision in a table's configuration, and whether it can be used. The rules are those of
+ * {@code core/revisions/revision.py}, and a test holds the two together; only the parameters of transformations are not looked at
+ * here, since no weight depends on them.
+ */
+public final class StoredRevision {
+  private static final String CLASS_PREFIX = Constants.text("CLASS_PREFIX");
+  private static final String WEIGHTED_CLASS_PREFIX = Constants.text("WEIGHTED_CLASS_PREFIX");
+  private static final String WEIGHT_COLUMNS = Constants.text("WEIGHT_COLUMNS");
+  private static final List<String> DATA_TYPES = List.of(Constants.text("DATA_TYPES").split(" "));
+  private static final List<String> TRANSFORMATIONS = List.of(Constants.text("TRANSFORMATIONS").split(" "));
+
+  /** These store no type: their columns are always texts. */
+  private static final String STRING_QUANTILES = "CDFStringQuantilesTransformer";
+
+  private static final String STRING = "StringDataType";
+
+  /** Class of a transformer, without its prefix, to its field with the data type; empty where it has none. */
+  private static final Map<String, String> TRANSFORMERS = transformers();
+
+  private StoredRevision() {}
+
+  /** The revision in an entry of the configuration; a missing node where it cannot be used. */
+  public static JsonNode read(String key, String text) {
+    JsonNode revision = Json.read(text);
+    return isUsable(key, revision) ? revision : MissingNode.getInstance();
+  }
+
+  /** The format's name of the type of a column, by its transformer in a usable revision; empty where it tells none. */
+  public static String typeOf(JsonNode transformer) {
+    String name = transformer.path("className").asText();
+    String simple = name.substring(name.lastIndexOf('.') + 1);
+    return simple.equals(STRING_QUANTILES) ? STRING : transformer.path(TRANSFORMERS.get(simple)).asText();
+  }
+
+  private static boolean isUsable(String key, JsonNode revision) {
+    Long id = Json.wholeNumber(revision.path("revisionID"));
+    Long cubeSize = Json.wholeNumber(revision.path("desiredCubeSize"));
+    return id != null
+        && id >= 0
+        && key.equals(Constants.REVISION_PREFIX + id)
+        && Json.wholeNumber(revision.path("timestamp")) != null
+        && cubeSize != null
+        && cubeSize >= 1
+        && areUsable(id, revision);
+  }
+
+  private static boolean areUsable(long id, JsonNode revision) {
+    JsonNode transformers = revision.path("columnTransformers");
+    JsonNode transformations = revision.path("transformations");
+    JsonNode weightColumns = revision.path(WEIGHT_COLUMNS);
+    if (!transformers.isArray() || transformers.isEmpty() || !transformations.isArray()) {
+      return false;
+    }
+    boolean areLike = transformers.size() == transformations.size() || (id == 0 && transformations.isEmpty());
+    JsonNode layout = revision.path(HashedLayout.FIELD);
+    int hashed = transformers.size() + weightColumns.size();
+    areLike &= layout.isMissingNode() || (areColumns(layout) && layout.size() == hashed);
+    boolean areNames = weightColumns.isMissingNode() || (weightColumns.isArray() && areTexts(weightColumns));
+    String prefix = weightColumns.isEmpty() ? CLASS_PREFIX : WEIGHTED_CLASS_PREFIX;
+    for (JsonNode transformer : transformers) {
+      areNames &= isTransformer(transformer, prefix);
+    }
+    for (JsonNode transformation : transformations) {
+      areNames &= TRANSFORMATIONS.contains(className(transformation, CLASS_PREFIX));
+    }
+    return areLike && areNames;
+  }
+
+  private static boolean isTransformer(JsonNode transformer, String prefix) {
+    String typeField = TRANSFORMERS.get(className(transformer, prefix));
+    return typeField != null
+        && transformer.path("columnName").isTextual()
+        && (typeField.isEmpty() || DATA_TYPES.contains(transformer.path(typeField).asText()));
+  }
+
+  /** The name of an object's class without its prefix; empty where it has another one. */
+  private static String className(JsonNode object, String prefix) {
+    String name = object.path("className").asText();
+    return name.startsWith(prefix) ? name.substring(prefix.length()) : "";
+  }
+
+  /** Whether a value has the form of a {@link HashedLayout}. */
+  private static boolean areColumns(JsonNode layout) {
+    boolean areColumns = layout.isArray();
+    for (JsonNode column : layout) {
+      areColumns &= column.isObject() && isType(column.path("type"));
+    }
+    return areColumns;
+  }
+
+  private static boolean isType(JsonNode type) {
+    return switch (type.path("type").asText()) {
+      case "struct" -> areColumns(type.path("fields"));
+      case "array" -> isType(type.path("elementType"));
+      default -> type.isTextual() || type.path("type").isTextual();
+    };
+  }
+
+  private static boolean areTexts(JsonNode list) {
+    for (JsonNode item : list) {
+      if (!item.isTextual()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static Map<String, String> transformers() {
+    Map<String, String> fields = new HashMap<>();
+    for (String pair : Constants.text("TRANSFORMERS").split(" ")) {
+      int end = pair.indexOf('=');
+      fields.put(pair.substring(0, end), pair.substring(end + 1));
+    }
+    return fields;
+  }
+}

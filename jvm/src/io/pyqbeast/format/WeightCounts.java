@@ -1,0 +1,53 @@
+package io.pyqbeast.format;
+
+import java.util.Arrays;
+import java.util.Map;
+
+/**
+ * How many rows of a file have weights between fixed borders, as a tag of the file tells. Interval i holds the weights
+ * from border i - 1 on and below border i. The text is described in {@code core/format/weight_counts.py}.
+ */
+public final class WeightCounts {
+  private static final int[] BORDERS =
+      Arrays.stream(Constants.text("WEIGHT_BORDERS").split(" "))
+          .mapToInt(fraction -> Constants.weightOf(Double.parseDouble(fraction)))
+          .toArray();
+  private static final String TAG = Constants.text("TAG_WEIGHTS");
+
+  /** How many intervals there are. */
+  public static final int INTERVALS = BORDERS.length + 1;
+
+  private WeightCounts() {}
+
+  /** The smallest weight above the intervals up to {@code i}; of the last one more than the largest weight. */
+  public static long end(int i) {
+    return i < BORDERS.length ? BORDERS[i] : Constants.WEIGHT_MAX + 1L;
+  }
+
+  public static int interval(int weight) {
+    int found = Arrays.binarySearch(BORDERS, weight);
+    return found < 0 ? -found - 1 : found + 1;
+  }
+
+  /** The rows of each interval; null where the tags tell nothing that can be used. */
+  public static long[] of(Map<String, String> tags) {
+    String text = tags.get(TAG);
+    if (text == null) {
+      return null;
+    }
+    String[] parts = text.split(",", -1);
+    long[] rows = new long[INTERVALS];
+    Long first = Json.wholeNumber(parts[0]);
+    if (first == null || first < 0 || first > INTERVALS || parts.length < 2 || first + parts.length - 1 > INTERVALS) {
+      return null;
+    }
+    for (int i = 1; i < parts.length; i++) {
+      Long ofInterval = Json.wholeNumber(parts[i]);
+      if (ofInterval == null || ofInterval < 0) {
+        return null;
+      }
+      rows[first.intValue() + i - 1] = ofInterval;
+    }
+    return rows;
+  }
+}

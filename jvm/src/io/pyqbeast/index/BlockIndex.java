@@ -1,0 +1,88 @@
+package io.pyqbeast.index;
+
+import io.pyqbeast.format.FileTags;
+import io.pyqbeast.spark.ScalaInterop;
+import java.lang.ref.SoftReference;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.WeakHashMap;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
+
+/**
+ * The files of one snapshot with the weights that each can hold, kept for as long as Delta keeps the snapshot: planning
+ * a sample then costs no Spark job.
+ */
+public final class BlockIndex {
+  private static final Map<Snapshot, BlockIndex> CACHE = Collections.synchronizedMap(new WeakHashMap<>());
+
+  private final List<AddFile> files = new ArrayList<>();
+  private final Map<String, FileTags.Weights> weights = new HashMap<>();
+  private final ReplicatedCubes replicatedCubes;
+
+  /** The files with their tags and statistics, for as long as there is memory to spare. */
+  private volatile SoftReference<List<AddFile>> complete;
+
+  private BlockIndex(Snapshot snapshot) {
+    Set<String> weighed = PrunableRevisions.of(snapshot.metadata());
+    List<AddFile> all = collected(snapshot);
+    complete = new SoftReference<>(all);
+    replicatedCubes = ReplicatedCubes.among(all);
+    for (AddFile file : ReplicatedFiles.without(all, replicatedCubes)) {
+      Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
+      boolean known = weighed.contains(String.valueOf(FileTags.revision(tags)));
+      FileTags.Weights ofFile = known ? FileTags.weights(tags) : FileTags.Weights.ANY;
+      weights.put(file.path(), ofFile);
+      files.add(light(file));
+    }
+  }
+
+  public static BlockIndex of(Snapshot snapshot) {
+    BlockIndex index = CACHE.get(snapshot);
+    if (index == null) {
+      index = new BlockIndex(snapshot);
+      CACHE.put(snapshot, index);
+    }
+    return index;
+  }
+
+  /** All files of a snapshot as the log has them; without a Spark job where they are still in memory. */
+  public static List<AddFile> completeFiles(Snapshot snapshot) {
+    BlockIndex index = of(snapshot);
+    List<AddFile> all = index.complete.get();
+    if (all == null) {
+      all = collected(snapshot);
+      index.complete = new SoftReference<>(all);
+    }
+    return all;
+  }
+
+  private static List<AddFile> collected(Snapshot snapshot) {
+    return List.of((AddFile[]) snapshot.allFiles().collect());
+  }
+
+  /** All files of the snapshot that are read. They carry no tags and no statistics: a scan needs neither. */
+  public List<AddFile> files() {
+    return files;
+  }
+
+  public ReplicatedCubes replicatedCubes() {
+    return replicatedCubes;
+  }
+
+  public boolean mayHold(AddFile file, WeightRange range) {
+    FileTags.Weights held = weights.getOrDefault(file.path(), FileTags.Weights.ANY);
+    return range.meets(held.lowest(), held.highest());
+  }
+
+  private static AddFile light(AddFile file) {
+    return new AddFile(
+        file.path(), file.partitionValues(), file.size(), file.modificationTime(), file.dataChange(), null, null,
+        file.deletionVector(), file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(),
+        file.backReference(), file.amtPassthrough());
+  }
+}

@@ -1,0 +1,58 @@
+package io.pyqbeast.index;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.Json;
+import io.pyqbeast.format.StoredRows;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.WeakHashMap;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
+
+/**
+ * How fine the rows of a table can be sampled by weight: the share of the rows that its most frequent key may hold, as
+ * far as the writer recorded it. A key's rows beyond the first count, so a table of distinct keys has granularity 0.
+ */
+public final class KeyGranularity {
+  private static final Map<Snapshot, Double> CACHE = Collections.synchronizedMap(new WeakHashMap<>());
+
+  private KeyGranularity() {}
+
+  /** Costs the Spark job of a {@link BlockIndex}, where that is not there yet. */
+  public static double of(Snapshot snapshot) {
+    Double known = CACHE.get(snapshot);
+    if (known == null) {
+      known = measured(snapshot);
+      CACHE.put(snapshot, known);
+    }
+    return known;
+  }
+
+  private static double measured(Snapshot snapshot) {
+    long excess = excess(snapshot);
+    if (excess == 0) {
+      return 0.0;
+    }
+    long rows = 0;
+    for (AddFile file : BlockIndex.completeFiles(snapshot)) {
+      rows += StoredRows.orNone(file);
+    }
+    return rows == 0 ? 0.0 : Math.min(1.0, (double) excess / rows);
+  }
+
+  /** How many rows beyond the first the most frequent key may hold, as far as the writers recorded it. */
+  static long excess(Snapshot snapshot) {
+    Map<String, Long> ofWrite = new HashMap<>();
+    for (AddFile file : BlockIndex.completeFiles(snapshot)) {
+      JsonNode stored = Json.read(file.tagsOrEmpty().get(Constants.text("TAG_KEY_ROWS")).getOrElse(() -> null));
+      JsonNode write = stored.path(Constants.text("KEY_ROWS_WRITE"));
+      Long ofKey = Json.wholeNumber(stored.path(Constants.text("KEY_ROWS_ROWS")));
+      if (write.isTextual() && ofKey != null && ofKey > 0) { // a damaged tag says nothing
+        ofWrite.merge(write.textValue(), ofKey - 1, Math::max);
+      }
+    }
+    return ofWrite.values().stream().mapToLong(Long::longValue).sum();
+  }
+}

@@ -1,0 +1,119 @@
+package io.pyqbeast.index;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.HashedLayout;
+import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.format.StoredRevision;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.delta.NoMapping$;
+import org.apache.spark.sql.delta.TypeChange;
+import org.apache.spark.sql.delta.TypeWideningMetadata;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.types.AtomicType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.StructField;
+import scala.Option;
+
+/**
+ * The revisions whose blocks tell the weights that their rows have today. A weight is a hash of columns, and rows hash
+ * otherwise once another column has the name of one, or a column another type. Samples must not prune by the other
+ * revisions.
+ *
+ * <p>Our revisions record what was hashed: {@code HashedLayout}. Those of other writers and of before we did so tell
+ * names and the format's types, which is enough where it cannot have changed unseen: columns of plain types, in a table
+ * that never maps names.
+ */
+public final class PrunableRevisions {
+  private static final String DECIMAL = Constants.text("DECIMAL_TYPE");
+  private static final Map<String, String> FORMAT_TYPES = formatTypes();
+
+  private PrunableRevisions() {}
+
+  /** Their ids, as the tags of files have them. */
+  public static Set<String> of(Metadata table) {
+    List<String> columns = IndexedColumns.of(table.configuration());
+    HashedLayout today = HashedLayout.of(columns, table);
+    Set<String> found = new HashSet<>();
+    if (today == null) {
+      return found;
+    }
+    ScalaInterop.map(table.configuration())
+        .forEach(
+            (key, text) -> {
+              if (key.startsWith(Constants.REVISION_PREFIX)
+                  && isWeighed(StoredRevision.read(key, text), columns, today, table)) {
+                found.add(key.substring(Constants.REVISION_PREFIX.length()));
+              }
+            });
+    return found;
+  }
+
+  private static boolean isWeighed(JsonNode revision, List<String> columns, HashedLayout today, Metadata table) {
+    if (columns.isEmpty() || revision.isMissingNode()) {
+      return false; // nothing is known of its files
+    }
+    return revision.has(HashedLayout.FIELD)
+        ? today.isSameAs(revision.path(HashedLayout.FIELD))
+        : table.columnMappingMode() == NoMapping$.MODULE$ && areAsBefore(revision, columns, table);
+  }
+
+  private static boolean areAsBefore(JsonNode revision, List<String> columns, Metadata table) {
+    if (!IndexedColumns.of(revision).equals(columns)) {
+      return false;
+    }
+    for (int i = 0; i < columns.size(); i++) {
+      JsonNode transformer = revision.path("columnTransformers").path(i);
+      if (!hashesAsBefore(transformer, table.schema().apply(columns.get(i)))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** @param transformer of an indexed column; none for a weight column, whose type no revision tells */
+  private static boolean hashesAsBefore(JsonNode transformer, StructField field) {
+    Option<TypeWideningMetadata> widened = TypeWideningMetadata.fromField(field);
+    if (transformer.isMissingNode()) {
+      // Fields of structs come and go, and move, without a trace.
+      return widened.isEmpty() && field.dataType() instanceof AtomicType;
+    }
+    if (!StoredRevision.typeOf(transformer).equals(formatType(field.dataType().simpleString()))) {
+      return false;
+    }
+    return widened.isEmpty()
+        || ScalaInterop.list(widened.get().typeChanges()).stream().allMatch(PrunableRevisions::keepsHashesOfDecimals);
+  }
+
+  /** The format has one name for all decimals, so their revisions do not tell from which of them a column came. */
+  private static boolean keepsHashesOfDecimals(TypeChange change) {
+    DataType from = change.fromType();
+    return !(from instanceof DecimalType before)
+        || (change.toType() instanceof DecimalType after
+            && before.scale() == after.scale()
+            && isLong(before) == isLong(after));
+  }
+
+  private static boolean isLong(DecimalType type) {
+    return type.precision() <= Decimal.MAX_LONG_DIGITS();
+  }
+
+  private static String formatType(String sparkType) {
+    return sparkType.startsWith("decimal(") ? DECIMAL : FORMAT_TYPES.getOrDefault(sparkType, "");
+  }
+
+  private static Map<String, String> formatTypes() {
+    Map<String, String> types = new HashMap<>();
+    for (String pair : Constants.text("FORMAT_TYPES").split(" ")) {
+      types.put(pair.substring(0, pair.indexOf('=')), pair.substring(pair.indexOf('=') + 1));
+    }
+    return types;
+  }
+}

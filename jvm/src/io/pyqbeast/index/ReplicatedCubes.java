@@ -1,0 +1,195 @@
+package io.pyqbeast.index;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.FileTags;
+import io.pyqbeast.format.Json;
+import io.pyqbeast.format.StoredFormat;
+import io.pyqbeast.format.StoredRows;
+import io.pyqbeast.spark.ScalaInterop;
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
+
+/**
+ * Which files of a snapshot hold rows that other files hold too. Releases before format 0.6 copied the rows of a full
+ * cube to the cubes below it and marked its blocks as replicated. A mark alone is not believed: a damaged or foreign one
+ * would hide rows that are nowhere else.
+ *
+ * <p>Every copied row keeps its weight. So below a cube that was copied there is a block that begins exactly with its
+ * lightest row, and the blocks that may hold copies count at least as many rows. Where nothing was copied, a cube keeps
+ * the lightest rows to itself and every block below begins with a heavier one.
+ *
+ * <p>A program that knows nothing of cubes may have rewritten the copies. Their files have no index then, and nobody can
+ * tell from the log whether it is the copies that they hold.
+ */
+public final class ReplicatedCubes implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  /** Those of a table in which no block is marked. */
+  private static final ReplicatedCubes NONE = new ReplicatedCubes();
+
+  private record Name(long revision, String cube) implements Serializable {}
+
+  /** The marked blocks of one cube, and what is seen of their rows below it. */
+  private static final class Marked {
+    private final Set<Integer> starts = new HashSet<>();
+    private final List<FileTags.Block> blocks = new ArrayList<>();
+    private int largest = Constants.WEIGHT_MIN;
+    private double rows;
+    private boolean isLightestSeen;
+    private double seen;
+
+    void add(FileTags.Block block) {
+      blocks.add(block);
+      starts.add(block.lowest());
+      largest = Math.max(largest, block.highest());
+      rows += block.rows();
+    }
+
+    void see(FileTags.Block below) {
+      isLightestSeen |= starts.contains(below.lowest());
+      seen += below.lowest() <= largest ? below.rows() : 0;
+    }
+  }
+
+  private final Set<Name> copied = new HashSet<>();
+  private final transient Map<Name, Marked> marked = new HashMap<>();
+  private final transient Set<Integer> lengths = new HashSet<>();
+
+  private ReplicatedCubes() {}
+
+  /** Those of a snapshot. Costs the Spark job of a {@link BlockIndex}, where that is not there yet and a block is marked. */
+  public static ReplicatedCubes of(Snapshot snapshot) {
+    return StoredFormat.of(snapshot).isMarked() ? BlockIndex.of(snapshot).replicatedCubes() : NONE;
+  }
+
+  /**
+   * Those of a table of these files.
+   *
+   * @throws UnsupportedOperationException where a file is marked and files without an index may hold its rows
+   */
+  public static ReplicatedCubes among(Iterable<AddFile> files) {
+    ReplicatedCubes cubes = new ReplicatedCubes();
+    Map<Name, String> paths = new HashMap<>();
+    for (AddFile file : files) {
+      Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
+      if (FileTags.haveMark(tags)) {
+        FileTags.blocks(tags).stream()
+            .filter(FileTags.Block::replicated)
+            .forEach(block -> paths.put(cubes.mark(FileTags.revision(tags), block), file.path()));
+      }
+    }
+    if (paths.isEmpty()) {
+      return NONE;
+    }
+    double unindexed = 0;
+    for (AddFile file : files) {
+      Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
+      if (FileTags.revision(tags) == null) {
+        Long rows = StoredRows.of(file);
+        unindexed += rows == null ? Double.POSITIVE_INFINITY : rows;
+      }
+      for (FileTags.Block block : FileTags.blocks(tags)) {
+        if (!block.replicated()) {
+          cubes.show(FileTags.revision(tags), block);
+        }
+      }
+    }
+    cubes.judge(unindexed, paths);
+    return cubes;
+  }
+
+  /** Whether a file of these tags holds a block whose rows other files hold too. */
+  boolean repeat(Map<String, String> tags) {
+    return !copied.isEmpty()
+        && FileTags.haveMark(tags)
+        && FileTags.blocks(tags).stream().anyMatch(block -> isCopied(FileTags.revision(tags), block));
+  }
+
+  /** Whether all blocks of a file of these tags are such blocks. */
+  public boolean repeatAll(Map<String, String> tags) {
+    return repeat(tags)
+        && FileTags.blocks(tags).stream().allMatch(block -> isCopied(FileTags.revision(tags), block));
+  }
+
+  public boolean isEmpty() {
+    return copied.isEmpty();
+  }
+
+  /** Whether a file is marked, and none of its rows is seen in another file. */
+  public boolean areFalse(Map<String, String> tags) {
+    return FileTags.haveMark(tags) && !repeat(tags);
+  }
+
+  /** The tags of a file without a mark that is not true. */
+  public Map<String, String> truthOf(Map<String, String> tags) {
+    if (!areFalse(tags)) {
+      return tags;
+    }
+    Map<String, String> truth = new HashMap<>(tags);
+    truth.remove(Constants.LEGACY_TAG_STATE);
+    truth.computeIfPresent(Constants.TAG_BLOCKS, (tag, text) -> unmarked(text));
+    return truth;
+  }
+
+  private static String unmarked(String text) {
+    JsonNode blocks = Json.read(text);
+    blocks.forEach(block -> ((ObjectNode) block).put(Constants.BLOCK_REPLICATED, false));
+    return blocks.toString();
+  }
+
+  private boolean isCopied(long revision, FileTags.Block block) {
+    return block.replicated() && copied.contains(new Name(revision, block.cube()));
+  }
+
+  private Name mark(long revision, FileTags.Block block) {
+    Name name = new Name(revision, block.cube());
+    marked.computeIfAbsent(name, each -> new Marked()).add(block);
+    lengths.add(block.cube().length());
+    return name;
+  }
+
+  /** Tells the marked cubes above a block of it, unless it has no rows. */
+  private void show(long revision, FileTags.Block block) {
+    if (block.rows() == 0) {
+      return;
+    }
+    for (int length : lengths) {
+      if (length < block.cube().length()) {
+        Marked above = marked.get(new Name(revision, block.cube().substring(0, length)));
+        if (above != null) {
+          above.see(block);
+        }
+      }
+    }
+  }
+
+  /** From the deepest on: blocks that are marked without cause may hold the copies of those above them. */
+  private void judge(double unindexed, Map<Name, String> paths) {
+    List<Name> deepestFirst = new ArrayList<>(marked.keySet());
+    deepestFirst.sort(Comparator.comparingInt((Name name) -> name.cube().length()).reversed());
+    for (Name name : deepestFirst) {
+      Marked cube = marked.get(name);
+      boolean isEnough = cube.seen + unindexed >= cube.rows;
+      if (cube.isLightestSeen && isEnough) {
+        copied.add(name);
+      } else if (unindexed > 0 && isEnough) {
+        throw new UnsupportedOperationException(
+            "file " + paths.get(name) + " is marked as replicated: its rows would be in other files too. No file with an"
+                + " index holds them, and files without one may, so nobody can tell. RESTORE a version in which all"
+                + " files have an index, and run pyqbeast upgrade --drop-replicated before other programs change it");
+      } else {
+        cube.blocks.forEach(block -> show(name.revision(), block));
+      }
+    }
+  }
+}

@@ -1,0 +1,181 @@
+package io.pyqbeast.index;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.pyqbeast.format.FileTags;
+import io.pyqbeast.format.Json;
+import io.pyqbeast.spark.LogicalPlans;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.BitwiseAnd;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.Pmod;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.IntegerType;
+import org.apache.spark.sql.types.LongType;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Finds expressions that depend on the weight by which the rows of a table are sampled. Rows that are picked by such an
+ * expression are not sampled evenly: of {@code hash(a, b) < 0} every light row is left, and none of the others.
+ */
+public final class WeightMentions {
+  private static final int LARGEST_DIVISOR = 1024;
+
+  private final Map<ExprId, Expression> aliases = new HashMap<>();
+  private final Set<ExprId> hashed = new HashSet<>();
+  private final LogicalRelation relation;
+  private final Snapshot snapshot;
+  private Set<ExprId> copies;
+
+  /** @param columns whose hash is the weight */
+  public WeightMentions(LogicalRelation relation, List<Attribute> columns, Snapshot snapshot) {
+    this.relation = relation;
+    this.snapshot = snapshot;
+    columns.forEach(column -> hashed.add(column.exprId()));
+  }
+
+  /** Takes in what the columns of a projection stand for. */
+  public void learn(Project project) {
+    for (NamedExpression expression : ScalaInterop.list(project.projectList())) {
+      if (expression instanceof Alias alias) {
+        aliases.put(alias.exprId(), alias.child());
+      }
+    }
+  }
+
+  /** What a column of a projection stands for; the column itself where it is none. */
+  public Expression resolved(Attribute column) {
+    return aliases.getOrDefault(column.exprId(), (Expression) column);
+  }
+
+  /** Whether an expression holds a hash of all the hashed columns, of whatever form, or a column that stores one. */
+  public boolean areIn(Expression expression) {
+    if (expression instanceof AttributeReference column) {
+      Expression meant = resolved(column);
+      return meant == column ? isCopy(column) : areIn(meant);
+    }
+    if (isWeight(expression)) {
+      return true;
+    }
+    if (isRemainder(expression)) {
+      return false;
+    }
+    return ScalaInterop.list(expression.children()).stream().anyMatch(this::areIn);
+  }
+
+  private boolean isWeight(Expression expression) {
+    return expression instanceof Murmur3Hash && !hashed.isEmpty() && stored(expression).containsAll(hashed);
+  }
+
+  /**
+   * Whether an expression is the weight modulo a small number, as people use it to split rows: every range of weights
+   * has as many rows of one remainder as of another. The sign of {@code %} is that of the weight, so it is none of them.
+   */
+  private boolean isRemainder(Expression expression) {
+    Expression divisor = expression instanceof Pmod pmod ? pmod.right() : null;
+    if (expression instanceof BitwiseAnd and) {
+      divisor = and.right();
+    }
+    return divisor instanceof Literal literal
+        && literal.value() instanceof Number number
+        && number.longValue() > 0
+        && number.longValue() <= LARGEST_DIVISOR
+        && isPlainWeight(ScalaInterop.list(expression.children()).get(0));
+  }
+
+  private boolean isPlainWeight(Expression expression) {
+    if (expression instanceof Cast cast && cast.dataType() instanceof LongType) {
+      return isPlainWeight(cast.child());
+    }
+    if (expression instanceof AttributeReference column) {
+      Expression meant = resolved(column);
+      return meant == column ? isCopy(column) : isPlainWeight(meant);
+    }
+    return isWeight(expression);
+  }
+
+  /** Whether an expression holds a hash anywhere, of whatever columns. */
+  public static boolean holdsHash(Expression expression) {
+    return expression instanceof Murmur3Hash
+        || ScalaInterop.list(expression.children()).stream().anyMatch(WeightMentions::holdsHash);
+  }
+
+  /** Whether a plan holds a hash anywhere, its subqueries included, of whatever columns. */
+  public static boolean holdsHash(LogicalPlan plan) {
+    boolean[] found = {false};
+    plan.foreachWithSubqueries(
+        ScalaInterop.function(
+            node -> {
+              found[0] |= ScalaInterop.list(node.expressions()).stream().anyMatch(WeightMentions::holdsHash);
+              return BoxedUnit.UNIT;
+            }));
+    return found[0];
+  }
+
+  /** The stored columns that an expression is computed from. */
+  private Set<ExprId> stored(Expression expression) {
+    Set<ExprId> found = new HashSet<>();
+    if (expression instanceof AttributeReference column) {
+      Expression meant = resolved(column);
+      if (meant != column) {
+        return stored(meant);
+      }
+      found.add(column.exprId());
+    }
+    ScalaInterop.list(expression.children()).forEach(child -> found.addAll(stored(child)));
+    return found;
+  }
+
+  private boolean isCopy(AttributeReference column) {
+    boolean isWhole = column.dataType() instanceof IntegerType || column.dataType() instanceof LongType;
+    return isWhole && copies().contains(column.exprId());
+  }
+
+  /** Columns whose bounds are, in every file that tells them, the weights of its lightest and of its heaviest row. */
+  private Set<ExprId> copies() {
+    if (copies == null) {
+      copies = new HashSet<>();
+      Map<String, ExprId> left = new HashMap<>();
+      ScalaInterop.list(relation.output()).forEach(a -> left.put(LogicalPlans.physicalName(a), a.exprId()));
+      boolean anyTold = false;
+      for (AddFile file : BlockIndex.completeFiles(snapshot)) {
+        FileTags.Weights held = FileTags.weights(ScalaInterop.map(file.tagsOrEmpty()));
+        if (!held.equals(FileTags.Weights.ANY) && file.stats() != null && !left.isEmpty()) {
+          anyTold = true;
+          keepEqual(left, file.stats(), held);
+        }
+      }
+      if (anyTold) {
+        copies.addAll(left.values());
+      }
+    }
+    return copies;
+  }
+
+  private static void keepEqual(Map<String, ExprId> columns, String statistics, FileTags.Weights held) {
+    JsonNode stored = Json.read(statistics);
+    JsonNode low = stored.path("minValues");
+    JsonNode high = stored.path("maxValues");
+    columns.keySet().removeIf(
+        name ->
+            !low.path(name).isIntegralNumber()
+                || low.path(name).asLong() != held.lowest()
+                || high.path(name).asLong() != held.highest());
+  }
+}

@@ -1,0 +1,186 @@
+package io.pyqbeast.index;
+
+import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.FileTags;
+import io.pyqbeast.format.StoredRows;
+import io.pyqbeast.format.WeightCounts;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.WeakHashMap;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
+
+/**
+ * Which weights the rows of a snapshot have, as far as the log tells, and so which weight a fraction of them stands for.
+ *
+ * <p>A hash spreads rows evenly over all weights, and then a fraction of the rows is a fraction of the weights. It is
+ * otherwise where somebody has chosen rows by their weight: a stored sample has light rows only. The log shows that where
+ * more rows are known to be lighter (or heavier) than a border than chance puts there. Where all rows are counted, the
+ * counts then tell the weight of a fraction; where not, nothing does.
+ *
+ * <p>Deleted rows count as spread over the weights of their file, unless {@code DeletionByWeight} was noted in the
+ * table.
+ */
+public final class WeightProfile {
+  /** The chance of finding a spread uneven that is even: e to the power of minus this. */
+  private static final double EVIDENCE = 20;
+
+  /** Where nobody recorded how many rows share a weight, they may be this share of the table. */
+  private static final double UNRECORDED_KEY = 0.01;
+
+  private static final Map<Snapshot, WeightProfile> CACHE = Collections.synchronizedMap(new WeakHashMap<>());
+
+  /** For each interval of {@code WeightCounts} the rows that are surely below its end, and surely not below it. */
+  private final double[] below = new double[WeightCounts.INTERVALS];
+
+  private final double[] above = new double[WeightCounts.INTERVALS];
+  private final boolean isUneven;
+  private double rows;
+  private double uncounted;
+  private double deleted;
+  private double keyRows;
+  private int lightest = Constants.WEIGHT_MAX;
+  private int heaviest = Constants.WEIGHT_MIN;
+  private final String problem;
+
+  private WeightProfile(Snapshot snapshot) {
+    Set<String> prunable = PrunableRevisions.of(snapshot.metadata());
+    boolean areKeysRecorded = true;
+    for (AddFile file : ReplicatedFiles.without(BlockIndex.completeFiles(snapshot), snapshot)) {
+      Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
+      boolean isIndexed = prunable.contains(String.valueOf(FileTags.revision(tags)));
+      areKeysRecorded &= tags.containsKey(Constants.text("TAG_KEY_ROWS"));
+      add(file, isIndexed ? tags : Map.of());
+    }
+    keyRows = 1 + KeyGranularity.excess(snapshot);
+    if (!areKeysRecorded) {
+      keyRows = Math.max(keyRows, UNRECORDED_KEY * rows);
+    }
+    isUneven = !isPlausible();
+    problem = problem(snapshot.metadata().configuration().contains(Constants.text("DELETED_BY_WEIGHT")));
+  }
+
+  /** Costs the Spark job of a {@link BlockIndex}, where that is not there yet. */
+  public static WeightProfile of(Snapshot snapshot) {
+    WeightProfile profile = CACHE.get(snapshot);
+    if (profile == null) {
+      profile = new WeightProfile(snapshot);
+      CACHE.put(snapshot, profile);
+    }
+    return profile;
+  }
+
+  /** Why nobody knows which weight stands for a fraction of the rows; null where it is known. */
+  public String problem() {
+    return problem;
+  }
+
+  /** The smallest weight outside the lightest {@code fraction} of the rows, a fraction below 1. */
+  public int weightOf(double fraction) {
+    if (!isUneven) {
+      return Constants.weightOf(fraction);
+    }
+    double wanted = fraction * rows;
+    double before = 0;
+    long start = lightest;
+    for (int i = 0; i < below.length; i++) {
+      long end = Math.min(WeightCounts.end(i), heaviest + 1L);
+      if (below[i] >= wanted && below[i] > before) {
+        return (int) (start + (long) ((end - start) * (wanted - before) / (below[i] - before)));
+      }
+      before = below[i];
+      start = Math.max(lightest, end);
+    }
+    return Constants.WEIGHT_MAX;
+  }
+
+  /**
+   * The weights at which it is known how many rows are lighter, ascending, and how many they are; empty where rows are
+   * spread evenly, and every weight tells.
+   */
+  public List<List<Number>> counted() {
+    List<List<Number>> counted = new ArrayList<>();
+    for (int i = 0; isUneven && i < below.length; i++) {
+      counted.add(List.of(WeightCounts.end(i), below[i]));
+    }
+    return counted;
+  }
+
+  private void add(AddFile file, Map<String, String> tags) {
+    FileTags.Weights held = FileTags.weights(tags);
+    long[] counts = WeightCounts.of(tags);
+    double gone = file.numDeletedRecords();
+    double stored = counts == null ? StoredRows.orNone(file) : sum(counts);
+    double live = Math.max(0, stored - gone);
+    rows += live;
+    deleted += gone;
+    lightest = Math.min(lightest, held.lowest());
+    heaviest = Math.max(heaviest, held.highest());
+    if (counts == null) {
+      uncounted += live;
+      addUncounted(held, live);
+      return;
+    }
+    double lighter = 0;
+    for (int i = 0; i < below.length; i++) {
+      lighter += stored == 0 ? 0 : counts[i] * live / stored;
+      below[i] += lighter;
+      above[i] += live - lighter;
+    }
+  }
+
+  private void addUncounted(FileTags.Weights held, double live) {
+    for (int i = 0; i < below.length; i++) {
+      below[i] += held.highest() < WeightCounts.end(i) ? live : 0;
+      above[i] += held.lowest() >= WeightCounts.end(i) ? live : 0;
+    }
+  }
+
+  /** Whether evenly spread weights can have come out like this. */
+  private boolean isPlausible() {
+    for (int i = 0; i < below.length - 1; i++) {
+      double share = (WeightCounts.end(i) - (double) Constants.WEIGHT_MIN) / (1L << 32);
+      if (evidence(below[i], share) > EVIDENCE || evidence(above[i], 1 - share) > EVIDENCE) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Chernoff's bound: minus the logarithm of the chance that so many rows or more fall into a share of the weights. */
+  private double evidence(double found, double share) {
+    double part = Math.min(1, found / rows);
+    if (rows == 0 || part <= share) {
+      return 0;
+    }
+    double rest = part == 1 ? 0 : (1 - part) * Math.log((1 - part) / (1 - share));
+    return (part * Math.log(part / share) + rest) * rows / keyRows;
+  }
+
+  private String problem(boolean isDeletedByWeight) {
+    boolean isCounted = uncounted == 0 && deleted == 0;
+    if (isCounted || !(isUneven || isDeletedByWeight)) {
+      return null;
+    }
+    String cause =
+        isDeletedByWeight
+            ? "rows were deleted by the hash that samples are taken by"
+            : "its rows were chosen by the hash that samples are taken by";
+    return cause
+        + ", and files with deleted rows, without an index or of an older release do not tell how theirs are spread: run"
+        + " optimize on the table (with revision=0 for files without an index, with files=[…] for those of an older"
+        + " release), which counts them";
+  }
+
+  private static double sum(long[] counts) {
+    double sum = 0;
+    for (long count : counts) {
+      sum += count;
+    }
+    return sum;
+  }
+}

@@ -1,0 +1,72 @@
+package io.pyqbeast.index;
+
+import io.pyqbeast.format.Constants;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GreaterThan;
+import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.LessThan;
+import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
+import org.apache.spark.sql.types.DataTypes;
+
+/**
+ * The weights that a scan's filters leave: {@code from <= weight < to}.
+ *
+ * @param others the filters that say nothing about the weight
+ */
+public record WeightRange(long from, long to, List<Expression> others) {
+
+  /** Reads the comparisons of {@code hash(columns…)} with a number; null where there is none. */
+  public static WeightRange of(List<Expression> filters, List<String> columns) {
+    long from = Constants.WEIGHT_MIN;
+    long to = Constants.WEIGHT_MAX + 1L;
+    List<Expression> others = new ArrayList<>();
+    for (Expression filter : filters) {
+      if (filter instanceof LessThan f && isWeight(f.left(), columns) && isNumber(f.right())) {
+        to = Math.min(to, number(f.right()));
+      } else if (filter instanceof LessThanOrEqual f && isWeight(f.left(), columns) && isNumber(f.right())) {
+        to = Math.min(to, number(f.right()) + 1L);
+      } else if (filter instanceof GreaterThanOrEqual f && isWeight(f.left(), columns) && isNumber(f.right())) {
+        from = Math.max(from, number(f.right()));
+      } else if (filter instanceof GreaterThan f && isWeight(f.left(), columns) && isNumber(f.right())) {
+        from = Math.max(from, number(f.right()) + 1L);
+      } else {
+        others.add(filter);
+      }
+    }
+    return others.size() == filters.size() ? null : new WeightRange(from, to, others);
+  }
+
+  boolean meets(int lowest, int highest) {
+    return from <= highest && lowest < to;
+  }
+
+  private static boolean isWeight(Expression expression, List<String> columns) {
+    if (!(expression instanceof Murmur3Hash hash) || hash.seed() != Constants.HASH_SEED) {
+      return false;
+    }
+    List<Expression> children = ScalaInterop.list(hash.children());
+    if (columns.isEmpty() || children.size() != columns.size()) {
+      return false;
+    }
+    for (int i = 0; i < columns.size(); i++) {
+      if (!(children.get(i) instanceof AttributeReference a) || !a.name().equalsIgnoreCase(columns.get(i))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static boolean isNumber(Expression expression) {
+    return expression instanceof Literal l && l.value() != null && l.dataType().equals(DataTypes.IntegerType);
+  }
+
+  private static int number(Expression literal) {
+    return (Integer) ((Literal) literal).value();
+  }
+}

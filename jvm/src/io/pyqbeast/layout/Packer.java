@@ -1,0 +1,162 @@
+package io.pyqbeast.layout;
+
+import io.pyqbeast.spark.RowFunction;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
+
+/**
+ * Puts rows that belong together into packs before the shuffle: those of one file, one cube, and one stretch of the
+ * z-order curve. To send, sort and count a pack costs Spark as much as a row would.
+ *
+ * <p>A pack is a row of {@link #SCHEMA}. Its bytes are the cube (long) and then, for each row, the row's size and weight
+ * (ints) and the row itself as Spark holds it. {@link Unpacker} takes it apart.
+ */
+final class Packer implements RowFunction {
+  private static final long serialVersionUID = 1L;
+
+  static final StructType SCHEMA =
+      new StructType()
+          .add("file", DataTypes.IntegerType, false)
+          .add("stretch", DataTypes.IntegerType, false)
+          .add("rows", DataTypes.BinaryType, false);
+
+  /** Bytes of rows that a task gathers before it hands packs on. */
+  private static final int GATHERED_BYTES = 8 << 20;
+
+  /** Bytes after which a pack ends. */
+  private static final int PACK_BYTES = 256 << 10;
+
+  /** Bytes of the size and the weight before a row. */
+  static final int ROW_HEAD = 8;
+
+  private static final int PACK_HEAD = 8;
+  private static final int FIXED = UnsafeRow.calculateBitSetWidthInBytes(3) + 3 * 8;
+  private static final long BASE = Platform.BYTE_ARRAY_OFFSET;
+
+  private final Tree tree;
+  private final StructType schema;
+
+  /** @param schema of the rows */
+  Packer(Tree tree, StructType schema) {
+    this.tree = tree;
+    this.schema = schema;
+  }
+
+  @Override
+  public Iterator<InternalRow> apply(Iterator<InternalRow> rows, Values values) {
+    return new Packs(rows, values);
+  }
+
+  private final class Packs implements Iterator<InternalRow> {
+    private final Iterator<InternalRow> rows;
+    private final Values values;
+    private final UnsafeProjection unsafe = UnsafeProjection.create(schema);
+    private final Places places = new Places();
+    private final Tree.Place place = tree.place();
+    private final UnsafeRow pack = new UnsafeRow(3);
+
+    private byte[] gathered = new byte[1 << 20];
+    private int used;
+    private int count;
+    private int[] starts = new int[1024];
+    private int[] placeOf = new int[1024];
+
+    /** The gathered rows by place, and how many of them have been handed on. */
+    private int[] order = new int[0];
+
+    private int handedOn;
+    private byte[] bytes = new byte[FIXED + PACK_HEAD + PACK_BYTES];
+
+    Packs(Iterator<InternalRow> rows, Values values) {
+      this.rows = rows;
+      this.values = values;
+    }
+
+    @Override
+    public boolean hasNext() {
+      if (handedOn == count) {
+        gather();
+      }
+      return handedOn < count;
+    }
+
+    @Override
+    public InternalRow next() {
+      if (!hasNext()) {
+        throw new NoSuchElementException();
+      }
+      int at = placeOf[order[handedOn]];
+      int end = FIXED;
+      Platform.putLong(bytes, BASE + end, places.cube(at));
+      end += PACK_HEAD;
+      while (handedOn < count && placeOf[order[handedOn]] == at && end < PACK_BYTES) {
+        int start = starts[order[handedOn++]];
+        int length = ROW_HEAD + Platform.getInt(gathered, BASE + start);
+        if (end + length > bytes.length) {
+          bytes = Arrays.copyOf(bytes, end + length);
+        }
+        System.arraycopy(gathered, start, bytes, end, length);
+        end += length;
+      }
+      pack.pointTo(bytes, BASE, end);
+      pack.setInt(0, places.file(at));
+      pack.setInt(1, places.stretch(at));
+      pack.setLong(2, ((long) FIXED << 32) | (end - FIXED));
+      return pack;
+    }
+
+    private void gather() {
+      used = 0;
+      count = 0;
+      handedOn = 0;
+      places.clear();
+      while (used < GATHERED_BYTES && rows.hasNext()) {
+        InternalRow row = rows.next();
+        keep(row instanceof UnsafeRow ready ? ready : unsafe.apply(row), values.of(row));
+      }
+      sort();
+    }
+
+    private void keep(UnsafeRow row, UnsafeRow pointAndWeight) {
+      place.find(pointAndWeight);
+      int size = row.getSizeInBytes();
+      if (used + ROW_HEAD + size > gathered.length) {
+        gathered = Arrays.copyOf(gathered, (int) Math.max(2L * gathered.length, (long) used + ROW_HEAD + size));
+      }
+      if (count == starts.length) {
+        starts = Arrays.copyOf(starts, 2 * count);
+        placeOf = Arrays.copyOf(placeOf, 2 * count);
+      }
+      starts[count] = used;
+      placeOf[count++] = places.number(place.file, place.stretch, place.cube);
+      Platform.putInt(gathered, BASE + used, size);
+      Platform.putInt(gathered, BASE + used + 4, place.weight);
+      row.writeToMemory(gathered, BASE + used + ROW_HEAD);
+      used += ROW_HEAD + size;
+    }
+
+    /** Counting sort: rows of a place keep the order in which they came. */
+    private void sort() {
+      int[] next = new int[places.size() + 1];
+      for (int i = 0; i < count; i++) {
+        next[placeOf[i] + 1]++;
+      }
+      for (int i = 1; i < next.length; i++) {
+        next[i] += next[i - 1];
+      }
+      if (order.length < count) {
+        order = new int[starts.length];
+      }
+      for (int i = 0; i < count; i++) {
+        order[next[placeOf[i]]++] = i;
+      }
+    }
+  }
+}

@@ -1,0 +1,113 @@
+package io.pyqbeast.layout;
+
+import java.util.Arrays;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.TaskContext;
+import org.apache.spark.util.TaskCompletionListener;
+
+/**
+ * The places of the rows that a task is about to write, in the order of the rows. {@link Unpacker} adds a place for each
+ * row that it hands on, and {@code BlockCounter} takes it when the row arrives at its file. Delta's plan lies between
+ * the two: it hands on each row once and in order, and may hold rows back for a while.
+ */
+public final class RowPlaces {
+  private static final Map<Long, RowPlaces> OF_TASK = new ConcurrentHashMap<>();
+
+  /** Places that are kept for a task without a counter: nobody takes them, and a plan holds back fewer rows. */
+  private static final int UNASKED = 4096;
+
+  private long[] cubes = new long[64];
+  private int[] stretches = new int[64];
+  private int[] weights = new int[64];
+  private int first;
+  private int count;
+  private boolean asked;
+  private boolean dropped;
+
+  private long cube;
+  private int stretch;
+  private int weight;
+
+  private RowPlaces() {}
+
+  /** Those of the task that this thread runs. */
+  public static RowPlaces ofTask() {
+    TaskContext task = TaskContext.get();
+    return OF_TASK.computeIfAbsent(
+        task.taskAttemptId(),
+        id -> {
+          task.addTaskCompletionListener((TaskCompletionListener) ended -> OF_TASK.remove(id));
+          return new RowPlaces();
+        });
+  }
+
+  /** From now on places are kept until they are taken, however many there are. */
+  public void ask() {
+    asked = true;
+  }
+
+  /** @param stretch of the file by which the partition is sorted */
+  void add(long cube, int stretch, int weight) {
+    if (!asked && count == UNASKED) {
+      dropped = true;
+    }
+    if (dropped) {
+      return;
+    }
+    if (count == cubes.length) {
+      grow();
+    }
+    int at = (first + count++) & (cubes.length - 1);
+    cubes[at] = cube;
+    stretches[at] = stretch;
+    weights[at] = weight;
+  }
+
+  private void grow() {
+    int size = cubes.length;
+    long[] moreCubes = Arrays.copyOf(cubes, 2 * size);
+    int[] moreStretches = Arrays.copyOf(stretches, 2 * size);
+    int[] moreWeights = Arrays.copyOf(weights, 2 * size);
+    for (int i = 0; i < size; i++) {
+      int at = (first + i) & (size - 1);
+      moreCubes[i] = cubes[at];
+      moreStretches[i] = stretches[at];
+      moreWeights[i] = weights[at];
+    }
+    cubes = moreCubes;
+    stretches = moreStretches;
+    weights = moreWeights;
+    first = 0;
+  }
+
+  /** Moves on to the place of the next row. False where there is none: the row did not come through an Unpacker. */
+  public boolean next() {
+    if (dropped || count == 0) {
+      return false;
+    }
+    cube = cubes[first];
+    stretch = stretches[first];
+    weight = weights[first];
+    first = (first + 1) & (cubes.length - 1);
+    count--;
+    return true;
+  }
+
+  /** Whether every place has been taken. */
+  public boolean isEmpty() {
+    return !dropped && count == 0;
+  }
+
+  public long cube() {
+    return cube;
+  }
+
+  public int stretch() {
+    return stretch;
+  }
+
+  public int weight() {
+    return weight;
+  }
+}

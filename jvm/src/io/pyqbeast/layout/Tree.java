@@ -1,0 +1,164 @@
+package io.pyqbeast.layout;
+
+import java.io.Serializable;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+
+/**
+ * The tree of cubes that a write uses, as Python built it: sends a row to its cube, to the file of that cube, and to a
+ * stretch of the z-order curve inside the file.
+ *
+ * <p>A row goes down from the root along the cubes that contain its point and stays in the first whose largest weight
+ * is not below the row's. Below a cube that has no child on the row's side, the row stays in that missing child. A cube
+ * is a long: the node, and for a missing child its number among its siblings plus one.
+ */
+public final class Tree implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  /** The cube of a row whose point lies outside the unit cube: it goes to a file without an index. */
+  public static final long OUTSIDE = -1L;
+
+  private static final int CHILD_BITS = 20;
+
+  private final int files;
+  private final ZOrder zOrder;
+  private final int dimensions;
+  private final int[] largest;
+  private final int[] bandStart;
+  private final int[] bandWeight;
+  private final int[] bandFile;
+  private final int[] cutStart;
+  private final long[] cuts;
+  private final long[] keys;
+  private final int[] nodes;
+
+  /**
+   * @param data little-endian ints: number of dimensions, of nodes n, of bands b, of files f and of cuts c; then n
+   *     parents, n child numbers, n largest weights, n + 1 starts of bands, b largest weights of bands, b files, f + 1
+   *     starts of cuts; and c longs: the codes on the z-order curve where the next stretch of a file begins
+   */
+  public Tree(byte[] data) {
+    ByteBuffer in = ByteBuffer.wrap(data).order(ByteOrder.LITTLE_ENDIAN);
+    this.dimensions = in.getInt();
+    this.zOrder = new ZOrder(dimensions);
+    int count = in.getInt();
+    int bands = in.getInt();
+    this.files = in.getInt();
+    this.cuts = new long[in.getInt()];
+    int[] parent = ints(in, count);
+    int[] child = ints(in, count);
+    this.largest = ints(in, count);
+    this.bandStart = ints(in, count + 1);
+    this.bandWeight = ints(in, bands);
+    this.bandFile = ints(in, bands);
+    this.cutStart = ints(in, files + 1);
+    in.asLongBuffer().get(cuts);
+    int capacity = Integer.highestOneBit(Math.max(4, count)) * 4;
+    this.keys = new long[capacity];
+    this.nodes = new int[capacity];
+    Arrays.fill(nodes, -1);
+    for (int node = 1; node < count; node++) {
+      long key = ((long) parent[node] << CHILD_BITS) | child[node];
+      int slot = slotOf(key);
+      keys[slot] = key;
+      nodes[slot] = node;
+    }
+  }
+
+  private static int[] ints(ByteBuffer in, int count) {
+    int[] values = new int[count];
+    in.asIntBuffer().get(values);
+    in.position(in.position() + 4 * count);
+    return values;
+  }
+
+  /** Number of files; one more takes the rows that lie outside the unit cube. */
+  int files() {
+    return files;
+  }
+
+  Place place() {
+    return new Place();
+  }
+
+  /** Where a row goes; found anew for each row. */
+  final class Place {
+    private final double[] point = new double[dimensions];
+    int weight;
+    long cube;
+    int file;
+    int stretch;
+
+    /** @param row the coordinates (doubles) and the weight (int); none of them null */
+    void find(UnsafeRow row) {
+      for (int i = 0; i < dimensions; i++) {
+        point[i] = row.getDouble(i);
+      }
+      weight = row.getInt(dimensions);
+      if (!isInside(point)) {
+        cube = OUTSIDE;
+        file = files;
+        stretch = 0;
+        return;
+      }
+      long code = zOrder.of(point);
+      cube = cubeOf(point, weight);
+      file = fileOf((int) (cube >> (CHILD_BITS + 1)), weight);
+      stretch = stretchOf(file, code);
+    }
+  }
+
+  private static boolean isInside(double[] point) {
+    for (double x : point) {
+      if (!(x >= 0.0 && x <= 1.0)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Uses up the point. */
+  private long cubeOf(double[] point, int weight) {
+    int node = 0;
+    while (weight > largest[node]) {
+      int side = 0;
+      for (int i = 0; i < point.length; i++) {
+        double doubled = 2.0 * point[i];
+        boolean upper = doubled >= 1.0;
+        point[i] = upper ? doubled - 1.0 : doubled;
+        side = (side << 1) | (upper ? 1 : 0);
+      }
+      int next = nodes[slotOf(((long) node << CHILD_BITS) | side)];
+      if (next < 0) {
+        return ((long) node << (CHILD_BITS + 1)) | (side + 1);
+      }
+      node = next;
+    }
+    return (long) node << (CHILD_BITS + 1);
+  }
+
+  private int fileOf(int node, int weight) {
+    int band = bandStart[node];
+    int last = bandStart[node + 1] - 1;
+    while (band < last && weight > bandWeight[band]) {
+      band++;
+    }
+    return bandFile[band];
+  }
+
+  private int stretchOf(int file, long code) {
+    int found = Arrays.binarySearch(cuts, cutStart[file], cutStart[file + 1], code);
+    return (found >= 0 ? found + 1 : -(found + 1)) - cutStart[file];
+  }
+
+  private int slotOf(long key) {
+    long mixed = key * 0x9E3779B97F4A7C15L;
+    int slot = (int) (mixed >>> 32) & (keys.length - 1);
+    while (nodes[slot] >= 0 && keys[slot] != key) {
+      slot = (slot + 1) & (keys.length - 1);
+    }
+    return slot;
+  }
+}

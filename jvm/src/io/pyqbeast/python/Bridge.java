@@ -1,0 +1,69 @@
+package io.pyqbeast.python;
+
+import io.pyqbeast.errors.PythonFailure;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+
+/** Where Python and the JVM meet. */
+public final class Bridge {
+  private static volatile PythonCallbacks writer;
+
+  private Bridge() {}
+
+  /** The version of pyqbeast that the jar was built from. */
+  public static String version() {
+    try (InputStream in = Bridge.class.getResourceAsStream("/pyqbeast/version.txt")) {
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8).trim();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  public static void setCallbacks(PythonCallbacks pythonWriter) {
+    writer = pythonWriter;
+  }
+
+  public static void write(String mode, Map<String, String> options, Dataset<Row> data) {
+    check(python().write(mode, options, data));
+  }
+
+  /** The entries of a table's configuration that say how it is indexed, before it has rows. */
+  public static Map<String, String> configuration(Map<String, String> options, Dataset<Row> noRows) {
+    Map<String, String> entries = new HashMap<>();
+    check(python().configure(options, noRows, entries));
+    return entries;
+  }
+
+  /** What Python answers to a question about the index of a table. */
+  public static Dataset<Row> answer(SparkSession session, String question, Map<String, Object> arguments) {
+    List<Dataset<Row>> answer = new ArrayList<>();
+    check(python().answer(session, question, arguments, answer));
+    return answer.get(0);
+  }
+
+  private static PythonCallbacks python() {
+    if (writer == null) {
+      throw new IllegalStateException(
+          "writing an indexed table, and asking for its index, needs a Python driver: start the session from Python and call"
+              + " pyqbeast.attach(spark); reading and sampling work without");
+    }
+    CallbackServer.ensure();
+    return writer;
+  }
+
+  private static void check(String failure) {
+    if (!failure.isEmpty()) {
+      int end = failure.indexOf('\n');
+      throw new PythonFailure(failure.substring(0, end), failure.substring(end + 1));
+    }
+  }
+}

@@ -1,0 +1,117 @@
+package io.pyqbeast.python;
+
+import io.pyqbeast.errors.Door;
+import java.io.IOException;
+import java.lang.reflect.Field;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import javax.net.SocketFactory;
+import py4j.CallbackClient;
+import py4j.ClientServerConnection;
+import py4j.Gateway;
+import py4j.GatewayServer;
+import py4j.Py4JClientConnection;
+import py4j.Py4JPythonClient;
+import py4j.Py4JPythonClientPerThread;
+import py4j.PythonClient;
+
+/**
+ * How threads of the JVM call Python. One that serves a thread of Python's uses the connection that Python opened. All
+ * others need Python to listen on a port: it does so once the first of them asks, and demands the gateway's secret.
+ */
+public final class CallbackServer {
+  private static final CountDownLatch ASKED = new CountDownLatch(1);
+  private static final CountDownLatch LISTENS = new CountDownLatch(1);
+  private static final long SECONDS_TO_LISTEN = 60;
+  private static volatile Gateway gateway;
+
+  private CallbackServer() {}
+
+  /** Python attaches a session: from now on the JVM tells the secret to whoever listens at Python's port. */
+  public static void secure(GatewayServer server, String secret) throws ReflectiveOperationException {
+    Gateway ours = server.getGateway();
+    if (ours.getCallbackClient() instanceof PythonClient client && !(client instanceof SecretClient)) {
+      // py4j's own client forgets the secret when it learns the port, and there is no way to hand over another.
+      Field field = Gateway.class.getDeclaredField("cbClient");
+      field.setAccessible(true);
+      field.set(ours, new SecretClient(client, client.getAddress(), 0, secret));
+    }
+    gateway = ours;
+  }
+
+  /** Returns once a thread of the JVM's own wants to call Python. */
+  public static void awaitAsked() throws InterruptedException {
+    ASKED.await();
+  }
+
+  /** Python listens. */
+  public static void listening() {
+    LISTENS.countDown();
+  }
+
+  /** Makes sure that this thread can call Python. */
+  static void ensure() {
+    Py4JPythonClient client = gateway.getCallbackClient();
+    boolean servesPython =
+        client instanceof Py4JPythonClientPerThread each && each.getPerThreadConnection() != null;
+    if (servesPython) {
+      return;
+    }
+    ASKED.countDown();
+    try {
+      if (!LISTENS.await(SECONDS_TO_LISTEN, TimeUnit.SECONDS)) {
+        throw new IllegalStateException("the driver's Python process does not answer; start the driver again");
+      }
+    } catch (InterruptedException e) {
+      throw Door.<RuntimeException>unchecked(e);
+    }
+  }
+
+  /** py4j's client with a secret that it keeps, and with the connections of Python's threads. */
+  private static final class SecretClient extends PythonClient {
+    private final PythonClient first;
+    private final String secret;
+
+    SecretClient(PythonClient first, InetAddress address, int port, String secret) {
+      super(
+          first.getGateway(), null, port, address, CallbackClient.DEFAULT_MIN_CONNECTION_TIME,
+          CallbackClient.DEFAULT_MIN_CONNECTION_TIME_UNIT, SocketFactory.getDefault(), first.getJavaServer(), true,
+          first.getReadTimeout(), secret);
+      this.first = first;
+      this.secret = secret;
+    }
+
+    @Override
+    public Py4JPythonClient copyWith(InetAddress address, int port) {
+      return new SecretClient(first, address, port, secret);
+    }
+
+    @Override
+    protected Socket startClientSocket() throws IOException {
+      if (getPort() == 0) {
+        throw new IOException("Python does not listen");
+      }
+      return super.startClientSocket();
+    }
+
+    /** A client closes the connections that it was given back when another takes its place: not those of Python's. */
+    @Override
+    protected void giveBackConnection(Py4JClientConnection connection) {
+      if (((ClientServerConnection) connection).isInitiatedFromClient()) {
+        super.giveBackConnection(connection);
+      }
+    }
+
+    @Override
+    public ClientServerConnection getPerThreadConnection() {
+      return first.getPerThreadConnection();
+    }
+
+    @Override
+    public void setPerThreadConnection(ClientServerConnection connection) {
+      first.setPerThreadConnection(connection);
+    }
+  }
+}

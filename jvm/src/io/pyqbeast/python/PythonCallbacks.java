@@ -1,0 +1,36 @@
+package io.pyqbeast.python;
+
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+
+/**
+ * The Python side of writes and of SQL's questions about an index. An object of Python's implements it. Each method returns an empty text, or the key under
+ * which Python keeps the exception that ended it, a line feed, and its message.
+ */
+public interface PythonCallbacks {
+  /**
+   * Writes rows.
+   *
+   * @param mode a name of {@link org.apache.spark.sql.SaveMode}
+   */
+  String write(String mode, Map<String, String> options, Dataset<Row> data);
+
+  /**
+   * Settles the index of a table without rows.
+   *
+   * @param noRows a frame of the table's columns
+   * @param configuration takes the entries of the table's configuration
+   */
+  String configure(Map<String, String> options, Dataset<Row> noRows, Map<String, String> configuration);
+
+  /**
+   * Answers what SQL asks of the index of a table.
+   *
+   * @param arguments by name; null where none was given
+   * @param answer takes the one frame of the answer
+   */
+  String answer(SparkSession session, String question, Map<String, Object> arguments, List<Dataset<Row>> answer);
+}

@@ -1,0 +1,131 @@
+package io.pyqbeast.sample;
+
+import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.format.StoredFormat;
+import io.pyqbeast.index.BlockIndex;
+import io.pyqbeast.index.ReplicatedCubes;
+import io.pyqbeast.index.ReplicatedFiles;
+import io.pyqbeast.index.WeightRange;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.List;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.ExpressionSet;
+import org.apache.spark.sql.catalyst.expressions.ExpressionSet$;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.delta.stats.DataSize;
+import org.apache.spark.sql.delta.stats.DeltaDataSkippingType;
+import org.apache.spark.sql.delta.stats.DeltaScan;
+import org.apache.spark.sql.delta.stats.DeltaScanGenerator;
+import org.apache.spark.sql.delta.stats.PrepareDeltaScan;
+import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import scala.Option;
+import scala.collection.immutable.Seq;
+import scala.collection.immutable.Set$;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Delta's own preparation of scans, with two things more. Where the filters bound the rows' weight, files whose blocks
+ * lie outside the bounds are left out; and files of replicated blocks are left out always, be it of a count that Delta
+ * would answer from its statistics. Snapshot isolation, deletion vectors and data skipping stay Delta's.
+ */
+public final class IndexedScan extends PrepareDeltaScan {
+  public IndexedScan(SparkSession session) {
+    super(session);
+  }
+
+  @Override
+  public DeltaScan filesForScan(
+      DeltaScanGenerator generator, Option<Object> limit, Seq<Expression> filters, LogicalRelation relation) {
+    Snapshot snapshot = generator.snapshotToScan();
+    if (!StoredFormat.isIndexed(snapshot)) {
+      return super.filesForScan(generator, limit, filters, relation);
+    }
+    // Inside a transaction Delta has to see the scan, to find conflicts with what others wrote meanwhile.
+    boolean free = generator instanceof Snapshot && limit.isEmpty();
+    if (free && filters.isEmpty()) {
+      return whole(snapshot, BlockIndex.of(snapshot), filters); // Delta would run a job to list all files
+    }
+    WeightRange range =
+        WeightRange.of(ScalaInterop.list(filters), IndexedColumns.of(snapshot.metadata().configuration()));
+    if (range == null || limit.nonEmpty()) {
+      return readable(generator, limit, filters, relation);
+    }
+    BlockIndex index = BlockIndex.of(snapshot);
+    boolean onlyWeights = range.others().isEmpty() && free;
+    DeltaScan scan =
+        onlyWeights ? whole(snapshot, index, filters) : readable(generator, limit, filters, relation);
+    List<AddFile> left = ScalaInterop.list(scan.files()).stream().filter(file -> index.mayHold(file, range)).toList();
+    return with(scan, left);
+  }
+
+  private DeltaScan readable(
+      DeltaScanGenerator generator, Option<Object> limit, Seq<Expression> filters, LogicalRelation relation) {
+    DeltaScan scan = super.filesForScan(generator, limit, filters, relation);
+    List<AddFile> left = ReplicatedFiles.without(ScalaInterop.list(scan.files()), scan.scannedSnapshot());
+    if (left.size() == scan.files().size()) {
+      return scan;
+    }
+    // Delta took so many files as it needs for the limit; without those left out they would be too few.
+    return limit.nonEmpty() ? readable(generator, Option.empty(), filters, relation) : with(scan, left);
+  }
+
+  @Override
+  public PreparedDeltaFileIndex getPreparedIndex(DeltaScan scan, TahoeLogFileIndex index) {
+    PreparedDeltaFileIndex prepared = super.getPreparedIndex(scan, index);
+    return StoredFormat.isIndexed(scan.scannedSnapshot()) ? new PrunedFileIndex(prepared) : prepared;
+  }
+
+  @Override
+  public LogicalPlan optimizeQueryWithMetadata(LogicalPlan plan) {
+    LogicalPlan answered = super.optimizeQueryWithMetadata(plan);
+    return answered == plan || !readsReplicated(plan) ? answered : plan;
+  }
+
+  @Override
+  public LogicalPlan prepareDeltaScanWithoutFileSkipping(LogicalPlan plan) {
+    LogicalPlan unprepared = super.prepareDeltaScanWithoutFileSkipping(plan);
+    return readsReplicated(unprepared) ? prepareDeltaScan(unprepared) : unprepared;
+  }
+
+  private boolean readsReplicated(LogicalPlan plan) {
+    boolean[] found = {false};
+    plan.foreachWithSubqueries(
+        ScalaInterop.function(
+            node -> {
+              if (node instanceof LogicalRelation relation
+                  && relation.relation() instanceof HadoopFsRelation files
+                  && files.location() instanceof TahoeLogFileIndex index) {
+                found[0] |= !ReplicatedCubes.of(getDeltaScanGenerator(index).snapshotToScan()).isEmpty();
+              }
+              return BoxedUnit.UNIT;
+            }));
+    return found[0];
+  }
+
+  private static DeltaScan whole(Snapshot snapshot, BlockIndex index, Seq<Expression> filters) {
+    DataSize size = sizeOf(index.files());
+    ExpressionSet none = ExpressionSet$.MODULE$.apply(ScalaInterop.seq(List.of()));
+    return new DeltaScan(
+        snapshot.version(), ScalaInterop.seq(index.files()), size, size, size, snapshot, none, none, none,
+        Set$.MODULE$.empty(), ExpressionSet$.MODULE$.apply(filters), 0L, DeltaDataSkippingType.dataSkippingOnlyV1());
+  }
+
+  private static DeltaScan with(DeltaScan scan, List<AddFile> files) {
+    return new DeltaScan(
+        scan.version(), ScalaInterop.seq(files), scan.total(), scan.partition(), sizeOf(files), scan.scannedSnapshot(),
+        scan.partitionFilters(), scan.dataFilters(), scan.partitionLikeDataFilters(),
+        scan.rewrittenPartitionLikeDataFilters(), scan.unusedFilters(), scan.scanDurationMs(),
+        scan.dataSkippingType());
+  }
+
+  private static DataSize sizeOf(List<AddFile> files) {
+    long bytes = files.stream().mapToLong(AddFile::size).sum();
+    return new DataSize(Option.apply(bytes), Option.empty(), Option.apply((long) files.size()), Option.empty());
+  }
+}

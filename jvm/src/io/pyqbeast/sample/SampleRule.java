@@ -1,0 +1,161 @@
+package io.pyqbeast.sample;
+
+import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.index.KeyGranularity;
+import io.pyqbeast.index.WeightMentions;
+import io.pyqbeast.index.WeightProfile;
+import io.pyqbeast.spark.LogicalPlans;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.LessThan;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sample;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/**
+ * Turns a sample of an indexed table into a filter on the rows' weights, which {@link IndexedScan} then prunes by.
+ *
+ * <p>Only a sample without replacement over deterministic projections and filters of one relation means the same as the
+ * filter; every other shape keeps Spark's own sampling. So does a sample of rows that a filter has picked by their
+ * weight, a sample of a sample for instance: the two would pick the same rows.
+ */
+public final class SampleRule extends Rule<LogicalPlan> {
+  static final String ENABLED = "spark.qbeast.sample.pushdown";
+
+  private final SparkSession session;
+
+  public SampleRule(SparkSession session) {
+    this.session = session;
+  }
+
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    if (!Boolean.parseBoolean(session.conf().get(ENABLED, "true"))) {
+      return plan;
+    }
+    return LogicalPlans.replaced(plan, Sample.class, sample -> pushed(sample).orElse(sample));
+  }
+
+  private Optional<LogicalPlan> pushed(Sample sample) {
+    Optional<LogicalRelation> relation =
+        sample.withReplacement() ? Optional.empty() : indexedRelation(sample.child());
+    if (relation.isEmpty()) {
+      return Optional.empty();
+    }
+    Snapshot snapshot = snapshotOf(relation.get());
+    List<Attribute> hashed = hashedColumns(relation.get(), snapshot);
+    boolean isFair =
+        !hashed.isEmpty()
+            && !picksByWeight(sample.child(), new WeightMentions(relation.get(), hashed, snapshot))
+            && isFineEnough(snapshot, sample.upperBound() - sample.lowerBound());
+    return isFair
+        ? Optional.of(on(sample.child(), filtered(relation.get(), hashed, snapshot, sample)))
+        : Optional.empty();
+  }
+
+  /** The relation of an indexed table below deterministic projections and filters. */
+  private static Optional<LogicalRelation> indexedRelation(LogicalPlan plan) {
+    if (plan instanceof LogicalRelation relation
+        && relation.relation() instanceof HadoopFsRelation files
+        && files.location() instanceof TahoeLogFileIndex) {
+      return Optional.of(relation);
+    }
+    boolean isPlain = plan instanceof Project || plan instanceof Filter;
+    return isPlain && ScalaInterop.list(plan.expressions()).stream().allMatch(Expression::deterministic)
+        ? indexedRelation(ScalaInterop.list(plan.children()).get(0))
+        : Optional.empty();
+  }
+
+  private static Snapshot snapshotOf(LogicalRelation relation) {
+    return ((TahoeLogFileIndex) ((HadoopFsRelation) relation.relation()).location()).getSnapshot();
+  }
+
+  /** The columns whose hash is the weight; none where the table is not indexed or lacks one of them. */
+  private static List<Attribute> hashedColumns(LogicalRelation relation, Snapshot snapshot) {
+    List<String> names = IndexedColumns.of(snapshot.metadata().configuration());
+    List<Attribute> columns = new ArrayList<>();
+    for (String name : names) {
+      IndexedColumns.find(relation.output(), name).ifPresent(columns::add);
+    }
+    return columns.size() == names.size() ? columns : List.of();
+  }
+
+  /** Whether a filter above the relation depends on the weight. */
+  private static boolean picksByWeight(LogicalPlan plan, WeightMentions mentions) {
+    if (plan instanceof LogicalRelation) {
+      return false;
+    }
+    // What a column of a projection stands for has to be known before the filters above it are looked at.
+    boolean isBelow = picksByWeight(ScalaInterop.list(plan.children()).get(0), mentions);
+    if (plan instanceof Project project) {
+      mentions.learn(project);
+    }
+    return isBelow || (plan instanceof Filter filter && mentions.areIn(filter.condition()));
+  }
+
+  /** A plan of projections and filters on top of something else. */
+  private static LogicalPlan on(LogicalPlan plan, LogicalPlan base) {
+    if (plan instanceof Project project) {
+      return project.copy(project.projectList(), on(project.child(), base));
+    }
+    return plan instanceof Filter filter ? filter.copy(filter.condition(), on(filter.child(), base)) : base;
+  }
+
+  /**
+   * Whether the lightest rows are a sample of the fraction. Rows of one key come together: a sample smaller than a key
+   * would be far from the share that was asked for.
+   */
+  private boolean isFineEnough(Snapshot snapshot, double fraction) {
+    if (fraction >= 1.0) {
+      return true;
+    }
+    double granularity = KeyGranularity.of(snapshot);
+    String problem =
+        granularity > fraction
+            ? "one key holds up to " + granularity + " of the rows"
+            : WeightProfile.of(snapshot).problem();
+    if (problem == null) {
+      return true;
+    }
+    String told =
+        "sample of " + fraction + " of " + snapshot.dataPath() + ": " + problem
+            + "; Spark samples row by row and reads all of them";
+    logWarning(() -> told);
+    return false;
+  }
+
+  private static LogicalPlan filtered(
+      LogicalRelation relation, List<Attribute> columns, Snapshot snapshot, Sample sample) {
+    Expression weight = new Murmur3Hash(ScalaInterop.seq(new ArrayList<Expression>(columns)), Constants.HASH_SEED);
+    Expression condition = null;
+    if (sample.upperBound() < 1.0) {
+      // All of a table is all of it: the row with the largest weight of all belongs to it too.
+      condition = new LessThan(weight, weightOf(sample.upperBound(), snapshot));
+    }
+    if (sample.lowerBound() > 0.0) {
+      Expression from = new GreaterThanOrEqual(weight, weightOf(sample.lowerBound(), snapshot));
+      condition = condition == null ? from : new And(condition, from);
+    }
+    return condition == null ? relation : new Filter(condition, relation);
+  }
+
+  private static Expression weightOf(double fraction, Snapshot snapshot) {
+    return Literal$.MODULE$.apply(WeightProfile.of(snapshot).weightOf(fraction));
+  }
+}

@@ -1,0 +1,45 @@
+package io.pyqbeast.spark;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.sql.RuntimeConfig;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.sources.DeltaSQLConf;
+import org.apache.spark.sql.internal.SQLConf;
+
+/**
+ * Makes Parquet store every value as it is. A row's weight is a hash of its values, so a setting that stores other ones,
+ * such as timestamps cut to milliseconds, would part the rows from the weights in the index.
+ */
+public final class ExactParquet {
+  private static final String TIMESTAMPS = SQLConf.PARQUET_OUTPUT_TIMESTAMP_TYPE().key();
+
+  /** Settings with a value that stores other values, that value, and what takes its place. */
+  private static final String[][] REPLACED = {
+    {TIMESTAMPS, "TIMESTAMP_MILLIS", "TIMESTAMP_MICROS"},
+    {DeltaSQLConf.TABLE_PARQUET_V2_DEFAULT_TIMESTAMP_ENCODING().key(), "TIMESTAMP_MILLIS", "TIMESTAMP_MICROS"},
+    // The Julian calendar lacks ten days of ours, and in most time zones some hours.
+    {SQLConf.PARQUET_REBASE_MODE_IN_WRITE().key(), "LEGACY", "CORRECTED"},
+    {SQLConf.PARQUET_INT96_REBASE_MODE_IN_WRITE().key(), "LEGACY", "CORRECTED"},
+  };
+
+  private ExactParquet() {}
+
+  /** Sets them all in a session: what is not set there could come from Hadoop's configuration. */
+  public static void set(RuntimeConfig session) {
+    for (String[] setting : REPLACED) {
+      String now = session.get(setting[0]);
+      session.set(setting[0], now.equalsIgnoreCase(setting[1]) ? setting[2] : now);
+    }
+  }
+
+  /** A table as its writer sees it: Delta takes the table's properties for settings of Parquet, above the session's. */
+  public static Metadata of(Metadata table) {
+    if (!table.configuration().contains(TIMESTAMPS)) {
+      return table;
+    }
+    Map<String, String> configuration = new HashMap<>(ScalaInterop.map(table.configuration()));
+    configuration.remove(TIMESTAMPS);
+    return Configurations.replaced(table, configuration);
+  }
+}

@@ -1,0 +1,74 @@
+package io.pyqbeast.spark;
+
+import java.util.function.Function;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
+import org.apache.spark.sql.catalyst.analysis.EliminateView$;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.delta.DeltaColumnMapping$;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.StructField;
+import scala.Option;
+
+/** What several steps of a query need of Spark's logical plans. */
+public final class LogicalPlans {
+  private LogicalPlans() {}
+
+  /** The plan without names of subqueries and views, and with every Delta table held at its present version. */
+  public static LogicalPlan pinned(LogicalPlan analyzed) {
+    LogicalPlan inlined = new InlineCTE(true, false).apply(analyzed);
+    LogicalPlan bare = EliminateView$.MODULE$.apply(EliminateSubqueryAliases$.MODULE$.apply(inlined));
+    return replaced(bare, LogicalRelation.class, LogicalPlans::pinned);
+  }
+
+  /** The plan with every node of one kind replaced, from the leaves up. */
+  public static <N extends LogicalPlan> LogicalPlan replaced(
+      LogicalPlan plan, Class<N> kind, Function<N, LogicalPlan> by) {
+    return plan.transformUp(ScalaInterop.partial(kind, by));
+  }
+
+  private static LogicalPlan pinned(LogicalRelation relation) {
+    if (!(relation.relation() instanceof HadoopFsRelation files)
+        || !(files.location() instanceof TahoeLogFileIndex table)
+        || table.isTimeTravelQuery()) {
+      return relation;
+    }
+    SparkSession session = table.spark();
+    TahoeLogFileIndex held =
+        new TahoeLogFileIndex(
+            session, table.deltaLog(), table.path(), table.getSnapshot(), table.catalogTableOpt(),
+            table.partitionFilters(), true);
+    HadoopFsRelation read =
+        new HadoopFsRelation(
+            held, files.partitionSchema(), files.dataSchema(), files.bucketSpec(), files.fileFormat(),
+            files.options(), files.sparkSession());
+    return relation.copy(read, relation.output(), relation.catalogTable(), relation.isStreaming(), relation.stream());
+  }
+
+  /** Bytes of all files below a plan. */
+  public static long bytesOfFiles(LogicalPlan plan) {
+    if (plan instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation files) {
+      return files.sizeInBytes();
+    }
+    return ScalaInterop.list(plan.children()).stream().mapToLong(LogicalPlans::bytesOfFiles).sum();
+  }
+
+  /** The name that a column has in data files and their statistics. */
+  public static String physicalName(Attribute column) {
+    return DeltaColumnMapping$.MODULE$.getPhysicalName(
+        new StructField(column.name(), column.dataType(), true, column.metadata()));
+  }
+
+  public static Alias named(Expression expression, String name) {
+    return new Alias(
+        expression, name, NamedExpression$.MODULE$.newExprId(), ScalaInterop.seq(java.util.List.of()), Option.empty(),
+        ScalaInterop.seq(java.util.List.of()));
+  }
+}

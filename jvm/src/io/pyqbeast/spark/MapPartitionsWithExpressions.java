@@ -1,0 +1,86 @@
+package io.pyqbeast.spark;
+
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.SparkStrategy;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/** A {@link RowFunction} over all rows of a plan, and expressions of the rows that it needs. */
+public final class MapPartitionsWithExpressions extends LogicalPlan {
+  private static final long serialVersionUID = 1L;
+
+  private final LogicalPlan child;
+  private final Seq<Expression> asked;
+  private final Seq<Attribute> output;
+  private final RowFunction function;
+
+  public MapPartitionsWithExpressions(
+      LogicalPlan child, Seq<Expression> asked, Seq<Attribute> output, RowFunction function) {
+    this.child = child;
+    this.asked = asked;
+    this.output = output;
+    this.function = function;
+  }
+
+  /** How Spark carries out the plan. */
+  public static final class Strategy extends SparkStrategy {
+    @Override
+    public Seq<SparkPlan> apply(LogicalPlan plan) {
+      return plan instanceof MapPartitionsWithExpressions rows
+          ? ScalaInterop.seq(
+          List.of(new MapPartitionsWithExpressionsExec(planLater(rows.child), rows.asked, rows.output, rows.function)))
+          : ScalaInterop.seq(List.of());
+    }
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return output;
+  }
+
+  /** The function takes rows as they are, so that no column below may be left out. */
+  @Override
+  public AttributeSet references() {
+    return child.outputSet();
+  }
+
+  @Override
+  public Seq<LogicalPlan> children() {
+    return ScalaInterop.seq(List.of(child));
+  }
+
+  @Override
+  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
+    return new MapPartitionsWithExpressions(newChildren.head(), asked, output, function);
+  }
+
+  @Override
+  public int productArity() {
+    return 4;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return List.of(child, asked, output, function).get(n);
+  }
+
+  @Override
+  public boolean canEqual(Object other) {
+    return other instanceof MapPartitionsWithExpressions;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return this == other;
+  }
+
+  @Override
+  public int hashCode() {
+    return System.identityHashCode(this);
+  }
+}

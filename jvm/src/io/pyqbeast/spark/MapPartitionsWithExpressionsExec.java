@@ -1,0 +1,84 @@
+package io.pyqbeast.spark;
+
+import java.util.List;
+import org.apache.spark.api.java.function.FlatMapFunction;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection$;
+import org.apache.spark.sql.execution.SparkPlan;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/** Carries out a {@link MapPartitionsWithExpressions}. */
+public final class MapPartitionsWithExpressionsExec extends SparkPlan {
+  private static final long serialVersionUID = 1L;
+
+  private final SparkPlan child;
+  private final Seq<Expression> asked;
+  private final Seq<Attribute> output;
+  private final RowFunction function;
+
+  public MapPartitionsWithExpressionsExec(
+      SparkPlan child, Seq<Expression> asked, Seq<Attribute> output, RowFunction function) {
+    this.child = child;
+    this.asked = asked;
+    this.output = output;
+    this.function = function;
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    RowFunction each = function;
+    Seq<Expression> expressions = asked;
+    Seq<Attribute> input = child.output();
+    FlatMapFunction<java.util.Iterator<InternalRow>, InternalRow> body =
+        rows -> {
+          UnsafeProjection values = UnsafeProjection$.MODULE$.create(expressions, input);
+          return each.apply(rows, values::apply);
+        };
+    return child.execute().toJavaRDD().mapPartitions(body).rdd();
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return output;
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return ScalaInterop.seq(List.of(child));
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    return new MapPartitionsWithExpressionsExec(newChildren.head(), asked, output, function);
+  }
+
+  @Override
+  public int productArity() {
+    return 4;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return List.of(child, asked, output, function).get(n);
+  }
+
+  @Override
+  public boolean canEqual(Object other) {
+    return other instanceof MapPartitionsWithExpressionsExec;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return this == other;
+  }
+
+  @Override
+  public int hashCode() {
+    return System.identityHashCode(this);
+  }
+}

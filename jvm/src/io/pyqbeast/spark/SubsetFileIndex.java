@@ -1,0 +1,38 @@
+package io.pyqbeast.spark;
+
+import java.util.List;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.files.TahoeFileIndexWithSnapshotDescriptor;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import scala.collection.immutable.Seq;
+
+/** Chosen files of one snapshot. Indexed tables have no partitions, so no filter takes any of them away. */
+public final class SubsetFileIndex extends TahoeFileIndexWithSnapshotDescriptor {
+  private final List<AddFile> files;
+
+  public SubsetFileIndex(SparkSession session, TahoeLogFileIndex table, Snapshot snapshot, List<AddFile> files) {
+    super(session, table.deltaLog(), table.path(), snapshot);
+    this.files = files;
+  }
+
+  @Override
+  public Seq<AddFile> matchingFiles(Seq<Expression> partitionFilters, Seq<Expression> dataFilters) {
+    return ScalaInterop.seq(files);
+  }
+
+  @Override
+  public String[] inputFiles() {
+    return files.stream().map(file -> absolutePath(file.path()).toString()).toArray(String[]::new);
+  }
+
+  @Override
+  public void refresh() {}
+
+  @Override
+  public long sizeInBytes() {
+    return files.stream().mapToLong(AddFile::size).sum();
+  }
+}

@@ -1,0 +1,149 @@
+package io.pyqbeast.statistics;
+
+import io.pyqbeast.format.WeightCounts;
+import io.pyqbeast.layout.RowPlaces;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.datasources.WriteTaskStats;
+import org.apache.spark.sql.execution.datasources.WriteTaskStatsTracker;
+
+/**
+ * Counts what one task really writes to each file: rows by weight, and rows with their smallest and largest weight a
+ * cube. It hears of every file and row from the writer itself, so it needs no rule about when a file ends or what it is
+ * called, and the task hands its counts over together with the files: those of an attempt that failed go with that
+ * attempt's files.
+ *
+ * <p>It weighs each row once more as it is written. Samples skip files by the weights that rows were laid out by, so
+ * nothing that happened to a row since, be it by a cast or by a mistake of ours, may have given it another.
+ */
+final class BlockCounter implements WriteTaskStatsTracker {
+  /** Counters of the keys in one stretch: 2 to this power. Where there are too many keys, several share a counter. */
+  private static final int COUNTER_BITS = 13;
+
+  private static final int PROBES = 8;
+
+  private final WriteTaskStatsTracker statistics;
+  private final RowPlaces places = RowPlaces.ofTask();
+  private final List<Closed> closed = new ArrayList<>();
+  private Map<Long, long[]> blocks = new HashMap<>();
+  private long[] weights = new long[WeightCounts.INTERVALS];
+  private final int[] counts = new int[1 << COUNTER_BITS];
+  private final int[] weightOfCount = new int[1 << COUNTER_BITS];
+  private final int[] runOfCount = new int[1 << COUNTER_BITS];
+  private final WrittenWeight.OfRow weight;
+  private boolean placed = true;
+  private long strays;
+  private String open;
+  private long rows;
+  private long lastCube;
+  private long[] lastBlock;
+  private int lastStretch;
+  private int run;
+  private long keyRows;
+
+  private record Closed(String name, long rows, Map<Long, long[]> blocks, long[] weights, long strays) {}
+
+  /** @param statistics Delta's tracker of the same files; null where no statistics are collected */
+  BlockCounter(WriteTaskStatsTracker statistics, WrittenWeight weight) {
+    this.statistics = statistics;
+    this.weight = weight.ofRow();
+    places.ask();
+  }
+
+  @Override
+  public void newPartition(InternalRow values) {
+    placed = false; // Rows are sorted by partition, or go to several open files: their order says nothing then.
+    if (statistics != null) {
+      statistics.newPartition(values);
+    }
+  }
+
+  @Override
+  public void newFile(String path) {
+    endFile();
+    open = path;
+    if (statistics != null) {
+      statistics.newFile(path);
+    }
+  }
+
+  @Override
+  public void newRow(String path, InternalRow row) {
+    if (statistics != null) {
+      statistics.newRow(path, row);
+    }
+    rows++;
+    placed = placed && path.equals(open) && places.next();
+    if (placed) {
+      strays += weight.of(row) == places.weight() ? 0 : 1;
+      note(places.cube(), places.stretch(), places.weight());
+    }
+  }
+
+  @Override
+  public void closeFile(String path) {
+    if (statistics != null) {
+      statistics.closeFile(path);
+    }
+  }
+
+  @Override
+  public WriteTaskStats getFinalStats(long milliseconds) {
+    endFile();
+    boolean known = placed && places.isEmpty();
+    List<WrittenBlocks.OfFile> files = new ArrayList<>();
+    for (Closed file : closed) {
+      List<long[]> found = known ? new ArrayList<>(file.blocks().values()) : null;
+      files.add(
+          new WrittenBlocks.OfFile(file.name(), file.rows(), keyRows, found, file.weights(), file.strays()));
+    }
+    return new WrittenBlocks(statistics == null ? null : statistics.getFinalStats(milliseconds), files);
+  }
+
+  private void endFile() {
+    if (open != null) {
+      closed.add(new Closed(new Path(open).getName(), rows, blocks, weights, strays));
+    }
+    open = null;
+    rows = 0;
+    strays = 0;
+    blocks = new HashMap<>();
+    weights = new long[WeightCounts.INTERVALS];
+    lastBlock = null;
+  }
+
+  private void note(long cube, int stretch, int weight) {
+    noteKey(stretch, weight);
+    if (lastBlock == null || lastCube != cube) {
+      lastCube = cube;
+      lastBlock = blocks.computeIfAbsent(cube, k -> new long[] {cube, 0, Long.MAX_VALUE, Long.MIN_VALUE});
+    }
+    lastBlock[1]++;
+    lastBlock[2] = Math.min(lastBlock[2], weight);
+    lastBlock[3] = Math.max(lastBlock[3], weight);
+    weights[WeightCounts.interval(weight)]++;
+  }
+
+  /** Never counts a key too low: rows of one key have one weight, and lie in one stretch. */
+  private void noteKey(int stretch, int weight) {
+    if (run == 0 || stretch != lastStretch) {
+      lastStretch = stretch;
+      run++;
+    }
+    int counter = (weight * 0x9E3779B9) >>> (32 - COUNTER_BITS);
+    for (int tried = 1; runOfCount[counter] == run && weightOfCount[counter] != weight && tried < PROBES; tried++) {
+      counter = (counter + 1) & (counts.length - 1);
+    }
+    if (runOfCount[counter] != run) {
+      runOfCount[counter] = run;
+      weightOfCount[counter] = weight;
+      counts[counter] = 0;
+    }
+    counts[counter]++;
+    keyRows = Math.max(keyRows, counts[counter]);
+  }
+}

@@ -1,0 +1,126 @@
+package io.pyqbeast.tiledb;
+
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.connector.catalog.Column;
+import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.read.SupportsPushDownFilters;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceCreationResult;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonFilterPushdownResult;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonTable;
+import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import scala.Option;
+
+/**
+ * Gives Spark's filters to the data source {@code tiledb}. Spark does so for all sources of Python's or for none, by a
+ * setting of the session, and Spark 4.2.0 keeps them with the table: the next query of the same DataFrame gets them too,
+ * and counts too few rows. Here they reach this source alone, and each scan keeps its own.
+ */
+public final class TileDBFilters extends Rule<LogicalPlan> {
+  private static final String SOURCE = "tiledb";
+
+  /** Tells the Python side to hand over a reader that takes filters; see {@code tiledb/spark/data_source.py}. */
+  private static final String OPTION = "_takesFilters";
+
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    return plan.resolveOperators(ScalaInterop.partial(DataSourceV2Relation.class, TileDBFilters::filtered));
+  }
+
+  private static LogicalPlan filtered(DataSourceV2Relation relation) {
+    return relation.table() instanceof PythonTable table && table.name().equalsIgnoreCase(SOURCE)
+        ? relation.copy(
+            new FilteredTable(table), relation.output(), relation.catalog(), relation.identifier(),
+            relation.options(), relation.timeTravelSpec())
+        : relation;
+  }
+
+  /** An array as Spark reads it. */
+  private record FilteredTable(PythonTable table) implements SupportsRead {
+    @Override
+    public String name() {
+      return table.name();
+    }
+
+    @Override
+    public Column[] columns() {
+      return table.columns();
+    }
+
+    @Override
+    public Set<TableCapability> capabilities() {
+      return Set.of(TableCapability.BATCH_READ);
+    }
+
+    @Override
+    public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+      return new FilteredScan(table, options);
+    }
+  }
+
+  /** One scan: that of the table itself, or one of its own where it took over filters. */
+  private static final class FilteredScan implements SupportsPushDownFilters {
+    private final PythonTable table;
+    private final CaseInsensitiveStringMap options;
+    private Filter[] pushed = {};
+    private PythonDataSourceV2 own;
+
+    FilteredScan(PythonTable table, CaseInsensitiveStringMap options) {
+      this.table = table;
+      this.options = options;
+    }
+
+    @Override
+    public Filter[] pushFilters(Filter[] filters) {
+      Map<String, String> asked = new HashMap<>(options.asCaseSensitiveMap());
+      asked.put(OPTION, "true");
+      PythonDataSourceV2 source = new PythonDataSourceV2();
+      source.setShortName(SOURCE);
+      PythonDataSourceCreationResult made =
+          source.getOrCreateDataSourceInPython(
+              SOURCE, new CaseInsensitiveStringMap(asked), Option.apply(table.schema()));
+      Option<PythonFilterPushdownResult> result =
+          source.source().pushdownFiltersInPython(made, table.schema(), filters);
+      if (result.isEmpty()) {
+        return filters;
+      }
+      own = source;
+      own.setReadInfo(result.get().readInfo());
+      List<Object> isPushed = ScalaInterop.list(result.get().isFilterPushed());
+      List<Filter> taken = new ArrayList<>();
+      List<Filter> left = new ArrayList<>();
+      for (int i = 0; i < filters.length; i++) {
+        ((Boolean) isPushed.get(i) ? taken : left).add(filters[i]);
+      }
+      pushed = taken.toArray(Filter[]::new);
+      return left.toArray(Filter[]::new);
+    }
+
+    @Override
+    public Filter[] pushedFilters() {
+      return pushed;
+    }
+
+    @Override
+    public Scan build() {
+      StructType schema = table.schema();
+      return own == null
+          ? table.newScanBuilder(options).build()
+          : new PythonScan(own, SOURCE, schema, options, pushed);
+    }
+  }
+}

@@ -1,0 +1,183 @@
+"""Estimates of aggregates, with bounds and what the bounds are worth."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.approximate.estimate.formulas import FORMULAS
+from pyqbeast.approximate.estimate.groups import missed_keys
+from pyqbeast.approximate.estimate.interval import bounds, distinct_keys, leave_out
+from pyqbeast.approximate.estimate.percentile import percentile_bounds
+from pyqbeast.approximate.estimate.request import Aggregate
+from pyqbeast.approximate.estimate.state import FloatArray, State
+from pyqbeast.core.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class KnownBounds:
+    """What is known from outside the sample; without it a sample cannot tell what it missed.
+
+    Attributes:
+        key_rows: rows of the most frequent key (combination of indexed values), as the writer recorded it.
+        bounds: of columns, smallest and largest value in the files (their statistics).
+    """
+
+    key_rows: float | None = None
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
+class Status(enum.IntEnum):
+    """What an estimate's bounds are worth."""
+
+    EXACT = 0
+    """All is read: low = value = high."""
+    BOUNDED = 1
+    """The bounds hold with the stated confidence, and the rows not seen are too small to upset that."""
+    SAMPLE_ONLY = 2
+    """The bounds hold if the sample saw all kinds of rows; nothing from outside says that it did."""
+    CERTAIN = 3
+    """Bounds of min or max: always true, with no confidence to state."""
+    FEW_KEYS = 4
+    """The group was seen, through too few keys for a bound."""
+    HEAVY_TAIL = 5
+    """A few keys not seen could move the value by more than the bounds say."""
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """One aggregate in every group; all arrays are [group].
+
+    Attributes:
+        aggregate: what is estimated.
+        value: the estimate; NaN where no rows take part.
+        low: lower bound, NaN where there is none.
+        high: upper bound, NaN where there is none.
+        status: `Status` codes.
+        keys: about how many distinct keys the estimate rests on.
+        unseen: how far keys that the sample may have missed can move the value, in widths of the bounds; NaN
+            where nothing tells.
+    """
+
+    aggregate: Aggregate
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    status: NDArray[np.int8]
+    keys: FloatArray
+    unseen: FloatArray
+
+    @property
+    def margin(self) -> FloatArray:
+        """The distance from the value to the farther bound: within it the truth lies. NaN without bounds."""
+        # Where both are infinite the difference is NaN, which no criterion takes for small.
+        with np.errstate(invalid="ignore"):
+            return np.maximum(self.high - self.value, self.value - self.low)
+
+
+def estimate(
+    state: State,
+    aggregate: Aggregate,
+    fraction: float | FloatArray,
+    confidence: float = 0.95,
+    facts: KnownBounds | None = None,
+    grid: FloatArray | None = None,
+) -> Estimates:
+    """The aggregate in every group of the state.
+
+    Args:
+        state: of a layout that has the aggregate's moments and extremes.
+        aggregate: what to estimate.
+        fraction: the exact share of the rows that was sampled; one number, or one per group.
+        confidence: of each bound by itself; for m bounds at once ask for 1 - (1 - confidence) / m.
+        facts: what is known from outside the sample.
+        grid: [group, threshold] for a percentile; NaN rows for groups without a grid.
+    """
+    facts = facts or KnownBounds()
+    share = np.broadcast_to(np.asarray(fraction, dtype=np.float64), len(state.groups))
+    if aggregate.kind in ("min", "max"):
+        return _extreme(state, aggregate, share, facts)
+    if aggregate.kind != "percentile":
+        return _from_sums(state, aggregate, share, confidence, facts)
+    if grid is None:
+        raise InvalidInputError("a percentile needs its grid of thresholds")
+    return _percentile(state, aggregate, share, confidence, facts, grid)
+
+
+def _from_sums(
+    state: State, aggregate: Aggregate, share: FloatArray, confidence: float, facts: KnownBounds
+) -> Estimates:
+    formula, columns = FORMULAS[aggregate.kind], aggregate.columns
+    centres = state.layout.centres_of(columns)
+    sampled = state.sums[..., state.index(aggregate.moments)]
+    value, influence = leave_out(lambda sums: formula.value(sums, centres), sampled, share)
+    low, high = bounds(value, influence, share, confidence)
+    low, high = np.maximum(low, formula.lowest), np.minimum(high, formula.highest)
+    with np.errstate(all="ignore"):
+        population = sampled.sum(axis=1) / share[:, None]
+        seen = formula.reach(population, state.span(aggregate.extremes) - centres[:, None], centres)
+        missed = np.full(len(share), np.nan)
+        if facts.key_rows is not None and all(column in facts.bounds for column in aggregate.extremes):
+            span = np.array([facts.bounds[column] for column in aggregate.extremes]).reshape(1, -1, 2)
+            missed = facts.key_rows * formula.reach(population, span - centres[:, None], centres) - seen
+        unseen = missed_keys(share, confidence) * missed / (high - low)
+    keys = distinct_keys(sampled[..., 0])
+    # Nothing to miss is no danger, even to bounds of no width.
+    unseen = np.where(missed <= 0, 0.0, unseen)
+    return _judged(aggregate, value, low, high, share, keys, unseen)
+
+
+def _percentile(
+    state: State,
+    aggregate: Aggregate,
+    share: FloatArray,
+    confidence: float,
+    facts: KnownBounds,
+    grid: FloatArray,
+) -> Estimates:
+    p = aggregate.p or 0.0
+    sampled = state.sums[..., state.index(aggregate.moments)]
+    found = percentile_bounds(p, sampled, share, confidence, grid)
+    with np.errstate(all="ignore"):
+        rows = sampled[..., 0].sum(axis=1) / share
+        missed = ((facts.key_rows or np.nan) - 1) * max(p, 1 - p) / rows
+        unseen = missed_keys(share, confidence) * missed / (2 * found.half_share)
+    # Counts below thresholds do not give the exact value, not even of all rows: that takes its own query.
+    below_all = np.minimum(share, np.nextafter(1, 0))
+    keys = distinct_keys(sampled[..., 0])
+    return _judged(aggregate, found.value, found.low, found.high, below_all, keys, unseen)
+
+
+def _extreme(state: State, aggregate: Aggregate, share: FloatArray, facts: KnownBounds) -> Estimates:
+    """The sample's own extreme bounds the true one on one side, the files' statistics on the other."""
+    largest = aggregate.kind == "max"
+    value = state.span(aggregate.columns)[:, 0, int(largest)]
+    value = np.where(value == (-np.inf if largest else np.inf), np.nan, value)
+    outer = facts.bounds.get(aggregate.columns[0], (-np.inf, np.inf))[int(largest)]
+    other = np.where(share >= 1, value, outer)
+    low, high = (value, other) if largest else (other, value)
+    keys = distinct_keys(state.sums[..., state.index(aggregate.moments)[0]])
+    status = np.where(share >= 1, Status.EXACT, Status.CERTAIN).astype(np.int8)
+    return Estimates(aggregate, value, low, high, status, keys, np.zeros(len(share)))
+
+
+def _judged(
+    aggregate: Aggregate,
+    value: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    share: FloatArray,
+    keys: FloatArray,
+    unseen: FloatArray,
+) -> Estimates:
+    """The estimates with their status; bounds that too few keys support are taken away."""
+    status = np.where(np.isnan(unseen), Status.SAMPLE_ONLY, Status.BOUNDED)
+    status = np.where(unseen > 1, Status.HEAVY_TAIL, status)
+    few, exact = keys < aggregate.min_keys, share >= 1
+    status = np.where(exact, Status.EXACT, np.where(few, Status.FEW_KEYS, status))
+    low, high = (np.where(exact, value, np.where(few, np.nan, bound)) for bound in (low, high))
+    return Estimates(aggregate, value, low, high, status.astype(np.int8), keys, unseen)

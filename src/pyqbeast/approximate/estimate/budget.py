@@ -1,0 +1,125 @@
+"""Which weights to read next, so that all steps and the exact answer after them cost at most 1.1 exact ones.
+
+A sample of fraction f is the rows whose weight (a signed 32-bit hash) lies below a threshold, which `WeightScale`
+tells. A file must be read for the weights [start, stop) if its smallest weight is below stop and its largest is not
+below start. A file whose weights straddle a threshold is read on either side of it: this a step costs beyond its rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pyqbeast.approximate.estimate.scale import END, EVEN, START, WeightScale
+from pyqbeast.core.errors import InvalidInputError
+
+#: All bytes read, over those of the exact query.
+MOST_BYTES = 1.1
+
+
+class Files:
+    """The files of a query: those that are left after pruning by its filter.
+
+    A file without an index may hold every weight, so every step reads it.
+    """
+
+    def __init__(self, size: ArrayLike, low: ArrayLike, high: ArrayLike) -> None:
+        """Arrays [file]: bytes, smallest and largest weight (both inclusive) over the file's blocks."""
+        self.size = np.asarray(size, dtype=np.int64)
+        self.low = np.asarray(low, dtype=np.int64)
+        self.high = np.asarray(high, dtype=np.int64)
+        if not self.size.shape == self.low.shape == self.high.shape:
+            raise InvalidInputError(
+                "a file needs a size, a smallest and a largest weight: the arrays differ in length"
+            )
+
+    @property
+    def total(self) -> int:
+        """The bytes of the exact query."""
+        return int(self.size.sum())
+
+    def cost(self, start: int, stop: int) -> int:
+        """The bytes of the files needed for the weights [start, stop)."""
+        return int(self.size[self.needed(start, stop)].sum())
+
+    def needed(self, start: int, stop: int) -> NDArray[np.bool_]:
+        """Which files [file] the weights [start, stop) need."""
+        return np.asarray((self.low < stop) & (self.high >= start) & (start < stop))
+
+
+@dataclass(frozen=True)
+class Step:
+    """The rows with start <= weight < stop are to be read next.
+
+    Attributes:
+        start: where the last step stopped.
+        stop: END if this step ends with the exact answer.
+        cost: bytes of this step.
+        fraction: the share of the table's rows that are lighter than `stop`.
+        restart: run the query over all weights: the exact answer cannot be had by adding up, or so it is faster.
+    """
+
+    start: int
+    stop: int
+    cost: int
+    fraction: float
+    restart: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether the answer after this step is exact."""
+        return self.stop == END
+
+
+def next_step(
+    files: Files,
+    wanted: float,
+    start: int = START,
+    spent: int = 0,
+    mergeable: bool = True,
+    scale: WeightScale = EVEN,
+) -> Step:
+    """The step from `start` to the wanted fraction or a bit beyond; to the exact answer if that is too dear.
+
+    The stop is rounded up to the largest threshold that needs the same files. If reading on from there to the
+    exact answer would break the budget, the next larger thresholds are tried. The choice looks at weights
+    only, so it does not bias the sample.
+
+    Args:
+        files: of the query.
+        wanted: the fraction to read up to; 1 for the exact answer.
+        start: where the last step stopped.
+        spent: bytes of the steps so far.
+        mergeable: the exact answer can be had by adding up the steps; a percentile's cannot.
+        scale: which weights the table's rows have.
+    """
+    stops = scale.stops(files.low, max(scale.threshold(wanted), start + 1))
+    if wanted < 1:
+        rest = _cost_from(files, stops) if mergeable else np.full(len(stops), files.total)
+        now = _cost_below(files, start, stops)
+        fits = (stops < END) & (spent + now + rest <= MOST_BYTES * files.total)
+        if fits.any():
+            at = int(fits.argmax())
+            return Step(start, int(stops[at]), int(now[at]), scale.share(int(stops[at])))
+    # The query itself runs faster than the sums that an estimate needs, so it comes first where both are within budget.
+    affordable = spent + files.total <= MOST_BYTES * files.total
+    if start == START or (mergeable and not affordable):
+        return Step(start, END, files.cost(start, END), 1.0)
+    return Step(START, END, files.total, 1.0, restart=True)
+
+
+def _cost_below(files: Files, start: int, stops: NDArray[np.int64]) -> NDArray[np.int64]:
+    """`files.cost(start, stop)` for every stop above start."""
+    size = np.where(files.high >= start, files.size, 0)
+    order = np.argsort(files.low)
+    sums = np.append(0, np.cumsum(size[order]))
+    return np.asarray(sums[np.searchsorted(files.low[order], stops, side="left")])
+
+
+def _cost_from(files: Files, stops: NDArray[np.int64]) -> NDArray[np.int64]:
+    """`files.cost(stop, END)` for every stop."""
+    order = np.argsort(files.high)
+    sums = np.append(0, np.cumsum(files.size[order]))
+    return np.asarray(sums[-1] - sums[np.searchsorted(files.high[order], stops, side="left")])

@@ -1,0 +1,93 @@
+"""Bounds of a statistic from its sums per bucket.
+
+The statistic is a function of the population's sums. Its value plugs in their estimates (sample sums over
+fraction); its spread comes from leaving one bucket out at a time. For totals that is exactly the spread of
+the bucket sums, for ratios and moments the delete-a-group jackknife, so one method serves all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pyqbeast.approximate.estimate.state import FloatArray
+from pyqbeast.approximate.estimate.student import t_quantile
+
+#: A function of population sums: [..., moment] to [...] or [..., k].
+Statistic = Callable[[FloatArray], FloatArray]
+
+#: The skewness of an estimate beyond which Hall's transformation is not followed.
+MOST_SKEW = 1.2
+
+
+def leave_out(
+    statistic: Statistic, sampled: FloatArray, fraction: float | FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The estimate, and by how much each bucket moves it.
+
+    Args:
+        statistic: of the population's sums.
+        sampled: [group, bucket, moment] sums of the sampled rows; buckets without rows are zeros and count.
+        fraction: of the rows, sampled; one number or one per group.
+
+    Returns:
+        The values [group, ...] and the influences [group, bucket, ...]: value minus value without the bucket.
+    """
+    share = np.asarray(fraction, dtype=np.float64).reshape(-1, 1)
+    buckets = sampled.shape[1]
+    totals = sampled.sum(axis=1)
+    rest = (totals[:, None] - sampled) * (buckets / (buckets - 1)) / share[:, None]
+    with np.errstate(all="ignore"):
+        value = statistic(totals / share)
+        return value, value[:, None] - statistic(rest)
+
+
+def bounds(
+    value: FloatArray, influence: FloatArray, fraction: float | FloatArray, confidence: float
+) -> tuple[FloatArray, FloatArray]:
+    """Low and high [group, ...]: on either side the wider of the t interval and Hall's for skewed estimates.
+
+    The degrees of freedom follow from the kurtosis of the influences: a few large buckets say little of the
+    spread, so the quantile grows. The factor 1 - fraction closes the interval when all is read.
+    """
+    buckets = influence.shape[1]
+    share = np.asarray(fraction, dtype=np.float64).reshape(-1, *(1,) * (value.ndim - 1))
+    with np.errstate(all="ignore"):
+        error = np.sqrt(np.maximum(1 - share, 0) * (buckets - 1) / buckets * np.sum(influence**2, axis=1))
+        centred = influence - influence.mean(axis=1, keepdims=True)
+        square = np.mean(centred**2, axis=1)
+        kurtosis = np.mean(centred**4, axis=1) / square**2
+        skew = np.mean(centred**3, axis=1) / square**1.5 / np.sqrt(buckets)
+        df = np.clip(2 * buckets / (kurtosis - 1), 3, buckets - 1)
+    # Influences that are all alike have neither kurtosis nor skewness, and no spread to scale by them.
+    quantile = t_quantile((1 + confidence) / 2, np.nan_to_num(df, nan=buckets - 1))
+    skew = np.clip(np.nan_to_num(skew), -MOST_SKEW, MOST_SKEW)
+    low = np.minimum(value - quantile * error, value - error * hall(quantile, skew))
+    high = np.maximum(value + quantile * error, value - error * hall(-quantile, skew))
+    return low, high
+
+
+def hall(x: FloatArray, skew: FloatArray) -> FloatArray:
+    """Hall's (1992) monotone inverse transformation of a quantile for an estimate with the given skewness."""
+    # The limit for no skewness is x itself; so small a value stands for it.
+    skew = np.where(np.abs(skew) < 1e-6, 1e-6, skew)
+    return np.asarray(3 / skew * (np.cbrt(1 + skew * (x - skew / 6)) - 1))
+
+
+def distinct_keys(counts: FloatArray) -> FloatArray:
+    """About how many distinct keys lie behind row counts per bucket [group, bucket]; [group].
+
+    Few keys: from the number of buckets that are occupied. Once nearly all are, that says no more than "5 per
+    bucket"; then from the spread of the counts, as n² / sum of squared key sizes: the number of keys where
+    they are of one size, and less where few keys hold many rows, which is the side to err on.
+    """
+    buckets = counts.shape[1]
+    occupied = np.count_nonzero(counts, axis=1).astype(np.float64)
+    by_occupied = np.log1p(-np.minimum(occupied, buckets - 0.5) / buckets) / np.log1p(-1 / buckets)
+    total = counts.sum(axis=1)
+    spread = buckets * counts.var(axis=1, ddof=1)
+    # Spread below that of single rows is chance.
+    by_spread = total**2 / np.maximum(spread, np.maximum(total, 1))
+    crowded = occupied > 0.95 * buckets
+    return np.asarray(np.where(crowded, np.maximum(by_occupied, by_spread), np.minimum(by_occupied, total)))

@@ -1,0 +1,72 @@
+"""What is asked for: aggregates, and the partial aggregates that they need of every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyqbeast.approximate.estimate import percentile
+from pyqbeast.approximate.estimate.formulas import FORMULAS
+from pyqbeast.approximate.estimate.state import ROWS, Layout, Moment
+from pyqbeast.core.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A requested aggregate.
+
+    Attributes:
+        kind: a name of `FORMULAS`, or `min`, `max`, `percentile`.
+        columns: names of the columns or expressions: none for count(*), two for `corr`, else one.
+        p: the percentile, between 0 and 1.
+    """
+
+    kind: str
+    columns: tuple[str, ...] = ()
+    p: float | None = None
+
+    def __post_init__(self) -> None:
+        wanted = (0, 1) if self.kind == "count" else (2,) if self.kind == "corr" else (1,)
+        if self.kind not in (*FORMULAS, "min", "max", "percentile"):
+            known = ", ".join((*FORMULAS, "min", "max", "percentile"))
+            raise InvalidInputError(f"aggregate {self.kind!r} cannot be estimated: use one of {known}")
+        if len(self.columns) not in wanted:
+            raise InvalidInputError(f"{self.kind} cannot take the columns {self.columns}")
+        if (self.kind == "percentile") != (self.p is not None and 0 <= self.p <= 1):
+            raise InvalidInputError(
+                f"{self.kind} with p={self.p}: only a percentile takes p, between 0 and 1"
+            )
+
+    @property
+    def moments(self) -> tuple[Moment, ...]:
+        """The sums it needs; the first counts the rows that take part."""
+        if self.kind in FORMULAS:
+            powers = FORMULAS[self.kind].powers if self.columns else ((),)
+            return tuple(Moment(self.columns, each) for each in powers)
+        below = (
+            (Moment(self.columns, (0,), (self.p, j)) for j in range(percentile.POINTS))
+            if self.p is not None
+            else ()
+        )
+        return (Moment(self.columns, (0,)), *below)
+
+    @property
+    def min_keys(self) -> float:
+        """How many distinct keys its bounds need."""
+        if self.p is not None:
+            return percentile.min_keys(self.p)
+        return FORMULAS[self.kind].min_keys if self.kind in FORMULAS else 0
+
+    @property
+    def extremes(self) -> tuple[str, ...]:
+        """The columns whose smallest and largest value it needs."""
+        return () if self.kind in ("count", "count_if", "percentile") else self.columns
+
+
+def layout_for(aggregates: Iterable[Aggregate], buckets: int = 128) -> Layout:
+    """The partial aggregates that a list of aggregates needs of every step."""
+    moments, columns = {ROWS: None}, dict[str, None]()
+    for aggregate in aggregates:
+        moments.update(dict.fromkeys(aggregate.moments))
+        columns.update(dict.fromkeys(aggregate.extremes))
+    return Layout(tuple(moments), tuple(columns), buckets)

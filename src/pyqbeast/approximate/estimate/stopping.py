@@ -1,0 +1,120 @@
+"""When the estimates are good enough, and how much to read next where they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.approximate.estimate.aggregates import Estimates, Status
+from pyqbeast.approximate.estimate.request import Aggregate
+from pyqbeast.approximate.estimate.state import FloatArray
+from pyqbeast.core.errors import InvalidInputError
+
+#: Keys that a pilot should hold: fewer make the first prediction poor and an early stop too easy.
+PILOT_KEYS = 3_000
+#: Steps by prediction after the pilot; what they do not settle is answered exactly.
+PREDICTED_STEPS = 2
+#: A prediction beyond this fraction is not worth a sample.
+LARGEST_SAMPLE = 0.5
+
+# A correlation of heavy-tailed columns is biased by more than its bounds say where they are close: below this
+# error the sample alone is not enough.
+_CORR_ERROR = 0.05
+# Head room of a prediction, and how far one step may go from what little it knows.
+_SAFETY, _KEY_SAFETY = 1.15, 1.3
+_SMALLEST_STEP, _LARGEST_STEP = 1.1, 16.0
+_FEW_KEYS_STEPS = (2.0, 8.0)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The error that every estimate has to meet.
+
+    Attributes:
+        error: largest distance from the value to the truth: as a share of the truth, or in its unit.
+        relative: which of the two.
+    """
+
+    error: float
+    relative: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.error > 0:
+            raise InvalidInputError(f"error={self.error} must be above 0; for an exact answer run the query")
+
+    def allowed(self, value: FloatArray) -> FloatArray:
+        """The margin that meets the error, by value.
+
+        A margin w <= e (|value| - w) makes the distance to the truth at most e |truth|, because |truth| is at
+        least |value| - w; near zero it asks for more than e |value| does, and stops no query by chance.
+        """
+        if not self.relative:
+            return np.full(value.shape, self.error)
+        return np.asarray(self.error * np.abs(value) / (1 + self.error))
+
+
+def pilot_keys(aggregates: Iterable[Aggregate]) -> float:
+    """How many distinct keys the first step should hold: what all bounds need."""
+    return max(PILOT_KEYS, *(aggregate.min_keys for aggregate in aggregates))
+
+
+def met(estimates: Estimates, goal: Goal) -> NDArray[np.bool_]:
+    """Which groups [group] of an estimate are done: exact, certain bounds (min, max), or within the error."""
+    with np.errstate(invalid="ignore"):
+        within = estimates.margin <= goal.allowed(estimates.value)
+    trusted = [Status.BOUNDED]
+    if estimates.aggregate.kind != "corr" or goal.error >= _CORR_ERROR:
+        trusted.append(Status.SAMPLE_ONLY)
+    bounded = np.isin(estimates.status, trusted)
+    return np.isin(estimates.status, (Status.EXACT, Status.CERTAIN)) | (bounded & within)
+
+
+def all_met(estimates: Sequence[Estimates], goal: Goal) -> bool:
+    """Whether the sample read is enough: there are groups, and every estimate of every group is done.
+
+    A sample without a single group says nothing of the groups that there are.
+    """
+    return all(len(each.value) > 0 and bool(met(each, goal).all()) for each in estimates)
+
+
+def wanted_fraction(estimates: Sequence[Estimates], goal: Goal, fraction: float, steps: int) -> float:
+    """The fraction to read up to next, 1 for the exact answer: the largest that any estimate asks for.
+
+    Args:
+        estimates: those of the sample read, not all met.
+        goal: the error to meet.
+        fraction: read so far, above 0.
+        steps: read so far; the pilot is the first.
+    """
+    if steps > PREDICTED_STEPS or any(len(each.value) == 0 for each in estimates):
+        return 1.0
+    return max(float(wanted(each, goal, fraction).max()) for each in estimates)
+
+
+def wanted(estimates: Estimates, goal: Goal, fraction: float | FloatArray) -> FloatArray:
+    """The fraction [group] that each group asks for next: 0 where it is done, 1 for the exact answer.
+
+    `fraction` is the one read so far, one number or one per group.
+    """
+    with np.errstate(all="ignore"):
+        # The squared error falls with the odds of the fraction, (1 - f) / f.
+        odds = _SAFETY * (estimates.margin / goal.allowed(estimates.value)) ** 2 * fraction / (1 - fraction)
+        by_error = np.where(np.isfinite(odds), odds / (1 + odds), 1.0)
+        by_keys = fraction * _KEY_SAFETY * estimates.aggregate.min_keys / np.maximum(estimates.keys, 1)
+        # What missed keys can add falls with 1 / f, the width of the bounds with its root: square the ratio.
+        by_tail = fraction * np.clip(estimates.unseen**2, _SMALLEST_STEP, _LARGEST_STEP)
+    by_error = _within(by_error, fraction, _SMALLEST_STEP, _LARGEST_STEP)
+    by_keys = _within(by_keys, fraction, *_FEW_KEYS_STEPS)
+    heavy = estimates.status == Status.HEAVY_TAIL
+    few = estimates.status == Status.FEW_KEYS
+    asked = np.where(few, by_keys, np.where(heavy, np.maximum(by_error, by_tail), by_error))
+    asked = np.where(asked > LARGEST_SAMPLE, 1.0, asked)
+    return np.where(met(estimates, goal), 0.0, asked)
+
+
+def _within(asked: FloatArray, fraction: float | FloatArray, least: float, most: float) -> FloatArray:
+    """A step of `least` to `most` times the fraction; what asks for the exact answer is not cut to a step."""
+    return np.where(asked > LARGEST_SAMPLE, 1.0, np.clip(asked, least * fraction, most * fraction))

@@ -1,0 +1,58 @@
+"""The Python side of the JVM bridge: one small typed function or class for each thing that only the JVM can do.
+
+Private APIs of Spark and Delta are used here and in the Java bridge, nowhere else. May import `pyqbeast.core` and
+`pyqbeast.delta_log`.
+"""
+
+from pyqbeast.bridge.columns import (
+    date_milliseconds,
+    hash_coordinate,
+    place_of_number,
+    place_of_text,
+    tag_blocks,
+    tag_revision,
+    tags_are_legacy,
+    tags_are_replicated,
+)
+from pyqbeast.bridge.frames import (
+    OUTSIDE,
+    ScanTotals,
+    arranged,
+    local_frame,
+    named_as,
+    read_cube,
+    sample_to,
+    scan_totals,
+    simple_types,
+)
+from pyqbeast.bridge.jvm import handed_over, java
+from pyqbeast.bridge.table_log import LoggedFile, TableLog, change_table
+from pyqbeast.bridge.transaction import Transaction, WrittenBlock, WrittenFile
+
+__all__ = [
+    "OUTSIDE",
+    "LoggedFile",
+    "ScanTotals",
+    "TableLog",
+    "Transaction",
+    "WrittenBlock",
+    "WrittenFile",
+    "arranged",
+    "change_table",
+    "date_milliseconds",
+    "handed_over",
+    "hash_coordinate",
+    "java",
+    "local_frame",
+    "named_as",
+    "place_of_number",
+    "place_of_text",
+    "read_cube",
+    "sample_to",
+    "scan_totals",
+    "simple_types",
+    "tag_blocks",
+    "tag_revision",
+    "tags_are_legacy",
+    "tags_are_replicated",
+]

@@ -1,0 +1,144 @@
+"""A query that ends in an aggregation over one indexed table, taken apart by the JVM."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame
+
+from pyqbeast import bridge
+from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.core.format.constants import WEIGHT_MAX
+from pyqbeast.core.format.stored_text import read_json
+
+
+@dataclass(frozen=True)
+class Output:
+    """One column of the aggregation: a group (by number), or a function of inputs (by number).
+
+    Attributes:
+        group: the number of the group's column; None for an aggregate.
+        function: the name of Spark's class.
+        inputs: what it aggregates; none for a count of rows.
+        condition: the input that says which rows take part (`FILTER (WHERE …)`).
+        percentage: of a percentile; None where several were asked for at once.
+    """
+
+    group: int | None = None
+    function: str = ""
+    inputs: tuple[int, ...] = ()
+    condition: int | None = None
+    percentage: float | None = None
+
+
+class Order(NamedTuple):
+    """The result is sorted by this output."""
+
+    output: int
+    ascending: bool
+    nulls_first: bool
+
+
+class QueriedFile(NamedTuple):
+    """A file that the query has to read: its path in the log, bytes, tags and statistics (Delta's, as a dict)."""
+
+    path: str
+    size: int
+    tags: dict[str, str]
+    statistics: dict[str, Any]
+
+
+class AggregateQuery:
+    """What a query aggregates, of which files, and its rows before the aggregation for parts of those files.
+
+    All reads are of one version of the table.
+
+    Attributes:
+        outputs: the columns of the aggregation.
+        result: the columns of the query: name, and the output that it shows.
+        order: what the query sorts its result by.
+        statistics: for each input the name that file statistics have for it, where it is a column.
+        other_bytes: bytes of the tables that are joined to the indexed one.
+        fans_out: whether a row of the indexed table may come more than once.
+        counted_weights: weights, ascending, with the number of the table's rows below each; none where rows are spread
+            evenly over all weights.
+        configuration: that of the indexed table.
+        prunable_revisions: the revisions, as text, whose tags tell the weights that rows have today.
+    """
+
+    def __init__(self, query: DataFrame) -> None:
+        """Raises UnsupportedError, with the reason, where the query is of another shape."""
+        self._spark = query.sparkSession
+        package = bridge.java(self._spark)
+        self._java = package.estimate.AggregateQuery.of(query._jdf)
+        if self._java is None:
+            raise UnsupportedError(
+                f"this query cannot be estimated: {package.estimate.AggregateQuery.refusal(query._jdf)}; "
+                "pass exact=True to run it in full"
+            )
+        described = json.loads(self._java.description())
+        self.outputs = [
+            Output(**{**each, "inputs": tuple(each.get("inputs", ()))}) for each in described["outputs"]
+        ]
+        self.result: list[tuple[str, int]] = [(name, place) for name, place in described["result"]]
+        self.order = [Order(*each) for each in described["order"]]
+        self.statistics: list[str | None] = described["statistics"]
+        self.other_bytes: int = described["other_bytes"]
+        self.fans_out: bool = described["fans_out"]
+        self.counted_weights: list[tuple[int, float]] = [tuple(each) for each in described["counted_weights"]]
+        self.configuration: dict[str, str] = described["configuration"]
+        self.prunable_revisions: set[str] = set(described["prunable_revisions"])
+
+    def reads_nothing(self) -> bool:
+        """Whether Spark answers the query from the log alone, or sees that it has no rows."""
+        return bool(self._java.readsNothing())
+
+    def files(self) -> list[QueriedFile]:
+        """The files of the indexed table that the query's filters leave. Call it before reading rows."""
+        with bridge.handed_over() as target:
+            self._java.filesTo(str(target))
+            with target.open(encoding="utf-8") as lines:
+                return [_file(json.loads(line)) for line in lines]
+
+    def rows(self, files: Iterable[QueriedFile], start: int, stop: int, buckets: int) -> DataFrame:
+        """The rows of the files with start <= weight < stop: columns g0… (groups), x0… (inputs), `bucket`.
+
+        Args:
+            files: of `files()`.
+            start: a weight.
+            stop: a weight, or one more than the largest.
+            buckets: a power of two; a row's bucket is a hash of its weight, modulo so many.
+        """
+        assert stop <= WEIGHT_MAX + 1
+        frame = self._java.rows(_paths(files), start, stop, buckets)
+        return DataFrame(frame, self._spark)
+
+    def exact(self) -> DataFrame:
+        """The query as it was asked."""
+        return DataFrame(self._java.exact(), self._spark)
+
+
+def _paths(files: Iterable[QueriedFile]) -> str:
+    return "\n".join(file.path for file in files)
+
+
+def _file(stored: Mapping[str, Any]) -> QueriedFile:
+    return QueriedFile(stored["path"], stored["size"], stored["tags"], _statistics(stored["statistics"]))
+
+
+def _statistics(text: str | None) -> dict[str, Any]:
+    """What the statistics of a file tell, as far as the text has the form that Delta gives it."""
+    try:
+        stored = read_json(text or "{}", "statistics")
+    except FormatError:
+        return {}
+    of_columns = ("minValues", "maxValues", "nullCount")
+    told = stored if isinstance(stored, dict) else {}
+    return {
+        name: value
+        for name, value in told.items()
+        if isinstance(value, dict if name in of_columns else int) and not isinstance(value, bool)
+    }

@@ -1,0 +1,102 @@
+"""Python exceptions that pass through the JVM: kept here, and put back in the place of Java's words for them."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import itertools
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+from pyspark.errors.exceptions import captured
+
+from pyqbeast.core.errors import (
+    CommitConflictError,
+    ExecutionError,
+    QbeastError,
+    StorageError,
+    UncertainWriteError,
+    UnsupportedError,
+)
+
+#: The error for each kind of the bridge's `Failure`.
+_OF_KIND: dict[str, type[QbeastError]] = {
+    "CONFLICT": CommitConflictError,
+    "STORAGE": StorageError,
+    "UNCERTAIN": UncertainWriteError,
+    "EXECUTION": ExecutionError,
+}
+
+#: The newest exceptions, by key. Nobody may ever ask for one: that of a client of Spark Connect, of a stream.
+_kept: collections.OrderedDict[str, BaseException] = collections.OrderedDict()
+_MOST_KEPT = 32
+_numbers = itertools.count()
+_lock = threading.Lock()
+
+
+def keep(error: BaseException) -> str:
+    """Keeps an exception and returns what `Bridge.write` expects: a key, a line feed and the message."""
+    with _lock:
+        key = str(next(_numbers))
+        _kept[key] = error
+        if len(_kept) > _MOST_KEPT:
+            _kept.popitem(last=False)
+    return f"{key}\n{error}"
+
+
+def _original(thrown: Any) -> BaseException | None:  # noqa: ANN401 (a Java throwable)
+    """The exception of ours that a throwable, or one of its causes, stands for.
+
+    That is the one kept under the key of a `PythonFailure`, or a new one for a `Refusal` or a `Failure` that the
+    bridge itself has put into words.
+    """
+    while thrown is not None:
+        kind = thrown.getClass().getName()
+        if kind == "io.pyqbeast.errors.PythonFailure":
+            with _lock:
+                return _kept.get(thrown.key())
+        if kind == "io.pyqbeast.errors.Refusal":
+            return UnsupportedError(thrown.getMessage())
+        if kind == "io.pyqbeast.errors.Failure":
+            return _OF_KIND[thrown.kind()](thrown.getMessage())
+        thrown = thrown.getCause()
+    return None
+
+
+@contextlib.contextmanager
+def words(doing: str, outcome: str = "; the table is as it was") -> Iterator[None]:
+    """Puts words in the place of what Spark or Delta raise with Java's stack for a message.
+
+    Args:
+        doing: what goes on, as the beginning of a sentence.
+        outcome: what became of the table, as its end.
+
+    Raises:
+        QbeastError: a class for what failed, and its first cause for a message.
+    """
+    try:
+        yield
+    except Py4JJavaError as error:
+        jvm: Any = SparkContext._jvm
+        failure = jvm.io.pyqbeast.errors.Door.failure(error.java_exception, doing, outcome)
+        raise _OF_KIND[failure.kind()](failure.getMessage()) from None
+
+
+def install() -> None:
+    """From now on, PySpark raises the original exception where a write failed in Python.
+
+    PySpark turns Java's exceptions into its own in one function; that is replaced by one that looks first for
+    ours. Delta's Python package extends it the same way.
+    """
+    convert = captured.convert_exception
+    if getattr(convert, "by_pyqbeast", False):
+        return
+
+    def convert_exception(thrown: Any) -> Any:  # noqa: ANN401
+        return _original(thrown) or convert(thrown)
+
+    convert_exception.by_pyqbeast = True  # type: ignore[attr-defined]
+    captured.convert_exception = convert_exception  # type: ignore[assignment]

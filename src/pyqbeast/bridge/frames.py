@@ -1,0 +1,77 @@
+"""Frames that only the JVM can make or measure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from pyqbeast.bridge.jvm import java, java_column
+
+
+def local_frame(spark: SparkSession, schema: StructType, columns: Sequence[Sequence[object]]) -> DataFrame:
+    """A frame of values that are here already. Of an Arrow table Spark makes a relation that takes no job to read."""
+    types = to_arrow_schema(schema, timezone="UTC")
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, types, strict=True)]
+    return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=types), schema)
+
+
+def simple_types(frame: DataFrame) -> dict[str, str]:
+    """Name of each column to its Spark type as simple text."""
+    return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+
+
+def named_as(frame: DataFrame, names: Collection[str]) -> DataFrame:
+    """The frame with its columns named as in `names`, where they differ in case only: to Delta both are one column."""
+    known = {name.lower(): name for name in names}
+    changed = {
+        column: known[column.lower()]
+        for column in frame.columns
+        if column.lower() in known and known[column.lower()] not in frame.columns
+    }
+    return frame.withColumnsRenamed(changed) if changed else frame
+
+
+def arranged(data: DataFrame, point: Sequence[Column], weight: Column, tree: bytes) -> DataFrame:
+    """The rows on their way to the files of a tree, one partition a file; `Tree.java` tells the layout of the tree."""
+    package = java(data.sparkSession)
+    columns = [java_column(column) for column in (*point, weight)]
+    return DataFrame(
+        package.layout.Arrangement.of(data._jdf, columns, package.layout.Tree(tree)), data.sparkSession
+    )
+
+
+#: Bits of a cube's long that name a child which the tree does not have.
+_CHILD_BITS = 21
+
+#: The cube of rows that lie outside the revision's space.
+OUTSIDE = -1
+
+
+def read_cube(cube: int) -> tuple[int, int | None]:
+    """The node of a cube's long, and the number of the missing child below it that the cube is, if it is one."""
+    child = cube & ((1 << _CHILD_BITS) - 1)
+    return cube >> _CHILD_BITS, child - 1 if child else None
+
+
+def sample_to(data: DataFrame, rows: int, target: Path) -> None:
+    """Samples the rows of a frame of doubles and longs, with the weight last, into a file; see `Sampler.java`."""
+    java(data.sparkSession).layout.Sampler.sample(data._jdf, rows, str(target))
+
+
+class ScanTotals(NamedTuple):
+    """What the file scans of a query opened: files, their bytes, and the rows they handed on."""
+
+    files: int
+    bytes: int
+    rows: int
+
+
+def scan_totals(query: DataFrame) -> ScanTotals:
+    """The totals of a query that has run, from Spark's own metrics of its file scans."""
+    return ScanTotals(*java(query.sparkSession).spark.Scans.totals(query._jdf))

@@ -1,0 +1,87 @@
+"""The object that the JVM calls to write and to ask about an index: one a process, over py4j's callback server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark import SparkContext
+from pyspark.sql import DataFrame, SparkSession
+
+from pyqbeast.bridge import callback_server, failures
+from pyqbeast.bridge.jvm import java
+
+#: What writes: session, rows, name of the save mode, options.
+WriteFunction = Callable[[SparkSession, DataFrame, str, Mapping[str, str]], None]
+
+#: What settles the index of a table without rows: a frame of its columns, options; gives configuration entries.
+ConfigureFunction = Callable[[DataFrame, Mapping[str, str]], Mapping[str, str]]
+
+#: What answers SQL's questions about an index: session, question, arguments by name.
+AnswerFunction = Callable[[SparkSession, str, Mapping[str, Any]], DataFrame]
+
+_functions: tuple[WriteFunction, ConfigureFunction, AnswerFunction] | None = None
+
+
+def set_functions(write: WriteFunction, configure: ConfigureFunction, answer: AnswerFunction) -> None:
+    """Says who writes and answers. The package does this when it is imported; `bridge` knows nothing of tables."""
+    global _functions
+    _functions = write, configure, answer
+
+
+def _session(session: Any) -> SparkSession:  # noqa: ANN401 (a py4j object)
+    context = SparkContext._active_spark_context
+    assert context is not None
+    return SparkSession(context, session)
+
+
+def _frame(data: Any) -> DataFrame:  # noqa: ANN401 (a py4j object)
+    return DataFrame(data, _session(data.sparkSession()))
+
+
+class _PythonCallbacks:
+    """Implements `io.pyqbeast.python.PythonCallbacks`."""
+
+    class Java:
+        implements = ["io.pyqbeast.python.PythonCallbacks"]  # noqa: RUF012 (py4j reads it)
+
+    def write(self, mode: str, options: Any, data: Any) -> str:  # noqa: ANN401 (py4j objects)
+        try:
+            assert _functions is not None
+            frame, given = _frame(data), dict(options)
+            with failures.words(f"writing to {given.get('path')}"):
+                _functions[0](frame.sparkSession, frame, mode, given)
+        except BaseException as e:
+            return failures.keep(e)
+        return ""
+
+    def configure(self, options: Any, no_rows: Any, configuration: Any) -> str:  # noqa: ANN401 (py4j objects)
+        try:
+            assert _functions is not None
+            configuration.update(_functions[1](_frame(no_rows), dict(options)))
+        except BaseException as e:
+            return failures.keep(e)
+        return ""
+
+    def answer(self, session: Any, question: str, arguments: Any, answer: Any) -> str:  # noqa: ANN401
+        try:
+            assert _functions is not None
+            answer.append(_functions[2](_session(session), question, dict(arguments))._jdf)
+        except BaseException as e:
+            return failures.keep(e)
+        return ""
+
+
+#: The gateway to the JVM that knows the writer; one a process, unless the JVM was ended and another started.
+_registered_with: object = None
+
+
+def install(spark: SparkSession) -> None:
+    """Registers the writer with the session's JVM, once."""
+    global _registered_with
+    gateway = spark.sparkContext._gateway
+    if _registered_with is gateway:
+        return
+    callback_server.secure(spark)
+    java(spark).python.Bridge.setCallbacks(_PythonCallbacks())
+    _registered_with = gateway

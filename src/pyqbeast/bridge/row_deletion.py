@@ -1,0 +1,59 @@
+"""The Delta transaction that gives one data file a new deletion vector."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from pyspark.sql import Column, SparkSession
+
+from pyqbeast.bridge.jvm import java
+from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
+
+
+def delete_where(spark: SparkSession, path: str, condition: Column) -> str:
+    """Deletes the rows that meet a condition by Delta's own DELETE.
+
+    Returns:
+        Delta's words for what another writer changed first, and then nothing is deleted; empty where the rows are.
+    """
+    return str(java(spark).commit.WatchedCommand.delete(spark._jsparkSession, path, condition._jc))
+
+
+class MarkedFile(NamedTuple):
+    """A live file: the rows stored in it, None where the log does not say, and its vector if it has one."""
+
+    rows: int | None
+    vector: DeletionVectorDescriptor | None
+
+
+class RowDeletion:
+    """A transaction on the newest version of the table at a path, for the rows of one file."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._java = java(spark).commit.RowDeletion.begin(spark._jsparkSession, path)
+        #: Where the table lies, as a whole location.
+        self.root: str = self._java.root()
+        #: Whether the table takes new deletion vectors.
+        self.is_enabled: bool = self._java.isEnabled()
+
+    def open(self, path: str) -> MarkedFile | None:
+        """Picks the file, by its path in the log; None where it is not live. One Spark job."""
+        told = json.loads(self._java.open(path))
+        if not told:
+            return None
+        rows, vector = told
+        return MarkedFile(rows, DeletionVectorDescriptor.from_json(vector) if vector else None)
+
+    def commit(self, vector: DeletionVectorDescriptor) -> bool:
+        """Gives the file its new vector, which counts the rows of the old one too.
+
+        False where another writer's commit stands in the way; `conflict` tells which. The vector's file is deleted
+        where it is certain that no commit names it.
+        """
+        return bool(self._java.commit(vector.to_base64()))
+
+    @property
+    def conflict(self) -> str:
+        """Delta's words for what stood in the way of `commit`."""
+        return str(self._java.conflict())

@@ -1,0 +1,250 @@
+"""Setting up a Spark session: jars, extensions, the Python side of writes, and clear words where something is wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from py4j.java_gateway import JavaPackage
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from pyqbeast.bridge import failures, maven, python_callbacks
+from pyqbeast.bridge.jvm import java
+from pyqbeast.core.errors import SessionError
+
+EXTENSION = "io.pyqbeast.QbeastExtension"
+DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+CATALOG = "spark.sql.catalog.spark_catalog"
+DELTA_CATALOG_CLASS = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+CATALOG_CLASS = "io.pyqbeast.QbeastCatalog"
+SPARK_VERSION = "4.2."
+DELTA_VERSION = "4.4.0"
+_when_attached: list[Callable[[SparkSession], None]] = []
+#: Settings whose defaults are made for clusters and cost seconds a query on one machine: as many as there are cores,
+#: and no compression of what stays on the machine's own disk.
+_LOCAL_PARTITIONS = (
+    "spark.sql.shuffle.partitions",
+    "spark.databricks.delta.snapshotPartitions",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism",
+)
+_LOCAL_COMPRESSION = "spark.shuffle.compress"
+
+
+def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
+    """A session builder that makes sessions ready for indexed tables.
+
+    Adds the bridge and Delta's jars, the extensions and the catalog (in place of none or of Delta's) to what the
+    builder has already; `getOrCreate` then returns a session that `attach` has been called on. For a `local[…]`
+    master it lowers the number of partitions of shuffles and of Delta's own jobs (`VACUUM` of a small table takes 2 s
+    instead of 20) and leaves shuffled rows uncompressed (a write of an indexed table is then a tenth faster), where
+    the user has not set these.
+
+    Args:
+        builder: `SparkSession.builder` with whatever settings; it is changed and returned.
+
+    Raises:
+        SessionError: no usable Java, another version of Spark or Delta than pyqbeast is built for, or a JVM that
+            runs already without the jars.
+    """
+    _check_versions()
+    _check_jvm()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    options: dict[str, Any] = builder._options
+    jars = [*_listed(options, "spark.jars"), *_missing_jars(options)]
+    builder.config("spark.jars", ",".join(jars))
+    extensions = [
+        e for e in _listed(options, "spark.sql.extensions") if e not in (EXTENSION, DELTA_EXTENSION)
+    ]
+    builder.config("spark.sql.extensions", ",".join([*extensions, EXTENSION, DELTA_EXTENSION]))
+    if options.get(CATALOG) in (None, DELTA_CATALOG_CLASS):
+        builder.config(CATALOG, CATALOG_CLASS)
+    local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", str(options.get("spark.master", "")))
+    if local:
+        cores = os.cpu_count() or 1 if local[1] == "*" else int(local[1] or 1)
+        local_settings = {**dict.fromkeys(_LOCAL_PARTITIONS, str(max(2, cores))), _LOCAL_COMPRESSION: "false"}
+        for setting, value in local_settings.items():
+            if setting not in options:
+                builder.config(setting, value)
+    _attach_what_it_makes(builder)
+    return builder
+
+
+def attach(spark: SparkSession) -> SparkSession:
+    """Makes a session that was started elsewhere (spark-submit, a notebook) ready to write indexed tables.
+
+    Raises:
+        SessionError: the session lacks the jar or has that of another version, runs on another version of Spark or
+            Delta, does not load the extensions, or is that of a Spark Connect client.
+    """
+    _check_jar(spark)
+    _check_jvm_versions(spark)
+    extensions = [name.strip() for name in (spark.conf.get("spark.sql.extensions", "") or "").split(",")]
+    if EXTENSION not in extensions or DELTA_EXTENSION not in extensions:
+        raise SessionError(
+            f"the session was started without spark.sql.extensions={EXTENSION},{DELTA_EXTENSION}; restart Python and "
+            "start the session with pyqbeast.configure(builder)"
+        )
+    if extensions.index(EXTENSION) > extensions.index(DELTA_EXTENSION):
+        raise SessionError(f"in spark.sql.extensions, {EXTENSION} has to stand before {DELTA_EXTENSION}")
+    _ship_missing_jars(spark)
+    if spark.sparkContext.pythonExec == "python3" and "PYSPARK_PYTHON" not in os.environ:
+        spark.sparkContext.pythonExec = sys.executable
+    failures.install()
+    python_callbacks.install(spark)
+    with _active(spark):
+        for prepare in _when_attached:
+            prepare(spark)
+    return spark
+
+
+@contextlib.contextmanager
+def _active(spark: SparkSession) -> Iterator[None]:
+    """Makes a session the thread's own: Spark looks there for what a data source is to be called already."""
+    jvm: Any = spark._jvm
+    before = jvm.SparkSession.getActiveSession()
+    jvm.SparkSession.setActiveSession(spark._jsparkSession)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            jvm.SparkSession.setActiveSession(before.get())
+        else:
+            jvm.SparkSession.clearActiveSession()
+
+
+def when_attached(prepare: Callable[[SparkSession], None]) -> None:
+    """Runs a function on each session that `attach` makes ready: for parts that `bridge` itself knows nothing of."""
+    _when_attached.append(prepare)
+
+
+def bridge_jar() -> Path:
+    """The bridge's jar inside the installed package."""
+    return Path(str(files("pyqbeast") / "jars" / "pyqbeast-bridge.jar"))
+
+
+def java_version(spark: SparkSession) -> str:
+    """The version of the Java that a classic session runs on."""
+    jvm = spark._jvm
+    assert jvm is not None
+    return str(jvm.java.lang.System.getProperty("java.version"))
+
+
+def _listed(options: dict[str, Any], key: str) -> list[str]:
+    return [part.strip() for part in str(options.get(key) or "").split(",") if part.strip()]
+
+
+def _missing_jars(options: dict[str, Any]) -> list[str]:
+    """The bridge, and Delta's jars unless the user brings them; by name, so that twice is no harm."""
+    given = " ".join([*_listed(options, "spark.jars"), *_listed(options, "spark.jars.packages")])
+    jars = [] if bridge_jar().name in given else [str(bridge_jar())]
+    if not bridge_jar().exists():
+        raise SessionError(
+            f"{bridge_jar()} is missing: install pyqbeast from a wheel, or build it with a JDK 17"
+        )
+    if "delta-spark" not in given:
+        lock = maven.read_lock(Path(str(files("pyqbeast") / "delta_jars.lock")))
+        try:
+            jars += [str(maven.fetch(where, checksum)) for where, checksum in lock.items()]
+        except OSError as e:
+            raise SessionError(f"Delta's jars are needed once from the network: {e}") from e
+    return jars
+
+
+def _check_versions() -> None:
+    if not pyspark.__version__.startswith(SPARK_VERSION):
+        raise SessionError(
+            f"pyqbeast is built for Spark {SPARK_VERSION}x and finds PySpark {pyspark.__version__}; "
+            f"install pyspark=={SPARK_VERSION}*"
+        )
+    delta = importlib.metadata.version("delta-spark")
+    if delta != DELTA_VERSION:
+        raise SessionError(f"pyqbeast is built for Delta {DELTA_VERSION} and finds delta-spark {delta}")
+
+
+def _check_jvm() -> None:
+    gateway = SparkContext._gateway
+    if gateway is not None:
+        loader = gateway.jvm.Thread.currentThread().getContextClassLoader()
+        if loader.getResource("pyqbeast/version.txt") is None:
+            raise SessionError(
+                "this process has started a JVM without pyqbeast's jar, and a running JVM takes no more jars; restart "
+                "Python (in a notebook, the kernel) and call pyqbeast.configure before the first session starts"
+            )
+        return
+    home = os.environ.get("JAVA_HOME")
+    command = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    if command is None:
+        where = f"JAVA_HOME ({home}) holds no bin/java" if home else "there is no java on the path"
+        raise SessionError(f"Spark needs Java 17 or newer, and {where}; install a JDK 17 or set JAVA_HOME")
+    told = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', told)
+    if version and int(version[1]) < 17:
+        raise SessionError(f"Spark needs Java 17 or newer, and {command} is Java {version[1]}; set JAVA_HOME")
+
+
+def _check_jar(spark: SparkSession) -> None:
+    from pyqbeast import __version__
+
+    # Of a class that is missing, py4j makes a package of that name.
+    bridge: Any = java(spark).python.Bridge
+    if isinstance(bridge, JavaPackage):
+        raise SessionError(
+            f"the session's JVM does not have pyqbeast's jar; restart Python and start the session with "
+            f"pyqbeast.configure(builder), or pass --jars {bridge_jar()} to spark-submit"
+        )
+    found = bridge.version()
+    if found != __version__:
+        raise SessionError(
+            f"the session's jar is that of pyqbeast {found}, and this is pyqbeast {__version__}"
+        )
+
+
+def _check_jvm_versions(spark: SparkSession) -> None:
+    """What runs may differ from the Python packages: spark-submit brings a Spark of its own."""
+    if not spark.version.startswith(SPARK_VERSION):
+        raise SessionError(
+            f"pyqbeast is built for Spark {SPARK_VERSION}x, and this session runs Spark {spark.version}"
+        )
+    jvm: Any = spark._jvm
+    delta = jvm.io.delta.package
+    if isinstance(delta, JavaPackage):
+        raise SessionError(
+            "the session's JVM does not have Delta's jars; start the session with pyqbeast.configure(builder), or "
+            f"pass --packages io.delta:delta-spark_4.2_2.13:{DELTA_VERSION} to spark-submit"
+        )
+    if delta.VERSION() != DELTA_VERSION:
+        raise SessionError(
+            f"pyqbeast is built for Delta {DELTA_VERSION}, and this session runs Delta {delta.VERSION()}"
+        )
+
+
+def _ship_missing_jars(spark: SparkSession) -> None:
+    """Executors get the jars that `spark.jars.packages` hid from them: Spark keeps only one of the two lists."""
+    context = spark.sparkContext._jsc.sc()
+    shipped = context.listJars().mkString(" ")
+    master = spark.sparkContext.master or ""
+    if not master.startswith("local[") and bridge_jar().name not in shipped:
+        spark.sparkContext._jsc.addJar(str(bridge_jar()))
+
+
+def _attach_what_it_makes(builder: SparkSession.Builder) -> None:
+    if getattr(builder.getOrCreate, "attaches", False):
+        return
+    make: Callable[[], SparkSession] = builder.getOrCreate
+
+    def get_or_create() -> SparkSession:
+        return attach(make())
+
+    get_or_create.attaches = True  # type: ignore[attr-defined]
+    builder.getOrCreate = get_or_create  # type: ignore[method-assign]

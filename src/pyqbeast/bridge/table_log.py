@@ -1,0 +1,177 @@
+"""One version of a table's log, read through the JVM."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructField, StructType
+
+from pyqbeast.bridge.jvm import handed_over, java
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.hashed_layout import spark_schema
+from pyqbeast.core.format.stored_text import shown
+from pyqbeast.delta_log import locations
+
+if TYPE_CHECKING:
+    from pyqbeast.bridge.transaction import Transaction
+
+
+#: In the metadata of a column: its name in the data files, where the table maps names.
+_PHYSICAL_NAME = "delta.columnMapping.physicalName"
+
+#: The same: the types that it had.
+_TYPE_CHANGES = "delta.typeChanges"
+
+
+def _name_in_files(column: StructField) -> str:
+    return str((column.metadata or {}).get(_PHYSICAL_NAME, column.name))
+
+
+def _recorded(layout: str) -> StructType:
+    try:
+        return StructType.fromJson(spark_schema(layout))
+    except (PySparkException, KeyError, ValueError) as error:
+        raise FormatError(f"Spark cannot read the types in {shown(layout)}: {error}") from None
+
+
+class LoggedFile(NamedTuple):
+    """A live file of a table as the log tells of it.
+
+    Attributes:
+        path: as the log has it.
+        size: in bytes.
+        modified: when, in milliseconds since 1970.
+        rows: deleted ones too; None where no statistics were collected.
+        deleted: how many of them a deletion vector hides.
+        tags: without marks of replicated blocks that are not true.
+        falsely_replicated: whether there were such marks.
+    """
+
+    path: str
+    size: int
+    modified: int
+    rows: int | None
+    deleted: int
+    tags: dict[str, str]
+    falsely_replicated: bool
+
+
+class TableLog:
+    """One version of the log of a table: the newest of the table at a path, or that which a transaction began on."""
+
+    def __init__(self, spark: SparkSession, path: str, begun: Transaction | None = None) -> None:
+        self._spark = spark
+        newest = java(spark).commit.TableLog.newest
+        self._java = begun._java.tableLog() if begun else newest(spark._jsparkSession, path)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a Delta table."""
+        return bool(self._java.exists())
+
+    @property
+    def path(self) -> str:
+        """Where the table lies, in full."""
+        return str(self._java.path())
+
+    @property
+    def version(self) -> int:
+        """The version that this is."""
+        return int(self._java.version())
+
+    @property
+    def configuration(self) -> dict[str, str]:
+        """The table's configuration."""
+        return json.loads(self._java.configuration())  # type: ignore[no-any-return]
+
+    @property
+    def schema(self) -> StructType:
+        """The table's schema."""
+        return StructType.fromJson(json.loads(self._java.schema()))
+
+    @property
+    def prunable_revisions(self) -> set[int]:
+        """The revisions whose blocks tell the weights that rows have today: no indexed column hashes otherwise."""
+        return {int(number) for number in json.loads(self._java.prunableRevisions())}
+
+    @property
+    def key_granularity(self) -> float:
+        """The share of the rows that the most frequent key may hold, as far as it is recorded; 0 for distinct keys."""
+        return float(self._java.keyGranularity())
+
+    def weight_of(self, fraction: float) -> int:
+        """The weight below which a sample of a fraction lies."""
+        return int(self._java.weightOf(float(fraction)))
+
+    def files(self) -> list[LoggedFile]:
+        """All live files, in no order. One Spark job."""
+        with handed_over() as target:
+            self._java.filesTo(str(target))
+            with target.open(encoding="utf-8") as lines:
+                return [LoggedFile(**json.loads(line)) for line in lines]
+
+    def stored_rows(self, files: Sequence[str], columns: Sequence[str], layout: str | None) -> DataFrame:
+        """Columns of data files (paths as in the log) as they are stored: rows that deletion vectors hide too.
+
+        Args:
+            files: the files.
+            columns: names that the columns get.
+            layout: how the files hold them, as a revision records it; None: as the table would today.
+
+        Raises:
+            FormatError: the record names a type that Spark does not have.
+        """
+        stored = _recorded(layout) if layout else self._stored_today(columns)
+        # The files of a shallow clone lie in other tables.
+        paths = [
+            file if locations.is_absolute(file) else locations.child(self.path, file)
+            for file in map(locations.url_decode, files)
+        ]
+        return self._spark.read.schema(stored).parquet(*paths).toDF(*columns)
+
+    def names_in_files(self, columns: Sequence[str]) -> list[str | None]:
+        """What the files written today call some columns; None for one that the table does not have."""
+        fields = {field.name: field for field in self.schema}
+        return [_name_in_files(fields[column]) if column in fields else None for column in columns]
+
+    def has_widened(self, column: str) -> bool:
+        """Whether a column of the table once had a narrower type."""
+        return _TYPE_CHANGES in (self.schema[column].metadata or {})
+
+    def _stored_today(self, columns: Sequence[str]) -> StructType:
+        fields = [self.schema[column] for column in columns]
+        return StructType([StructField(_name_in_files(field), field.dataType) for field in fields])
+
+    def file_frame(self) -> DataFrame:
+        """All live files as a DataFrame with the fields of Delta's `AddFile`."""
+        return DataFrame(self._java.files(), self._spark)
+
+    def retag(
+        self,
+        operation: str,
+        changed: DataFrame,
+        dropped: DataFrame,
+        settings: Sequence[str],
+        metrics: Mapping[str, str],
+    ) -> int | None:
+        """One commit on top of this version; see `TagRewrite.java`. None where another writer came first.
+
+        Args:
+            operation: what the table's history calls it.
+            changed: files with their new tags, as `file_frame` has them.
+            dropped: files to take out of the table, the same.
+            settings: keys to take out of the table's configuration.
+            metrics: figures for the table's history.
+        """
+        commit = java(self._spark).commit.TagRewrite.commit
+        version = commit(self._java, operation, changed._jdf, dropped._jdf, list(settings), dict(metrics))
+        return None if version < 0 else int(version)
+
+
+def change_table(spark: SparkSession, path: str, statement: str) -> None:
+    """Runs an SQL statement that changes the table at a path by one commit, and gives back no rows."""
+    java(spark).commit.WatchedCommand.sql(spark._jsparkSession, path, statement)

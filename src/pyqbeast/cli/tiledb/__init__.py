@@ -1,0 +1,5 @@
+"""`pyqbeast tiledb`: look into arrays, and move rows between an array and an indexed table."""
+
+from pyqbeast.cli.tiledb.app import app
+
+__all__ = ["app"]

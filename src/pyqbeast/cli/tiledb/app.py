@@ -1,0 +1,129 @@
+"""`pyqbeast tiledb`: info, verify, dump, export and import on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pyqbeast.cli.tiledb import commands, render
+from pyqbeast.core.errors import QbeastError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+app = typer.Typer(
+    name="tiledb", help="Look into TileDB arrays, check them, and move them into indexed tables."
+)
+
+
+class Output(str, Enum):
+    """How results are printed."""
+
+    text = "text"
+    json = "json"
+
+
+Uri = Annotated[str, typer.Argument(help="The array: a path or URI.")]
+OutputOption = Annotated[Output, typer.Option("--output", help="Text for people, or JSON.")]
+TimestampOption = Annotated[
+    int | None, typer.Option("--timestamp", help="As of this time, in ms since 1970 (UTC).")
+]
+KeyOption = Annotated[
+    str | None, typer.Option("--encryption-key", help="The 32-byte key of an encrypted array.")
+]
+
+
+def _run(
+    output: Output, text: Callable[[dict[str, Any]], str], command: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """Run a command and print its result; an error is one line and exit code 1."""
+    try:
+        data = command()
+    except QbeastError as error:
+        typer.echo(f"error: {' '.join(str(error).split())}", err=True)
+        raise typer.Exit(1) from None
+    typer.echo(json.dumps(data, ensure_ascii=False) if output is Output.json else text(data))
+    return data
+
+
+@app.command()
+def info(
+    uri: Uri,
+    timestamp: TimestampOption = None,
+    encryption_key: KeyOption = None,
+    output: OutputOption = Output.text,
+) -> None:
+    """Show the schema, fragments and metadata of an array."""
+    _run(output, render.info_text, lambda: commands.info(uri, timestamp, encryption_key))
+
+
+@app.command()
+def verify(
+    uri: Uri,
+    timestamp: TimestampOption = None,
+    encryption_key: KeyOption = None,
+    output: OutputOption = Output.text,
+) -> None:
+    """Check bounds, checksums, statistics and files; exit code 1 where something is wrong."""
+    data = _run(output, render.verify_text, lambda: commands.verify(uri, timestamp, encryption_key))
+    if not data["ok"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def dump(
+    uri: Uri,
+    fragment: Annotated[str | None, typer.Argument(help="A fragment's name, or the beginning of it.")] = None,
+    timestamp: TimestampOption = None,
+    encryption_key: KeyOption = None,
+    output: OutputOption = Output.text,
+) -> None:
+    """Show everything that the metadata of fragments says."""
+    _run(output, render.dump_text, lambda: commands.dump(uri, fragment, timestamp, encryption_key))
+
+
+@app.command()
+def export(
+    uri: Uri,
+    table: Annotated[str, typer.Argument(help="Where the indexed table goes.")],
+    columns_to_index: Annotated[
+        str | None, typer.Option(help="Columns, joined by commas; the dimensions by default.")
+    ] = None,
+    timestamp: TimestampOption = None,
+    output: OutputOption = Output.text,
+) -> None:
+    """Write an array's cells into a new indexed table."""
+    _run(
+        output,
+        render.moved_text,
+        lambda: commands.export(_session(), uri, table, columns_to_index, timestamp),
+    )
+
+
+@app.command(name="import")
+def import_(
+    table: Annotated[str, typer.Argument(help="The indexed table.")],
+    uri: Uri,
+    dimensions: Annotated[
+        str | None, typer.Option(help="For a new array: the columns of its key, joined by commas.")
+    ] = None,
+    output: OutputOption = Output.text,
+) -> None:
+    """Write an indexed table's rows into an array."""
+    _run(output, render.moved_text, lambda: commands.import_(_session(), table, uri, dimensions))
+
+
+def _session() -> SparkSession:
+    """A session with both sources."""
+    from pyspark.sql import SparkSession
+
+    import pyqbeast
+    from pyqbeast.tiledb.spark.data_source import register
+
+    spark = pyqbeast.configure(SparkSession.builder).getOrCreate()
+    register(spark)
+    return spark

@@ -1,0 +1,219 @@
+"""What the command line does with arrays, as plain functions that return JSON-able data."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+from typing import TYPE_CHECKING, Any
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.tiledb.format.domain import MBR
+from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.read.array import open_array
+from pyqbeast.tiledb.read.fragment import Fragment
+from pyqbeast.tiledb.verify import verify as verify_array
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Value = Any
+Data = dict[str, Value]
+
+
+def info(uri: str, timestamp: int | None = None, encryption_key: str | None = None) -> Data:
+    """The schema, the fragments and the metadata of an array.
+
+    Raises:
+        QbeastError: There is no array, or it cannot be read.
+    """
+    array = open_array(uri, timestamp, encryption_key=encryption_key)
+    schema = array.schema
+    return {
+        "uri": array.uri,
+        "kind": "dense" if schema.dense else "sparse",
+        "version": schema.version,
+        "allows_duplicates": schema.allows_duplicates,
+        "tile_order": schema.tile_order.name.lower(),
+        "cell_order": schema.cell_order.name.lower(),
+        "capacity": schema.capacity,
+        "dimensions": [
+            _column(d.field)
+            | {"domain": d.domain and [_plain(v) for v in d.domain], "extent": _plain(d.extent)}
+            for d in schema.dimensions
+        ],
+        "attributes": [_column(a) for a in schema.attributes],
+        "non_empty_domain": _domain(array.non_empty_domain),
+        "current_domain": _domain(schema.current_domain),
+        "fragments": [_fragment(f) for f in array.fragments],
+        "deletes": len(array.deletions),
+        "metadata": {key: _plain(value) for key, value in array.metadata.items()},
+        "enumerations": {n: [_plain(v) for v in e.values.to_pylist()] for n, e in array.enumerations.items()},
+    }
+
+
+def verify(uri: str, timestamp: int | None = None, encryption_key: str | None = None) -> Data:
+    """Check an array; `ok` tells whether nothing is wrong, `problems` what is.
+
+    Raises:
+        QbeastError: There is no array, or its schema cannot be read.
+    """
+    return verify_array(open_array(uri, timestamp, encryption_key=encryption_key)).to_dict()
+
+
+def dump(
+    uri: str, fragment: str | None = None, timestamp: int | None = None, encryption_key: str | None = None
+) -> Data:
+    """Everything that the metadata of fragments says: footer, R-tree leaves, offsets, sizes and statistics.
+
+    Args:
+        uri: The array.
+        fragment: The name of a fragment, or the beginning of one; all of them by default.
+        timestamp: The array as of this time (ms since 1970, UTC).
+        encryption_key: The array's key.
+
+    Raises:
+        InvalidInputError: There is no such fragment.
+    """
+    array = open_array(uri, timestamp, encryption_key=encryption_key)
+    chosen = [f for f in array.fragments if f.name.text.startswith(fragment or "")]
+    if fragment is not None and not chosen:
+        raise InvalidInputError(
+            f"{uri}: no fragment {fragment!r}; there are {[f.name.text for f in array.fragments]}"
+        )
+    return {"uri": array.uri, "fragments": [_fragment(f) | _sections(f) for f in chosen]}
+
+
+def export(
+    spark: SparkSession,
+    uri: str,
+    table: str,
+    columns_to_index: str | None = None,
+    timestamp: int | None = None,
+) -> Data:
+    """Write an array's cells into an indexed table; the table must not exist.
+
+    Args:
+        spark: A session with both sources.
+        uri: The array.
+        table: Where the table goes.
+        columns_to_index: Columns joined by commas; the array's dimensions by default.
+        timestamp: The array as of this time (ms since 1970, UTC).
+    """
+    array = open_array(uri, timestamp)
+    reader = spark.read.format("tiledb")
+    if timestamp is not None:
+        reader = reader.option("timestamp", str(timestamp))
+    columns = columns_to_index or ",".join(d.name for d in array.schema.dimensions)
+    frame = reader.load(uri)
+    frame.write.format("qbeast").option("columnsToIndex", columns).save(table)
+    return {
+        "array": uri,
+        "table": table,
+        "columns_to_index": columns.split(","),
+        "rows": _rows(spark, "qbeast", table),
+    }
+
+
+def import_(spark: SparkSession, table: str, uri: str, dimensions: str | None = None) -> Data:
+    """Write an indexed table's rows into an array: a new one, or one that is there and gets them added.
+
+    Args:
+        spark: A session with both sources.
+        table: The table.
+        uri: Where the array is, or goes.
+        dimensions: For a new array, the columns of its key, joined by commas.
+    """
+    frame = spark.read.format("qbeast").load(table)
+    rows = frame.count()
+    writer = frame.write.format("tiledb").mode("append")
+    if dimensions is not None:
+        writer = writer.option("dimensions", dimensions)
+    writer.save(uri)
+    return {"table": table, "array": uri, "rows": rows, "cells": _rows(spark, "tiledb", uri)}
+
+
+def _rows(spark: SparkSession, source: str, path: str) -> int | None:
+    """How many rows a table or array has now, `None` where it cannot be read: what was written has landed."""
+    try:
+        return spark.read.format(source).load(path).count()
+    except Exception:
+        return None
+
+
+def _column(field: Field) -> Data:
+    found: Data = {
+        "name": field.name,
+        "type": field.datatype.name,
+        "cell_val_num": "var" if field.is_var else field.cell_val_num,
+    }
+    found |= {"nullable": field.nullable, "filters": field.filters.names}
+    return found | ({"enumeration": field.enumeration} if field.enumeration else {})
+
+
+def _fragment(fragment: Fragment) -> Data:
+    footer = fragment.footer
+    size = sum(map(sum, (footer.file_sizes, footer.var_sizes, footer.validity_sizes)))
+    return {
+        "name": fragment.name.text,
+        "timestamps": [fragment.name.start, fragment.name.end],
+        "version": footer.version,
+        "schema": footer.schema_name,
+        "tiles": fragment.tile_count,
+        "cells": fragment.cell_count,
+        "bytes": size,
+        "non_empty_domain": _domain(footer.non_empty_domain),
+        "has_timestamps": footer.has_timestamps,
+        "has_deletes": footer.has_deletes,
+        "processed_conditions": list(fragment.processed_conditions.names),
+    }
+
+
+def _sections(fragment: Fragment) -> Data:
+    leaves = fragment.rtree.leaves
+    return {
+        "rtree": {"levels": [len(level) for level in fragment.rtree.levels], "fanout": fragment.rtree.fanout},
+        "mbrs": [_domain(leaves[i]) for i in range(len(leaves))] if leaves is not None else [],
+        "columns": {name: _column_sections(fragment, name) for name in fragment.fields},
+    }
+
+
+def _column_sections(fragment: Fragment, name: str) -> Data:
+    field, stem, slot = fragment.fields[name]
+    footer = fragment.footer
+    found: Data = {"file": f"{stem}.tdb", "file_size": footer.file_sizes[slot]}
+    found["tile_offsets"] = fragment.tile_offsets(name).values.tolist()
+    if field.is_var:
+        found |= {
+            "var_size": footer.var_sizes[slot],
+            "tile_var_offsets": fragment.tile_var_offsets(name).values.tolist(),
+        }
+        found["tile_var_sizes"] = fragment.tile_var_sizes(name).values.tolist()
+    if field.nullable:
+        found["validity_size"] = footer.validity_sizes[slot]
+        found["tile_validity_offsets"] = fragment.tile_validity_offsets(name).values.tolist()
+    for label, values in (("mins", fragment.tile_mins(name)), ("maxs", fragment.tile_maxs(name))):
+        found[label] = [] if values is None else [_plain(v) for v in values.typed(field).tolist()]
+    sums, nulls = fragment.tile_sums(name), fragment.tile_null_counts(name)
+    found["sums"] = [] if sums is None else [_plain(v) for v in sums.typed(field).tolist()]
+    found["null_counts"] = [] if nulls is None else nulls.values.tolist()
+    return found
+
+
+def _domain(box: MBR | None) -> list[list[Any]] | None:
+    return None if box is None else [[_plain(r.low), _plain(r.high)] for r in box.ranges]
+
+
+def _plain(value: Value) -> Value:
+    """A value as JSON has it: bytes that are no text in base 64, numbers that JSON lacks as text."""
+    if isinstance(value, bytes):
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError:
+            return {"base64": base64.b64encode(value).decode("ascii")}
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, datetime.date | datetime.timedelta):
+        return str(value)
+    return value

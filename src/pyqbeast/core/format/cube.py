@@ -1,0 +1,226 @@
+"""Cube ids: the nodes of the index tree.
+
+A cube of depth k is the cell that remains after halving the unit hypercube k times in every dimension. Its
+path says at each level which of the 2^d children was taken: a number whose most significant bit belongs to
+dimension 0.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, total_ordering
+
+from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.core.format.constants import CUBE_SYMBOLS, MOST_CUBE_SYMBOLS
+from pyqbeast.core.format.stored_text import shown
+
+_SYMBOL_BITS = 6
+_WORD_BITS = 64
+_VALUE_OF_SYMBOL = {symbol: value for value, symbol in enumerate(CUBE_SYMBOLS)}
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class CubeId:
+    """A cube: how many dimensions it has, and the child index (0 to 2^d - 1) taken at each level.
+
+    Cubes of equal dimensions are ordered depth first: an ancestor comes right before its subtree.
+    """
+
+    dimensions: int
+    path: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.dimensions < 1:
+            raise InvalidInputError(f"a cube has at least 1 dimension, not {self.dimensions}")
+        if self.path and (min(self.path) < 0 or max(self.path) >> self.dimensions):
+            raise InvalidInputError(
+                f"a path in {self.dimensions} dimensions holds numbers from 0 to "
+                f"{(1 << self.dimensions) - 1}, not {self.path}"
+            )
+
+    @classmethod
+    def root(cls, dimensions: int) -> CubeId:
+        """The cube of depth 0, which holds every point."""
+        return cls(dimensions)
+
+    @classmethod
+    def containing(cls, point: Sequence[float], depth: int) -> CubeId:
+        """The cube of this depth that holds `point` (one coordinate per dimension, each in 0..1).
+
+        Raises InvalidInputError for a coordinate outside 0..1 or NaN. Coordinate 1.0 lies in the last cell.
+        """
+        position = list(point)
+        if not all(0.0 <= x <= 1.0 for x in position):
+            raise InvalidInputError(f"every coordinate of a point lies in 0..1, not {tuple(point)}")
+        path = []
+        for _ in range(depth):
+            index = 0
+            for dimension, x in enumerate(position):
+                doubled = 2.0 * x
+                upper = doubled >= 1.0
+                position[dimension] = doubled - 1.0 if upper else doubled
+                index = index << 1 | upper
+            path.append(index)
+        return cls(len(position), tuple(path))
+
+    @classmethod
+    def from_string(cls, text: str, dimensions: int) -> CubeId:
+        """The cube of a stored id.
+
+        An incomplete level at the end and the unused low bits of a symbol are ignored, as other readers do.
+        Raises FormatError for a character outside the alphabet, and for more than 1,074 of them.
+        """
+        return _decode(text, dimensions)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, dimensions: int) -> CubeId:
+        """The cube of the binary column form: depth (4 bytes), then the words (8 bytes each), big-endian.
+
+        Zero words at the end may be missing. Raises FormatError for other lengths, for bits below the depth, and
+        for a depth above 1,074.
+        """
+        if len(data) < 4 or (len(data) - 4) % 8:
+            raise FormatError(
+                f"a binary cube id has 4 bytes and a multiple of 8 after them, not {shown(data)}"
+            )
+        (depth,) = struct.unpack_from(">i", data)
+        if not 0 <= depth <= MOST_CUBE_SYMBOLS:
+            raise FormatError(f"a cube has 0 to {MOST_CUBE_SYMBOLS} levels, not {depth}")
+        bits = 0
+        for number, (word,) in enumerate(struct.iter_unpack(">Q", data[4:])):
+            bits |= word << (number * _WORD_BITS)
+        if bits >> (depth * dimensions):
+            raise FormatError(
+                f"the binary cube id {shown(data)} has depth {depth} and bits beyond it "
+                f"in {dimensions} dimensions"
+            )
+        mask = (1 << dimensions) - 1
+        return cls(
+            dimensions,
+            tuple(_mirrored(bits >> (level * dimensions) & mask, dimensions) for level in range(depth)),
+        )
+
+    @property
+    def depth(self) -> int:
+        """How many times the unit hypercube was halved; 0 for the root."""
+        return len(self.path)
+
+    @property
+    def parent(self) -> CubeId | None:
+        """The cube one level up, None for the root."""
+        return CubeId(self.dimensions, self.path[:-1]) if self.path else None
+
+    def ancestors(self) -> list[CubeId]:
+        """The cubes above this one, from its parent up to the root."""
+        found = []
+        above = self.parent
+        while above is not None:
+            found.append(above)
+            above = above.parent
+        return found
+
+    def child(self, index: int) -> CubeId:
+        """The child of this index (0 to 2^d - 1)."""
+        return CubeId(self.dimensions, (*self.path, index))
+
+    def children(self) -> Iterator[CubeId]:
+        """The 2^d children in order; the last dimension changes fastest."""
+        return (self.child(index) for index in range(1 << self.dimensions))
+
+    def is_ancestor_of(self, other: CubeId) -> bool:
+        """Whether `other` lies in this cube; every cube is its own ancestor."""
+        return self.dimensions == other.dimensions and other.path[: len(self.path)] == self.path
+
+    @property
+    def width(self) -> float:
+        """The length of every side."""
+        return 2.0**-self.depth
+
+    @property
+    def lower(self) -> tuple[float, ...]:
+        """The lowest corner, one coordinate per dimension."""
+        corner = [0.0] * self.dimensions
+        side = 0.5
+        for index in self.path:
+            for dimension in range(self.dimensions):
+                if index >> (self.dimensions - 1 - dimension) & 1:
+                    corner[dimension] += side
+            side /= 2.0
+        return tuple(corner)
+
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        """Lower and upper end per dimension. The upper end is outside the cube, unless it is 1.0."""
+        return tuple((low, low + self.width) for low in self.lower)
+
+    def contains(self, point: Sequence[float]) -> bool:
+        """Whether the point lies in the cube: lower faces belong to it, upper faces only at 1.0."""
+        return all(
+            low <= x < high or x == high == 1.0 for x, (low, high) in zip(point, self.bounds(), strict=True)
+        )
+
+    def to_string(self) -> str:
+        """The id as stored: per level ceil(d/6) symbols; the root is the empty text."""
+        return "".join(_symbols(index, self.dimensions) for index in self.path)
+
+    def words(self) -> tuple[int, ...]:
+        """The bits as signed 64-bit words; bit `level * d + dimension` counts from the least significant."""
+        bits = 0
+        for level, index in enumerate(self.path):
+            bits |= _mirrored(index, self.dimensions) << (level * self.dimensions)
+        count = -(-self.depth * self.dimensions // _WORD_BITS)
+        data = bits.to_bytes(count * 8, "little")
+        return struct.unpack(f"<{count}q", data)
+
+    def to_bytes(self) -> bytes:
+        """The binary column form: depth (4 bytes), then the words (8 bytes each), big-endian."""
+        words = self.words()
+        return struct.pack(f">i{len(words)}q", self.depth, *words)
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, CubeId) or other.dimensions != self.dimensions:
+            return NotImplemented
+        return self.path < other.path
+
+    def __str__(self) -> str:
+        return self.to_string()
+
+
+@lru_cache(maxsize=4096)
+def _mirrored(index: int, dimensions: int) -> int:
+    """The d bits of a child index in reverse order: words count up from dimension 0, paths down from it."""
+    return int(format(index, f"0{dimensions}b")[::-1], 2)
+
+
+@lru_cache(maxsize=4096)
+def _symbols(index: int, dimensions: int) -> str:
+    """The symbols of one level: groups of six bits, the last one filled with zeros on the right."""
+    count = -(-dimensions // _SYMBOL_BITS)
+    padded = index << (count * _SYMBOL_BITS - dimensions)
+    return "".join(CUBE_SYMBOLS[padded >> (_SYMBOL_BITS * n) & 63] for n in reversed(range(count)))
+
+
+# A table names the same cube in many files: one decoded object serves them all.
+@lru_cache(maxsize=1 << 17)
+def _decode(text: str, dimensions: int) -> CubeId:
+    """The cube of a stored id, see `CubeId.from_string`."""
+    count = -(-dimensions // _SYMBOL_BITS)
+    unused = count * _SYMBOL_BITS - dimensions
+    if len(text) > MOST_CUBE_SYMBOLS:
+        raise FormatError(f"a cube id has 0 to {MOST_CUBE_SYMBOLS} symbols, not {len(text)}")
+    try:
+        values = [_VALUE_OF_SYMBOL[symbol] for symbol in text]
+    except KeyError as error:
+        raise FormatError(
+            f"cube id {shown(text)} has the character {error.args[0]!r}, which is none of its "
+            "64 symbols (A-Z a-z 0-9 + /)"
+        ) from None
+    path = []
+    for start in range(0, len(values) - count + 1, count):
+        index = 0
+        for value in values[start : start + count]:
+            index = index << _SYMBOL_BITS | value
+        path.append(index >> unused)
+    return CubeId(dimensions, tuple(path))

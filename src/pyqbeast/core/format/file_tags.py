@@ -1,0 +1,169 @@
+"""Blocks: the rows of one cube inside one file, and the tags of a file that describe its blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.constants import (
+    BLOCK_CUBE,
+    BLOCK_CUBE_ID,
+    BLOCK_ELEMENT_COUNT,
+    BLOCK_MAX_WEIGHT,
+    BLOCK_MIN_WEIGHT,
+    BLOCK_REPLICATED,
+    LEGACY_TAG_CUBE,
+    LEGACY_TAG_ELEMENT_COUNT,
+    LEGACY_TAG_MAX_WEIGHT,
+    LEGACY_TAG_MIN_WEIGHT,
+    LEGACY_TAG_STATE,
+    LONG_MAX,
+    STAGING_REVISION,
+    STATE_ANNOUNCED,
+    STATE_REPLICATED,
+    TAG_BLOCKS,
+    TAG_HEAVIEST,
+    TAG_REVISION,
+    WEIGHT_MAX,
+    WEIGHT_MIN,
+)
+from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.format.json_text import compact_json
+from pyqbeast.core.format.stored_text import read_json, shown, whole_number
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The rows of one cube inside one file.
+
+    Every row's weight lies in `min_weight`..`max_weight`; `max_weight` is the weight of the cube, not of a
+    row. The rows of a `replicated` block are stored a second time, in blocks of child cubes: readers leave it
+    out.
+    """
+
+    cube: CubeId
+    min_weight: int
+    max_weight: int
+    element_count: int
+    replicated: bool = False
+
+
+class FileTags(NamedTuple):
+    """What the tags of a file say. A file of revision 0 is not indexed and has no blocks.
+
+    `problem` tells why a file that has index tags is nevertheless taken as not indexed; None where all is
+    well.
+    """
+
+    revision_id: int
+    blocks: list[Block]
+    problem: str | None = None
+
+
+def blocks_to_json(blocks: Iterable[Block]) -> str:
+    """The text of the `blocks` tag."""
+    return compact_json(
+        [
+            {
+                BLOCK_CUBE_ID: block.cube.to_string(),
+                BLOCK_MIN_WEIGHT: block.min_weight,
+                BLOCK_MAX_WEIGHT: block.max_weight,
+                BLOCK_ELEMENT_COUNT: block.element_count,
+                BLOCK_REPLICATED: block.replicated,
+            }
+            for block in blocks
+        ]
+    )
+
+
+def parse_tags(tags: Mapping[str, str] | None, dimensions_of: Callable[[int], int | None]) -> FileTags:
+    """The revision and the blocks of a file.
+
+    `dimensions_of` gives the number of dimensions of a revision, None for one that is not known.
+    Never raises: a file whose tags cannot be understood counts as not indexed, so that it is still read.
+    """
+    if not isinstance(tags, Mapping) or TAG_REVISION not in tags:
+        return FileTags(STAGING_REVISION, [])
+    try:
+        revision_id = whole_number(tags[TAG_REVISION], f"tag {TAG_REVISION!r}")
+        if revision_id == STAGING_REVISION:
+            return FileTags(STAGING_REVISION, [])
+        dimensions = dimensions_of(revision_id)
+        if dimensions is None:
+            raise FormatError(f"revision {revision_id} is not in the table's configuration")
+        return FileTags(revision_id, _blocks(tags, dimensions))
+    except FormatError as error:
+        return FileTags(STAGING_REVISION, [], f"index tags cannot be used: {error}")
+
+
+def are_legacy(tags: Mapping[str, str]) -> bool:
+    """Whether the tags are those of a file written before format 0.6."""
+    return TAG_REVISION in tags and LEGACY_TAG_CUBE in tags and TAG_BLOCKS not in tags
+
+
+def _blocks(tags: Mapping[str, str], dimensions: int) -> list[Block]:
+    if TAG_BLOCKS in tags:
+        stored = read_json(_text(tags, TAG_BLOCKS), f"tag {TAG_BLOCKS!r}")
+        if not isinstance(stored, list) or not stored:
+            raise FormatError(f"tag {TAG_BLOCKS!r} has to be a list of blocks, not {shown(stored)}")
+        return [_block(item, dimensions) for item in stored]
+    if LEGACY_TAG_CUBE in tags:
+        return [_legacy_block(tags, dimensions)]
+    return [Block(CubeId.root(dimensions), WEIGHT_MIN, WEIGHT_MAX, 0)]
+
+
+def _block(item: Any, dimensions: int) -> Block:  # noqa: ANN401 (any JSON value)
+    if not isinstance(item, dict):
+        raise FormatError(f"a block has to be an object, not {shown(item)}")
+    cube = item.get(BLOCK_CUBE_ID, item.get(BLOCK_CUBE))
+    low, high, count = (item.get(name) for name in (BLOCK_MIN_WEIGHT, BLOCK_MAX_WEIGHT, BLOCK_ELEMENT_COUNT))
+    # `type` and not `isinstance`: a JSON boolean is no weight.
+    if not (isinstance(cube, str) and type(low) is type(high) is type(count) is int):
+        raise FormatError(
+            f"a block needs {BLOCK_CUBE_ID}, {BLOCK_MIN_WEIGHT}, {BLOCK_MAX_WEIGHT} and "
+            f"{BLOCK_ELEMENT_COUNT}, not {shown(item)}"
+        )
+    replicated = item.get(BLOCK_REPLICATED, False)
+    if not isinstance(replicated, bool):
+        raise FormatError(f"{BLOCK_REPLICATED} of a block has to be true or false, not {shown(replicated)}")
+    return _checked(cube, dimensions, low, high, count, replicated=replicated)
+
+
+def _legacy_block(tags: Mapping[str, str], dimensions: int) -> Block:
+    """The one block of a file written before format 0.6."""
+    names = (LEGACY_TAG_MIN_WEIGHT, LEGACY_TAG_MAX_WEIGHT, LEGACY_TAG_ELEMENT_COUNT)
+    missing = [name for name in names if name not in tags]
+    if missing:
+        raise FormatError(f"tags {', '.join(missing)} are missing")
+    low, high, count = (whole_number(tags[name], f"tag {name!r}") for name in names)
+    replicated = tags.get(LEGACY_TAG_STATE) in (STATE_ANNOUNCED, STATE_REPLICATED)
+    return _checked(_text(tags, LEGACY_TAG_CUBE), dimensions, low, high, count, replicated=replicated)
+
+
+def _text(tags: Mapping[str, str], name: str) -> str:
+    if not isinstance(tags[name], str):
+        raise FormatError(f"tag {name!r} has to be a text, not {shown(tags[name])}")
+    return tags[name]
+
+
+def _checked(cube: str, dimensions: int, low: int, high: int, count: int, *, replicated: bool) -> Block:
+    """A block whose figures can be true; files are skipped because of them, so others are not let in."""
+    if not (WEIGHT_MIN <= low <= high <= WEIGHT_MAX and 0 <= count <= LONG_MAX):
+        figures = f"weights {shown(low)}..{shown(high)} and {shown(count)} rows"
+        raise FormatError(f"the block of cube {shown(cube)} has {figures}")
+    return Block(CubeId.from_string(cube, dimensions), low, high, count, replicated)
+
+
+def heaviest(tags: Mapping[str, str], blocks: Sequence[Block]) -> int:
+    """The largest weight that a row of a file can have.
+
+    A block's largest weight is that of its cube, wherever the cube's rows lie; files of ours tell their own as well.
+    """
+    lowest, highest = min(block.min_weight for block in blocks), max(block.max_weight for block in blocks)
+    try:
+        told = whole_number(tags[TAG_HEAVIEST], TAG_HEAVIEST)
+    except (KeyError, FormatError):
+        return highest
+    return told if lowest <= told <= highest else highest

@@ -1,0 +1,53 @@
+"""What a revision records of its hashed columns: how the data files hold them.
+
+A JSON list with an object a column: `name` in the files, `id` where the table maps names, and `type`. A type is written
+as Delta writes it, without what says nothing of the values: a text, or an object for structs (`fields`, each such an
+object) and arrays (`elementType`). `HashedLayout.java` makes it and compares it with the table of today.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.json_text import compact_json
+from pyqbeast.core.format.stored_text import read_json, shown
+
+
+def layout_text(layout: object) -> str:
+    """The compact text of a record. Raises FormatError for what is none."""
+    _columns(layout)
+    return compact_json(layout)
+
+
+def column_names(text: str) -> list[str]:
+    """The names that the columns of a record have in the files, in order."""
+    return [column["name"] for column in _columns(read_json(text, "a record of hashed columns"))]
+
+
+def spark_schema(text: str) -> dict[str, Any]:
+    """The columns of a record as the JSON of a Spark schema."""
+    return {"type": "struct", "fields": _columns(read_json(text, "a record of hashed columns"))}
+
+
+def _columns(layout: Any) -> list[dict[str, Any]]:  # noqa: ANN401 (any JSON value)
+    if not isinstance(layout, list) or not all(isinstance(column, dict) for column in layout):
+        raise FormatError(
+            f"the hashed columns of a revision have to be a list of objects, not {shown(layout)}"
+        )
+    return [
+        {"name": str(column.get("name")), "type": _type(column.get("type")), "nullable": True, "metadata": {}}
+        for column in layout
+    ]
+
+
+def _type(stored: Any) -> Any:  # noqa: ANN401 (any JSON value)
+    if isinstance(stored, str):
+        return stored
+    if isinstance(stored, dict) and stored.get("type") == "struct":
+        return {"type": "struct", "fields": _columns(stored.get("fields"))}
+    if isinstance(stored, dict) and stored.get("type") == "array":
+        return {"type": "array", "elementType": _type(stored.get("elementType")), "containsNull": True}
+    if isinstance(stored, dict) and isinstance(stored.get("type"), str):
+        return stored
+    raise FormatError(f"{shown(stored)} is no type of a hashed column")

@@ -1,0 +1,46 @@
+"""How many rows share one key: recorded with each file, so that a sample knows what it may have missed.
+
+A key is a combination of values in the indexed columns. Its rows share one weight and are sampled together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.constants import KEY_ROWS_ROWS, KEY_ROWS_WRITE, LONG_MAX, TAG_KEY_ROWS
+from pyqbeast.core.format.json_text import compact_json
+from pyqbeast.core.format.stored_text import read_json
+
+
+class KeyFrequency(NamedTuple):
+    """The rows of the most frequent key of a file, and the write that the file came from.
+
+    In one write a key lies in one cube; so over the files of a write the largest number counts, and over the
+    writes of a table their sum.
+    """
+
+    write: str
+    rows: int
+
+    def to_tag(self) -> str:
+        """The text of the file's tag."""
+        return compact_json({KEY_ROWS_WRITE: self.write, KEY_ROWS_ROWS: self.rows})
+
+
+def parse_key_frequency(tags: Mapping[str, str]) -> KeyFrequency | None:
+    """What the tags of a file say; None where they say nothing that can be used."""
+    if not isinstance(tags.get(TAG_KEY_ROWS), str):
+        return None
+    try:
+        stored = read_json(tags[TAG_KEY_ROWS], TAG_KEY_ROWS)
+    except FormatError:
+        return None
+    fields = stored if isinstance(stored, dict) else {}
+    write, rows = fields.get(KEY_ROWS_WRITE), fields.get(KEY_ROWS_ROWS)
+    return (
+        KeyFrequency(write, rows)
+        if isinstance(write, str) and type(rows) is int and 0 < rows <= LONG_MAX
+        else None
+    )

@@ -1,0 +1,97 @@
+"""The one door for texts that somebody else has stored: JSON, and whole numbers in decimal digits.
+
+A table's log is open to other programs, so a text may be anything. Java reads the same texts by the same rules in
+`Json.java`: what one side takes the other must take too, or they would not agree which files a sample has to open.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.constants import JSON_DEPTH, JSON_DIGITS, LONG_MAX, LONG_MIN
+
+_WHOLE = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+#: How much of a text that cannot be used an error message quotes.
+_QUOTED = 200
+
+
+def read_json(text: str | bytes, what: str) -> Any:  # noqa: ANN401 (any JSON value)
+    """The value of a JSON text. `what` names the text in messages.
+
+    Raises FormatError for everything that is no JSON, for objects that have a name twice, for numbers that no double
+    can hold (NaN and infinities among them) or of more than 1,000 digits, and for lists and objects more than 100
+    deep.
+    """
+    try:
+        value = _DECODER.decode(text.decode() if isinstance(text, bytes) else text)
+    # The second one is what the decoder says to deep nesting.
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{what}: not JSON ({error}): {shown(text)}") from None
+    if _is_too_deep(value):
+        raise FormatError(f"{what}: lists more than {JSON_DEPTH} deep: {shown(text)}")
+    return value
+
+
+def whole_number(text: object, what: str) -> int:
+    """The number that a text of decimal digits stands for, of 64 bits. `what` names the text in messages.
+
+    Raises FormatError for every other text: Python and Java differ in what else they call a number.
+    """
+    if isinstance(text, str) and _WHOLE.fullmatch(text) and LONG_MIN <= int(text) <= LONG_MAX:
+        return int(text)
+    raise FormatError(f"{what} has to be a whole number, not {shown(text)}")
+
+
+def shown(value: object) -> str:
+    """A value as an error message quotes it: its beginning, where it is long."""
+    if isinstance(value, (str, bytes)) and len(value) > _QUOTED:
+        return f"{value[:_QUOTED]!r}… ({len(value)} in all)"
+    text = repr(value)
+    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}… ({len(text)} characters)"
+
+
+def _is_too_deep(value: object) -> bool:
+    level = [value]
+    for _ in range(JSON_DEPTH):
+        inner = [item for item in level if isinstance(item, (dict, list))]
+        if not inner:
+            return False
+        level = [part for item in inner for part in (item.values() if isinstance(item, dict) else item)]
+    return any(isinstance(item, (dict, list)) for item in level)
+
+
+def _object(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(fields)
+    if len(found) != len(fields):
+        raise ValueError("an object has a name twice")
+    return found
+
+
+def _integer(digits: str) -> int:
+    return int(_bounded(digits))
+
+
+def _double(digits: str) -> float:
+    number = float(_bounded(digits))
+    if math.isinf(number):
+        raise ValueError(f"{shown(digits)} is larger than any double")
+    return number
+
+
+def _bounded(number: str) -> str:
+    if len(number) > JSON_DIGITS and sum(map(str.isdigit, number)) > JSON_DIGITS:
+        raise ValueError(f"a number of more than {JSON_DIGITS} digits")
+    return number
+
+
+def _refused(name: str) -> float:
+    raise ValueError(f"{name} is no finite number")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_integer, parse_float=_double, parse_constant=_refused
+)

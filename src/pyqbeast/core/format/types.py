@@ -1,0 +1,88 @@
+"""Data types: the names that the format uses, and which of Spark's types they stand for."""
+
+from __future__ import annotations
+
+import datetime as dt
+import struct
+from decimal import Decimal
+from typing import TypeAlias
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.constants import DECIMAL_TYPE, FORMAT_TYPES
+
+#: A value of an indexed column as the transformations take it: dates and timestamps as epoch milliseconds.
+Value: TypeAlias = int | float | Decimal | str | bytes | None
+
+INTEGER = "IntegerDataType"
+LONG = "LongDataType"
+DOUBLE = "DoubleDataType"
+FLOAT = "FloatDataType"
+DECIMAL = DECIMAL_TYPE
+TIMESTAMP = "TimestampDataType"
+DATE = "DateDataType"
+STRING = "StringDataType"
+
+#: Types whose numbers are stored as JSON integers, and those stored with a fraction or an exponent.
+INTEGRAL_TYPES = frozenset({INTEGER, LONG, TIMESTAMP, DATE})
+FRACTIONAL_TYPES = frozenset({DOUBLE, FLOAT, DECIMAL})
+#: Types with an order that the format can use, that is all but strings.
+ORDERED_TYPES = INTEGRAL_TYPES | FRACTIONAL_TYPES
+ALL_TYPES = ORDERED_TYPES | {STRING}
+
+_FORMAT_TYPE_OF = dict(pair.split("=") for pair in FORMAT_TYPES.split())
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+_EPOCH_DAY = dt.date(1970, 1, 1)
+MILLISECONDS_PER_DAY = 86_400_000
+
+
+def format_type(column: str, spark_type: str) -> str:
+    """The format's name of a Spark type given as simple text (`int`, `decimal(10,2)`, ...).
+
+    Raises InvalidInputError, naming the column and its type, for a type that cannot be indexed.
+    """
+    found = _known_type(spark_type)
+    if found is None:
+        supported = ", ".join([*_FORMAT_TYPE_OF, "decimal"])
+        raise InvalidInputError(
+            f"column {column!r} has type {spark_type}, which cannot be indexed. "
+            f"Indexable types: {supported}. "
+            "Leave the column out of columnsToIndex, or index a column derived from it."
+        )
+    return found
+
+
+def type_when_indexed(spark_type: str, data_type: str) -> str:
+    """The Spark type of values that were indexed as `data_type`, where the column is of `spark_type` by now.
+
+    Every type is widened by a type of another name, except decimals.
+    """
+    if _known_type(spark_type) == data_type:
+        return spark_type
+    return next((name for name, known in _FORMAT_TYPE_OF.items() if known == data_type), spark_type)
+
+
+def _known_type(spark_type: str) -> str | None:
+    name = spark_type.strip().lower()
+    if name == "decimal" or name.startswith("decimal("):
+        return DECIMAL
+    return _FORMAT_TYPE_OF.get(name)
+
+
+def epoch_milliseconds(value: dt.date | dt.datetime) -> int:
+    """Milliseconds since 1970-01-01 UTC: of a date its midnight in UTC, of a datetime its instant.
+
+    A fraction of a millisecond is dropped downward, before 1970 too. Raises InvalidInputError for a datetime
+    without a zone, whose instant is unknown.
+    """
+    if isinstance(value, dt.datetime):
+        if value.tzinfo is None:
+            raise InvalidInputError(f"the datetime {value} has no time zone: attach one")
+        return (value - _EPOCH) // dt.timedelta(milliseconds=1)
+    return (value - _EPOCH_DAY).days * MILLISECONDS_PER_DAY
+
+
+def float32(value: float) -> float:
+    """The 32-bit float nearest to a number, as a double. Raises OverflowError beyond its range."""
+    rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    return rounded

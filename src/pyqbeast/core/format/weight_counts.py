@@ -1,0 +1,44 @@
+"""How many rows of a file have weights between fixed borders: with it a table tells which weights its rows have.
+
+A hash spreads the rows of a table evenly over all weights, unless somebody has chosen rows by weight: a sample that is
+stored as a table of its own has none of the heavier ones. `WeightProfile.java` adds the counts of all files up and
+tells which weight then stands for a fraction of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.constants import TAG_WEIGHTS, WEIGHT_BORDERS
+from pyqbeast.core.format.stored_text import whole_number
+from pyqbeast.core.format.weight import weight_of
+
+#: Weights, ascending. Interval i holds the weights from border i - 1 on and below border i.
+BORDERS = weight_of(np.array([float(text) for text in WEIGHT_BORDERS.split()]))
+
+
+def count_weights(weights: NDArray[np.int32]) -> tuple[int, ...]:
+    """The rows of each interval, from the weights of all rows."""
+    intervals = np.searchsorted(BORDERS, weights, side="right")
+    return tuple(np.bincount(intervals, minlength=len(BORDERS) + 1).tolist())
+
+
+def weights_tag(rows: Sequence[int]) -> str:
+    """The text of a file's tag: the first interval with rows, and the rows of it and of each after it to the last."""
+    held = [interval for interval, count in enumerate(rows) if count]
+    return ",".join(map(str, [held[0], *rows[held[0] : held[-1] + 1]]))
+
+
+def parse_weights_tag(tags: Mapping[str, str]) -> tuple[int, ...] | None:
+    """The rows of each interval; None where the tags of a file tell nothing that can be used."""
+    try:
+        first, *rows = (whole_number(part, TAG_WEIGHTS) for part in str(tags.get(TAG_WEIGHTS)).split(","))
+    except FormatError:
+        return None
+    if not rows or min(first, *rows) < 0 or first + len(rows) > len(BORDERS) + 1:
+        return None
+    return (0,) * first + tuple(rows) + (0,) * (len(BORDERS) + 1 - first - len(rows))

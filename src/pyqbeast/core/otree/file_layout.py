@@ -1,0 +1,139 @@
+"""Which file a cube's rows go to: each large band of a cube gets its own, small ones share one with their neighbours.
+
+Inside a file the rows follow the z-order curve, so that a box query skips
+most of its pages.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyqbeast.core.format import constants
+from pyqbeast.core.otree.tree import Ints, Longs, SampledRows, Tree
+from pyqbeast.core.otree.weight_bands import LARGE, MOST_SHARED, Band, bands_of
+from pyqbeast.core.otree.z_order import z_order
+
+#: Rows between two cuts of the z-order curve in a file: a few stretches make a Parquet page.
+STRETCH_ROWS = 2_000
+#: Sampled rows that the cuts are chosen by.
+SAMPLE_FOR_STRETCHES = 200_000
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Files of a tree's nodes. The bands of node i are those from `start[i]` to `start[i + 1] - 1`.
+
+    Attributes:
+        start: m + 1 numbers of bands.
+        weight: for each band the largest weight in it.
+        file: for each band its file, from 0 to `files - 1`.
+        files: number of files.
+        cut_start: files + 1 numbers: the cuts of file i are those from `cut_start[i]` to `cut_start[i + 1] - 1`.
+        cut: codes of the z-order curve, ascending in a file. Its rows are stored stretch by stretch between them.
+    """
+
+    start: Ints
+    weight: Ints
+    file: Ints
+    files: int
+    cut_start: Ints
+    cut: Longs
+
+
+def lay_out(tree: Tree, rows: SampledRows, cube_size: int) -> Layout:
+    """Files for all nodes of a tree, for a write of which `rows` is the sample."""
+    bands = bands_of(tree, rows, cube_size)
+    files = _Packer(tree, bands, cube_size).pack()
+    start = np.cumsum([0, *(len(of_node) for of_node in bands)]).astype(np.int32)
+    weight = np.array([band.weight for of_node in bands for band in of_node], np.int32)
+    file = np.array([number for of_node in files for number in of_node], np.int32)
+    count = 1 + int(file.max())
+    return Layout(start, weight, file, count, *_stretches(tree, rows, start, weight, file, count))
+
+
+def _stretches(
+    tree: Tree, rows: SampledRows, start: Ints, weight: Ints, file: Ints, files: int
+) -> tuple[Ints, Longs]:
+    """Cuts each file's part of the z-order curve so that about `STRETCH_ROWS` rows lie between two cuts."""
+    chosen = slice(None, None, max(1, len(rows.weights) // SAMPLE_FOR_STRETCHES))
+    node_of_band = np.repeat(np.arange(len(tree)), np.diff(start))
+    band = np.searchsorted(
+        _node_and_weight(node_of_band, weight), _node_and_weight(tree.row_node[chosen], rows.weights[chosen])
+    )
+    codes = z_order(rows.points[chosen])
+    order = np.lexsort((codes, file[band]))
+    at, codes = file[band][order], codes[order]
+    counts = rows.counts[chosen][order] * chosen.step
+    before = np.cumsum(counts) - counts
+    number = ((before - before[np.searchsorted(at, at)]) // STRETCH_ROWS).astype(np.int64)
+    begins = np.flatnonzero((np.diff(number) != 0) & (np.diff(at) == 0) & (np.diff(codes) != 0)) + 1
+    return np.searchsorted(at[begins], np.arange(files + 1)).astype(np.int32), codes[begins]
+
+
+def _node_and_weight(node: Longs, weight: Ints) -> Longs:
+    """One number that orders by node and then by weight."""
+    return (node.astype(np.int64) << 32) + (weight.astype(np.int64) - constants.WEIGHT_MIN)
+
+
+@dataclass
+class _Piece:
+    """Bands, each as node and number in it, that share a file, and the rows expected in it."""
+
+    rows: float
+    bands: list[tuple[int, int]]
+
+
+_Pieces = defaultdict[tuple[int, int], list[_Piece]]
+
+
+class _Packer:
+    """Gives out file numbers from the deepest nodes up; bands too small for a file share one with their like.
+
+    Bands of the same weights below `LARGE` join until the next would exceed `MOST_SHARED`, in z-order, so that a shared
+    file stays compact; what is left goes up to the parent.
+    """
+
+    def __init__(self, tree: Tree, bands: list[list[Band]], cube_size: int) -> None:
+        self.tree = tree
+        self.bands = bands
+        self.cube_size = cube_size
+        self.files = [[0] * len(of_node) for of_node in bands]
+        self.given = 0
+
+    def pack(self) -> list[list[int]]:
+        pending: dict[int, _Pieces] = {}
+        for node in range(len(self.tree) - 1, -1, -1):
+            pieces = pending.pop(node, _Pieces(list))
+            for number, band in enumerate(self.bands[node]):
+                piece = _Piece(band.rows, [(node, number)])
+                if band.rows >= LARGE * self.cube_size:
+                    self._close(piece)
+                else:
+                    pieces[band.above, band.weight].append(piece)
+            for weights, alike in pieces.items():
+                left = self._join(reversed(alike))
+                if left.rows >= LARGE * self.cube_size or node == 0:
+                    self._close(left)
+                else:
+                    pending.setdefault(int(self.tree.parent[node]), _Pieces(list))[weights].append(left)
+        return self.files
+
+    def _join(self, pieces: Iterable[_Piece]) -> _Piece:
+        """Closes full pieces and returns the last one, which is not full."""
+        current = _Piece(0.0, [])
+        for piece in pieces:
+            if current.bands and current.rows + piece.rows > MOST_SHARED * self.cube_size:
+                self._close(current)
+                current = piece
+            else:
+                current = _Piece(current.rows + piece.rows, current.bands + piece.bands)
+        return current
+
+    def _close(self, piece: _Piece) -> None:
+        for node, number in piece.bands:
+            self.files[node][number] = self.given
+        self.given += 1

@@ -1,0 +1,42 @@
+"""Keeps the stored cubes of a revision without gaps: each has its ancestors stored, and holds no row that one keeps.
+
+Deleted rows, files that plain Delta rewrites, and a source that gives other rows when it is evaluated again can leave
+a cube without rows while there are some below it. Other implementations cannot append to such a table, or they take the
+missing cube for a leaf and put rows into it that are heavier than those below; their samples then lose rows.
+A block without rows tells them what such a cube may keep.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from pyqbeast.core.format.constants import WEIGHT_MAX
+from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.otree.status import CubeStatus
+
+
+def announcements(cubes: Mapping[CubeId, CubeStatus]) -> dict[CubeId, int]:
+    """The cubes that need a block without rows, and the largest weight that each may keep.
+
+    Those are the cubes above stored ones that are not stored, or that keep rows heavier than some below them.
+
+    Args:
+        cubes: all cubes of a revision after a write.
+    """
+    levels: dict[int, dict[CubeId, int]] = defaultdict(dict)
+    for cube, status in cubes.items():
+        levels[cube.depth][cube] = status.min_weight
+    needed = {}
+    for depth in range(max(levels, default=0), 0, -1):
+        lightest_below: dict[CubeId, int] = {}
+        for cube, lightest in levels[depth].items():
+            parent = cube.parent
+            assert parent is not None
+            lightest_below[parent] = min(lightest, lightest_below.get(parent, WEIGHT_MAX))
+        for cube, lightest in lightest_below.items():
+            if cube not in cubes or cubes[cube].max_weight > lightest:
+                # A cube that keeps everything is a leaf, and the Scala project fails on one without rows.
+                needed[cube] = min(lightest, WEIGHT_MAX - 1)
+            levels[depth - 1][cube] = min(needed.get(cube, lightest), levels[depth - 1].get(cube, WEIGHT_MAX))
+    return needed

@@ -1,0 +1,91 @@
+"""The status of a revision's tree: what its blocks add up to, cube by cube."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pyqbeast.core.format.constants import WEIGHT_MAX
+from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.format.file_tags import Block
+from pyqbeast.core.format.weight import fraction_of
+from pyqbeast.core.revisions.revision import Revision
+
+
+@dataclass(frozen=True, slots=True)
+class CubeStatus:
+    """All stored blocks of a cube together.
+
+    Attributes:
+        cube: their cube.
+        max_weight: the smallest of their largest weights: the cube keeps the rows that are no heavier.
+        element_count: the sum of their rows.
+        min_weight: the weight of the lightest row; the largest there is where the cube has none.
+    """
+
+    cube: CubeId
+    max_weight: int
+    element_count: int
+    min_weight: int = WEIGHT_MAX
+
+    def normalized_weight(self, cube_size: int) -> float:
+        """The weight as a fraction; of a cube that takes everything, `cube_size` by the number of its rows.
+
+        A half-full leaf has 2.0. A leaf without rows has 1.0.
+        """
+        if self.max_weight < WEIGHT_MAX:
+            return fraction_of(self.max_weight)
+        return cube_size / self.element_count if self.element_count else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """The cubes of one revision, in cube order (an ancestor right before its subtree)."""
+
+    revision: Revision
+    cubes: dict[CubeId, CubeStatus]
+    _paths: list[tuple[int, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_paths", [cube.path for cube in self.cubes])
+
+    @classmethod
+    def from_blocks(cls, revision: Revision, blocks: Iterable[Block]) -> IndexStatus:
+        """The status by the blocks of all live files of the revision; replicated blocks are left out.
+
+        Revision 0 has no blocks: its status is a root without rows that takes everything.
+        """
+        if revision.is_staging:
+            root = CubeId.root(revision.dimensions)
+            return cls(revision, {root: CubeStatus(root, WEIGHT_MAX, 0)})
+        return cls(revision, {}).with_blocks(blocks)
+
+    def with_blocks(self, blocks: Iterable[Block]) -> IndexStatus:
+        """The status once these blocks are stored too."""
+        figures = {cube: (of.max_weight, of.element_count, of.min_weight) for cube, of in self.cubes.items()}
+        for block in blocks:
+            if not block.replicated:
+                heaviest, count, lightest = figures.get(block.cube, (WEIGHT_MAX, 0, WEIGHT_MAX))
+                figures[block.cube] = (
+                    min(heaviest, block.max_weight),
+                    count + block.element_count,
+                    min(lightest, block.min_weight),
+                )
+        ordered = sorted(figures, key=lambda cube: cube.path)
+        return IndexStatus(self.revision, {cube: CubeStatus(cube, *figures[cube]) for cube in ordered})
+
+    def is_leaf(self, cube: CubeId) -> bool:
+        """Whether no stored cube lies strictly inside this one, which need not be stored itself."""
+        following = bisect_right(self._paths, cube.path)
+        return following == len(self._paths) or self._paths[following][: cube.depth] != cube.path
+
+
+def kept_above(cube: CubeId, max_weights: Mapping[CubeId, int]) -> int | None:
+    """The weight up to which an ancestor keeps rows to itself: none in the cube may be lighter. None without ancestors.
+
+    Args:
+        cube: any cube.
+        max_weights: the stored cubes, and the largest weight that each keeps.
+    """
+    return max((max_weights[each] for each in cube.ancestors() if each in max_weights), default=None)

@@ -1,0 +1,202 @@
+"""The tree builder: from a sample of the rows to be written to cubes and their largest weights.
+
+A cube keeps the rows of lowest weight that reach it, about as many as the cube size, and sends the rest to the
+children that contain them. The shape of the tree is free in the format; what readers rely on is that every row lies
+in its cube and that a row in a child is heavier than everything its parent may keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.core.format import constants
+from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.format.weight import COMMON_WEIGHTS
+from pyqbeast.core.otree.status import CubeStatus
+
+#: Deeper than this, halving a double no longer tells two points apart.
+MAX_DEPTH = 48
+#: A cube keeps all rows that reach it as long as they are not more than this many times the cube size: every cut makes
+#: new children, and children of few rows make small files.
+ROOM = 1.3
+#: The same for a cube that holds rows already.
+ROOM_OF_STORED = 2.0
+#: A cube that is full just before a fraction that people sample by goes on to there, if it then holds no more than this
+#: many times the cube size: else such a sample would need its children.
+ROOM_TO_FRACTION = 1.1
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SampledRows:
+    """A sample of the rows to be written, by ascending weight.
+
+    Attributes:
+        points: n × d coordinates in [0, 1].
+        weights: n row weights, ascending.
+        counts: n numbers of rows that each stands for.
+    """
+
+    points: Doubles
+    weights: Ints
+    counts: Doubles
+
+    @classmethod
+    def of(cls, points: Doubles, weights: Ints, counts: Doubles) -> SampledRows:
+        """Rows in any order."""
+        order = np.argsort(weights, kind="stable")
+        return cls(points[order], weights[order], counts[order])
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The cubes that a write may use. Node 0 is the root and a parent stands before its children.
+
+    Attributes:
+        dimensions: number of indexed columns.
+        parent: m numbers of parents; that of the root is 0.
+        child: m numbers among the siblings, from 0 to 2^d - 1; that of the root is 0.
+        max_weight: m largest weights that a node keeps; 2^31 - 1 in a leaf.
+        expected: m estimates of how many rows of this write stay in the node.
+        row_node: for each sampled row the node that it stays in.
+    """
+
+    dimensions: int
+    parent: Ints
+    child: Ints
+    max_weight: Ints
+    expected: Doubles
+    row_node: Longs
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def cube(self, node: int) -> CubeId:
+        """The cube id of a node."""
+        path = []
+        while node:
+            path.append(int(self.child[node]))
+            node = int(self.parent[node])
+        return CubeId(self.dimensions, tuple(reversed(path)))
+
+
+def build_tree(rows: SampledRows, dimensions: int, cube_size: int, stored: Iterable[CubeStatus] = ()) -> Tree:
+    """The tree for a write of `rows` on top of the cubes that the revision holds already (`stored`)."""
+    builder = _Builder(rows, dimensions, cube_size)
+    builder.take_over(stored)
+    builder.descend()
+    return Tree(
+        dimensions,
+        np.array(builder.parent, np.int32),
+        np.array(builder.child, np.int32),
+        np.array(builder.weight, np.int32),
+        np.array(builder.expected),
+        builder.row_node,
+    )
+
+
+class _Builder:
+    """Nodes as growing lists. Rows go down from the root, those of one node at a time."""
+
+    def __init__(self, rows: SampledRows, dimensions: int, cube_size: int) -> None:
+        self.rows = rows
+        self.dimensions = dimensions
+        self.cube_size = cube_size
+        self.numbers: dict[tuple[int, int], int] = {}
+        self.parent = [0]
+        self.child = [0]
+        self.weight = [constants.WEIGHT_MAX]
+        self.count = [0.0]
+        self.expected = [0.0]
+        self.is_stored = [False]
+        self.row_node = np.zeros(len(rows.weights), np.int64)
+
+    def child_of(self, node: int, child: int) -> int:
+        number = self.numbers.get((node, child))
+        if number is None:
+            number = self.numbers[node, child] = len(self.parent)
+            self.parent.append(node)
+            self.child.append(child)
+            self.weight.append(constants.WEIGHT_MAX)
+            self.count.append(0.0)
+            self.expected.append(0.0)
+            self.is_stored.append(False)
+        return number
+
+    def take_over(self, stored: Iterable[CubeStatus]) -> None:
+        """The cubes that are there already, and those that others left out above them.
+
+        What lies above a row keeps nothing heavier than it. So a gap closes with the rows that its cube may keep.
+        """
+        for status in sorted(stored, key=lambda each: each.cube.depth):
+            node = 0
+            for child in status.cube.path:
+                self.weight[node] = min(self.weight[node], status.min_weight)
+                node = self.child_of(node, child)
+            self.weight[node] = status.max_weight
+            self.count[node] = status.element_count
+            self.is_stored[node] = True
+
+    def descend(self) -> None:
+        waiting = [(0, 0, np.arange(len(self.rows.weights)), self.rows.points)]
+        while waiting:
+            node, depth, at, points = waiting.pop()
+            staying = self.settle(node, depth, at)
+            self.row_node[at[:staying]] = node
+            self.expected[node] += float(self.rows.counts[at[:staying]].sum())
+            if staying == len(at):
+                continue
+            side, inner = _halved(points[staying:])
+            order = np.argsort(side, kind="stable")  # stable: within a child the rows stay ordered by weight
+            starts = np.flatnonzero(np.diff(side[order], prepend=-1))
+            for part in np.split(order, starts[1:]):
+                child = self.child_of(node, int(side[part[0]]))
+                waiting.append((child, depth + 1, at[staying:][part], inner[part]))
+
+    def settle(self, node: int, depth: int, at: Longs) -> int:
+        """Sets the largest weight that a node keeps and tells how many of the rows that reached it stay.
+
+        Rows that the node holds already count as spread evenly over the weights it has kept so far.
+        """
+        if depth >= MAX_DEPTH:
+            self.weight[node] = constants.WEIGHT_MAX
+            return len(at)
+        weights = self.rows.weights[at].astype(np.float64)
+        limit = self.weight[node]
+        within = int(np.searchsorted(weights, limit, side="right"))
+        lowest = float(self.weight[self.parent[node]]) if node else float(constants.WEIGHT_MIN)
+        share = np.clip((weights - lowest) / max(limit - lowest, 1.0), 0.0, 1.0)
+        filled = np.cumsum(self.rows.counts[at]) + self.count[node] * share
+        slack = ROOM_OF_STORED if self.is_stored[node] else ROOM
+        if not within or filled[within - 1] <= slack * self.cube_size:
+            return within
+        full = int(np.searchsorted(filled[:within], self.cube_size))
+        heaviest = self.rows.weights[at[min(full, within - 1)]]
+        following = int(np.searchsorted(COMMON_WEIGHTS, heaviest, side="right"))
+        if following < len(COMMON_WEIGHTS) and COMMON_WEIGHTS[following] <= limit:
+            lighter = int(np.searchsorted(weights, COMMON_WEIGHTS[following]))
+            if filled[lighter - 1] <= ROOM_TO_FRACTION * self.cube_size:
+                heaviest = COMMON_WEIGHTS[following] - 1
+        staying = int(np.searchsorted(weights, heaviest, side="right"))
+        # Rows of one weight cannot be told apart: where all stay, nothing is sent down and a leaf remains.
+        if staying < within:
+            self.weight[node] = int(heaviest)
+            return staying
+        return within
+
+
+def _halved(points: Doubles) -> tuple[Longs, Doubles]:
+    """One level down: the number of the child that holds each point, and the point inside that child."""
+    doubled = 2.0 * points
+    upper = doubled >= 1.0
+    side = np.zeros(len(points), np.int64)
+    for dimension in range(points.shape[1]):
+        side = (side << 1) | upper[:, dimension]
+    return side, np.where(upper, doubled - 1.0, doubled)

@@ -1,0 +1,91 @@
+"""The bands of a cube: its rows cut by weight at the fractions that people sample by.
+
+A sample that ends at a cut opens no file of rows above it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyqbeast.core.format import constants
+from pyqbeast.core.format.weight import COMMON_FRACTIONS, COMMON_WEIGHTS
+from pyqbeast.core.otree.tree import Doubles, Ints, SampledRows, Tree
+
+#: The place of a tenth among the common fractions. Below it most samples end, above it most rows lie.
+A_TENTH = COMMON_FRACTIONS.index(0.1)
+#: Which of them go first where not all have room: one before five, two, three and seven; above a tenth the lowest.
+PRIORITY = (0, 2, 3, 1, 4)
+ORDER = sorted(
+    range(len(COMMON_FRACTIONS)),
+    key=lambda i: (i > A_TENTH, i if i > A_TENTH else PRIORITY[i % len(PRIORITY)]),
+)
+#: Bands of at least this share of the cube size have files of their own.
+LARGE = 0.85
+#: Smaller ones share a file up to this share.
+MOST_SHARED = 1.6
+#: No cut leaves less than this share of the cube size on either side.
+SMALLEST_BAND = 1 / 8
+#: Where cubes are large it may be less, but no less than so many rows: up to a tenth in the root of several cubes, as a
+#: cut of it makes but one file more in the whole table; above a tenth, as leaves are many and like bands share files.
+SMALLEST_BAND_OF_ROOT = 1 / 64
+SMALLEST_BAND_ABOVE_A_TENTH = 1 / 20
+SMALLEST_ROWS = 8_000
+#: In a table of one cube a band above a tenth has a file of its own, for so many rows.
+SMALLEST_ROWS_OF_ONE_CUBE = 100_000
+#: Cuts of one cube above a tenth. Each makes the rows of a file lie further apart, so that a box query finds fewer of
+#: its rows on a page and opens more files: with two it took twice as long as with none, with one a third longer.
+CUTS_ABOVE_A_TENTH = 1
+
+
+@dataclass(frozen=True)
+class Band:
+    """The rows of a node of weights above `above` and up to `weight`, and how many they are expected to be."""
+
+    above: int
+    weight: int
+    rows: float
+
+
+def bands_of(tree: Tree, rows: SampledRows, cube_size: int) -> list[list[Band]]:
+    """The bands of each node, lightest first. The last of a node goes up to 2^31 - 1 and takes what is left."""
+    bands = [[Band(constants.WEIGHT_MIN, constants.WEIGHT_MAX, float(count))] for count in tree.expected]
+    least, of_root = _smallest(len(tree) == 1, cube_size)
+    order = np.argsort(tree.row_node, kind="stable")
+    begins = np.searchsorted(tree.row_node[order], np.arange(len(tree) + 1))
+    for node in np.flatnonzero(tree.expected >= 2 * SMALLEST_BAND * cube_size).tolist():
+        own = order[begins[node] : begins[node + 1]]
+        is_large_root = node == 0 and len(tree) > 1 and tree.expected[0] >= LARGE * cube_size
+        enough = of_root if is_large_root else least
+        bands[node] = _cut(rows.weights[own], np.cumsum(rows.counts[own]), enough)
+    return bands
+
+
+def _smallest(is_one_cube: bool, cube_size: int) -> tuple[Doubles, Doubles]:
+    """For each common fraction the fewest rows on either side of a cut there: in any cube, and in a large root."""
+    up_to_a_tenth = np.arange(len(COMMON_FRACTIONS)) <= A_TENTH
+    below = SMALLEST_BAND * cube_size
+    of_root = min(below, max(SMALLEST_BAND_OF_ROOT * cube_size, SMALLEST_ROWS))
+    above = max(SMALLEST_BAND_ABOVE_A_TENTH * cube_size, SMALLEST_ROWS)
+    if is_one_cube:
+        above = max(below, SMALLEST_ROWS_OF_ONE_CUBE)
+    return np.where(up_to_a_tenth, below, above), np.where(up_to_a_tenth, of_root, above)
+
+
+def _cut(weights: Ints, filled: Doubles, least: Doubles) -> list[Band]:
+    """Accepts the cuts that leave enough rows on both sides, in `ORDER`."""
+    before = np.searchsorted(weights, COMMON_WEIGHTS)  # a sample below the cut takes the rows lighter than it
+    rows = np.where(before > 0, filled[before - 1], 0.0)
+    borders = {-1: 0.0, len(COMMON_WEIGHTS): float(filled[-1])}
+    for i in ORDER:
+        if sum(A_TENTH < cut < len(COMMON_WEIGHTS) for cut in borders) == CUTS_ABOVE_A_TENTH:
+            break
+        below = max(rows_there for number, rows_there in borders.items() if number < i)
+        above = min(rows_there for number, rows_there in borders.items() if number > i)
+        if rows[i] - below >= least[i] and above - rows[i] >= least[i]:
+            borders[i] = float(rows[i])
+    inner = [int(COMMON_WEIGHTS[i]) - 1 for i in sorted(borders) if 0 <= i < len(COMMON_WEIGHTS)]
+    ends = [constants.WEIGHT_MIN, *inner, constants.WEIGHT_MAX]
+    counts = np.diff(sorted(borders.values())).tolist()
+    return [Band(*band) for band in zip(ends[:-1], ends[1:], counts, strict=True)]

@@ -1,0 +1,1 @@
+"""A revision, which is the state of an index at a point in time, and the next one that new data asks for."""

@@ -1,0 +1,173 @@
+"""How a table's revision changes with new data and new options.
+
+A write goes in two steps: `updated_transformers` says which statistics to gather, `evolve` what they lead to.
+A new revision starts a new, empty tree; files of older ones stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.constants import STATISTIC_QUANTILES
+from pyqbeast.core.format.types import STRING
+from pyqbeast.core.revisions.revision import Revision
+from pyqbeast.core.transform.base import Empty
+from pyqbeast.core.transform.column_spec import ColumnSpec
+from pyqbeast.core.transform.registry import (
+    NumericQuantiles,
+    StringHistogram,
+    StringQuantiles,
+    Transformation,
+)
+from pyqbeast.core.transform.transformer import EMPTY, HISTOGRAM, QUANTILES, ColumnStatistics, Transformer
+
+_MAX_CUBE_SIZE = 2**31 - 1
+
+
+def checked_cube_size(size: object, what: str) -> int:
+    """The size, if it is a number of rows that a cube can have. Raises InvalidInputError, which calls it `what`."""
+    if isinstance(size, bool) or not isinstance(size, Integral) or not 1 <= int(size) <= _MAX_CUBE_SIZE:
+        raise InvalidInputError(f"{what} has to be a number of rows from 1 to {_MAX_CUBE_SIZE}, not {size!r}")
+    return int(size)
+
+
+def updated_transformers(
+    current: Revision | None, specs: Sequence[ColumnSpec], types: Mapping[str, str]
+) -> tuple[Transformer, ...]:
+    """The transformers for a write with these column specs.
+
+    `types` has the format's type name of each column.
+    A column keeps its transformer unless its spec names another kind or its type has changed. Raises
+    InvalidInputError where the table is indexed by other columns.
+    """
+    if current is None:
+        return tuple(Transformer.for_column(spec.name, spec.kind, types[spec.name]) for spec in specs)
+    names = [spec.name for spec in specs]
+    if names != current.columns:
+        raise InvalidInputError(
+            f"the table is indexed by {', '.join(current.columns)}, not by {', '.join(names)}. Leave "
+            "columnsToIndex out to go on with the same columns, or overwrite the table to index others"
+        )
+    return tuple(
+        _updated(transformer, spec, types[spec.name])
+        for transformer, spec in zip(current.transformers, specs, strict=True)
+    )
+
+
+def _updated(transformer: Transformer, spec: ColumnSpec, data_type: str) -> Transformer:
+    if transformer.kind == EMPTY:
+        return Transformer.for_column(spec.name, spec.kind, data_type)
+    kind = spec.kind or transformer.kind
+    if kind == transformer.kind and data_type == transformer.data_type:
+        return transformer
+    return Transformer.for_column(spec.name, kind, data_type)
+
+
+def evolve(
+    current: Revision | None,
+    transformers: Sequence[Transformer],
+    statistics: Mapping[str, ColumnStatistics],
+    stated: Mapping[str, ColumnStatistics],
+    *,
+    cube_size: int | None,
+    table_id: str,
+    now_ms: int,
+    rng: random.Random,
+    is_weighed: bool = True,
+) -> Revision:
+    """The revision that rows with these statistics go to: `current` where they fit it, else the next one.
+
+    `statistics` were gathered from the data and `stated` given by the user, both by column; a range covers
+    the old revision, the data and what was stated. `cube_size` None keeps the current one. Rows do not fit a
+    revision that is not `is_weighed`: its hashed columns are others by now, or hash otherwise. Raises
+    InvalidInputError for a cube size out of 1..2^31-1 and for a quantile column whose quantiles nobody gave.
+    """
+    size = cube_size if cube_size is not None or current is None else current.cube_size
+    size = checked_cube_size(size, "cubeSize")
+    merged = tuple(
+        _fitting(before, transformer, statistics.get(transformer.column, ColumnStatistics()), stated, rng)
+        for before, transformer in zip(_kept(current, transformers), transformers, strict=True)
+    )
+    for transformer, transformation in zip(transformers, merged, strict=True):
+        if isinstance(transformation, Empty):
+            raise _no_quantiles(transformer)
+    if current is None:
+        return Revision(1, now_ms, table_id, size, tuple(transformers), merged)
+    changed = replace(current, cube_size=size, transformers=tuple(transformers), transformations=merged)
+    if changed == current and is_weighed:
+        return current
+    return replace(changed, id=current.id + 1, timestamp=now_ms, hashed_as=None)
+
+
+def places_of_texts(
+    current: Revision | None, transformers: Sequence[Transformer], stated: Mapping[str, ColumnStatistics]
+) -> dict[str, Transformation]:
+    """The transformations of the columns of texts in order, by column: no data is needed to know them.
+
+    They are those that `evolve` will give; a column is missing where nobody gave its quantiles.
+    """
+    nothing = random.Random(0)  # never asked: only ranges and hashes draw a stand-in for null
+    found = {
+        transformer.column: _fitting(before, transformer, ColumnStatistics(), stated, nothing)
+        for before, transformer in zip(_kept(current, transformers), transformers, strict=True)
+        if transformer.data_type == STRING and transformer.kind in (QUANTILES, HISTOGRAM)
+    }
+    return {column: known for column, known in found.items() if not isinstance(known, Empty)}
+
+
+def stated_by(revision: Revision) -> dict[str, ColumnStatistics]:
+    """What the users of a table stated of its columns and no data tells: the quantiles, by column."""
+    stated = {}
+    for transformer, transformation in zip(revision.transformers, revision.transformations, strict=False):
+        if isinstance(transformation, NumericQuantiles):
+            stated[transformer.column] = ColumnStatistics(quantiles=transformation.quantiles)
+        elif isinstance(transformation, StringQuantiles):
+            stated[transformer.column] = ColumnStatistics(quantiles=transformation.texts)
+        elif isinstance(transformation, StringHistogram):
+            stated[transformer.column] = ColumnStatistics(histogram=transformation.texts)
+    return stated
+
+
+def _kept(current: Revision | None, transformers: Sequence[Transformer]) -> list[Transformation]:
+    """For each column the transformation that it has, Empty where the column is going to be another kind."""
+    if current is None or not current.transformations:
+        return [Empty() for _ in transformers]
+    kept: list[Transformation] = []
+    for before, transformation, after in zip(
+        current.transformers, current.transformations, transformers, strict=True
+    ):
+        if before.kind != after.kind:
+            kept.append(Empty())
+        elif isinstance(transformation, NumericQuantiles):
+            kept.append(replace(transformation, data_type=str(after.data_type)))
+        else:
+            kept.append(transformation)
+    return kept
+
+
+def _fitting(
+    before: Transformation,
+    transformer: Transformer,
+    gathered: ColumnStatistics,
+    stated: Mapping[str, ColumnStatistics],
+    rng: random.Random,
+) -> Transformation:
+    """The transformation of one column by what it had, by the data and by what the user stated."""
+    built = transformer.build(gathered, rng)
+    if transformer.column in stated:
+        built = built.merge(transformer.build(stated[transformer.column], rng), rng)
+    return before.merge(built, rng) if before.superseded_by(built) else before
+
+
+def _no_quantiles(transformer: Transformer) -> InvalidInputError:
+    key = transformer.column + STATISTIC_QUANTILES
+    return InvalidInputError(
+        f"column {transformer.column!r} is to be indexed by quantiles and none are known: give them as "
+        f"columnStats='{{{json.dumps(key)}: [...]}}', two or more in ascending order; "
+        "pyqbeast.compute_quantiles_for_column finds them"
+    )

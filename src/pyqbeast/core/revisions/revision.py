@@ -1,0 +1,234 @@
+"""Revisions: one way of indexing a table, as stored in its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.constants import (
+    CLASS_PREFIX,
+    HASHED_AS,
+    LAST_REVISION,
+    LONG_MAX,
+    LONG_MIN,
+    REVISION_PREFIX,
+    STAGING_REVISION,
+    WEIGHT_COLUMNS,
+    WEIGHTED_CLASS_PREFIX,
+)
+from pyqbeast.core.format.hashed_layout import column_names, layout_text
+from pyqbeast.core.format.json_text import compact_json
+from pyqbeast.core.format.stored_text import read_json, shown, whole_number
+from pyqbeast.core.transform.base import Empty
+from pyqbeast.core.transform.registry import Transformation, transformation_from_json
+from pyqbeast.core.transform.transformer import EMPTY, Transformer
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One way of indexing: columns, their transformations and the cube size (rows). One tree belongs to it.
+
+    `timestamp` is in epoch milliseconds; `table_id` is the path that the writer used, and informs only.
+    `weight_columns` are hashed after the indexed columns into the weight of a row: where many rows have the
+    same indexed values, these tell them apart. `hashed_as` is how the files hold the hashed columns (see
+    `hashed_layout`), recorded by the bridge when it stores a revision; None where no writer did. Transformers,
+    transformations and the dimensions of cubes are in the same order. Revision 0, of files without index
+    metadata, has Empty transformations, or none where the table was created without rows.
+    """
+
+    id: int
+    timestamp: int
+    table_id: str
+    cube_size: int
+    transformers: tuple[Transformer, ...]
+    transformations: tuple[Transformation, ...]
+    weight_columns: tuple[str, ...] = ()
+    hashed_as: str | None = None
+
+    def __post_init__(self) -> None:
+        counts = len(self.transformers), len(self.transformations)
+        if not self.transformers or (counts[0] != counts[1] and (counts[1] or not self.is_staging)):
+            raise FormatError(
+                f"revision {self.id} has {counts[0]} columnTransformers and {counts[1]} transformations; "
+                "it needs one of each per indexed column"
+            )
+        if self.hashed_as and len(column_names(self.hashed_as)) != len(self.hashed_columns):
+            raise FormatError(f"revision {self.id} hashes {self.hashed_columns} and records {self.hashed_as}")
+
+    @classmethod
+    def staging(cls, table_id: str, cube_size: int, columns: Iterable[str], timestamp: int) -> Revision:
+        """Revision 0 of a table that is going to be indexed by these columns."""
+        transformers = tuple(Transformer(column, EMPTY) for column in columns)
+        return cls(
+            STAGING_REVISION,
+            timestamp,
+            table_id,
+            cube_size,
+            transformers,
+            tuple(Empty() for _ in transformers),
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Revision:
+        """The revision in a stored text. Raises FormatError where it breaks the format."""
+        stored = read_json(text, "a revision")
+        if not isinstance(stored, dict):
+            raise FormatError(f"a revision has to be a JSON object, not {shown(stored)}")
+        weight_columns = _weight_columns(stored)
+        prefix = WEIGHTED_CLASS_PREFIX if weight_columns else CLASS_PREFIX
+        return cls(
+            id=_whole(stored, "revisionID", STAGING_REVISION),
+            timestamp=_whole(stored, "timestamp", LONG_MIN),
+            table_id=str(stored.get("tableID", "")),
+            cube_size=_whole(stored, "desiredCubeSize", 1),
+            transformers=tuple(
+                Transformer.from_json(fields, prefix) for fields in _objects(stored, "columnTransformers")
+            ),
+            transformations=tuple(map(transformation_from_json, _objects(stored, "transformations"))),
+            weight_columns=weight_columns,
+            hashed_as=layout_text(stored[HASHED_AS]) if HASHED_AS in stored else None,
+        )
+
+    def to_json(self) -> str:
+        """The stored text: compact, fields in the order of the other writers."""
+        transformers: list[Mapping[str, Any]] = [each.to_json() for each in self.transformers]
+        if self.weight_columns:
+            transformers = _renamed(transformers, CLASS_PREFIX, WEIGHTED_CLASS_PREFIX)
+        return compact_json(
+            {
+                "revisionID": self.id,
+                "timestamp": self.timestamp,
+                "tableID": self.table_id,
+                "desiredCubeSize": self.cube_size,
+                "columnTransformers": transformers,
+                "transformations": [transformation.to_json() for transformation in self.transformations],
+                **({WEIGHT_COLUMNS: list(self.weight_columns)} if self.weight_columns else {}),
+                **({HASHED_AS: read_json(self.hashed_as, HASHED_AS)} if self.hashed_as else {}),
+            }
+        )
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the indexed columns, in order."""
+        return [transformer.column for transformer in self.transformers]
+
+    @property
+    def hashed_columns(self) -> list[str]:
+        """The names of the columns whose hash is the weight of a row, in order."""
+        return [*self.columns, *self.weight_columns]
+
+    @property
+    def dimensions(self) -> int:
+        """How many columns are indexed."""
+        return len(self.transformers)
+
+    @property
+    def is_staging(self) -> bool:
+        """Whether this is revision 0, which indexes nothing."""
+        return self.id == STAGING_REVISION
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionSet:
+    """The revisions of a table: those that could be read, by id, and what is wrong with the others.
+
+    `last_id` is -1 for a table without revisions.
+    """
+
+    revisions: dict[int, Revision]
+    last_id: int
+    problems: tuple[str, ...] = ()
+
+    @property
+    def latest(self) -> Revision | None:
+        """The revision that new rows go to, None for a table without any. Raises FormatError as `get`."""
+        return None if self.last_id < 0 else self.get(self.last_id)
+
+    def get(self, revision_id: int) -> Revision:
+        """The revision of this id. Raises FormatError, with the problems found, where it cannot be read."""
+        if revision_id not in self.revisions:
+            reason = "; ".join(self.problems) or f"there are revisions {sorted(self.revisions)}"
+            raise FormatError(
+                f"revision {revision_id} cannot be read from the table's configuration: {reason}"
+            )
+        return self.revisions[revision_id]
+
+
+def revisions_from_configuration(configuration: Mapping[str, str]) -> RevisionSet:
+    """The revisions in a table's configuration. Entries that are none of the index's own are ignored.
+
+    Never raises: a revision that cannot be read is left out, and a problem text names its key.
+    """
+    revisions: dict[int, Revision] = {}
+    problems: list[str] = []
+    for key, text in configuration.items():
+        if not key.startswith(REVISION_PREFIX):
+            continue
+        try:
+            revision = Revision.from_json(text)
+            if key != f"{REVISION_PREFIX}{revision.id}":
+                raise FormatError(f"the text says revision {revision.id}")
+            revisions[revision.id] = revision
+        except FormatError as error:
+            problems.append(f"{key}: {error}")
+    last_id = _last_id(configuration.get(LAST_REVISION), problems)
+    if last_id < 0 and revisions:
+        problems.append(f"{LAST_REVISION} is missing, so none of revisions {sorted(revisions)} is the latest")
+    return RevisionSet(revisions, last_id, tuple(problems))
+
+
+def configuration_entries(revision: Revision, configuration: Mapping[str, str]) -> dict[str, str]:
+    """The entries to add to a table's configuration so that `revision` becomes its latest one.
+
+    The first revision of a table brings revision 0 along, as other readers look for it.
+    """
+    entries = {LAST_REVISION: str(revision.id), f"{REVISION_PREFIX}{revision.id}": revision.to_json()}
+    staging_key = f"{REVISION_PREFIX}{STAGING_REVISION}"
+    if revision.id == STAGING_REVISION + 1 and staging_key not in configuration:
+        staging = Revision.staging(
+            revision.table_id, revision.cube_size, revision.columns, revision.timestamp - 1
+        )
+        entries[staging_key] = staging.to_json()
+    return entries
+
+
+def _last_id(text: str | None, problems: list[str]) -> int:
+    if text is None:
+        return -1
+    try:
+        return whole_number(text, LAST_REVISION)
+    except FormatError as error:
+        problems.append(str(error))
+        return -1
+
+
+def _whole(stored: Mapping[str, Any], name: str, least: int) -> int:
+    value = stored.get(name)
+    if type(value) is not int or not least <= value <= LONG_MAX:
+        raise FormatError(
+            f"field {name!r} of a revision has to be a whole number from {least}, not {shown(value)}"
+        )
+    return value
+
+
+def _renamed(transformers: Iterable[Mapping[str, Any]], old: str, new: str) -> list[Mapping[str, Any]]:
+    """The same transformers with another prefix of their class."""
+    return [{**fields, "className": fields["className"].replace(old, new, 1)} for fields in transformers]
+
+
+def _weight_columns(stored: Mapping[str, Any]) -> tuple[str, ...]:
+    names = stored.get(WEIGHT_COLUMNS, [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FormatError(
+            f"field {WEIGHT_COLUMNS!r} of a revision has to be a list of names, not {shown(names)}"
+        )
+    return tuple(names)
+
+
+def _objects(stored: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    value = stored.get(name)
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise FormatError(f"field {name!r} of a revision has to be a list of objects, not {shown(value)}")
+    return value

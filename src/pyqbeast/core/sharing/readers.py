@@ -1,0 +1,146 @@
+"""What other programs make of an indexed table: for each reader the features that it knows, and what it gets wrong.
+
+This is data. `findings` compares it with what the log of a table says. A claim about a reader was tried on the
+version that its title names; Trino's are those of its documentation, and those of qbeast-spark come from running it on
+tables of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Outcome(str, Enum):
+    """What becomes of a reader that meets something it does not know."""
+
+    wrong = "wrong rows"
+    fails = "fails"
+
+
+class Concern(str, Enum):
+    """What a table can have that some reader does not get right."""
+
+    old_format = "written before format 0.6"
+    replicated = "replicated blocks"
+    deleted_rows = "deleted rows"
+    vectors = "may take deletion vectors"
+    column_mapping = "column mapping"
+    gaps = "cubes without a parent"
+    kept_rows = "rows lighter than what an ancestor keeps"
+    created_empty = "unindexed files of a table that was created empty"
+    weight_columns = "weight columns"
+    column_types = "types of indexed columns"
+    column_names = "names of indexed columns"
+
+
+#: Stands for column mapping in a table of reader version 2, which does not name its features.
+VERSION_2 = "column mapping of reader version 2"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a reader does about a concern."""
+
+    outcome: Outcome
+    text: str
+
+
+@dataclass(frozen=True)
+class Way:
+    """One of the ways in which a program reads tables.
+
+    Attributes:
+        name: what the program calls it; empty for its only one.
+        features: reader features of Delta's protocol that it knows. It refuses a table that needs another.
+        effects: what it does about each concern; those that are not here leave its answers right.
+        writer_features: the writer features that it knows, where its writes are looked at too.
+    """
+
+    name: str
+    features: frozenset[str]
+    effects: Mapping[Concern, Effect] = field(default_factory=dict)
+    writer_features: frozenset[str] | None = None
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A program that reads Delta tables, and the version that was looked at."""
+
+    title: str
+    ways: tuple[Way, ...]
+
+
+def _features(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+_VARIANTS = "variantType variantType-preview"
+_OF_DELTA_3_1 = _features("columnMapping deletionVectors timestampNtz v2Checkpoint")
+_OF_DELTA_4_4 = (
+    _OF_DELTA_3_1
+    | {VERSION_2}
+    | _features(f"{_VARIANTS} typeWidening typeWidening-preview vacuumProtocolCheck variantShredding-preview")
+)
+_WRITTEN_BY_DELTA_3_1 = _features(
+    "allowColumnDefaults appendOnly changeDataFeed checkConstraints clustering domainMetadata generatedColumns "
+    "icebergCompatV1 icebergCompatV2 invariants"
+)
+
+#: Nobody but us and versions 0.2 to 0.5 of the Scala project leaves replicated blocks out.
+_COPIES = {Concern.replicated: Effect(Outcome.wrong, "reads may return the rows of these files twice")}
+
+_OF_QBEAST_SPARK = {
+    Concern.old_format: Effect(Outcome.fails, "samples and appends fail"),
+    Concern.replicated: Effect(Outcome.wrong, "reads and samples return the rows of these files twice"),
+    Concern.deleted_rows: Effect(Outcome.wrong, "reads and samples return the deleted rows"),
+    Concern.vectors: Effect(Outcome.fails, "its optimize fails, whether a row is deleted or not"),
+    Concern.column_mapping: Effect(Outcome.wrong, "reads return NULL in them"),
+    Concern.gaps: Effect(
+        Outcome.wrong,
+        "an append or optimize of its own fails, or takes the missing cubes for leaves: samples then lose rows",
+    ),
+    Concern.kept_rows: Effect(Outcome.wrong, "samples leave out lighter rows of these cubes"),
+    Concern.created_empty: Effect(Outcome.fails, "its optimize fails"),
+    Concern.weight_columns: Effect(Outcome.fails, "it cannot open the table, as it would take other samples"),
+    Concern.column_types: Effect(
+        Outcome.fails, "samples with a filter on these columns fail, and so do appends"
+    ),
+    Concern.column_names: Effect(Outcome.fails, "its appends fail, as it does not quote names"),
+}
+
+#: By the name that `--reader` takes.
+READERS = {
+    "qbeast-spark": Reader(
+        "qbeast-spark 0.8, on Spark 3.5 and Delta 3.1",
+        (Way("", _OF_DELTA_3_1 | {VERSION_2}, _OF_QBEAST_SPARK, _WRITTEN_BY_DELTA_3_1),),
+    ),
+    "delta-spark": Reader(
+        "Delta Lake 4.4 for Spark, in a session without pyqbeast",
+        (Way("", _OF_DELTA_4_4, _COPIES),),
+    ),
+    "delta-rs": Reader(
+        "delta-rs: deltalake 1.6 for Python",
+        (
+            Way("QueryBuilder", _OF_DELTA_3_1 | {VERSION_2} | _features(_VARIANTS), _COPIES),
+            Way(
+                "to_pyarrow_table, to_pyarrow_dataset and to_pandas",
+                _features(f"timestampNtz {_VARIANTS}") | {VERSION_2},
+                _COPIES | {Concern.column_mapping: Effect(Outcome.wrong, "they return NULL in them")},
+            ),
+        ),
+    ),
+    "polars": Reader(
+        "Polars 2.1: scan_delta and read_delta",
+        (Way("", _features(f"deletionVectors timestampNtz {_VARIANTS}"), _COPIES),),
+    ),
+    "duckdb": Reader(
+        "DuckDB 1.5: delta_scan",
+        (Way("", _OF_DELTA_4_4, _COPIES),),
+    ),
+    "trino": Reader(
+        "Trino's Delta Lake connector, by its documentation",
+        (Way("", _OF_DELTA_3_1 | {VERSION_2} | _features("typeWidening vacuumProtocolCheck"), _COPIES),),
+    ),
+}

@@ -1,0 +1,107 @@
+"""The commands that bring a table to where another reader gets it right."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+from pyqbeast.core.revisions.revision import Revision
+from pyqbeast.core.transform.transformer import HASHING, LINEAR
+
+VECTORS = "deletionVectors"
+MAPPING = "columnMapping"
+#: Delta adds it to a table whenever another feature is dropped, as older versions of the log still need that one.
+PROTECTION = "checkpointProtection"
+#: Delta writes files anew to drop these, and what it writes has no index.
+_REWRITTEN = {MAPPING, "typeWidening", "typeWidening-preview"}
+#: The others that Delta can take out of a table.
+_REMOVABLE = {"v2Checkpoint", "vacuumProtocolCheck", "rowTracking", "inCommitTimestamp"}
+
+
+class _Step(IntEnum):
+    upgrade = 0
+    settings = 1
+    drop_and_rewrite = 2
+    optimize = 3
+    drop = 4
+    drop_protection = 5
+    write_anew = 6
+
+
+@dataclass(frozen=True, order=True)
+class Command:
+    """A line for the shell (`pyqbeast …`), for SQL (`ALTER TABLE …`) or for Python. `step` says when its turn is."""
+
+    step: int
+    text: str
+
+    @property
+    def drops(self) -> bool:
+        """Whether it takes a feature out of the protocol."""
+        return self.step in (_Step.drop, _Step.drop_and_rewrite)
+
+
+class Remedies:
+    """Commands for the table at a path."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def upgrade(self, *, drop_replicated: bool) -> Command:
+        """From before format 0.6 to today, or without files whose rows others hold too."""
+        dropping = " --drop-replicated" if drop_replicated else ""
+        return Command(_Step.upgrade, f"pyqbeast upgrade {shlex.quote(self.path)}{dropping}")
+
+    def optimize(self, revisions: Iterable[int]) -> list[Command]:
+        """Files without deleted rows, cubes without gaps; of revision 0 an index."""
+        return [
+            Command(_Step.optimize, f"pyqbeast optimize {shlex.quote(self.path)} --revision {number}")
+            for number in revisions
+        ]
+
+    def no_more_vectors(self) -> Command:
+        """Deletes from now on write files again."""
+        return self._alter(_Step.settings, "SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')")
+
+    def drop(self, feature: str) -> list[Command]:
+        """Takes a feature out of the protocol; none where Delta cannot."""
+        if feature == VECTORS:
+            return [self.no_more_vectors(), self._alter(_Step.drop, f"DROP FEATURE {feature}")]
+        if feature in _REWRITTEN:
+            return [self._alter(_Step.drop_and_rewrite, f"DROP FEATURE {feature}"), *self.optimize([0])]
+        if feature == PROTECTION:
+            later = "DROP FEATURE checkpointProtection TRUNCATE HISTORY"
+            return [self._alter(_Step.drop_protection, f"{later} -- a day after the others")]
+        return [self._alter(_Step.drop, f"DROP FEATURE {feature}")] if feature in _REMOVABLE else []
+
+    def write_anew(self, revision: Revision, casts: Mapping[str, str], names: Mapping[str, str]) -> Command:
+        """Another table of the same rows, some columns of another type or name, that every reader can open."""
+        steps = [
+            f".withColumn({name!r}, F.col({_quoted(name)!r}).cast({to!r}))" for name, to in casts.items()
+        ]
+        steps += [f".withColumnRenamed({old!r}, {new!r})" for old, new in names.items()]
+        specs = [
+            f"{names.get(each.column, each.column)}:{each.kind}"
+            if each.kind in (LINEAR, HASHING)
+            else names.get(each.column, each.column)
+            for each in revision.transformers
+        ]
+        options = {
+            "columnsToIndex": ",".join(specs),
+            "cubeSize": revision.cube_size,
+            "delta.enableDeletionVectors": "false",
+        }
+        return Command(
+            _Step.write_anew,
+            f'spark.read.format("qbeast").load({self.path!r}){"".join(steps)}'
+            f'.write.format("qbeast").options(**{options!r}).save({self.path + "-shared"!r})',
+        )
+
+    def _alter(self, step: _Step, change: str) -> Command:
+        return Command(step, f"ALTER TABLE delta.{_quoted(self.path)} {change}")
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

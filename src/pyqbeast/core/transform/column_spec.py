@@ -1,0 +1,71 @@
+"""The text of the option `columnsToIndex`: which columns to index, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.names import column_named
+from pyqbeast.core.transform.transformer import HASHING, HISTOGRAM, LINEAR, QUANTILES
+
+#: A cube has 2^d children: with more columns than this no table has rows enough to tell them apart.
+MAX_COLUMNS = 20
+
+_KINDS = (LINEAR, HASHING, QUANTILES, HISTOGRAM)
+_KIND_OF_NAME = {**{kind: kind for kind in _KINDS}, "hash": HASHING, "quantile": QUANTILES}
+
+
+class ColumnSpec(NamedTuple):
+    """One column to index; `kind` is None where the text names none."""
+
+    name: str
+    kind: str | None
+
+
+def parse_column_spec(
+    text: str, known_columns: Collection[str] | None = None, *, case_sensitive: bool = False
+) -> list[ColumnSpec]:
+    """The columns in a text such as `lat, lon:linear, name:hashing`.
+
+    Names are trimmed; kinds are linear, hashing, quantiles and histogram in any case (hash and quantile as
+    well). A piece that is, colon and all, one of `known_columns` is that column, and a name is written as there.
+    Raises InvalidInputError for empty names, unknown kinds, duplicates and more than 20 columns.
+    """
+
+    def known(name: str) -> str | None:
+        return column_named(name, known_columns or (), case_sensitive=case_sensitive)
+
+    specs = [_parse_piece(piece.strip(), text, known) for piece in text.split(",")]
+    names = [spec.name for spec in specs]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InvalidInputError(f"columnsToIndex={text!r} names {', '.join(repeated)} more than once")
+    if len(specs) > MAX_COLUMNS:
+        raise InvalidInputError(
+            f"columnsToIndex names {len(specs)} columns; at most {MAX_COLUMNS} can be indexed together, "
+            "and 2 to 4 that queries filter on work best"
+        )
+    return specs
+
+
+def _parse_piece(piece: str, text: str, known: Callable[[str], str | None]) -> ColumnSpec:
+    whole = known(piece) if piece else None
+    if whole is not None:
+        return ColumnSpec(whole, None)
+    name, colon, kind = (part.strip() for part in piece.rpartition(":"))
+    if not colon:
+        name, kind = piece, ""
+    if not name:
+        raise InvalidInputError(
+            f"columnsToIndex={text!r} has an empty column name: write names with commas between them, "
+            "such as 'lat,lon,name:hashing'"
+        )
+    if not colon:
+        return ColumnSpec(name, None)
+    if kind.lower() not in _KIND_OF_NAME:
+        raise InvalidInputError(
+            f"columnsToIndex={text!r} names the kind {kind!r} for column {name!r}; "
+            f"kinds are {', '.join(_KINDS)}"
+        )
+    return ColumnSpec(known(name) or name, _KIND_OF_NAME[kind.lower()])

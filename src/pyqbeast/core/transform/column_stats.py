@@ -1,0 +1,262 @@
+"""The text of the option `columnStats`: what the user knows of the columns before any data is read."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import math
+import re
+import zoneinfo
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.core.format.constants import (
+    LONG_MAX,
+    LONG_MIN,
+    STATISTIC_HISTOGRAM,
+    STATISTIC_MAX,
+    STATISTIC_MIN,
+    STATISTIC_QUANTILES,
+)
+from pyqbeast.core.format.names import column_named
+from pyqbeast.core.format.stored_text import read_json, shown
+from pyqbeast.core.format.types import (
+    DATE,
+    FLOAT,
+    INTEGER,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    epoch_milliseconds,
+    float32,
+)
+from pyqbeast.core.transform.quantiles import utf16_key
+from pyqbeast.core.transform.transformer import HISTOGRAM, LINEAR, QUANTILES, ColumnStatistics, Transformer
+
+_EXAMPLE = '{"price_min": 0.0, "price_max": 100.0, "day_min": "2024-01-01", "day_max": "2024-12-31"}'
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_BITS = {INTEGER: 32, LONG: 64}
+_TIMESTAMP = re.compile(
+    r"(?P<date>\d{4}-\d{2}-\d{2})(?:(?P<gap>[ T])(?P<time>\d{2}:\d{2}(?::\d{2})?)(?:\.(?P<fraction>\d{1,9}))?"
+    r"\s?(?P<offset>Z|[+-](?:0\d|1[0-8]):?[0-5]\d)?)?",
+    re.ASCII,
+)
+
+
+class StatedStatistics(NamedTuple):
+    """What a `columnStats` text says: statistics by column, and the keys that fit no indexed column."""
+
+    columns: dict[str, ColumnStatistics]
+    unused: list[str]
+
+
+def parse_column_stats(
+    text: str, transformers: Sequence[Transformer], zone: str = "UTC", *, case_sensitive: bool = False
+) -> StatedStatistics:
+    """The statistics in a JSON object such as `{"a_min": 0, "a_max": 9, "b_quantiles": [0.0, 1.5, 9.0]}`.
+
+    Linear columns take `_min` and `_max`, both or neither; the other kinds `_quantiles` or `_histogram`.
+    Dates are `yyyy-MM-dd`; timestamps are texts or seconds since 1970, and texts without an offset are in
+    `zone`. An empty text says nothing. Raises InvalidInputError for everything that cannot be understood.
+    """
+    known = [key for transformer in transformers for key in _keys(transformer)]
+    stated = {
+        column_named(key, known, case_sensitive=case_sensitive) or key: value
+        for key, value in (_json_object(text) if text.strip() else {}).items()
+    }
+    columns: dict[str, ColumnStatistics] = {}
+    used: set[str] = set()
+    for transformer in transformers:
+        names = _keys(transformer)
+        used.update(names)
+        if any(stated.get(name) is not None for name in names):
+            columns[transformer.column] = _statistics(transformer, stated, zone)
+    return StatedStatistics(columns, [key for key in stated if key not in used])
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    """The JSON object in the text; texts in single quotes are accepted as well, as Spark's reader does."""
+    reason = ""
+    for candidate in (text, _double_quoted(text)):
+        try:
+            parsed = read_json(candidate, "it is")
+        except FormatError as error:
+            reason = f": {error}"
+            continue
+        if isinstance(parsed, dict):
+            return parsed
+        break
+    raise InvalidInputError(
+        f"columnStats has to be a JSON object such as {_EXAMPLE}, not {shown(text)}{reason}"
+    )
+
+
+def _double_quoted(text: str) -> str:
+    """The text with single-quoted JSON texts turned into double-quoted ones."""
+
+    def quoted(match: re.Match[str]) -> str:
+        found = match.group()
+        if found.startswith('"') or not found.endswith("'"):
+            return found
+        return '"' + found[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
+
+    # What a quote opens and nothing closes is one match too: it is not looked for again from within.
+    return re.sub(
+        r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)' + r"|'(?:[^'\\]|\\.)*(?:'|\\?\Z)", quoted, text, flags=re.DOTALL
+    )
+
+
+def _keys(transformer: Transformer) -> list[str]:
+    """The keys that say something about the column."""
+    endings = {
+        LINEAR: [STATISTIC_MIN, STATISTIC_MAX],
+        QUANTILES: [STATISTIC_QUANTILES],
+        HISTOGRAM: [STATISTIC_HISTOGRAM],
+    }
+    return [transformer.column + ending for ending in endings.get(transformer.kind, [])]
+
+
+def _statistics(transformer: Transformer, stated: Mapping[str, Any], zone: str) -> ColumnStatistics:
+    if transformer.kind == LINEAR:
+        return _bounds(transformer, stated, zone)
+    (key,) = _keys(transformer)
+    if transformer.data_type == STRING:
+        texts = _ascending(key, stated[key], "texts", _text, utf16_key)
+        return (
+            ColumnStatistics(histogram=texts)
+            if transformer.kind == HISTOGRAM
+            else ColumnStatistics(quantiles=texts)
+        )
+    return ColumnStatistics(quantiles=_ascending(key, stated[key], "numbers", _double, float))
+
+
+def _bounds(transformer: Transformer, stated: Mapping[str, Any], zone: str) -> ColumnStatistics:
+    keys = _keys(transformer)
+    missing = [key for key in keys if stated.get(key) is None]
+    if missing:
+        raise InvalidInputError(
+            f"columnStats has one bound of column {transformer.column!r} only: "
+            f"add {missing[0]!r} or leave both out"
+        )
+    low, high = (_bound(key, stated[key], str(transformer.data_type), zone) for key in keys)
+    if not low < high:
+        raise InvalidInputError(
+            f"columnStats has to have {keys[0]} below {keys[1]}, "
+            f"not {shown(stated[keys[0]])} and {shown(stated[keys[1]])}"
+        )
+    return ColumnStatistics(minimum=low, maximum=high)
+
+
+def _bound(key: str, value: object, data_type: str, zone: str) -> int | float:
+    if data_type == TIMESTAMP:
+        return _timestamp(key, value, zone)
+    if data_type == DATE:
+        return _date(key, value)
+    if data_type in _BITS:
+        exact = value if type(value) is int else int(_double(key, value))
+        if exact != value or not -(1 << _BITS[data_type] - 1) <= exact < 1 << _BITS[data_type] - 1:
+            raise InvalidInputError(
+                f"columnStats: {key} has to be a whole number of {_BITS[data_type]} bits, not {shown(value)}"
+            )
+        return exact
+    double = _double(key, value)
+    try:
+        return float32(double) if data_type == FLOAT else double
+    except OverflowError:
+        raise InvalidInputError(f"columnStats: {key} does not fit a 32-bit float: {shown(value)}") from None
+
+
+def _double(key: str, value: object) -> float:
+    try:
+        if not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value):
+            return float(value)
+    except OverflowError:
+        pass  # an integer beyond all doubles
+    raise InvalidInputError(f"columnStats: {key} has to be a finite number, not {shown(value)}")
+
+
+def _text(key: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidInputError(f"columnStats: {key} has to hold texts, not {shown(value)}")
+    return value
+
+
+def _date(key: str, value: object) -> int:
+    try:
+        if not isinstance(value, str) or not _DATE.fullmatch(value):
+            raise ValueError
+        return epoch_milliseconds(dt.date.fromisoformat(value))
+    except ValueError:
+        raise InvalidInputError(
+            f"columnStats: {key} has to be a date such as '2024-12-31', not {shown(value)}"
+        ) from None
+
+
+def _timestamp(key: str, value: object, zone: str) -> int:
+    """Epoch milliseconds of a text, or of seconds since 1970."""
+    if not isinstance(value, str):
+        milliseconds = _double(key, value) * 1000.0
+        if not LONG_MIN <= milliseconds < LONG_MAX:
+            raise InvalidInputError(f"columnStats: {key} is no moment: {shown(value)} seconds since 1970")
+        return math.floor(milliseconds)
+    match = _TIMESTAMP.fullmatch(value.strip())
+    try:
+        moment = dt.datetime.fromisoformat(f"{match['date']}T{match['time'] or '00:00'}") if match else None
+    except ValueError:
+        moment = None
+    if match is None or moment is None:
+        raise InvalidInputError(
+            f"columnStats: {key} has to be a timestamp such as '2024-12-31 23:59:59' (zone {zone}), "
+            f"'2024-12-31T23:59:59Z' or seconds since 1970, not {shown(value)}"
+        )
+    micros = int((match["fraction"] or "0").ljust(9, "0")) // 1000
+    return epoch_milliseconds(moment.replace(microsecond=micros, tzinfo=_zone(match, zone)))
+
+
+def _zone(match: re.Match[str], zone: str) -> dt.tzinfo:
+    """The zone of a timestamp text.
+
+    After a date and a space the Z is a plain letter of the older text format, which never meant UTC.
+    """
+    offset = match["offset"]
+    if offset is None or (offset == "Z" and match["gap"] == " "):
+        return session_zone(zone)
+    if offset == "Z":
+        return dt.timezone.utc
+    minutes = int(offset[1:3]) * 60 + int(offset[-2:])
+    return dt.timezone(dt.timedelta(minutes=-minutes if offset[0] == "-" else minutes))
+
+
+def session_zone(name: str) -> dt.tzinfo:
+    """The time zone of this name or offset (`Europe/Madrid`, `+02:00`).
+
+    Raises InvalidInputError for an unknown one.
+    """
+    offset = re.fullmatch(r"(?:UTC|GMT)?([+-])(0?\d|1[0-8])(?::?([0-5]\d))?", name)
+    if offset:
+        shift = dt.timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
+        return dt.timezone(-shift if offset[1] == "-" else shift)
+    if name in {"UTC", "Z", "GMT"}:
+        return dt.timezone.utc
+    try:
+        return zoneinfo.ZoneInfo(name)
+    # The last one is what a folder of zones is to some releases of Python.
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise InvalidInputError(f"time zone {name!r} is not known here") from None
+
+
+def _ascending(
+    key: str, value: object, what: str, parse: Callable[[str, object], Any], order: Callable[[Any], Any]
+) -> tuple[Any, ...]:
+    if not isinstance(value, list) or len(value) < 2:
+        raise InvalidInputError(
+            f"columnStats: {key} has to be a list of at least two {what}, not {shown(value)}"
+        )
+    items = tuple(parse(key, item) for item in value)
+    for before, after in itertools.pairwise(items):
+        if order(after) < order(before):
+            raise InvalidInputError(
+                f"columnStats: {key} has to be ascending, but {shown(after)} comes after {shown(before)}"
+            )
+    return items

@@ -1,0 +1,217 @@
+"""Linear and Identity: the transformations of ordered columns, by their smallest and largest value."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.constants import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN
+from pyqbeast.core.format.json_text import compact_json
+from pyqbeast.core.format.jvm_text import first_java_random_double, string_hash
+from pyqbeast.core.format.stored_text import shown
+from pyqbeast.core.format.types import FLOAT, INTEGER, INTEGRAL_TYPES, ORDERED_TYPES, Value, float32
+from pyqbeast.core.transform.base import (
+    Constant,
+    Empty,
+    OfNumbers,
+    Transformation,
+    as_double,
+    field,
+    name_of_type,
+    number,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Linear(OfNumbers):
+    """The straight line from `minimum` (0.0) to `maximum` (1.0); a null takes the place of `null_value`.
+
+    Numbers are held as the type stores them: ints for integers, dates and timestamps (epoch milliseconds),
+    else doubles; 32-bit floats as the double of the same value. As doubles, `minimum` is below `maximum`.
+
+    NaN and +infinity take coordinate 1.0 and -infinity 0.0, so that rows with them can be stored. (The Scala
+    project fails to write such rows, so no table of its own says otherwise.)
+    """
+
+    data_type: str
+    minimum: int | float
+    maximum: int | float
+    null_value: int | float
+
+    class_name = "LinearTransformation"
+
+    def __post_init__(self) -> None:
+        if not float(self.minimum) < float(self.maximum) or not math.isfinite(self.scale):
+            raise FormatError(
+                f"a linear range needs min < max as finite doubles, not {self.minimum} and {self.maximum}"
+            )
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Linear:
+        """See `Transformation.from_json`. A missing stand-in for null is derived from the text."""
+        data_type = ordered_type(fields)
+        low, high = (stored(field(fields, name), data_type, name) for name in ("minNumber", "maxNumber"))
+        null_value = fields.get("nullValue")
+        if null_value is None:
+            text = compact_json({key: value for key, value in fields.items() if key != "className"})
+            return cls(
+                data_type, low, high, _at(data_type, low, high, first_java_random_double(string_hash(text)))
+            )
+        return cls(data_type, low, high, stored(null_value, data_type, "nullValue"))
+
+    def fields(self) -> dict[str, Any]:
+        """Range, stand-in for null and type."""
+        return {
+            "minNumber": printable(self.minimum, self.data_type),
+            "maxNumber": printable(self.maximum, self.data_type),
+            "nullValue": printable(self.null_value, self.data_type),
+            "orderedDataType": self.data_type,
+        }
+
+    @property
+    def scale(self) -> float:
+        """What a distance from the minimum is multiplied with: stored cubes were not computed by dividing."""
+        return 1.0 / (float(self.maximum) - float(self.minimum))
+
+    def coordinate(self, value: Value) -> float:
+        """See `Transformation.coordinate`. Nothing is clamped but NaN and infinities."""
+        double = float(self.null_value) if value is None else as_double(value)
+        if not math.isfinite(double):
+            return 0.0 if double < 0 else 1.0
+        return (double - float(self.minimum)) * self.scale
+
+    def coordinates(
+        self, values: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float64]:
+        """The coordinates of many values (doubles); a value is null where `nulls` is true."""
+        points = (values - float(self.minimum)) * self.scale
+        points = np.where(np.isfinite(values), points, np.where(values < 0, 0.0, 1.0))
+        return points if nulls is None else np.where(nulls, self.coordinate(None), points)
+
+    def holds(self, value: int | float) -> bool:
+        """Whether the value lies in the range, ends included."""
+        return self.minimum <= value <= self.maximum
+
+    def superseded_by(self, other: Transformation) -> bool:
+        """See `Transformation.superseded_by`: by a range or a value outside this one."""
+        if isinstance(other, Linear) and other.data_type == self.data_type:
+            return not (self.holds(other.minimum) and self.holds(other.maximum))
+        if isinstance(other, Identity) and other.data_type == self.data_type:
+            return other.value is not None and not self.holds(other.value)
+        return not isinstance(other, Empty)
+
+    def merge(self, other: Transformation, rng: random.Random) -> Transformation:
+        """See `Transformation.merge`: the range over both."""
+        if isinstance(other, Linear) and other.data_type == self.data_type:
+            return spanning(
+                self.data_type, min(self.minimum, other.minimum), max(self.maximum, other.maximum), rng
+            )
+        if isinstance(other, Identity) and other.data_type == self.data_type:
+            if other.value is None or self.holds(other.value):
+                return self
+            return spanning(
+                self.data_type, min(self.minimum, other.value), max(self.maximum, other.value), rng
+            )
+        return self if isinstance(other, Empty) else other
+
+
+@dataclass(frozen=True, slots=True)
+class Identity(Constant):
+    """The transformation of a column that holds a single value, or only nulls (value None): always 0.0."""
+
+    data_type: str
+    value: int | float | None
+
+    class_name = "IdentityTransformation"
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Identity:
+        """See `Transformation.from_json`."""
+        data_type = ordered_type(fields)
+        value = fields.get("identityValue")
+        return cls(data_type, None if value is None else stored(value, data_type, "identityValue"))
+
+    def fields(self) -> dict[str, Any]:
+        """The value, None included, and the type."""
+        value = None if self.value is None else printable(self.value, self.data_type)
+        return {"identityValue": value, "orderedDataType": self.data_type}
+
+    def superseded_by(self, other: Transformation) -> bool:
+        """See `Transformation.superseded_by`: by any other value, and by everything that has a range."""
+        if isinstance(other, Identity) and other.data_type == self.data_type:
+            # Values are told apart as the doubles that coordinates are computed from.
+            return other.value is not None and (self.value is None or float(other.value) != float(self.value))
+        return not isinstance(other, Empty)
+
+    def merge(self, other: Transformation, rng: random.Random) -> Transformation:
+        """See `Transformation.merge`: the range over both where the values differ."""
+        if isinstance(other, Linear) and other.data_type == self.data_type:
+            return other if self.value is None else other.merge(self, rng)
+        if isinstance(other, Identity) and other.data_type == self.data_type:
+            if other.value is None:
+                return self
+            if self.value is None:
+                return other
+            return spanning(self.data_type, min(self.value, other.value), max(self.value, other.value), rng)
+        return self if isinstance(other, Empty) else other
+
+
+def spanning(
+    data_type: str, low: int | float | None, high: int | float | None, rng: random.Random
+) -> Linear | Identity:
+    """Linear from `low` to `high` with a stand-in for null drawn from inside; Identity without a range.
+
+    There is no range when a bound is None, when both are the same double (2^53 and 2^53 + 1 are), and when
+    their distance is too small or too large for a double to divide by.
+    """
+    if low is None or high is None:
+        return Identity(data_type, high if low is None else low)
+    distance = float(high) - float(low)
+    if distance <= 0.0 or math.isinf(distance) or math.isinf(1.0 / distance):
+        return Identity(data_type, low)
+    return Linear(data_type, low, high, _at(data_type, low, high, rng.random()))
+
+
+def _at(data_type: str, low: int | float, high: int | float, share: float) -> int | float:
+    """The value at this share (0 <= share < 1) of the way from low to high, rounded as the type demands."""
+    if data_type in INTEGRAL_TYPES:
+        return min(int(low) + int(share * (int(high) - int(low))), int(high))
+    if data_type == FLOAT:
+        low32, high32 = np.float32(low), np.float32(high)
+        with np.errstate(over="ignore"):
+            return float(min(low32 + np.float32(share * float(high32 - low32)), high32))
+    # Their distance may be beyond all doubles.
+    return min(low + share * (high - low), high) if share else low
+
+
+def ordered_type(fields: Mapping[str, Any], name: str = "orderedDataType") -> str:
+    """The ordered data type in a field. Raises FormatError for any other text."""
+    return name_of_type(fields, name, ORDERED_TYPES)
+
+
+def stored(value: object, data_type: str, name: str) -> int | float:
+    """A number out of JSON as its type holds it; fractions of integers are dropped. Raises FormatError."""
+    read = number(value, name)
+    try:
+        if data_type not in INTEGRAL_TYPES:
+            return float32(read) if data_type == FLOAT else float(read)
+        low, high = (INT_MIN, INT_MAX) if data_type == INTEGER else (LONG_MIN, LONG_MAX)
+        if low <= int(read) <= high:
+            return int(read)
+    except OverflowError:
+        pass  # beyond all 32-bit floats
+    raise FormatError(f"field {name!r} is too large for {data_type}: {shown(value)}")
+
+
+def printable(value: int | float, data_type: str) -> int | float:
+    """A number as JSON has it: an int or a double; a 32-bit float as the double that prints like it."""
+    if data_type in INTEGRAL_TYPES:
+        return int(value)
+    return float(str(np.float32(value))) if data_type == FLOAT else float(value)

@@ -1,0 +1,82 @@
+"""Files of deletion vectors: a version byte, then size, bytes and CRC-32 of each vector, words big-endian."""
+
+from __future__ import annotations
+
+import struct
+import uuid
+import zlib
+from collections.abc import Sequence
+from typing import IO
+
+from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
+
+_VERSION = b"\x01"
+_WORD = struct.Struct(">I")
+# Sizes and offsets are 4-byte signed numbers in the log.
+_LIMIT = 2**31 - 1
+
+
+def read_bytes(location: str, offset: int, size: int) -> bytes:
+    """Return the `size` serialized bytes of the vector whose size word is at byte `offset` of `location`.
+
+    Raises `FormatError` where the file is missing, too short, of another version, or has another size or
+    checksum.
+    """
+    source = f"deletion vector file {location}"
+    file_system, path = locations.open_location(location)
+    try:
+        file = file_system.open(path, "rb")
+    # The last one is what Python says to a NUL character in a path.
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError) as error:
+        raise FormatError(f"{source}: there is no such file") from error
+    with file:
+        return _read(file, source, offset, size)
+
+
+def _read(file: IO[bytes], source: str, offset: int, size: int) -> bytes:
+    length = file.seek(0, 2)
+    # Before anything of that size is asked for: the descriptor may be forged, or the file cut off.
+    if offset + size + 2 * _WORD.size > length:
+        raise FormatError(
+            f"{source}: truncated: it has {length} bytes, too few for {size} at offset {offset}"
+        )
+    file.seek(0)
+    # A vector at offset 0, where the log gives none, leaves no room for a version.
+    if offset > 0 and (version := file.read(1)) != _VERSION:
+        raise FormatError(f"{source}: version: {version[0]} is unknown; version 1 is read")
+    file.seek(offset)
+    record = file.read(size + 2 * _WORD.size)
+    (stored_size,) = _WORD.unpack_from(record, 0)
+    if stored_size != size:
+        raise FormatError(f"{source}: sizeInBytes: {size} in the log, {stored_size} in the file at {offset}")
+    data = record[_WORD.size : -_WORD.size]
+    (checksum,) = _WORD.unpack_from(record, _WORD.size + size)
+    if checksum != zlib.crc32(data):
+        raise FormatError(f"{source}: checksum: wrong for the {size} bytes at {offset}; the file is altered")
+    return bytes(data)
+
+
+def write_bytes(
+    table: locations.Location, vectors: Sequence[bytes], random_prefix: str
+) -> tuple[uuid.UUID, list[tuple[int, int]]]:
+    """Write the serialized `vectors` into a new file of `table`; return its UUID, and offsets and sizes.
+
+    Raises `InvalidInputError` where an offset or size would not fit the log, before anything is written.
+    """
+    parts, places, position = [_VERSION], [], len(_VERSION)
+    for data in vectors:
+        if position + len(data) > _LIMIT:
+            raise InvalidInputError(
+                f"{len(vectors)} vectors do not fit a file of 2 GiB; write fewer into each"
+            )
+        places.append((position, len(data)))
+        parts += [_WORD.pack(len(data)), data, _WORD.pack(zlib.crc32(data))]
+        position += len(data) + 2 * _WORD.size
+    file_id = uuid.uuid4()
+    location = DeletionVectorDescriptor.assemble_path(table, file_id, random_prefix)
+    file_system, path = locations.open_location(location)
+    file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
+    file_system.pipe_file(path, b"".join(parts))
+    return file_id, places

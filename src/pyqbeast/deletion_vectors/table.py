@@ -1,0 +1,102 @@
+"""The deletion vectors of a table, file by file, read without Spark."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from urllib.parse import unquote
+
+from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.deletion_vectors.vector import DeletionVector
+from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
+from pyqbeast.delta_log.reader import LiveFile, Snapshot, read_snapshot
+
+
+@dataclasses.dataclass(frozen=True)
+class FileVector:
+    """What a table's log says about the deleted rows of one live file.
+
+    `storage` is the storage letter of its vector (`u`, `i`, `p`), None without one. `physical_rows` counts
+    the rows in the file, deleted ones included; it and `deleted_share` (0 to 1) are None where the log does
+    not say.
+    """
+
+    path: str
+    storage: str | None
+    cardinality: int
+    physical_rows: int | None
+    deleted_share: float | None
+
+
+def file_vectors(snapshot: Snapshot) -> list[FileVector]:
+    """Return one `FileVector` for each live file of `snapshot`, in the order of their paths.
+
+    Raises `FormatError` for a vector that counts more rows than its file has. No vector is opened for this.
+    """
+    return [_file_vector(file) for file in snapshot.files]
+
+
+def deleted_rows(table: locations.Location, file: str) -> DeletionVector:
+    """Return the deleted rows of one live file of `table`: an empty vector where it has none.
+
+    `file` is what `find_file` takes. Raises `InvalidInputError` for a file that is not live, `FormatError` for
+    a vector that is broken or reaches beyond the file's rows.
+    """
+    files = {live.path: live for live in read_snapshot(table).files}
+    live = files[find_file(file, files, table)]
+    return read_vector(live.deletion_vector, live.path, live.physical_rows, table)
+
+
+def read_vector(
+    descriptor: DeletionVectorDescriptor | None, file: str, rows: int | None, table: locations.Location
+) -> DeletionVector:
+    """Return the vector of a data file of `table` that stores `rows` rows (None if unknown); empty without one.
+
+    Raises `FormatError`, naming the file, for a vector that is broken or reaches beyond the rows.
+    """
+    if descriptor is None:
+        return DeletionVector()
+    try:
+        vector = DeletionVector.read(descriptor, table)
+    except FormatError as error:
+        raise FormatError(f"{file}: {error}") from error
+    largest = vector.max_row_index
+    if rows is not None and largest is not None and largest >= rows:
+        raise FormatError(f"{file}: row index {largest} is beyond the file's {rows} rows")
+    return vector
+
+
+def find_file(file: str, live: Iterable[str], table: locations.Location) -> str:
+    """Return the one of the paths `live`, as the log of `table` has them, that `file` names.
+
+    `file` is that path, the same without URL encoding, or the whole location of the file, as Spark's
+    `_metadata.file_path` has it. Raises `InvalidInputError` where none of them is meant.
+    """
+    names = {file, *_below(file, table)}
+    paths = list(live)
+    # A name that the log has as it is comes before one that only reads the same.
+    for path in [*(path for path in paths if path in names), *paths]:
+        if path in names or unquote(path) in names:
+            return path
+    raise InvalidInputError(f"{file!r} is no live file of the table at {table}; `pyqbeast dv` lists them")
+
+
+def _below(file: str, table: locations.Location) -> list[str]:
+    """The path below the table of a file's whole location, URL-encoded or not; none for another location."""
+    if not locations.is_absolute(file):
+        return []
+    root = locations.open_location(table)[1].rstrip("/") + "/"
+    places = [locations.open_location(each)[1] for each in (file, unquote(file))]
+    return [place.removeprefix(root) for place in places if place.startswith(root)]
+
+
+def _file_vector(file: LiveFile) -> FileVector:
+    vector, rows = file.deletion_vector, file.physical_rows
+    cardinality = vector.cardinality if vector else 0
+    if rows is not None and cardinality > rows:
+        raise FormatError(
+            f"{file.path}: cardinality: {cardinality} rows deleted of the {rows} that the file has"
+        )
+    share = None if rows is None else cardinality / rows if rows else 0.0
+    return FileVector(file.path, vector.storage_type if vector else None, cardinality, rows, share)

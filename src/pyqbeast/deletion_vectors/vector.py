@@ -1,0 +1,133 @@
+"""The rows of a data file that are deleted: a set of row indexes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Collection, Iterable, Iterator
+
+from pyroaring import BitMap64
+
+from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.deletion_vectors import bitmaps, files
+from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
+from pyqbeast.delta_log.locations import Location
+
+
+class DeletionVector(Collection[int]):
+    """An immutable set of row indexes, counted from 0 in the order of the data file.
+
+    `len`, `in`, and iteration in ascending order; equal by the rows. Raises `InvalidInputError` for what is
+    no row index: numbers below 0 or over Delta's limit of 0x7FFFFFFE80000000, and what is no whole number.
+    """
+
+    def __init__(self, rows: Iterable[int] = ()) -> None:
+        try:
+            # pyroaring takes a range in one step, and would cut the fraction off anything else.
+            bitmap = BitMap64(rows if isinstance(rows, range) else map(operator.index, rows))
+        except (OverflowError, TypeError) as error:
+            raise InvalidInputError(f"row indexes are whole numbers from 0: {error}") from error
+        if bitmap and bitmap.max() > bitmaps.MAX_ROW_INDEX:
+            raise InvalidInputError(f"row index {bitmap.max()} is over Delta's limit {bitmaps.MAX_ROW_INDEX}")
+        self._bitmap = bitmap
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, source: str = "deletion vector") -> DeletionVector:
+        """Return the vector that `data` holds: the portable layout, or the older native one.
+
+        `source` names the bytes in messages. Raises `FormatError` for bytes that are no vector.
+        """
+        vector = cls()
+        vector._bitmap = bitmaps.deserialize(bytes(data), source)
+        return vector
+
+    @classmethod
+    def read(cls, descriptor: DeletionVectorDescriptor, table: Location) -> DeletionVector:
+        """Return the vector that `descriptor` describes, of the table at `table` (a path or an fsspec URL).
+
+        Raises `FormatError`, naming file and field, where the file is missing, truncated or altered, or holds
+        other rows than the descriptor counts.
+        """
+        if descriptor == DeletionVectorDescriptor.EMPTY:
+            return cls()
+        if descriptor.is_inline:
+            source, data = f"inline deletion vector of {table}", descriptor.inline_data()
+        else:
+            path = descriptor.absolute_path(table)
+            source = f"deletion vector file {path} at byte {descriptor.offset or 0}"
+            data = files.read_bytes(path, descriptor.offset or 0, descriptor.size_in_bytes)
+        vector = cls.from_bytes(data, source=source)
+        vector._check(descriptor, source)
+        return vector
+
+    def to_bytes(self) -> bytes:
+        """Return the vector in the portable layout."""
+        return bitmaps.serialize(self._bitmap)
+
+    def to_inline(self) -> DeletionVectorDescriptor:
+        """Return a descriptor that carries the vector itself; `EMPTY` for one without rows."""
+        if not self:
+            return DeletionVectorDescriptor.EMPTY
+        return DeletionVectorDescriptor.inline_in_log(self.to_bytes(), len(self))
+
+    @property
+    def max_row_index(self) -> int | None:
+        """The largest row index; None in an empty vector."""
+        return self._bitmap.max() if self._bitmap else None
+
+    def _check(self, descriptor: DeletionVectorDescriptor, source: str) -> None:
+        given, largest = descriptor.cardinality, descriptor.max_row_index
+        if len(self) != given:
+            raise FormatError(f"{source}: cardinality: {given} in the log, and it holds {len(self)} rows")
+        if largest not in (None, self.max_row_index):
+            raise FormatError(f"{source}: maxRowIndex: {largest} in the log, and it is {self.max_row_index}")
+
+    def union(self, other: DeletionVector) -> DeletionVector:
+        """Return the vector of the rows that are in either."""
+        vector = DeletionVector()
+        vector._bitmap = self._bitmap | other._bitmap
+        vector._bitmap.run_optimize()
+        return vector
+
+    def __len__(self) -> int:
+        return len(self._bitmap)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._bitmap)
+
+    def __contains__(self, row: object) -> bool:
+        try:
+            index = operator.index(row)  # type: ignore[arg-type]
+        except TypeError:
+            return False
+        return 0 <= index <= bitmaps.MAX_ROW_INDEX and index in self._bitmap
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DeletionVector):
+            return NotImplemented
+        return self._bitmap == other._bitmap
+
+    def __hash__(self) -> int:
+        return hash((len(self), self.max_row_index))
+
+    def __repr__(self) -> str:
+        return f"<DeletionVector: {len(self)} rows>"
+
+
+def write_vectors(
+    table: Location, vectors: Iterable[DeletionVector], *, random_prefix: str = ""
+) -> list[DeletionVectorDescriptor]:
+    """Write `vectors` into one new file below `table` and return a descriptor for each, in order.
+
+    The file lies in the folder `random_prefix` of the table if one is given. Nothing refers to it until a
+    commit names the descriptors. No vectors, no file. Raises `InvalidInputError` where it would pass 2 GiB.
+    """
+    vectors = list(vectors)
+    if not vectors:
+        return []
+    file_id, places = files.write_bytes(table, [vector.to_bytes() for vector in vectors], random_prefix)
+    return [
+        DeletionVectorDescriptor.on_disk_with_relative_path(
+            file_id, random_prefix, size_in_bytes=size, cardinality=len(vector), offset=offset
+        )
+        for vector, (offset, size) in zip(vectors, places, strict=True)
+    ]

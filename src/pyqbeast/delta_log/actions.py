@@ -1,0 +1,93 @@
+"""The actions in files of the log: JSON commits, and checkpoints in Parquet or JSON, with their sidecars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.stored_text import read_json
+from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.files import LogFiles
+
+#: One entry of the log: `{"add": {…}}`, `{"remove": {…}}`, `{"protocol": {…}}` and the like.
+Action = dict[str, Any]
+
+# Statistics can be a struct, a JSON text, or both; a column that a checkpoint lacks is left out by pyarrow.
+_COLUMNS = [
+    "add.path",
+    "add.deletionVector",
+    "add.stats",
+    "add.stats_parsed.numRecords",
+    "add.tags",
+    "metaData.configuration",
+    "metaData.schemaString",
+    "protocol",
+    "sidecar.path",
+]
+
+
+def checkpoint_actions(files: LogFiles) -> Iterator[Action]:
+    """Yield the actions of the checkpoint of `files`, those of its sidecars among them.
+
+    Raises `FormatError`, naming the file, where one is missing or broken.
+    """
+    for path in files.checkpoint:
+        for action in _file_actions(files, path):
+            sidecar = action.get("sidecar")
+            if sidecar is None:
+                yield action
+            else:
+                yield from _file_actions(files, _sidecar_path(files, path, sidecar))
+
+
+def commit_actions(files: LogFiles, path: str) -> Iterator[Action]:
+    """Yield the actions of the JSON file `path`; `FormatError`, naming file and line, where it is broken."""
+    try:
+        content = files.file_system.cat_file(path)
+    # The last one is what Python says to a NUL character in a path.
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError) as error:
+        raise _missing(path) from error
+    for number, line in enumerate(content.splitlines(), 1):
+        if not line.strip():
+            continue
+        action = read_json(line, f"{path}, line {number}")
+        if not isinstance(action, dict):
+            raise FormatError(f"{path}, line {number}: an object is expected")
+        yield action
+
+
+def _file_actions(files: LogFiles, path: str) -> Iterator[Action]:
+    return commit_actions(files, path) if path.endswith(".json") else _parquet_actions(files, path)
+
+
+def _sidecar_path(files: LogFiles, checkpoint: str, sidecar: Any) -> str:  # noqa: ANN401 - what JSON holds
+    if not isinstance(sidecar, dict) or not isinstance(sidecar.get("path"), str):
+        raise FormatError(f"{checkpoint}: sidecar: it has no path")
+    path = locations.url_decode(sidecar["path"])
+    if locations.is_absolute(path):
+        return locations.open_location(path)[1]
+    return f"{files.folder}/_sidecars/{path}"
+
+
+def _parquet_actions(files: LogFiles, path: str) -> Iterator[Action]:
+    try:
+        with files.file_system.open(path, "rb") as file, pq.ParquetFile(file) as parquet:
+            if not {"add", "sidecar"} & set(parquet.schema_arrow.names):
+                raise FormatError(f"{path}: not a checkpoint: it has neither the column add nor sidecar")
+            for batch in parquet.iter_batches(columns=_COLUMNS):
+                for row in batch.to_pylist():
+                    yield {name: value for name, value in row.items() if value is not None}
+    except FileNotFoundError as error:
+        raise _missing(path) from error
+    except FormatError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise FormatError(f"{path}: not a readable Parquet checkpoint: {error}") from error
+
+
+def _missing(path: str) -> FormatError:
+    return FormatError(f"{path}: the log names this file, and it is missing")

@@ -1,0 +1,122 @@
+"""Whether other readers get a table right, told from its log alone: no Spark, no JVM, no data file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.file_tags import are_legacy, parse_tags
+from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
+from pyqbeast.core.sharing.findings import Finding, SharedFile, SharedTable, findings, in_order
+from pyqbeast.core.sharing.readers import READERS
+from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.reader import LiveFile, read_snapshot
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What one reader gets wrong in a version of a table, and the commands that mend all of it. `str()` tells a person.
+
+    Attributes:
+        table: where it lies.
+        version: the version that was looked at.
+        reader: the reader's name.
+        title: the program and version that the name stands for.
+        findings: what it gets wrong.
+    """
+
+    table: str
+    version: int
+    reader: str
+    title: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the reader gets everything right."""
+        return not self.findings
+
+    @property
+    def commands(self) -> list[str]:
+        """What makes the table safe for the reader, in this order."""
+        return in_order(self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "table": self.table,
+            "version": self.version,
+            "reader": self.reader,
+            "title": self.title,
+            "ok": self.ok,
+            "findings": [
+                {
+                    "way": found.way,
+                    "outcome": found.outcome.value,
+                    "text": found.text,
+                    "commands": in_order([found]),
+                }
+                for found in self.findings
+            ],
+            "commands": self.commands,
+        }
+
+    def __str__(self) -> str:
+        head = f"{self.reader} ({self.title}): "
+        if self.ok:
+            return head + "nothing in the log that it would get wrong"
+        lines = [head.rstrip()]
+        for found in self.findings:
+            way = f"{found.way}: " if found.way else ""
+            lines.append(f"  {found.outcome.value:<10}  {way}{found.text}")
+        if self.commands:
+            lines += ["  made safe by, in this order:", *(f"    {command}" for command in self.commands)]
+        return "\n".join(lines)
+
+
+def diagnose(table: locations.Location, reader: str | None = None) -> list[Diagnosis]:
+    """What readers would get wrong in the newest version of a table: one of `READERS`, or all of them.
+
+    Raises:
+        InvalidInputError: a reader that is not known.
+        TableNotFoundError: there is no Delta table.
+        FormatError: its log is broken.
+        UnsupportedError: the table needs a reader feature that may change what the log means.
+    """
+    if reader is not None and reader not in READERS:
+        raise InvalidInputError(f"reader has to be one of {', '.join(READERS)}, not {reader!r}")
+    snapshot = read_snapshot(table)
+    revisions = revisions_from_configuration(snapshot.metadata.configuration)
+    shared = SharedTable(
+        _full(table),
+        snapshot.protocol.reader_version,
+        snapshot.protocol.reader_features,
+        snapshot.protocol.writer_features,
+        snapshot.metadata.fields,
+        revisions,
+        [_file(file, revisions) for file in snapshot.files],
+    )
+    return [
+        Diagnosis(shared.path, snapshot.version, name, READERS[name].title, tuple(findings(shared, name)))
+        for name in (READERS if reader is None else [reader])
+    ]
+
+
+def _full(table: locations.Location) -> str:
+    """As SQL has to name it."""
+    text = os.fspath(table)
+    return text if locations.is_absolute(text) else str(Path(text).absolute())
+
+
+def _file(file: LiveFile, revisions: RevisionSet) -> SharedFile:
+    def dimensions_of(number: int) -> int | None:
+        revision = revisions.revisions.get(number)
+        return revision.dimensions if revision else None
+
+    vector = file.deletion_vector
+    return SharedFile(
+        parse_tags(file.tags, dimensions_of), are_legacy(file.tags), vector.cardinality if vector else 0
+    )

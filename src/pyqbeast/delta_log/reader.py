@@ -1,0 +1,192 @@
+"""A Delta table's newest version, read straight from its log: live files, protocol, metadata. No Spark, no JVM."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.core.format.constants import LONG_MAX
+from pyqbeast.core.format.stored_text import read_json, shown
+from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.actions import Action, checkpoint_actions, commit_actions
+from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
+from pyqbeast.delta_log.files import find_log_files
+
+# The reader features that leave the list of files and their vectors as they are without them.
+# `catalogManaged` is not one: its newest commits are known to the catalog alone.
+_READER_FEATURES = frozenset(
+    {
+        "columnMapping",
+        "deletionVectors",
+        "geospatial",
+        "timestampNtz",
+        "typeWidening",
+        "typeWidening-preview",
+        "v2Checkpoint",
+        "vacuumProtocolCheck",
+        "variantShredding",
+        "variantShredding-preview",
+        "variantType",
+        "variantType-preview",
+    }
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class LiveFile:
+    """A data file of a table's newest version.
+
+    `path` is as the log has it: URL-encoded, relative to the table or absolute. `physical_rows` counts the
+    rows in the file, deleted ones included, and is None where the log has no statistics of the file.
+    `tags` are what writers noted beside it.
+    """
+
+    path: str
+    deletion_vector: DeletionVectorDescriptor | None
+    physical_rows: int | None
+    tags: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Protocol:
+    """What a program has to know to read or write a table: versions, and the features that versions 3 and 7 name."""
+
+    reader_version: int = 1
+    writer_version: int = 2
+    reader_features: frozenset[str] = frozenset()
+    writer_features: frozenset[str] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True)
+class Metadata:
+    """A table's properties, and its columns as the schema has them in JSON."""
+
+    configuration: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    fields: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Snapshot:
+    """The newest version of a table and its live files, in the order of their paths."""
+
+    version: int
+    files: tuple[LiveFile, ...]
+    protocol: Protocol
+    metadata: Metadata
+
+
+def read_snapshot(table: locations.Location) -> Snapshot:
+    """Read the newest version of the Delta table at `table`, a path or an fsspec URL.
+
+    Raises `TableNotFoundError` where there is none, `FormatError` (naming file and field) where its log is
+    broken, and `UnsupportedError` for a reader feature that may change what the log means.
+    """
+    files = find_log_files(table)
+    replay = _Replay()
+    if files.checkpoint:
+        for action in checkpoint_actions(files):
+            replay.apply(action, files.checkpoint[0])
+    for path in files.commits:
+        for action in commit_actions(files, path):
+            replay.apply(action, path)
+    live = replay.live
+    ordered = tuple(live[key] for key in sorted(live, key=lambda key: (key[0], key[1] or "")))
+    for one, other in itertools.pairwise(ordered):
+        if one.path == other.path:
+            raise FormatError(f"{files.folder}: file {one.path} is live with two deletion vectors at once")
+    return Snapshot(files.version, ordered, replay.protocol, replay.metadata)
+
+
+class _Replay:
+    """The state of a table so far; a file is told from others by its path and its vector."""
+
+    def __init__(self) -> None:
+        self.live: dict[tuple[str, str | None], LiveFile] = {}
+        self.protocol = Protocol()
+        self.metadata = Metadata()
+
+    def apply(self, action: Action, source: str) -> None:
+        """Brings the state up to date with one action."""
+        if (add := action.get("add")) is not None:
+            path, vector = _identity(add, f"{source}: add")
+            key = (path, vector.unique_id if vector else None)
+            rows = _physical_rows(add, f"{source}: add {path}")
+            self.live[key] = LiveFile(path, vector, rows, _texts(add, "tags", f"{source}: add {path}"))
+        elif (remove := action.get("remove")) is not None:
+            path, vector = _identity(remove, f"{source}: remove")
+            self.live.pop((path, vector.unique_id if vector else None), None)
+        elif (protocol := action.get("protocol")) is not None:
+            self.protocol = _protocol(protocol, source)
+        elif (metadata := action.get("metaData")) is not None:
+            self.metadata = _metadata(metadata, f"{source}: metaData")
+
+
+def _identity(entry: Any, source: str) -> tuple[str, DeletionVectorDescriptor | None]:  # noqa: ANN401 - JSON
+    if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
+        raise FormatError(f"{source}: path: it has none")
+    path, struct = entry["path"], entry.get("deletionVector")
+    try:
+        return path, None if struct is None else DeletionVectorDescriptor.from_struct(struct)
+    except FormatError as error:
+        raise FormatError(f"{source} {path}: deletionVector: {error}") from error
+
+
+def _physical_rows(add: Action, source: str) -> int | None:
+    """Return `numRecords` of the statistics: a struct, which checkpoints may hold, or JSON text."""
+    parsed = add.get("stats_parsed")
+    rows = parsed.get("numRecords") if isinstance(parsed, dict) else None
+    if rows is None and add.get("stats"):
+        if not isinstance(add["stats"], str):
+            raise FormatError(f"{source}: stats: a text is expected, not {shown(add['stats'])}")
+        stats = read_json(add["stats"], f"{source}: stats")
+        rows = stats.get("numRecords") if isinstance(stats, dict) else stats
+    if rows is not None and (type(rows) is not int or not 0 <= rows <= LONG_MAX):
+        raise FormatError(f"{source}: stats: numRecords is {shown(rows)}, no count of rows")
+    return rows
+
+
+def _texts(entry: Any, name: str, source: str) -> dict[str, str]:  # noqa: ANN401 - what JSON holds
+    """A map of texts; a Parquet checkpoint has it as pairs."""
+    stored = entry.get(name) or {}
+    try:
+        found = dict(stored)
+    except (TypeError, ValueError) as error:
+        raise FormatError(f"{source}: {name}: no map of texts: {shown(stored)}") from error
+    return {str(key): str(value) for key, value in found.items() if value is not None}
+
+
+def _metadata(metadata: Any, source: str) -> Metadata:  # noqa: ANN401 - what JSON holds
+    if not isinstance(metadata, dict):
+        raise FormatError(f"{source}: an object is expected")
+    schema = read_json(metadata.get("schemaString") or '{"fields": []}', f"{source}: schemaString")
+    fields = schema.get("fields") if isinstance(schema, dict) else None
+    if not isinstance(fields, list) or not all(
+        isinstance(f, dict) and {"name", "type"} <= set(f) for f in fields
+    ):
+        raise FormatError(f"{source}: schemaString: no list of columns: {shown(schema)}")
+    return Metadata(_texts(metadata, "configuration", source), tuple(fields))
+
+
+def _protocol(protocol: Any, source: str) -> Protocol:  # noqa: ANN401 - what JSON holds
+    if not isinstance(protocol, dict):
+        raise FormatError(f"{source}: protocol: an object is expected")
+    reader_features, writer_features = (
+        _names(protocol, name, source) for name in ("readerFeatures", "writerFeatures")
+    )
+    version = protocol.get("minReaderVersion")
+    if version not in (1, 2, 3):
+        raise UnsupportedError(f"{source}: the table needs reader version {version}; 3 is the newest known")
+    unknown = sorted(reader_features - _READER_FEATURES)
+    if unknown:
+        raise UnsupportedError(f"{source}: the table needs the reader feature {unknown[0]}: not supported")
+    return Protocol(version, protocol.get("minWriterVersion", 2), reader_features, writer_features)
+
+
+def _names(protocol: Action, name: str, source: str) -> frozenset[str]:
+    features = protocol.get(name) or []
+    if not isinstance(features, list):
+        raise FormatError(f"{source}: protocol: {name} is no list")
+    return frozenset(map(str, features))

@@ -1,0 +1,64 @@
+"""Where an indexed table lies that a text means, and whether there is one."""
+
+from __future__ import annotations
+
+from pyspark.errors import ParseException
+from pyspark.sql import SparkSession
+
+from pyqbeast import bridge
+from pyqbeast.core.errors import NotIndexedError, TableNotFoundError
+from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
+
+
+def indexed_revisions(spark: SparkSession, path: str) -> RevisionSet:
+    """The revisions of the newest version of the table at a path.
+
+    Raises:
+        TableNotFoundError: there is no table.
+        NotIndexedError: there is one, and it is not indexed.
+    """
+    log = bridge.TableLog(spark, path)
+    if not log.exists:
+        raise TableNotFoundError(f"there is no Delta table at {path}")
+    found = revisions_from_configuration(log.configuration)
+    if found.last_id < 0:
+        raise NotIndexedError(f"the Delta table at {path} is not indexed; call pyqbeast.convert on it first")
+    return found
+
+
+def path_of_name(spark: SparkSession, name: str) -> str:
+    """Where the table of a name (`db.table`) in the session's catalog lies.
+
+    Raises:
+        TableNotFoundError: there is no table.
+        NotIndexedError: there is one, and it is no Delta table.
+    """
+    if not spark.catalog.tableExists(name):
+        raise TableNotFoundError(f"there is no table {name!r} in the catalog; for a path call for_path")
+    detail = spark.sql(f"DESCRIBE DETAIL {name}").select("location", "format").first()
+    if detail is None or detail["format"] != "delta":
+        raise NotIndexedError(f"{name!r} is not a Delta table, and so not an indexed one")
+    return str(detail["location"])
+
+
+def find_path(spark: SparkSession, path_or_name: str) -> str:
+    """Where the indexed table lies that a text means: the one of that name in the catalog, else the one at that path.
+
+    Raises:
+        TableNotFoundError: there is neither.
+        NotIndexedError: there is one, and it is not indexed.
+    """
+    try:
+        is_name = spark.catalog.tableExists(path_or_name)
+    except ParseException:
+        is_name = False
+    path = path_of_name(spark, path_or_name) if is_name else path_or_name
+    try:
+        indexed_revisions(spark, path)
+    except TableNotFoundError:
+        if is_name:
+            raise
+        raise TableNotFoundError(
+            f"{path_or_name!r} is neither a table of the catalog nor the path of a Delta table"
+        ) from None
+    return path

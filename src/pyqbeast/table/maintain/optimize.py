@@ -1,0 +1,242 @@
+"""`QbeastTable.optimize`: puts the rows of scattered and of unindexed files in order, and changes no row."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pyqbeast import bridge
+from pyqbeast.core.errors import CommitConflictError, InvalidInputError, NotIndexedError, UnsupportedError
+from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX
+from pyqbeast.core.format.file_tags import FileTags, parse_tags
+from pyqbeast.core.otree.compaction import StoredFile, is_copy, work
+from pyqbeast.core.revisions.revision import RevisionSet, configuration_entries
+from pyqbeast.table.hooks import hook_tags
+from pyqbeast.table.maintain.plan_optimize import Rewrite, plan_optimize
+from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
+from pyqbeast.table.write.plan import plan_append, rows_per_file, stored_revisions
+
+
+@dataclass(frozen=True)
+class OptimizeResult:
+    """What an optimize did: files and bytes that it removed and added. All zero where there was nothing to do."""
+
+    files_removed: int = 0
+    files_added: int = 0
+    bytes_removed: int = 0
+    bytes_added: int = 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether there was anything to do."""
+        return bool(self.files_removed or self.files_added)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
+
+    def __add__(self, other: OptimizeResult) -> OptimizeResult:
+        return OptimizeResult(
+            self.files_removed + other.files_removed,
+            self.files_added + other.files_added,
+            self.bytes_removed + other.bytes_removed,
+            self.bytes_added + other.bytes_added,
+        )
+
+    def __str__(self) -> str:
+        if not self.changed:
+            return "nothing to optimize"
+        return (
+            f"{self.files_removed} files ({self.bytes_removed / 1e6:.1f} MB) became "
+            f"{self.files_added} ({self.bytes_added / 1e6:.1f} MB)"
+        )
+
+
+def optimize(
+    spark: SparkSession, path: str, revision: int | None, files: Sequence[str] | None, fraction: float
+) -> OptimizeResult:
+    """Rewrites files of the table at a path; see `QbeastTable.optimize`."""
+    if not 0 < fraction <= 1:
+        raise InvalidInputError(f"fraction has to be a number above 0 and not above 1, not {fraction}")
+    if files is None:
+        return _Optimize(spark, path, revision, None, fraction).run()
+    if revision is not None or fraction != 1:
+        raise InvalidInputError("give optimize either files, or a revision and a fraction")
+    result = OptimizeResult()
+    for revision_id, asked in _by_revision(spark, path, files).items():
+        result += _Optimize(spark, path, revision_id, asked, fraction).run()
+    return result
+
+
+def _by_revision(spark: SparkSession, path: str, files: Sequence[str]) -> dict[int, set[str]]:
+    transaction = bridge.Transaction(spark, path)
+    stored = stored_revisions(transaction, path)
+    found = {file.path: _tags(file, stored).revision_id for file in transaction.log().files()}
+    unknown = sorted(set(files) - set(found))
+    if unknown:
+        raise NotIndexedError(
+            f"the table at {path} has no file {unknown[0]!r}; name files as the column file of blocks() does"
+        )
+    asked: dict[int, set[str]] = {}
+    for name in files:
+        asked.setdefault(found[name], set()).add(name)
+    return asked
+
+
+def _tags(file: bridge.LoggedFile, stored: RevisionSet) -> FileTags:
+    def dimensions(revision_id: int) -> int | None:
+        revision = stored.revisions.get(revision_id)
+        return revision.dimensions if revision else None
+
+    return parse_tags(file.tags, dimensions)
+
+
+class _Optimize:
+    """One optimize of one revision, tried as often as other writers come first."""
+
+    def __init__(
+        self, spark: SparkSession, path: str, revision: int | None, asked: set[str] | None, fraction: float
+    ) -> None:
+        self.spark = spark
+        self.path = path
+        self.revision = revision
+        self.latest = -1
+        self.asked = asked
+        self.fraction = fraction
+
+    def run(self) -> OptimizeResult:
+        for _ in range(1 + number_of_retries(self.spark)):
+            transaction = bridge.Transaction(self.spark, self.path)
+            log = transaction.log()
+            files = log.files()
+            rewrite = self._decide(transaction, log, files)
+            if rewrite is None:
+                return OptimizeResult()
+            if self._commit(transaction, rewrite):
+                return _result(files, rewrite, transaction)
+        raise CommitConflictError(
+            f"other writers changed the files of {self.path} while they were rewritten, so nothing was optimized; "
+            f"run it again. Delta says: {transaction.conflict}"
+        )
+
+    def _commit(self, transaction: bridge.Transaction, rewrite: Rewrite) -> bool:
+        """False where another writer came first; the files are deleted then."""
+        plan = rewrite.plan
+        options = {}
+        if plan is not None:
+            asked = WriteOptions.parse({"path": self.path})
+            options = asked.with_file_rows(rows_per_file(plan.revision, asked.file_limit(self.spark)))
+            if plan.is_new:
+                entries = configuration_entries(plan.revision, transaction.configuration)
+                transaction.store(entries, fresh=False)
+        try:
+            transaction.rewrite(plan.frame if plan else None, rewrite.paths, options, PAGE_ROWS)
+            transaction.tag(plan.tags(transaction.written()) if plan else {})
+            if transaction.commit_rewrite(hook_tags(transaction, {})):
+                return True
+        except BaseException:
+            transaction.discard()
+            raise
+        transaction.discard()
+        return False
+
+    def _decide(
+        self, transaction: bridge.Transaction, log: bridge.TableLog, files: Sequence[bridge.LoggedFile]
+    ) -> Rewrite | None:
+        stored = stored_revisions(transaction, self.path)
+        tagged = [(file, _tags(file, stored)) for file in files]
+        rewrite = self._rewrite(transaction, log, stored, tagged)
+        # What tells a copy from other rows is the file that it was copied to, which may be among those rewritten.
+        copies = {file.path for file, tags in tagged if is_copy(tags.blocks)}
+        return rewrite and replace(rewrite, paths=sorted(copies.union(rewrite.paths)))
+
+    def _rewrite(
+        self,
+        transaction: bridge.Transaction,
+        log: bridge.TableLog,
+        stored: RevisionSet,
+        tagged: Sequence[tuple[bridge.LoggedFile, FileTags]],
+    ) -> Rewrite | None:
+        revision_id = self._revision_in(stored)
+        own = [(file, tags) for file, tags in tagged if tags.revision_id == revision_id]
+        weighed = log.prunable_revisions
+        if revision_id == STAGING_REVISION or revision_id not in weighed:
+            return self._staging(transaction, stored, [file for file, _ in own], weighed)
+        revision = stored.get(revision_id)
+        indexed = [StoredFile(file.path, tags.blocks, file.deleted) for file, tags in own]
+        if self.asked is not None:
+            return plan_optimize(transaction, revision, indexed, self._still_there(indexed))
+        bound = WEIGHT_MAX + 1 if self.fraction == 1 else log.weight_of(self.fraction)
+        within = [file for file in indexed if any(block.min_weight < bound for block in file.blocks)]
+        due = work(within, revision.cube_size) | {file.path for file, _ in own if file.falsely_replicated}
+        return plan_optimize(transaction, revision, indexed, due)
+
+    def _revision_in(self, stored: RevisionSet) -> int:
+        """The revision to put in order.
+
+        Where the caller named none it is the one that was the latest at the first attempt, and not one that another
+        writer has added meanwhile; unless an overwrite took it away.
+        """
+        known = {STAGING_REVISION, *stored.revisions}
+        if self.latest not in known:
+            self.latest = stored.last_id
+        chosen = self.latest if self.revision is None else self.revision
+        if chosen not in known:
+            raise NotIndexedError(
+                f"the table at {self.path} has no revision {chosen}; it has {sorted(stored.revisions)}"
+            )
+        return chosen
+
+    def _still_there(self, files: Iterable[StoredFile]) -> set[str]:
+        assert self.asked is not None
+        found = [file for file in files if file.path in self.asked]
+        for file in found:
+            if file.has_copies and not file.is_copy:
+                raise UnsupportedError(
+                    f"{file.path} holds rows that are stored a second time beside others that are not; it cannot be "
+                    "rewritten alone"
+                )
+        return {file.path for file in found}
+
+    def _staging(
+        self,
+        transaction: bridge.Transaction,
+        stored: RevisionSet,
+        files: Sequence[bridge.LoggedFile],
+        weighed: Collection[int],
+    ) -> Rewrite | None:
+        """Unindexed files join the latest revision as an append does; the oldest first where not all are asked.
+
+        So do those of a revision whose weights no longer hold, since a column of it has a wider type or is another.
+        """
+        budget = self.fraction * sum(file.size for file in files)
+        chosen = []
+        for file in sorted(files, key=lambda each: (each.modified, each.path)):
+            if budget > 0 and (self.asked is None or file.path in self.asked):
+                chosen.append(file)
+                budget -= file.size
+        if not chosen:
+            return None
+        paths = [file.path for file in chosen]
+        if all(file.rows is not None and file.rows == file.deleted for file in chosen):
+            return Rewrite(paths, None)
+        data = bridge.named_as(transaction.rows_of(paths), stored.get(stored.last_id).hashed_columns)
+        asked = WriteOptions.parse({"path": self.path})
+        plan = plan_append(data, bridge.simple_types(data), asked, stored.latest, weighed)
+        return Rewrite(paths, plan if plan.arrangement else None)
+
+
+def _result(
+    before: Iterable[bridge.LoggedFile], rewrite: Rewrite, transaction: bridge.Transaction
+) -> OptimizeResult:
+    sizes = {file.path: file.size for file in before}
+    written = transaction.written()
+    return OptimizeResult(
+        len(rewrite.paths),
+        len(written),
+        sum(sizes[path] for path in rewrite.paths),
+        sum(file.size for file in written),
+    )

@@ -1,0 +1,79 @@
+"""What an optimize of an indexed revision has to do: which files it rewrites, and how their rows are laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from pyqbeast import bridge
+from pyqbeast.core.format.constants import WEIGHT_MAX
+from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.otree.compaction import StoredFile, broken_cubes
+from pyqbeast.core.otree.status import CubeStatus, IndexStatus
+from pyqbeast.core.revisions.evolution import places_of_texts
+from pyqbeast.core.revisions.revision import Revision
+from pyqbeast.table.write.plan import Plan, plan_of
+from pyqbeast.table.write.profile import profile
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """Files to replace, by path, and the rows to put in their place; None where they have none left."""
+
+    paths: list[str]
+    plan: Plan | None
+
+
+def plan_optimize(
+    transaction: bridge.Transaction, revision: Revision, files: Sequence[StoredFile], chosen: Collection[str]
+) -> Rewrite | None:
+    """The rewrite of the chosen files and of all broken cubes; None where there are none.
+
+    Cubes keep the weights that they have, as rows of other files rely on them; broken ones are built anew.
+    """
+    chosen = set(chosen)
+    anew = broken_cubes(_status(revision, files).cubes)
+    while True:
+        chosen |= {f.path for f in files if not f.has_copies and any(b.cube in anew for b in f.blocks)}
+        if not chosen:
+            return None
+        plan = _plan(transaction, revision, files, chosen, anew)
+        # What is written closes the gaps that rows leave behind. Where no row is left nothing is written.
+        broken = set() if plan else broken_cubes(_kept(revision, files, chosen).cubes) - anew
+        if not broken:
+            return Rewrite(sorted(chosen), plan)
+        anew |= broken
+
+
+def _status(revision: Revision, files: Sequence[StoredFile]) -> IndexStatus:
+    return IndexStatus.from_blocks(revision, (block for file in files for block in file.blocks))
+
+
+def _kept(revision: Revision, files: Sequence[StoredFile], chosen: Collection[str]) -> IndexStatus:
+    return _status(revision, [file for file in files if file.path not in chosen])
+
+
+def _plan(
+    transaction: bridge.Transaction,
+    revision: Revision,
+    files: Sequence[StoredFile],
+    chosen: Collection[str],
+    anew: Collection[CubeId],
+) -> Plan | None:
+    """How the rows of the chosen files are laid out; None where they have none."""
+    read = [file.path for file in files if file.path in chosen and not file.is_copy]
+    if not read:
+        return None
+    data = bridge.named_as(transaction.rows_of(read), revision.hashed_columns)
+    types = bridge.simple_types(data)
+    text_places = places_of_texts(revision, revision.transformers, {})
+    found = profile(data, revision.transformers, text_places, types, revision.weight_columns)
+    if not found.rows:
+        return None
+    kept = _kept(revision, files, chosen)
+    bound = [
+        replace(kept.cubes.get(cube, CubeStatus(cube, WEIGHT_MAX, 0)), max_weight=status.max_weight)
+        for cube, status in _status(revision, files).cubes.items()
+        if cube not in anew
+    ]
+    return plan_of(data, types, revision, found, bound, kept, is_new=False)

@@ -1,0 +1,133 @@
+"""Puts the rows of a write in order: each row to the partition of its file, along the z-order curve in it.
+
+The writer counts the blocks, so what the log says describes what was written.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from pyspark.sql import DataFrame
+
+from pyqbeast import bridge
+from pyqbeast.core.format.constants import (
+    HELPER_CUBE,
+    HELPER_FILE,
+    HELPER_WEIGHT,
+    TAG_BLOCKS,
+    TAG_HEAVIEST,
+    TAG_KEY_ROWS,
+    TAG_REVISION,
+    TAG_WEIGHTS,
+    WEIGHT_MAX,
+)
+from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.format.file_tags import Block, blocks_to_json
+from pyqbeast.core.format.key_frequency import KeyFrequency
+from pyqbeast.core.format.weight_counts import weights_tag
+from pyqbeast.core.otree.file_layout import Layout
+from pyqbeast.core.otree.gaps import announcements
+from pyqbeast.core.otree.status import IndexStatus
+from pyqbeast.core.otree.tree import Tree
+from pyqbeast.core.revisions.revision import Revision
+from pyqbeast.table.coordinates import coordinates, weight
+
+_log = logging.getLogger(__name__)
+
+#: Names of columns that the Scala project gives its rows while it writes them; a table must not have one of them.
+RESERVED = (HELPER_WEIGHT, HELPER_CUBE, HELPER_FILE)
+
+
+@dataclass
+class Arrangement:
+    """Rows laid out for a tree. Write `frame`; then `tags` describes the files that came of it.
+
+    `status` is what the revision holds beside them. `write` tells the write apart from all others.
+    """
+
+    tree: Tree
+    status: IndexStatus
+    frame: DataFrame
+    write: str
+
+    def tags(self, files: list[bridge.WrittenFile], revision_id: int) -> dict[str, dict[str, str]]:
+        """Tags of the written files, by path. A file of rows outside the revision's space has none."""
+        blocks = {}
+        for file in files:
+            if file.blocks is None:
+                # Untagged is safe: the file is read by every query, until `optimize` indexes it.
+                _log.warning("%s: nobody saw where its rows lie, it stays unindexed", file.path)
+            elif file.strays:
+                told = "%s: %d of its %d rows have other weights in the file than they were laid out by"
+                _log.warning(f"{told}, it stays unindexed", file.path, file.strays, file.rows)
+            elif file.blocks and all(block.cube != bridge.OUTSIDE for block in file.blocks):
+                blocks[file.path] = [self._stored(block) for block in file.blocks]
+        self._close_gaps(list(blocks.values()))
+        return {
+            file.path: {
+                TAG_REVISION: str(revision_id),
+                TAG_BLOCKS: blocks_to_json(blocks[file.path]),
+                TAG_KEY_ROWS: KeyFrequency(self.write, file.key_rows).to_tag(),
+                TAG_HEAVIEST: str(file.heaviest),
+                TAG_WEIGHTS: weights_tag(file.weights),
+            }
+            for file in files
+            if file.path in blocks
+        }
+
+    def _close_gaps(self, of_files: list[list[Block]]) -> None:
+        """Adds the blocks that other implementations miss to the file of the lightest row, which most samples open."""
+        if not of_files:
+            return
+        status = self.status.with_blocks(block for blocks in of_files for block in blocks)
+        first = min(of_files, key=lambda blocks: min(block.min_weight for block in blocks))
+        first += [Block(cube, weight, weight, 0) for cube, weight in announcements(status.cubes).items()]
+
+    def _stored(self, block: bridge.WrittenBlock) -> Block:
+        cube, largest = self._cube(block.cube)
+        assert block.max_weight <= largest
+        return Block(cube, block.min_weight, largest, block.rows)
+
+    def _cube(self, key: int) -> tuple[CubeId, int]:
+        """A cube and the largest weight that it keeps."""
+        node, child = bridge.read_cube(key)
+        if child is None:
+            return self.tree.cube(node), int(self.tree.max_weight[node])
+        return self.tree.cube(node).child(child), WEIGHT_MAX
+
+
+def arrange(
+    data: DataFrame,
+    types: Mapping[str, str],
+    revision: Revision,
+    tree: Tree,
+    layout: Layout,
+    status: IndexStatus,
+) -> Arrangement:
+    """Lays out `data` for the files of `layout`, and one more for rows outside the revision's space.
+
+    Args:
+        data: the rows.
+        types: Spark type of each column, as simple text.
+        revision: whose space the rows are placed in.
+        tree: its cubes.
+        layout: the files of the cubes.
+        status: what the revision holds already.
+    """
+    point = coordinates(data.sparkSession, revision, types)
+    row_weight = weight(revision.hashed_columns)
+    frame = bridge.arranged(data, point, row_weight, _tree_bytes(tree, layout))
+    return Arrangement(tree, status, frame, write=uuid.uuid4().hex)
+
+
+def _tree_bytes(tree: Tree, layout: Layout) -> bytes:
+    """As `Tree.of` in the bridge reads it."""
+    head = [tree.dimensions, len(tree), len(layout.weight), layout.files, len(layout.cut)]
+    nodes = [tree.parent, tree.child, tree.max_weight]
+    files = [layout.start, layout.weight, layout.file, layout.cut_start]
+    ints = np.concatenate([np.asarray(part, "<i4") for part in (head, *nodes, *files)])
+    return ints.tobytes() + layout.cut.astype("<i8").tobytes()

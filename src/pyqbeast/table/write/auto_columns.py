@@ -1,0 +1,39 @@
+"""Columns to index where the user names none and has asked for a choice: those with the most distinct values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.types import format_type
+from pyqbeast.core.transform.column_spec import ColumnSpec
+from pyqbeast.table.coordinates import quoted
+
+
+def choose_columns(data: DataFrame, types: Mapping[str, str], most: int) -> list[ColumnSpec]:
+    """At most `most` columns, in the order of the table. One Spark job.
+
+    Distinct values tell rows apart, and so decide how fine samples and filters can be. Of equals, and of a frame
+    without rows, the first columns are taken.
+
+    Raises:
+        InvalidInputError: no column can be indexed.
+    """
+    usable = [name for name in types if _is_usable(name, types[name])]
+    if not usable:
+        raise InvalidInputError(f"none of the columns can be indexed: {dict(types)}")
+    counts = data.agg(*(F.approx_count_distinct(quoted(name)) for name in usable)).first()
+    assert counts is not None
+    ordered = sorted(range(len(usable)), key=lambda i: -counts[i])
+    return [ColumnSpec(usable[i], None) for i in sorted(ordered[:most])]
+
+
+def _is_usable(name: str, spark_type: str) -> bool:
+    try:
+        format_type(name, spark_type)
+    except InvalidInputError:
+        return False
+    return True

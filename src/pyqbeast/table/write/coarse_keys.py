@@ -1,0 +1,79 @@
+"""Keys that hold many rows: rows with the same hashed values share a weight, and no sample tells them apart."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.names import column_named
+from pyqbeast.core.revisions.revision import Revision
+from pyqbeast.core.transform.column_spec import ColumnSpec
+from pyqbeast.table.options import WriteOptions, is_case_sensitive
+from pyqbeast.table.write.profile import Profile
+
+_log = logging.getLogger(__name__)
+
+#: A write is worth a warning where one key holds more than this share of its rows.
+COARSE = 0.001
+#: Spark hashes no value of such a type, at any depth of a column's type.
+_UNHASHED = re.compile(r"(?:^|[<:,])(map(?=<)|variant(?=$|[>,]))")
+#: In fewer rows than this nobody takes a sample.
+_FEWEST_ROWS = 1_000
+
+
+def stated_weight_columns(
+    spark: SparkSession,
+    asked: WriteOptions,
+    types: Mapping[str, str],
+    specs: Sequence[ColumnSpec],
+    kept: tuple[str, ...],
+) -> tuple[str, ...]:
+    """The columns of the option `weightColumns`, or those that the table has.
+
+    Raises:
+        InvalidInputError: a column that is not there, comes twice, is indexed anyway or cannot be hashed.
+    """
+    if asked.weight_columns is None:
+        stated, case_sensitive = list(kept), False
+    else:
+        stated, case_sensitive = asked.weight_columns.split(","), is_case_sensitive(spark)
+    indexed = {spec.name for spec in specs}
+    names: list[str] = []
+    for each in stated:
+        name = column_named(each.strip(), types, case_sensitive=case_sensitive)
+        if name is None:
+            raise InvalidInputError(
+                f"weightColumns names {each.strip()!r} and the rows have only {list(types)}"
+            )
+        if name in indexed or name in names:
+            raise InvalidInputError(f"weightColumns names {name!r}, which is hashed already; leave it out")
+        unhashed = _UNHASHED.search(types[name])
+        if unhashed:
+            raise InvalidInputError(f"weightColumns names {name!r}, and a {unhashed[1]} cannot be hashed")
+        names.append(name)
+    return tuple(names)
+
+
+def warn_of_coarse_keys(found: Profile, revision: Revision, path: str) -> None:
+    """One log line where a key holds a share of the rows that samples feel."""
+    if found.rows < _FEWEST_ROWS:
+        return
+    keys, rows = np.unique(found.weights, return_counts=True)
+    # A key that a sample of rows meets once says nothing of its size.
+    share = (int(rows.max()) - 1) / len(found.weights)
+    if share > COARSE:
+        _log.warning(
+            "%s: rows with equal values of %s are sampled together, and one such key holds %.2g of the rows "
+            "(%d keys in %d rows looked at). Samples of a smaller share are left to Spark, which reads everything. "
+            "The option weightColumns names further columns to tell rows apart",
+            path,
+            ", ".join(revision.hashed_columns),
+            share,
+            len(keys),
+            len(found.weights),
+        )

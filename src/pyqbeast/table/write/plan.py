@@ -1,0 +1,257 @@
+"""What a write has to do: which revision its rows go to, and how they are laid out in files."""
+
+from __future__ import annotations
+
+import random
+import shlex
+import time
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pyqbeast import bridge
+from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
+from pyqbeast.core.format.constants import STAGING_REVISION
+from pyqbeast.core.format.file_tags import parse_tags
+from pyqbeast.core.format.names import column_named
+from pyqbeast.core.format.types import format_type
+from pyqbeast.core.otree.file_layout import lay_out
+from pyqbeast.core.otree.status import CubeStatus, IndexStatus
+from pyqbeast.core.otree.tree import build_tree
+from pyqbeast.core.revisions.evolution import evolve, places_of_texts, stated_by, updated_transformers
+from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_from_configuration
+from pyqbeast.core.transform.column_spec import ColumnSpec, parse_column_spec
+from pyqbeast.core.transform.column_stats import parse_column_stats
+from pyqbeast.core.transform.transformer import EMPTY, ColumnStatistics, Transformer
+from pyqbeast.table.options import WriteOptions, default_cube_size, is_case_sensitive, most_chosen_columns
+from pyqbeast.table.write.arrange import Arrangement, arrange
+from pyqbeast.table.write.auto_columns import choose_columns
+from pyqbeast.table.write.coarse_keys import stated_weight_columns, warn_of_coarse_keys
+from pyqbeast.table.write.profile import Profile, profile
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the rows of one write are stored.
+
+    Attributes:
+        revision: the revision that they go to.
+        is_new: whether the table does not have it yet.
+        frame: the rows, one partition a file.
+        arrangement: tells the blocks of the files once they are written; None for a frame without rows.
+    """
+
+    revision: Revision
+    is_new: bool
+    frame: DataFrame
+    arrangement: Arrangement | None
+
+    def tags(self, files: list[bridge.WrittenFile]) -> dict[str, dict[str, str]]:
+        """The tags of the written files, by path."""
+        return self.arrangement.tags(files, self.revision.id) if self.arrangement else {}
+
+    def renumbered(self, revision_id: int) -> Plan:
+        """The same files under another number of their revision."""
+        return replace(self, revision=replace(self.revision, id=revision_id))
+
+
+def rows_per_file(revision: Revision, limit: int | None) -> int:
+    """Rows after which a file ends, whatever the estimates said: twice the cube size, or the user's `limit`."""
+    return min(2 * revision.cube_size, limit or 2**31 - 1, 2**31 - 1)
+
+
+def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
+    """The revisions of a table that is to be written to; none where there is no table yet.
+
+    Raises:
+        NotIndexedError: there is a Delta table that is not indexed.
+        UnsupportedError: the table was written before format 0.6.
+    """
+    if transaction.is_partitioned:
+        raise NotIndexedError(f"the table at {path} is partitioned; such tables cannot be indexed")
+    stored = revisions_from_configuration(transaction.configuration)
+    if transaction.exists and stored.last_id < STAGING_REVISION:
+        problems = f" ({'; '.join(stored.problems)})" if stored.problems else ""
+        raise NotIndexedError(
+            f"the Delta table at {path} is not indexed{problems}; call pyqbeast.convert on it first, or write to "
+            "another path"
+        )
+    if transaction.has_legacy_files:
+        raise UnsupportedError(
+            f"the table at {path} was written before format 0.6 and can only be read; to write to it, run first: "
+            f"pyqbeast upgrade {shlex.quote(path)}"
+        )
+    return stored
+
+
+def check_indexed_columns(transaction: bridge.Transaction, current: Revision | None) -> None:
+    """Rows can join a table only where its indexed columns are those that its files were indexed by.
+
+    Raises:
+        InvalidInputError: another program has dropped or renamed one, so that no old row has its weight any more.
+    """
+    columns = transaction.columns
+    missing = [c for c in current.columns if column_named(c, columns) is None] if current else []
+    if missing:
+        raise InvalidInputError(
+            f"the table is indexed by {', '.join(missing)} and has no such column any more: rename the column back, or "
+            "overwrite the table with other columnsToIndex"
+        )
+
+
+def plan_new(
+    data: DataFrame, types: Mapping[str, str], asked: WriteOptions, replaced: Revision | None
+) -> Plan:
+    """For a table that begins anew: columns and cube size are the user's, or else those of the `replaced` one."""
+    most = most_chosen_columns(data.sparkSession)
+    if asked.columns_to_index is None and replaced is None and most is None:
+        raise _no_columns(types)
+    stated: Mapping[str, ColumnStatistics] = {}
+    if asked.columns_to_index is not None:
+        specs = _specs(data.sparkSession, asked.columns_to_index, types)
+    elif replaced is None:
+        assert most is not None
+        specs = choose_columns(data, types, most)
+    else:
+        stated = stated_by(replaced)
+        specs = [
+            ColumnSpec(column_named(t.column, types) or t.column, None if t.kind == EMPTY else t.kind)
+            for t in replaced.transformers
+        ]
+    size = asked.cube_size or (replaced.cube_size if replaced else default_cube_size(data.sparkSession))
+    kept = () if replaced is None or asked.columns_to_index is not None else replaced.weight_columns
+    extra = stated_weight_columns(data.sparkSession, asked, types, specs, kept)
+    return _plan(data, types, asked, specs, None, size, stated, extra)
+
+
+def plan_append(
+    data: DataFrame,
+    types: Mapping[str, str],
+    asked: WriteOptions,
+    current: Revision | None,
+    weighed: Collection[int],
+) -> Plan:
+    """For rows that join a table whose latest revision is `current`, or that make a new table where there is none.
+
+    `weighed` are the revisions whose files hold rows of the weights that the same rows have today.
+    """
+    if current is None:
+        return plan_new(data, types, asked, None)
+    if asked.columns_to_index is not None:
+        specs = _specs(data.sparkSession, asked.columns_to_index, types)
+    else:
+        specs = [ColumnSpec(column, None) for column in current.columns]
+    extra = stated_weight_columns(data.sparkSession, asked, types, specs, current.weight_columns)
+    if extra != current.weight_columns:
+        raise InvalidInputError(
+            f"the weights of the table at {asked.path} are made with weightColumns="
+            f"{','.join(current.weight_columns)!r}: leave the option out to go on with them, or overwrite the table"
+        )
+    is_weighed = current.id in weighed
+    return _plan(data, types, asked, specs, current, asked.cube_size, {}, extra, is_weighed=is_weighed)
+
+
+def _plan(
+    data: DataFrame,
+    types: Mapping[str, str],
+    asked: WriteOptions,
+    specs: list[ColumnSpec],
+    current: Revision | None,
+    cube_size: int | None,
+    stated: Mapping[str, ColumnStatistics],
+    weight_columns: tuple[str, ...],
+    *,
+    is_weighed: bool = True,
+) -> Plan:
+    transformers = _transformers(specs, types, current)
+    stated = {**stated, **_stated(data.sparkSession, asked, transformers)}
+    text_places = places_of_texts(current, transformers, stated)
+    found = profile(data, transformers, text_places, types, weight_columns)
+    now = int(time.time() * 1000)
+    if not found.rows:
+        # The columns of an empty table are settled, their ranges are not: the first rows make revision 1.
+        begun = Revision(STAGING_REVISION, now, asked.path, cube_size or 1, transformers, (), weight_columns)
+        return Plan(current or begun, current is None, data, None)
+    revision = evolve(
+        current,
+        transformers,
+        found.statistics,
+        stated,
+        cube_size=cube_size,
+        table_id=asked.path,
+        now_ms=now,
+        rng=random.Random(),
+        is_weighed=is_weighed,
+    )
+    is_new = revision is not current
+    if current is None:
+        revision = replace(revision, weight_columns=weight_columns)
+    warn_of_coarse_keys(found, revision, asked.path)
+    status = IndexStatus(revision, {}) if is_new else status_of(data.sparkSession, asked.path, revision)
+    return plan_of(data, types, revision, found, status.cubes.values(), status, is_new=is_new)
+
+
+def plan_of(
+    data: DataFrame,
+    types: Mapping[str, str],
+    revision: Revision,
+    found: Profile,
+    cubes: Iterable[CubeStatus],
+    status: IndexStatus,
+    *,
+    is_new: bool,
+) -> Plan:
+    """Lays profiled rows out in files, in a tree on top of `cubes`; `status` is what the revision holds already."""
+    rows = found.sampled_rows(revision)
+    tree = build_tree(rows, revision.dimensions, revision.cube_size, cubes)
+    layout = lay_out(tree, rows, revision.cube_size)
+    arrangement = arrange(data, types, revision, tree, layout, status)
+    return Plan(revision, is_new, arrangement.frame, arrangement)
+
+
+def _specs(spark: SparkSession, text: str, types: Mapping[str, str]) -> list[ColumnSpec]:
+    return parse_column_spec(text, list(types), case_sensitive=is_case_sensitive(spark))
+
+
+def _transformers(
+    specs: list[ColumnSpec], types: Mapping[str, str], current: Revision | None
+) -> tuple[Transformer, ...]:
+    for spec in specs:
+        if spec.name not in types:
+            raise InvalidInputError(
+                f"column {spec.name!r} is to be indexed and the rows have only {list(types)}"
+            )
+    return updated_transformers(
+        current, specs, {spec.name: format_type(spec.name, types[spec.name]) for spec in specs}
+    )
+
+
+def _stated(
+    spark: SparkSession, asked: WriteOptions, transformers: tuple[Transformer, ...]
+) -> Mapping[str, ColumnStatistics]:
+    if asked.column_stats is None:
+        return {}
+    zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
+    return parse_column_stats(
+        asked.column_stats, transformers, zone, case_sensitive=is_case_sensitive(spark)
+    ).columns
+
+
+def status_of(spark: SparkSession, path: str, revision: Revision) -> IndexStatus:
+    """The cubes that a revision holds in the newest version of a table. One Spark job."""
+
+    def dimensions_of(revision_id: int) -> int | None:
+        return revision.dimensions if revision_id == revision.id else None
+
+    files = bridge.TableLog(spark, path).files()
+    return IndexStatus.from_blocks(
+        revision, (b for f in files for b in parse_tags(f.tags, dimensions_of).blocks)
+    )
+
+
+def _no_columns(types: Mapping[str, str]) -> InvalidInputError:
+    example = ",".join(list(types)[:2])
+    return InvalidInputError(
+        f'a new table needs the option columnsToIndex, for example .option("columnsToIndex", "{example}")'
+    )

@@ -1,0 +1,139 @@
+"""The one pass over the indexed columns before a write: bounds, number of rows, and a sample of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+
+from pyqbeast import bridge
+from pyqbeast.core.otree.tree import SampledRows
+from pyqbeast.core.revisions.revision import Revision
+from pyqbeast.core.transform.registry import OfNumbers, Transformation
+from pyqbeast.core.transform.transformer import LINEAR, ColumnStatistics, Transformer
+from pyqbeast.table.coordinates import measured, weight
+
+#: Rows of the sample at the most, from all partitions together; the driver's memory is bounded by it.
+SAMPLE_ROWS = 500_000
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a pass over n rows found.
+
+    Attributes:
+        rows: n.
+        statistics: bounds of the linear columns, by column; without NaN and infinities.
+        values: for each column the values of the sampled rows (double), as `measured` has them.
+        nulls: for each column whether the value is null.
+        weights: weights of the sampled rows (int32).
+        counts: how many rows each sampled row stands for (double).
+    """
+
+    rows: int
+    statistics: dict[str, ColumnStatistics]
+    values: list[NDArray[np.float64]]
+    nulls: list[NDArray[np.bool_]]
+    weights: NDArray[np.int32]
+    counts: NDArray[np.float64]
+
+    def sampled_rows(self, revision: Revision) -> SampledRows:
+        """The sampled rows as points of a revision's space."""
+        points = [
+            transformation.coordinates(values, nulls)
+            if isinstance(transformation, OfNumbers)
+            else np.where(nulls, transformation.coordinate(None), values)
+            for transformation, values, nulls in zip(
+                revision.transformations, self.values, self.nulls, strict=True
+            )
+        ]
+        return SampledRows.of(np.column_stack(points), self.weights, self.counts)
+
+
+def profile(
+    data: DataFrame,
+    transformers: Sequence[Transformer],
+    text_places: Mapping[str, Transformation],
+    types: Mapping[str, str],
+    weight_columns: Sequence[str] = (),
+) -> Profile:
+    """Looks at the indexed columns of all rows, and at their weight, once. One Spark job.
+
+    Args:
+        data: the rows.
+        transformers: how each indexed column is going to be indexed.
+        text_places: the transformations of columns of texts in order, by column.
+        types: Spark type of each column, as simple text.
+        weight_columns: columns that are hashed after the indexed ones.
+    """
+    spark = data.sparkSession
+    columns = []
+    for i, transformer in enumerate(transformers):
+        column = measured(spark, transformer, text_places.get(transformer.column), types[transformer.column])
+        whole = transformer.kind == LINEAR and not types[transformer.column].startswith(_FRACTIONAL)
+        columns.append(column.cast("bigint" if whole else "double").alias(f"c{i}"))
+    indexed = [transformer.column for transformer in transformers]
+    row_weight = weight([*indexed, *weight_columns]).alias("w")
+    with bridge.handed_over() as target:
+        bridge.sample_to(data.select(*columns, row_weight), SAMPLE_ROWS, target)
+        blocks = _read_blocks(target.read_bytes(), len(transformers))
+    statistics = {}
+    for i, transformer in enumerate(transformers):
+        if transformer.kind == LINEAR:
+            statistics[transformer.column] = _bounds([block.bounds[i] for block in blocks])
+    return Profile(
+        sum(block.seen for block in blocks),
+        statistics,
+        [np.concatenate([b.values[i] for b in blocks] or [_NONE]) for i in range(len(transformers))],
+        [np.concatenate([b.nulls[i] for b in blocks] or [_NONE > 0]) for i in range(len(transformers))],
+        np.concatenate([b.weights for b in blocks] or [_NONE.astype(np.int32)]),
+        np.concatenate([np.full(len(b.weights), b.seen / max(1, len(b.weights))) for b in blocks] or [_NONE]),
+    )
+
+
+_FRACTIONAL = ("float", "double", "decimal")
+_NONE = np.empty(0)
+_BOUNDS = np.dtype([("low", "<f8"), ("high", "<f8"), ("whole_low", "<i8"), ("whole_high", "<i8")])
+
+
+@dataclass(frozen=True)
+class _Block:
+    """What one partition gave; see `Sampler.Partition.toBytes`."""
+
+    seen: int
+    bounds: list[tuple[float, float, int, int]]
+    values: list[NDArray[np.float64]]
+    nulls: list[NDArray[np.bool_]]
+    weights: NDArray[np.int32]
+
+
+def _read_blocks(data: bytes, columns: int) -> list[_Block]:
+    blocks = []
+    at = 0
+    while at < len(data):
+        seen, kept = np.frombuffer(data, "<i8", 2, at).tolist()
+        at += 16
+        bounds = np.frombuffer(data, _BOUNDS, columns, at).tolist()
+        at += columns * _BOUNDS.itemsize
+        values, nulls = [], []
+        for _ in range(columns):
+            values.append(np.frombuffer(data, "<f8", kept, at))
+            nulls.append(np.frombuffer(data, np.uint8, kept, at + 8 * kept).astype(bool))
+            at += 9 * kept
+        weights = np.frombuffer(data, "<i4", kept, at).astype(np.int32)
+        at += 4 * kept
+        blocks.append(_Block(seen, bounds, values, nulls, weights))
+    return blocks
+
+
+def _bounds(of_blocks: Sequence[tuple[float, float, int, int]]) -> ColumnStatistics:
+    """The bounds over all partitions; each has either doubles or longs, and the others' stay inverted."""
+    low, high, whole_low, whole_high = zip(*of_blocks, strict=True) if of_blocks else ([1.0], [0.0], [1], [0])
+    if min(whole_low) <= max(whole_high):
+        return ColumnStatistics(min(whole_low), max(whole_high))
+    if min(low) <= max(high):
+        return ColumnStatistics(min(low), max(high))
+    return ColumnStatistics()

@@ -1,0 +1,188 @@
+"""Writing: from the rows of `df.write.format("qbeast")` to one commit in the table's log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pyqbeast import bridge
+from pyqbeast.core.errors import CommitConflictError, InvalidInputError, TableExistsError
+from pyqbeast.core.revisions.revision import configuration_entries, revisions_from_configuration
+from pyqbeast.table.hooks import hook_tags, named_hooks
+from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
+from pyqbeast.table.write.arrange import RESERVED
+from pyqbeast.table.write.plan import (
+    Plan,
+    check_indexed_columns,
+    plan_append,
+    plan_new,
+    rows_per_file,
+    stored_revisions,
+)
+
+#: How often a commit is tried again with the same files. Each time somebody else has landed.
+_COMMITS = 1_000
+
+
+def write(spark: SparkSession, data: DataFrame, mode: str, options: Mapping[str, str]) -> None:
+    """Writes rows to the indexed table at `options["path"]`.
+
+    Args:
+        spark: the session of the rows.
+        data: the rows.
+        mode: a name of Spark's `SaveMode`.
+        options: those of the DataFrameWriter, names in any case.
+
+    Raises:
+        InvalidInputError: an option or a column that cannot be used.
+        TableExistsError: mode ErrorIfExists, and there is a table.
+        NotIndexedError: there is a Delta table that is not indexed.
+        CommitConflictError: another writer's change cannot be combined with this one. Nothing is written.
+    """
+    _Write(spark, data, mode, WriteOptions.parse(options)).run()
+
+
+def configuration(no_rows: DataFrame, options: Mapping[str, str]) -> dict[str, str]:
+    """The configuration entries of a table that is indexed before it has rows.
+
+    Args:
+        no_rows: an empty frame of the table's columns.
+        options: columnsToIndex and cubeSize, names in any case.
+
+    Raises:
+        InvalidInputError: an option or a column that cannot be used.
+    """
+    asked = WriteOptions.parse(options)
+    types = bridge.simple_types(no_rows)
+    _check_names(types)
+    if asked.column_stats is not None:
+        raise InvalidInputError(
+            "columnStats belongs to rows: give it with the first write, not with CREATE TABLE"
+        )
+    revision = plan_new(no_rows, types, asked, None).revision
+    return configuration_entries(revision, {}) | asked.new_table_properties(no_rows.sparkSession)
+
+
+class _Write:
+    """One write, tried as often as other writers come first."""
+
+    def __init__(self, spark: SparkSession, data: DataFrame, mode: str, asked: WriteOptions) -> None:
+        self.spark = spark
+        self.data = data
+        self.mode = mode
+        self.asked = asked
+        self.hooks = named_hooks(spark, asked.hooks)
+        self.is_fresh = mode == "Overwrite" and not asked.replaces_part
+
+    def run(self) -> None:
+        """Lays the rows out and commits; again from the start where another writer changed the revisions."""
+        _check_names(self.data.columns)
+        if self.asked.replaces_matches and self.mode == "Overwrite":
+            # Delta looks for the matches of other rows than are written where a source gives other rows each time.
+            self.data = self.data.localCheckpoint()
+        rebuilds = number_of_retries(self.spark)
+        while True:
+            transaction = bridge.Transaction(self.spark, self.asked.path)
+            if self._is_superfluous(transaction):
+                return
+            plan = self._plan(transaction)
+            self._write_files(transaction, plan)
+            if self._commit(transaction, plan, may_rebuild=rebuilds > 0):
+                return
+            rebuilds -= 1
+
+    def _is_superfluous(self, transaction: bridge.Transaction) -> bool:
+        if transaction.exists and self.mode == "ErrorIfExists":
+            raise TableExistsError(
+                f"there is a table at {self.asked.path}; write with mode append or overwrite, or to another path"
+            )
+        if transaction.exists and self.mode == "Ignore":
+            return True
+        return transaction.is_done(self.data, self.mode, self.asked.delta)
+
+    def _plan(self, transaction: bridge.Transaction) -> Plan:
+        stored = stored_revisions(transaction, self.asked.path)
+        if not self.is_fresh:
+            check_indexed_columns(transaction, stored.latest)
+        given = self.asked.delta | self._properties(transaction)
+        rows, weighed = transaction.as_stored(self.data, self.mode, given)
+        if self.is_fresh:
+            return plan_new(rows, bridge.simple_types(rows), self.asked, stored.latest)
+        if stored.latest:
+            rows = bridge.named_as(rows, stored.latest.hashed_columns)
+        return plan_append(rows, bridge.simple_types(rows), self.asked, stored.latest, weighed)
+
+    def _properties(self, transaction: bridge.Transaction) -> dict[str, str]:
+        return {} if transaction.exists else self.asked.new_table_properties(self.spark)
+
+    def _write_files(self, transaction: bridge.Transaction, plan: Plan) -> None:
+        if plan.is_new:
+            configuration = {} if self.is_fresh else transaction.configuration
+            transaction.store(configuration_entries(plan.revision, configuration), fresh=self.is_fresh)
+        given = self.asked.with_file_rows(rows_per_file(plan.revision, self.asked.file_limit(self.spark)))
+        given |= self._properties(transaction)
+        try:
+            transaction.write(plan.frame, self.mode, given, PAGE_ROWS)
+            transaction.tag(plan.tags(transaction.written()))
+        except BaseException:
+            transaction.discard()
+            raise
+
+    def _commit(self, transaction: bridge.Transaction, plan: Plan, *, may_rebuild: bool) -> bool:
+        """False where the rows have to be laid out again; the files are deleted then."""
+        try:
+            for _ in range(_COMMITS):
+                if transaction.commit(self.mode, hook_tags(transaction, self.hooks)):
+                    return True
+                newer = bridge.Transaction(self.spark, self.asked.path)
+                if newer.is_done(self.data, self.mode, self.asked.delta):
+                    transaction.discard()
+                    return True
+                follows = self._rebased(plan, transaction, newer, may_rebuild=may_rebuild)
+                if follows is None:
+                    break
+                plan = follows
+                newer.adopt(transaction)
+                newer.tag(plan.tags(transaction.written()))
+                transaction = newer
+        except BaseException:
+            transaction.discard()
+            raise
+        transaction.discard()
+        if not may_rebuild or self.mode == "Overwrite":
+            raise CommitConflictError(
+                f"another writer changed {self.asked.path} and this write could not be combined with the change, so "
+                f"nothing was written; run it again. Delta says: {transaction.conflict}"
+            )
+        return False
+
+    def _rebased(
+        self, plan: Plan, old: bridge.Transaction, newer: bridge.Transaction, *, may_rebuild: bool
+    ) -> Plan | None:
+        """The plan under which the written files can join a table that has changed; None where they cannot.
+
+        Files stay right as long as their revision keeps its meaning. Where both writers made a revision, laying the
+        rows out again may spare the second one; when that was tried often enough, it gets the next number.
+        """
+        if self.mode != "Append" or not old.exists or newer.schema != old.schema or self.asked.changes_schema:
+            return None
+        revisions = revisions_from_configuration(newer.configuration)
+        if not plan.is_new:
+            return plan if revisions.revisions.get(plan.revision.id) == plan.revision else None
+        if revisions.last_id >= plan.revision.id:
+            same_columns = (
+                revisions.latest is not None
+                and revisions.latest.hashed_columns == plan.revision.hashed_columns
+            )
+            if may_rebuild or not same_columns:
+                return None
+            plan = plan.renumbered(revisions.last_id + 1)
+        newer.store(configuration_entries(plan.revision, newer.configuration), fresh=False)
+        return plan
+
+
+def _check_names(names: Iterable[str]) -> None:
+    for name in names:
+        if name in RESERVED:
+            raise InvalidInputError(f"column name {name!r} is used by the index itself; rename the column")

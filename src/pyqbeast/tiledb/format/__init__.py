@@ -1,0 +1,1 @@
+"""What an array's files hold, to the byte: schemas, footers, tiles, statistics, columns of values."""

@@ -1,0 +1,87 @@
+"""Putting schemas together: dimensions, attributes and whole schemas from Arrow ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype, datatype_of
+from pyqbeast.tiledb.filters import ByteShuffle, Zstd
+from pyqbeast.tiledb.filters.base import Filter
+from pyqbeast.tiledb.filters.pipeline import FilterPipeline
+from pyqbeast.tiledb.format.domain import Coordinate
+from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.schema import Dimension
+from pyqbeast.tiledb.format.schema_rules import check_attribute, check_dimension
+
+
+def dimension(
+    name: str,
+    datatype: Datatype,
+    domain: tuple[Coordinate, Coordinate] | None = None,
+    extent: Coordinate = None,
+    filters: Sequence[Filter] = (),
+) -> Dimension:
+    """A dimension to be written.
+
+    Args:
+        name: Its name.
+        datatype: An integer, float, date or time, or `STRING_ASCII`, which varies in length.
+        domain: The least and greatest coordinate as stored; none for text.
+        extent: Coordinates per space tile. A dense array needs it; a sparse one is cut by it before it is
+            cut by capacity.
+        filters: Without any, the schema's filters of coordinates apply.
+
+    Raises:
+        InvalidInputError: These do not go together.
+    """
+    own = FilterPipeline(tuple(filters))
+    count = VAR_NUM if datatype is Datatype.STRING_ASCII else 1
+    made = Dimension(Field(name, datatype, count, filters=own, is_dimension=True), domain, extent, own)
+    check_dimension(made)
+    return made
+
+
+def attribute(
+    name: str,
+    datatype: Datatype,
+    *,
+    cell_val_num: int = 1,
+    nullable: bool = False,
+    filters: Sequence[Filter] = (),
+    fill: bytes = b"",
+    enumeration: str = "",
+) -> Field:
+    """An attribute to be written.
+
+    Args:
+        name: Its name.
+        datatype: The type of one value.
+        cell_val_num: Values per cell; `VAR_NUM` for cells that vary in length.
+        nullable: Whether cells may be null.
+        filters: Applied in this order.
+        fill: The value of cells that nobody wrote, as stored; the format's default where empty.
+        enumeration: The name of the enumeration that the values number; `create_array` takes the values.
+
+    Raises:
+        InvalidInputError: These do not go together.
+    """
+    own = FilterPipeline(tuple(filters))
+    made = Field(name, datatype, cell_val_num, nullable, own, fill=fill, enumeration=enumeration)
+    check_attribute(made)
+    return made
+
+
+def attribute_from_arrow(field: pa.Field) -> Field:
+    """The attribute for an Arrow field, compressed with zstd (numbers are byte-shuffled before).
+
+    Raises:
+        UnsupportedError: The format has no such type.
+    """
+    datatype, cell_val_num = datatype_of(field.type)
+    shuffled = cell_val_num == 1 and datatype.size > 1
+    filters: list[Filter] = [ByteShuffle(), Zstd()] if shuffled else [Zstd()]
+    return attribute(
+        field.name, datatype, cell_val_num=cell_val_num, nullable=field.nullable, filters=filters
+    )

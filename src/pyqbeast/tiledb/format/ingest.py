@@ -1,0 +1,103 @@
+"""Columns to be written: from what users have, in Arrow, to raw arrays of what is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.tiledb.datatypes import Datatype
+from pyqbeast.tiledb.filters.base import octets
+from pyqbeast.tiledb.format.column import binary_array, fixed_array, var_bytes
+from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.schema import ArraySchema
+
+
+def raw_columns(table: pa.Table, schema: ArraySchema) -> dict[str, pa.Array]:
+    """The raw columns of a table to be written, by name.
+
+    Raises:
+        InvalidInputError: A column is missing or too many, does not convert, or has nulls where none may be.
+    """
+    expected = set(schema.fields) if not schema.dense else {a.name for a in schema.attributes}
+    if missing := sorted(expected - set(table.column_names)):
+        raise InvalidInputError(f"column {missing[0]!r} is missing")
+    if extra := sorted(set(table.column_names) - set(schema.fields)):
+        raise InvalidInputError(f"the array has no column {extra[0]!r}; it has {list(schema.fields)}")
+    return {
+        name: to_raw(table[name], schema.fields[name]) for name in schema.fields if name in table.column_names
+    }
+
+
+def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
+    """The raw form of a column.
+
+    Raises:
+        InvalidInputError: It does not convert without loss, or has nulls where none may be.
+    """
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if array.null_count and not field.nullable:
+        raise InvalidInputError(f"column {field.name!r} has nulls and is not nullable")
+    try:
+        typed = array.cast(field.arrow_type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        raise InvalidInputError(
+            f"column {field.name!r} does not convert to {field.arrow_type}: {error}"
+        ) from error
+    if field.is_var:
+        return _raw_var(typed, field)
+    if field.raw_type == field.arrow_type:
+        return typed
+    valid = typed.is_valid().to_numpy(zero_copy_only=False) if typed.null_count else None
+    values = typed if field.cell_val_num == 1 else _children(typed, field)
+    return fixed_array(octets(_numbers(values, field.datatype)), field, valid)
+
+
+def _children(array: pa.Array, field: Field) -> pa.Array:
+    """The values of cells of several; null cells count with as many."""
+    width = field.cell_val_num
+    values = array.values.slice(array.offset * width, len(array) * width)
+    valid = array.is_valid().to_numpy(zero_copy_only=False)
+    if (
+        values.null_count
+        and (~values.is_valid().to_numpy(zero_copy_only=False) & np.repeat(valid, width)).any()
+    ):
+        raise InvalidInputError(f"column {field.name!r} has a null inside a cell")
+    return values
+
+
+def _numbers(values: pa.Array, kind: Datatype) -> npt.NDArray[Any]:
+    """The values as stored; nulls become zeros."""
+    if pa.types.is_boolean(values.type):
+        values = values.cast(pa.uint8())
+    elif pa.types.is_date32(values.type):
+        values = values.cast(pa.int32())
+    elif values.type != pa.from_numpy_dtype(kind.dtype):
+        values = values.view(pa.from_numpy_dtype(kind.dtype))
+    filled = pc.fill_null(values, 0) if values.null_count else values
+    stored: npt.NDArray[Any] = filled.to_numpy(zero_copy_only=False).astype(kind.dtype)
+    return stored
+
+
+def _raw_var(typed: pa.Array, field: Field) -> pa.Array:
+    if field.datatype.is_text:
+        raw = typed.cast(pa.large_binary())
+        if field.datatype is Datatype.STRING_ASCII and (var_bytes(raw)[0] >= 128).any():
+            raise InvalidInputError(f"column {field.name!r} is ASCII and has other characters")
+        return raw
+    if field.datatype.is_bytes:
+        return typed
+    starts = np.frombuffer(typed.buffers()[1] or bytes(8), dtype=np.int64)[
+        typed.offset : typed.offset + len(typed) + 1
+    ]
+    values = typed.values.slice(int(starts[0]), int(starts[-1] - starts[0])) if len(typed) else typed.values
+    if values.null_count:
+        raise InvalidInputError(f"column {field.name!r} has a null inside a cell")
+    data = octets(_numbers(values, field.datatype))
+    valid = typed.is_valid().to_numpy(zero_copy_only=False) if typed.null_count else None
+    offsets = (starts - starts[0]) * field.datatype.size if len(typed) else np.zeros(1, dtype=np.int64)
+    return binary_array(data, offsets, valid)

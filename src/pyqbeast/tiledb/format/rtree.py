@@ -1,0 +1,62 @@
+"""The R-tree of a sparse fragment: the rectangles around its tiles, and around groups of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyqbeast.tiledb.cursor import Bytes, Cursor, u32, u64
+from pyqbeast.tiledb.errors import ArrayFormatError
+from pyqbeast.tiledb.format.domain import MBRs
+from pyqbeast.tiledb.format.field import Field
+
+_FANOUT = 10
+
+
+@dataclass(frozen=True)
+class RTree:
+    """The tree, level by level.
+
+    Attributes:
+        fanout: The most children of a node.
+        levels: The root's level first, the leaves last: leaf i is the rectangle around tile i. Dense
+            fragments have none.
+    """
+
+    fanout: int
+    levels: tuple[MBRs, ...]
+
+    @property
+    def leaves(self) -> MBRs | None:
+        """The rectangles around the tiles, `None` in a dense fragment."""
+        return self.levels[-1] if self.levels else None
+
+    @classmethod
+    def parse(cls, payload: Bytes, file: str, dimensions: Sequence[Field]) -> RTree:
+        """Read the tree from the payload of its generic tile."""
+        cursor = Cursor(payload, file)
+        fanout, count = cursor.u32("fanout"), cursor.u32("number of levels")
+        if count * 8 > cursor.remaining:
+            raise ArrayFormatError(f"{count} levels in {cursor.remaining} bytes", field="levels")
+        levels = tuple(MBRs.parse(cursor, dimensions, cursor.u64("number of MBRs")) for _ in range(count))
+        return cls(fanout, levels)
+
+    @classmethod
+    def build(cls, leaves: MBRs) -> RTree:
+        """The tree over these leaves, built bottom-up from groups of ten."""
+        levels = [leaves]
+        while len(levels[0]) > 1:
+            below = levels[0]
+            starts = np.arange(0, len(below), _FANOUT)
+            lows = tuple(np.minimum.reduceat(low, starts) for low in below.lows)
+            highs = tuple(np.maximum.reduceat(high, starts) for high in below.highs)
+            levels.insert(0, MBRs(lows, highs))
+        return cls(_FANOUT, tuple(levels))
+
+    def to_bytes(self, dimensions: Sequence[Field]) -> bytes:
+        """The section's payload."""
+        return u32(self.fanout, len(self.levels)) + b"".join(
+            u64(len(level)) + level.to_bytes(dimensions) for level in self.levels
+        )

@@ -1,0 +1,296 @@
+"""Array schemas: dimensions, attributes, order, capacity and filters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.tiledb.cursor import Bytes, Cursor, u8, u32, u64
+from pyqbeast.tiledb.datatypes import LARGEST_CELL, VAR_NUM, Datatype
+from pyqbeast.tiledb.errors import ArrayFormatError, reading
+from pyqbeast.tiledb.filters import Rle, Zstd
+from pyqbeast.tiledb.filters.pipeline import NO_FILTERS, FilterPipeline
+from pyqbeast.tiledb.format.domain import MBR
+from pyqbeast.tiledb.format.field import Field, default_fill
+from pyqbeast.tiledb.format.generic_tile import WRITTEN_VERSION, check_version
+
+#: The filters of new schemas: of coordinates and offsets, and of validity.
+ZSTD_FILTERS, RLE_FILTERS = FilterPipeline((Zstd(),)), FilterPipeline((Rle(),))
+
+
+#: What the time columns of a fragment are called here: when a cell was written, when it was deleted, and by which
+#: processed condition. Their files are t.tdb and so on.
+TIMESTAMP, DELETE_TIMESTAMP, DELETE_CONDITION = "__t", "__dt", "__dci"
+
+
+class Layout(IntEnum):
+    """An order of tiles or cells."""
+
+    ROW_MAJOR = 0
+    COL_MAJOR = 1
+    HILBERT = 4
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A dimension.
+
+    Attributes:
+        field: Its column.
+        domain: The least and greatest coordinate, `None` where it is text.
+        extent: The size of a space tile in this dimension, `None` where there are none.
+        own_filters: The filters of its own; without any, the schema's filters of coordinates apply.
+    """
+
+    field: Field
+    domain: tuple[Any, Any] | None = None
+    extent: Any = None
+    own_filters: FilterPipeline = NO_FILTERS
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return self.field.name
+
+
+@dataclass(frozen=True)
+class ArraySchema:
+    """What the cells of an array are.
+
+    Attributes:
+        dimensions: The dimensions.
+        attributes: The attributes' columns.
+        dense: Whether every cell of the domain exists.
+        allows_duplicates: Whether several cells may have the same coordinates.
+        tile_order, cell_order: The order of space tiles, and of cells in them.
+        capacity: Cells of a tile of a sparse fragment.
+        coords_filters, offsets_filters, validity_filters: What their names say.
+        enumerations: File by name of each enumeration.
+        current_domain: The part of the domain in use, `None` where all of it is.
+        version: Format version.
+        name: The schema's file name, "" while it is not stored.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    attributes: tuple[Field, ...]
+    dense: bool = False
+    allows_duplicates: bool = False
+    tile_order: Layout = Layout.ROW_MAJOR
+    cell_order: Layout = Layout.ROW_MAJOR
+    capacity: int = 10_000
+    coords_filters: FilterPipeline = ZSTD_FILTERS
+    offsets_filters: FilterPipeline = ZSTD_FILTERS
+    validity_filters: FilterPipeline = RLE_FILTERS
+    enumerations: dict[str, str] = field(default_factory=dict)
+    current_domain: MBR | None = None
+    version: int = WRITTEN_VERSION
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        names = [*(d.name for d in self.dimensions), *(a.name for a in self.attributes)]
+        if len(set(names)) < len(names):
+            raise InvalidInputError(f"a name stands for two columns: {names}")
+        if taken := sorted({TIMESTAMP, DELETE_TIMESTAMP, DELETE_CONDITION} & set(names)):
+            raise InvalidInputError(f"no column can be called {taken[0]!r}")
+        if not self.dimensions:
+            raise InvalidInputError("an array has at least one dimension")
+        if self.dense and self.allows_duplicates:
+            raise InvalidInputError("a dense array has no duplicates")
+        if self.dense and len({d.field.datatype for d in self.dimensions}) > 1:
+            raise InvalidInputError("the dimensions of a dense array have one type")
+        if self.dense and any(d.extent is None or d.field.datatype.is_float for d in self.dimensions):
+            raise InvalidInputError("the dimensions of a dense array are whole numbers with a tile extent")
+
+    @cached_property
+    def dimension_fields(self) -> tuple[Field, ...]:
+        """The dimensions' columns."""
+        return tuple(dimension.field for dimension in self.dimensions)
+
+    @cached_property
+    def fields(self) -> dict[str, Field]:
+        """All columns by name, the dimensions first."""
+        return {f.name: f for f in (*self.dimension_fields, *self.attributes)}
+
+    def select(self, columns: Sequence[str] | None) -> list[Field]:
+        """The columns of these names, or all.
+
+        Raises:
+            InvalidInputError: There is no such column.
+        """
+        if columns is None:
+            return list(self.fields.values())
+        if not isinstance(columns, list | tuple):
+            raise InvalidInputError(f"columns are a list of names, not {columns!r}")
+        unknown = [name for name in columns if not isinstance(name, str) or name not in self.fields]
+        if unknown:
+            raise InvalidInputError(f"no column {unknown[0]!r}; the columns are {list(self.fields)}")
+        return [self.fields[name] for name in columns]
+
+    def check_current_domain(self) -> None:
+        """Check that the current domain is a part of the domain.
+
+        Raises:
+            InvalidInputError: It is not.
+        """
+        if self.current_domain is None:
+            return
+        for dimension, bounds in zip(self.dimensions, self.current_domain.ranges, strict=True):
+            low, high = (bounds.low, bounds.high) if dimension.domain is None else dimension.domain
+            if not low <= bounds.low <= bounds.high <= high:
+                raise InvalidInputError(f"the current domain leaves the domain of {dimension.name!r}")
+
+    @classmethod
+    def parse(cls, payload: Bytes, name: str) -> ArraySchema:
+        """Read a schema from the payload of its generic tile.
+
+        Raises:
+            ArrayFormatError: The bytes are broken.
+            UnsupportedError: Dimension labels, or a version or filter that is not supported.
+        """
+        file = f"__schema/{name}"
+        with reading(file, "schema"):
+            try:
+                return _parse(Cursor(payload, file), name)
+            except InvalidInputError as error:
+                raise ArrayFormatError(str(error)) from error
+
+    def to_bytes(self) -> bytes:
+        """The payload of the schema's generic tile, in the version that is written."""
+        out = u32(WRITTEN_VERSION) + u8(self.allows_duplicates) + u8(not self.dense)
+        out += u8(self.tile_order) + u8(self.cell_order) + u64(self.capacity)
+        out += (
+            self.coords_filters.to_bytes()
+            + self.offsets_filters.to_bytes()
+            + self.validity_filters.to_bytes()
+        )
+        out += u32(len(self.dimensions)) + b"".join(_dimension_bytes(d) for d in self.dimensions)
+        out += u32(len(self.attributes)) + b"".join(_attribute_bytes(a) for a in self.attributes)
+        out += u32(0, len(self.enumerations))
+        out += b"".join(_text(name) + _text(file) for name, file in self.enumerations.items())
+        out += u32(_CURRENT_DOMAIN_VERSION) + u8(self.current_domain is None)
+        if self.current_domain is not None:
+            out += u8(_RECTANGLE) + self.current_domain.to_bytes(self.dimension_fields)
+        return out
+
+
+_CURRENT_DOMAIN_VERSION, _RECTANGLE = 0, 0
+_LABELS_SINCE, _ORDER_SINCE, _ENUMERATIONS_SINCE, _CURRENT_DOMAIN_SINCE = 18, 17, 20, 22
+
+
+def _text(text: str) -> bytes:
+    raw = text.encode("utf-8")
+    return u32(len(raw)) + raw
+
+
+def _parse(cursor: Cursor, name: str) -> ArraySchema:
+    version = check_version(cursor.u32("version"), cursor.file)
+    duplicates, sparse = bool(cursor.u8("allows duplicates")), cursor.u8("array type")
+    orders = cursor.u8("tile order"), cursor.u8("cell order")
+    if sparse > 1 or not {*orders} <= {*Layout}:
+        raise ArrayFormatError(f"array type {sparse}, tile and cell order {orders}")
+    capacity = cursor.u64("capacity")
+    coords, offsets, validity = (FilterPipeline.parse(cursor, version) for _ in range(3))
+    dimensions = tuple(_parse_dimension(cursor, version, coords) for _ in range(cursor.u32("dimensions")))
+    attributes = tuple(_parse_attribute(cursor, version) for _ in range(cursor.u32("attributes")))
+    if version >= _LABELS_SINCE and cursor.u32("dimension labels"):
+        raise UnsupportedError(f"{cursor.file}: dimension labels are not supported")
+    enumerations = {}
+    if version >= _ENUMERATIONS_SINCE:
+        for _ in range(cursor.u32("enumerations")):
+            key = cursor.text(cursor.u32("enumeration name size"), "enumeration name")
+            enumerations[key] = cursor.text(cursor.u32("enumeration file size"), "enumeration file")
+    schema = ArraySchema(
+        dimensions, attributes, not sparse, duplicates, Layout(orders[0]), Layout(orders[1]), capacity,
+        coords, offsets, validity, enumerations, None, version, name,
+    )  # fmt: skip
+    if capacity == 0:
+        raise ArrayFormatError("a capacity of 0 cells")
+    schema = replace(schema, current_domain=_parse_current_domain(cursor, schema))
+    schema.check_current_domain()
+    return schema
+
+
+def _parse_current_domain(cursor: Cursor, schema: ArraySchema) -> MBR | None:
+    if schema.version < _CURRENT_DOMAIN_SINCE:
+        return None
+    version = cursor.u32("current domain version")
+    if version != _CURRENT_DOMAIN_VERSION:
+        raise UnsupportedError(f"{cursor.file}: current domain of version {version} is not supported")
+    if cursor.u8("current domain empty"):
+        return None
+    if cursor.u8("current domain type") != _RECTANGLE:
+        raise UnsupportedError(f"{cursor.file}: a current domain that is no rectangle is not supported")
+    return MBR.parse(cursor, schema.dimension_fields)
+
+
+def _parse_dimension(cursor: Cursor, version: int, coords: FilterPipeline) -> Dimension:
+    name = cursor.text(cursor.u32("dimension name size"), "dimension name")
+    kind = Datatype.parse(cursor.u8("dimension type"), "dimension type")
+    cell_val_num = cursor.u32("dimension cell_val_num")
+    own = FilterPipeline.parse(cursor, version)
+    column = Field(name, kind, cell_val_num, filters=own if own.filters else coords, is_dimension=True)
+    text = kind is Datatype.STRING_ASCII
+    if not (text or kind.is_number or kind.unit) or text != column.is_var or not (text or cell_val_num == 1):
+        raise ArrayFormatError(f"dimension {name!r} of {cell_val_num} {kind.name} values per cell")
+    bounds = cursor.take(cursor.u64("domain size"), "domain")
+    domain = extent = None
+    if len(bounds):
+        if len(bounds) != 2 * kind.size:
+            raise ArrayFormatError(f"dimension {name!r} has a domain of {len(bounds)} bytes")
+        low, high = np.frombuffer(bounds, dtype=kind.dtype)
+        domain = low.item(), high.item()
+        if not low <= high:
+            raise ArrayFormatError(f"dimension {name!r} has the domain {domain}")
+    elif not text:
+        raise ArrayFormatError(f"dimension {name!r} has no domain")
+    if not cursor.u8("null tile extent"):
+        extent = cursor.array(kind.dtype, 1, "tile extent")[0].item()
+        if not extent > 0:
+            raise ArrayFormatError(f"dimension {name!r} has a tile extent of {extent}")
+    return Dimension(column, domain, extent, own)
+
+
+def _parse_attribute(cursor: Cursor, version: int) -> Field:
+    name = cursor.text(cursor.u32("attribute name size"), "attribute name")
+    kind = Datatype.parse(cursor.u8("attribute type"), "attribute type")
+    cell_val_num = cursor.u32("attribute cell_val_num")
+    if cell_val_num == 0 or (cell_val_num != VAR_NUM and cell_val_num * kind.size > LARGEST_CELL):
+        raise ArrayFormatError(f"attribute {name!r} has {cell_val_num} values per cell")
+    filters = FilterPipeline.parse(cursor, version)
+    fill = bytes(cursor.take(cursor.u64("fill size"), "fill value"))
+    if cell_val_num != VAR_NUM and len(fill) != cell_val_num * kind.size:
+        raise ArrayFormatError(f"attribute {name!r} has a fill value of {len(fill)} bytes")
+    nullable, fill_valid = bool(cursor.u8("nullable")), bool(cursor.u8("fill validity"))
+    enumeration, order = "", 0
+    if version >= _ORDER_SINCE:
+        order = cursor.u8("attribute order")
+    if version >= _ENUMERATIONS_SINCE:
+        enumeration = cursor.text(cursor.u32("enumeration name size"), "enumeration name")
+    return Field(name, kind, cell_val_num, nullable, filters, False, fill, fill_valid, enumeration, order)
+
+
+def _dimension_bytes(dimension: Dimension) -> bytes:
+    column = dimension.field
+    out = (
+        _text(column.name) + u8(column.datatype) + u32(column.cell_val_num) + dimension.own_filters.to_bytes()
+    )
+    dtype = column.datatype.dtype
+    bounds = b"" if dimension.domain is None else np.array(dimension.domain, dtype=dtype).tobytes()
+    out += u64(len(bounds)) + bounds + u8(dimension.extent is None)
+    return out if dimension.extent is None else out + np.array(dimension.extent, dtype=dtype).tobytes()
+
+
+def _attribute_bytes(attribute: Field) -> bytes:
+    fill = attribute.fill
+    if not fill:
+        fill = default_fill(attribute.datatype) * (1 if attribute.is_var else attribute.cell_val_num)
+    out = _text(attribute.name) + u8(attribute.datatype) + u32(attribute.cell_val_num)
+    out += attribute.filters.to_bytes() + u64(len(fill)) + fill
+    out += u8(attribute.nullable) + u8(attribute.fill_valid) + u8(attribute.order)
+    return out + _text(attribute.enumeration)

@@ -1,0 +1,178 @@
+"""What the schema of a new array must be like, so that we and libtiledb can open it and read what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.tiledb.datatypes import LARGEST_CELL, Datatype
+from pyqbeast.tiledb.filters import FloatScale
+from pyqbeast.tiledb.filters.base import ChunkContext
+from pyqbeast.tiledb.filters.pipeline import FilterPipeline
+from pyqbeast.tiledb.format.domain import Coordinate
+from pyqbeast.tiledb.format.enumeration import Enumeration
+from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.generic_tile import WRITTEN_VERSION
+from pyqbeast.tiledb.format.schema import ArraySchema, Dimension, Layout
+
+#: Names of attributes that begin like this are kept for the format.
+_RESERVED = "__"
+#: The Hilbert curve goes through so many dimensions at most.
+_HILBERT_DIMENSIONS = 16
+_LARGEST_CAPACITY = 2**64 - 1
+
+
+def check_new_schema(schema: ArraySchema, enumerations: Mapping[str, Enumeration]) -> None:
+    """Check a schema that an array is to be made with.
+
+    Args:
+        schema: The schema.
+        enumerations: The enumerations that come with it, by name.
+
+    Raises:
+        InvalidInputError: No array can have it, or one that nobody could write or read.
+    """
+    if not 1 <= schema.capacity <= _LARGEST_CAPACITY:
+        raise InvalidInputError(f"a capacity of {schema.capacity} cells")
+    if schema.dense and not schema.attributes:
+        raise InvalidInputError("a dense array has at least one attribute")
+    if schema.tile_order is Layout.HILBERT or (schema.dense and schema.cell_order is Layout.HILBERT):
+        raise InvalidInputError("only the cells of a sparse array can be in Hilbert order")
+    if schema.cell_order is Layout.HILBERT and len(schema.dimensions) > _HILBERT_DIMENSIONS:
+        raise InvalidInputError(f"Hilbert order takes {_HILBERT_DIMENSIONS} dimensions at most")
+    _check_filters("offsets", schema.offsets_filters, ChunkContext(Datatype.UINT64))
+    _check_filters("validity", schema.validity_filters, ChunkContext(Datatype.UINT8))
+    for dimension in schema.dimensions:
+        check_dimension(dimension)
+        if not dimension.own_filters.filters:
+            check_dimension_filters(dimension.field, schema.coords_filters)
+    _check_current_domain(schema)
+    for attribute in schema.attributes:
+        check_attribute(attribute)
+        if attribute.order and (not schema.dense or len(schema.dimensions) != 1):
+            raise InvalidInputError(
+                f"{attribute.name!r}: only dense arrays of one dimension order an attribute"
+            )
+        if attribute.enumeration:
+            _check_enumerated(attribute, enumerations)
+    _check_known(schema.enumerations, enumerations)
+
+
+def check_dimension(dimension: Dimension) -> None:
+    """Check a dimension by itself.
+
+    Raises:
+        InvalidInputError: Its type, domain, extent and filters do not go together.
+    """
+    field, domain, extent = dimension.field, dimension.domain, dimension.extent
+    kind, about = field.datatype, f"dimension {field.name!r}"
+    text = kind is Datatype.STRING_ASCII
+    if not text and not (kind.is_number or kind.unit):
+        raise InvalidInputError(f"{kind.name} cannot be a dimension")
+    if text != field.is_var or (not text and field.cell_val_num != 1):
+        raise InvalidInputError(f"{about}: {field.cell_val_num} values per cell")
+    if text != (domain is None) or (text and extent is not None):
+        raise InvalidInputError(f"{about}: numbers need a domain, text has none and no extent")
+    if domain is not None:
+        _check_domain(about, kind, domain, extent)
+    check_dimension_filters(field, field.filters)
+
+
+def check_dimension_filters(field: Field, filters: FilterPipeline) -> None:
+    """Check the filters that apply to a dimension.
+
+    Raises:
+        InvalidInputError: They cannot keep its coordinates.
+    """
+    about = f"dimension {field.name!r}"
+    if any(isinstance(step, FloatScale) for step in filters.filters):
+        raise InvalidInputError(f"{about}: the filter float-scale would give cells other coordinates")
+    _check_filters(about, filters, field.context(WRITTEN_VERSION))
+
+
+def _check_domain(
+    about: str, kind: Datatype, domain: tuple[Coordinate, Coordinate], extent: Coordinate
+) -> None:
+    low, high = domain
+    for value in (low, high) if extent is None else (low, high, extent):
+        _check_value(about, kind, value)
+    if low > high or (extent is not None and not extent > 0):
+        raise InvalidInputError(f"{about}: domain {domain}, extent {extent}")
+    cells = high - low + 1
+    if extent is not None and extent > cells:
+        raise InvalidInputError(f"{about}: the extent {extent} is larger than the domain {domain}")
+    if kind.is_float:
+        return
+    bounds = np.iinfo(kind.dtype)
+    if (low, high) == (bounds.min, bounds.max):
+        raise InvalidInputError(f"{about}: the domain leaves out at least one value of {kind.name}")
+    # The last tile is as large as the others; in 64 bits its end must still be a number.
+    if extent is not None and bounds.bits == 64 and low + -(-cells // extent) * extent - 1 > bounds.max:
+        raise InvalidInputError(
+            f"{about}: the last tile of {extent} ends behind the last value of {kind.name}"
+        )
+
+
+def _check_value(about: str, kind: Datatype, value: Coordinate) -> None:
+    if kind.is_float:
+        fits = isinstance(value, int | float | np.number) and abs(value) <= np.finfo(kind.dtype).max.item()
+    else:
+        bounds = np.iinfo(kind.dtype)
+        fits = isinstance(value, int | np.integer) and bounds.min <= value <= bounds.max
+    if not fits:
+        raise InvalidInputError(f"{about}: {value!r} is no {kind.name}")
+
+
+def _check_current_domain(schema: ArraySchema) -> None:
+    if schema.current_domain is None:
+        return
+    if len(schema.current_domain.ranges) != len(schema.dimensions):
+        raise InvalidInputError("the current domain has one range per dimension")
+    schema.check_current_domain()
+
+
+def check_attribute(attribute: Field) -> None:
+    """Check an attribute by itself.
+
+    Raises:
+        InvalidInputError: Its name, type, fill value and filters do not go together.
+    """
+    about, count, fill = f"attribute {attribute.name!r}", attribute.cell_val_num, attribute.fill
+    if attribute.name.startswith(_RESERVED):
+        raise InvalidInputError(f"{about}: names that begin with {_RESERVED} are kept for the format")
+    size = attribute.cell_size
+    fixed_fits = count >= 1 and size <= LARGEST_CELL and attribute.datatype is not Datatype.ANY
+    if not (attribute.is_var or fixed_fits):
+        raise InvalidInputError(f"{about}: {count} {attribute.datatype.name} values per cell")
+    if fill and (len(fill) % size if attribute.is_var else len(fill) != size):
+        raise InvalidInputError(f"{about}: a fill value of {len(fill)} bytes in cells of {size}")
+    _check_filters(about, attribute.filters, attribute.context(WRITTEN_VERSION))
+
+
+def _check_filters(about: str, filters: FilterPipeline, context: ChunkContext) -> None:
+    try:
+        filters.check(context)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{about}: {error}") from error
+
+
+def _check_enumerated(attribute: Field, enumerations: Mapping[str, Enumeration]) -> None:
+    about = f"attribute {attribute.name!r}"
+    _check_known([attribute.enumeration], enumerations)
+    kind = attribute.datatype
+    if attribute.cell_val_num != 1 or not (kind is Datatype.BOOL or (kind.is_number and not kind.is_float)):
+        raise InvalidInputError(f"{about}: an enumeration takes one whole number per cell")
+    # As libtiledb has it, the type must have one number to spare.
+    count = len(enumerations[attribute.enumeration].raw)
+    if count >= np.iinfo(kind.dtype).max:
+        raise InvalidInputError(f"{about}: {kind.name} cannot number the {count} values of its enumeration")
+
+
+def _check_known(names: Collection[str], enumerations: Mapping[str, Enumeration]) -> None:
+    if missing := sorted(set(names) - enumerations.keys()):
+        raise InvalidInputError(
+            f"the schema names the enumeration {missing[0]!r} and does not hold its values: "
+            "pass them as enumerations, those of an array that is there are array.enumerations"
+        )

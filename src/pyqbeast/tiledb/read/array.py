@@ -1,0 +1,312 @@
+"""Open arrays: their schema, fragments and metadata at a time, and their cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from pyqbeast.core.errors import InvalidInputError, TableNotFoundError, UnsupportedError
+from pyqbeast.tiledb.errors import ArrayFormatError
+from pyqbeast.tiledb.format.conditions import parse_condition
+from pyqbeast.tiledb.format.domain import MBR
+from pyqbeast.tiledb.format.enumeration import Enumeration
+from pyqbeast.tiledb.format.generic_tile import OLDEST_VERSION, GenericTile
+from pyqbeast.tiledb.format.metadata import apply_metadata
+from pyqbeast.tiledb.format.schema import ArraySchema
+from pyqbeast.tiledb.read.dense import clipped, read_dense
+from pyqbeast.tiledb.read.fragment import Fragment
+from pyqbeast.tiledb.read.order import row_major, sort_keys
+from pyqbeast.tiledb.read.predicate import box_of, parse_box, parse_where
+from pyqbeast.tiledb.read.sparse import Deletion, Request, empty_table, read_group
+from pyqbeast.tiledb.storage.folder import ENUMERATIONS, FRAGMENTS, METADATA, SCHEMAS, ArrayFolder
+from pyqbeast.tiledb.storage.names import EVERYTHING, TimestampedName, Window
+from pyqbeast.tiledb.storage.stores import Store, open_store
+
+Timestamp = int | tuple[int, int] | None
+Order = Literal["row-major", "unordered"]
+
+#: Where arrays of format versions before 10 keep their only schema.
+_OLD_SCHEMA = "__array_schema.tdb"
+
+
+def open_array(uri: str, timestamp: Timestamp = None, *, encryption_key: str | bytes | None = None) -> Array:
+    """Open an array for reading, as it was at a time.
+
+    Args:
+        uri: A path, or a URI that fsspec knows, or one of http(s).
+        timestamp: Take only what was written up to this time (ms since 1970, UTC, inclusive), or in this span
+            of time. `None` takes everything.
+        encryption_key: The 32-byte key of an encrypted array.
+
+    Raises:
+        TableNotFoundError: There is no array.
+        ArrayFormatError: Its schema is broken.
+        UnsupportedError: It uses something that is not supported.
+        EncryptedArrayError: It is encrypted and no key is given.
+
+    Example:
+        >>> array = open_array("s3://bucket/array", timestamp=1_700_000_000_000)  # doctest: +SKIP
+        >>> array.read(["a"], where=[("a", ">", 5)], box={"x": (0, 99)})  # doctest: +SKIP
+    """
+    return Array(open_store(uri), _window(timestamp), key_bytes(encryption_key))
+
+
+def _window(timestamp: Timestamp) -> Window:
+    if timestamp is None:
+        return EVERYTHING
+    ends = timestamp if isinstance(timestamp, tuple) else (0, timestamp)
+    if len(ends) != 2 or not all(isinstance(end, int | np.integer) for end in ends):
+        raise InvalidInputError(
+            f"timestamp takes a whole number of ms since 1970, or a pair, not {timestamp!r}"
+        )
+    return Window(int(ends[0]), int(ends[1]))
+
+
+def key_bytes(encryption_key: str | bytes | None) -> bytes | None:
+    """The bytes of an encryption key.
+
+    Raises:
+        InvalidInputError: They are not 32.
+    """
+    if isinstance(encryption_key, str):
+        encryption_key = encryption_key.encode("utf-8", "surrogatepass")
+    if encryption_key is not None and not (isinstance(encryption_key, bytes) and len(encryption_key) == 32):
+        raise InvalidInputError("an encryption key is text or bytes, of 32 bytes")
+    return encryption_key
+
+
+class Array:
+    """An array at a time. Fragments are listed when it is opened; everything else is read when asked for.
+
+    Attributes:
+        uri: Where it is.
+        window: The span of time looked at.
+        store: Its files.
+        folder: Its listing.
+        schema: What its cells are. `create.plan_array` gives one that is not stored yet (`unstored`), so that
+            fragments can be staged for an array that nobody sees.
+    """
+
+    schema: ArraySchema
+
+    def __init__(
+        self, store: Store, window: Window, key: bytes | None = None, unstored: ArraySchema | None = None
+    ) -> None:
+        self.uri, self.store, self.window, self._key = store.uri, store, window, key
+        self.folder = ArrayFolder.load(store)
+        self._schemas: dict[str, ArraySchema] = {}
+        self._encrypted = False
+        if unstored is not None:
+            self._schemas[unstored.name] = self.schema = unstored
+            self._encrypted = key is not None
+            return
+        if not self.folder.schemas:
+            if store.size(_OLD_SCHEMA) is not None:
+                raise UnsupportedError(
+                    f"{self.uri}: format versions before {OLDEST_VERSION} are not supported"
+                )
+            raise TableNotFoundError(f"{self.uri}: there is no array here (no file in {SCHEMAS})")
+        # A broken or unsupported schema is found now and not at the first read.
+        self.schema = self._load_schema(self._schema_name())
+
+    def __repr__(self) -> str:
+        kind = "dense" if self.schema.dense else "sparse"
+        return f"<{kind} array {self.uri!r}, columns {list(self.schema.fields)}>"
+
+    def _schema_name(self) -> str:
+        """The newest schema of the time; the oldest one where all are later."""
+        names = [name for name in self.folder.schemas if name.end <= self.window.end]
+        return (names or self.folder.schemas[:1])[-1].text
+
+    def _load_schema(self, name: str) -> ArraySchema:
+        if name not in self._schemas:
+            path = f"{SCHEMAS}/{name}"
+            if "/" in name or not name:
+                raise ArrayFormatError(f"{name!r} is no schema", file=path)
+            tile = GenericTile.parse(self.store.read(path), path, "schema", self._key)
+            self._encrypted = self._encrypted or tile.encrypted
+            schema = ArraySchema.parse(tile.payload, name)
+            if self._schemas and _space(schema) != _space(self.schema):
+                raise ArrayFormatError("the dimensions are not those of the array", file=path)
+            self._schemas[name] = schema
+        return self._schemas[name]
+
+    def _tile(self, path: str, label: str, content: bytes | None = None) -> bytes:
+        data = self.store.read(path) if content is None else content
+        return GenericTile.parse(data, path, label, self._key).payload
+
+    @property
+    def key(self) -> bytes | None:
+        """The encryption key, `None` where the array is not encrypted."""
+        return self._key if self._encrypted else None
+
+    @cached_property
+    def fragments(self) -> list[Fragment]:
+        """The fragments that hold cells of the time, oldest first."""
+        found = []
+        for name in self.folder.visible(self.window, self.schema.dense):
+            fragment = self.fragment(name.text)
+            # One that lies only partly inside can be cut only if it knows the times of its cells.
+            if self.window.contains(name) or fragment.footer.has_timestamps:
+                found.append(fragment)
+        return found
+
+    def fragment(self, name: str) -> Fragment:
+        """A fragment by its name, committed or not.
+
+        Raises:
+            InvalidInputError: That is no fragment's name.
+        """
+        parsed = TimestampedName.parse(name)
+        if parsed is None:
+            raise InvalidInputError(f"{name!r} is no fragment")
+        return Fragment(
+            self.store,
+            self.folder.fragments.get(parsed, f"{FRAGMENTS}/{name}"),
+            parsed,
+            self._load_schema,
+            self.key,
+        )
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """The array's own metadata: text, bytes, numbers or tuples of numbers by key."""
+        values: dict[str, Any] = {}
+        for name in self.folder.metadata:
+            if self.window.contains(name):
+                path = f"{METADATA}/{name.text}"
+                apply_metadata(self._tile(path, "array metadata"), path, values)
+        return values
+
+    @cached_property
+    def enumerations(self) -> dict[str, Enumeration]:
+        """The enumerations by name; `schema.fields[column].enumeration` says which a column uses."""
+        found = {}
+        for name, file in self.schema.enumerations.items():
+            path = f"{ENUMERATIONS}/{file}"
+            if "/" in file or not file:
+                raise ArrayFormatError(f"{file!r} is no enumeration", file=path)
+            found[name] = Enumeration.parse(self._tile(path, "enumeration"), path)
+        return found
+
+    @cached_property
+    def deletions(self) -> tuple[Deletion, ...]:
+        """The delete conditions of the time, oldest first."""
+        found = []
+        for name, (path, content) in sorted(self.folder.conditions.items()):
+            if self.window.contains(name):
+                condition = parse_condition(self._tile(path, "delete condition", content), path)
+                found.append(Deletion(name.start, path.rsplit("/", 1)[-1], condition))
+        return tuple(found)
+
+    @property
+    def non_empty_domain(self) -> MBR | None:
+        """The rectangle around all cells, in stored coordinates; `None` where there are none."""
+        domains = [f.footer.non_empty_domain for f in self.fragments]
+        known = [domain for domain in domains if domain is not None]
+        return MBR.around(known) if known else None
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """The columns that `read` gives."""
+        return pa.schema([_arrow_field(self.schema, name) for name in self.schema.fields])
+
+    def request(
+        self, columns: Sequence[str] | None, where: Sequence[Any] | None, box: Mapping[str, Any] | None
+    ) -> Request:
+        """What `read` is asked for, checked."""
+        schema = self.schema
+        fields = tuple(schema.select(columns))
+        predicates = tuple(parse_where(where, schema))
+        limits = box_of(predicates, schema, parse_box(box, schema))
+        return Request(schema, fields, predicates, limits, self.window, self.deletions)
+
+    def read(
+        self,
+        columns: Sequence[str] | None = None,
+        where: Sequence[Any] | None = None,
+        box: Mapping[str, Any] | None = None,
+        *,
+        order: Order = "row-major",
+    ) -> pa.Table:
+        """Read cells.
+
+        Args:
+            columns: Dimensions and attributes to return, in this order; all of them by default.
+            where: Conditions that all must hold, as (column, operator, value); see `Predicate`.
+            box: (low, high) by dimension, both included; `None` for an end leaves it open.
+            order: "row-major" by coordinates, or "unordered", which saves a sparse array the sorting.
+
+        Returns:
+            One row per cell. A dense array gives every cell of the box, those that nobody wrote with their
+            fill values.
+
+        Raises:
+            InvalidInputError: No such column, or a condition that makes no sense for it.
+            ArrayFormatError: A file is missing or broken.
+        """
+        request = self.request(columns, where, box)
+        if order not in ("row-major", "unordered"):
+            raise InvalidInputError(f"order is 'row-major' or 'unordered', not {order!r}")
+        table = self._read_dense(request) if self.schema.dense else self._read_sparse(request, order)
+        return table.cast(pa.schema([_arrow_field(self.schema, f.name) for f in request.columns]))
+
+    def _read_dense(self, request: Request) -> pa.Table:
+        box = clipped(request.box, self.schema, self.fragments)
+        if box is None:
+            return empty_table(request)
+        return read_dense(self.schema, self.fragments, box, request.columns, request.predicates)
+
+    def _read_sparse(self, request: Request, order: Order) -> pa.Table:
+        names = [f.name for f in request.columns]
+        if order == "row-major":
+            extra = [d for d in self.schema.dimension_fields if d not in request.columns]
+            request = Request(
+                request.schema, (*request.columns, *extra), request.predicates, request.box,
+                request.window, request.deletions,
+            )  # fmt: skip
+        tables = [read_group(group, request) for group in self.groups()]
+        table = pa.concat_tables(tables) if tables else empty_table(request)
+        return _sorted(table, self.schema).select(names) if order == "row-major" else table
+
+    def groups(self) -> list[list[Fragment]]:
+        """The fragments in groups: only those of one group may overwrite each other's cells."""
+        if self.schema.allows_duplicates:
+            return [[fragment] for fragment in self.fragments]
+        groups: list[list[Fragment]] = []
+        for fragment in self.fragments:
+            near = [group for group in groups if any(fragment.may_overlap(other) for other in group)]
+            joined = [*(f for group in near for f in group), fragment]
+            groups = [group for group in groups if group not in near]
+            groups.append(sorted(joined, key=lambda f: (f.name.start, f.name.text)))
+        return groups
+
+
+def _space(schema: ArraySchema) -> list[object]:
+    """What all schemas of an array have in common."""
+    fields = [(d.name, d.field.datatype, d.domain, d.extent) for d in schema.dimensions]
+    return [schema.dense, schema.tile_order, schema.cell_order, *fields]
+
+
+def _arrow_field(schema: ArraySchema, name: str) -> pa.Field:
+    field = schema.fields[name]
+    return pa.field(name, field.arrow_type, nullable=field.nullable)
+
+
+def _sorted(table: pa.Table, schema: ArraySchema) -> pa.Table:
+    dimensions = schema.dimension_fields
+    columns = [_orderable(table[d.name], d.raw_type) for d in dimensions]
+    rows = row_major(sort_keys(columns, dimensions))
+    return table if rows is None else table.take(pa.array(np.ascontiguousarray(rows)))
+
+
+def _orderable(column: pa.ChunkedArray, raw: pa.DataType) -> pa.Array:
+    """A column as readers get it, back in its raw form."""
+    whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if pa.types.is_date32(whole.type):
+        return whole.cast(pa.int32()).cast(pa.int64())
+    return whole.cast(raw) if pa.types.is_large_string(whole.type) else whole.view(raw)

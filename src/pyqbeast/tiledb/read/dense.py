@@ -1,0 +1,164 @@
+"""Reading dense arrays: a box of cells, each from the newest fragment that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.tiledb.filters.base import octets
+from pyqbeast.tiledb.format.column import filled, fixed_array, present, take
+from pyqbeast.tiledb.format.domain import MBR, Range1D
+from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.grid import intersection
+from pyqbeast.tiledb.format.schema import ArraySchema
+from pyqbeast.tiledb.read.fragment import Fragment
+from pyqbeast.tiledb.read.predicate import Predicate
+from pyqbeast.tiledb.read.tile_data import read_column
+
+#: Without a box the whole domain is read, if it has at most so many cells that nobody wrote, of so many bytes.
+_MOST_EMPTY, _MOST_EMPTY_BYTES = 2**22, 2**28
+
+#: A byte of a compressed file stands for no more cells than this.
+_MOST_PER_BYTE = 2**12
+
+#: Stands for "no fragment" where a cell comes from.
+_NOWHERE = -1
+
+Tile = tuple[Fragment, int]
+
+
+def whole_box(schema: ArraySchema) -> MBR:
+    """The current domain, or the domain where the array has none."""
+    if schema.current_domain is not None:
+        return schema.current_domain
+    pairs = [d.domain or (0, -1) for d in schema.dimensions]
+    return MBR(tuple(Range1D(low, high) for low, high in pairs))
+
+
+def clipped(box: MBR | None, schema: ArraySchema, fragments: Sequence[Fragment]) -> MBR | None:
+    """The cells to read: those of `box` that exist, or all of them. `None` where there are none.
+
+    Raises:
+        InvalidInputError: No box, or one with open ends, and there are far more cells than were written.
+    """
+    whole = whole_box(schema)
+    if box is None:
+        box = MBR(tuple(Range1D(None, None) for _ in whole.ranges))
+    sides = zip(box.ranges, whole.ranges, strict=True)
+    closed = [
+        Range1D(w.low if b.low is None else b.low, w.high if b.high is None else b.high) for b, w in sides
+    ]
+    region = intersection(MBR(tuple(closed)), whole)
+    if region is None or not any(r.low is None or r.high is None for r in box.ranges):
+        return region
+    # Memory is taken for every cell, so a footer that claims many is believed only as far as there are bytes.
+    empty = min(_MOST_EMPTY, _MOST_EMPTY_BYTES // sum(f.cell_size for f in schema.fields.values()))
+    large = _cells(region) > empty
+    written = sum(min(_claimed(f), _MOST_PER_BYTE * f.stored_bytes) for f in fragments) if large else 0
+    if _cells(region) - written > empty:
+        raise InvalidInputError(
+            f"there are {_cells(region)} cells to read, {written} are written: pass a box that is closed"
+        )
+    return region
+
+
+def _claimed(fragment: Fragment) -> int:
+    return fragment.grid.cells_per_tile * fragment.tile_count if fragment.grid else 0
+
+
+def _cells(box: MBR) -> int:
+    return prod(_shape(box))
+
+
+def _shape(box: MBR) -> tuple[int, ...]:
+    return tuple(r.high - r.low + 1 for r in box.ranges)
+
+
+def read_dense(
+    schema: ArraySchema,
+    fragments: Sequence[Fragment],
+    box: MBR,
+    columns: Sequence[Field],
+    predicates: Sequence[Predicate],
+) -> pa.Table:
+    """The cells of a box in row-major order, those that nobody wrote with their fill values.
+
+    Args:
+        schema: The array's schema.
+        fragments: Oldest first.
+        box: Closed, and inside the domain.
+        columns: The columns wanted.
+        predicates: What cells must satisfy.
+    """
+    names = {f.name: f for f in columns} | {p.column: schema.fields[p.column] for p in predicates}
+    tiles, source = _sources(fragments, box)
+    raw = {}
+    for name, field in names.items():
+        raw[name] = (
+            _coordinates(schema, field, box) if field.is_dimension else _cells_of(field, tiles, source)
+        )
+    shown = {name: present(column, names[name]) for name, column in raw.items()}
+    table = pa.table([shown[f.name] for f in columns], names=[f.name for f in columns])
+    keep = np.ones(source.size, dtype=bool)
+    for predicate in predicates:
+        keep &= predicate.mask(shown[predicate.column])
+    return table if keep.all() else table.take(pa.array(np.flatnonzero(keep)))
+
+
+def _sources(fragments: Sequence[Fragment], box: MBR) -> tuple[list[Tile], npt.NDArray[np.int64]]:
+    """The tiles that cells of the box come from, and the place of each cell in these tiles' cells in a row."""
+    source = np.full(_shape(box), _NOWHERE, dtype=np.int64)
+    tiles: list[Tile] = []
+    per_tile = 1
+    for fragment in fragments:
+        grid = fragment.grid
+        common = intersection(grid.domain, box) if grid else None
+        if grid is None or common is None:
+            continue
+        per_tile = grid.cells_per_tile
+        for tile, inside, target in grid.overlaps(box, grid.tiles_in(common)):
+            source[target] = grid.cell_numbers(inside) + len(tiles) * per_tile
+            tiles.append((fragment, tile))
+    flat = source.reshape(-1)
+    # Tiles whose cells were all overwritten need not be read.
+    used = np.zeros(len(tiles) + 1, dtype=bool)
+    used[flat // per_tile] = True
+    used[-1] = False
+    shift = np.cumsum(~used) * per_tile
+    moved = np.where(flat == _NOWHERE, _NOWHERE, flat - shift[flat // per_tile])
+    return [tile for tile, needed in zip(tiles, used, strict=False) if needed], moved
+
+
+def _cells_of(field: Field, tiles: list[Tile], source: npt.NDArray[np.int64]) -> pa.Array:
+    """A raw column of the box's cells."""
+    parts, start = [], 0
+    while start < len(tiles):
+        fragment, end = tiles[start][0], start
+        while end < len(tiles) and tiles[end][0] is fragment:
+            end += 1
+        numbers = np.array([number for _, number in tiles[start:end]], dtype=np.intp)
+        if field.name in fragment.fields:
+            parts.append(read_column(fragment, field.name, numbers))
+        else:
+            parts.append(filled(field, int(fragment.tile_cells(numbers).sum())))
+        start = end
+    written = sum(map(len, parts))
+    stored = pa.concat_arrays([*parts, filled(field, 1)])
+    if source.size == written and np.array_equal(source, np.arange(written)):
+        return stored[:written]
+    return take(stored, np.where(source == _NOWHERE, written, source))
+
+
+def _coordinates(schema: ArraySchema, field: Field, box: MBR) -> pa.Array:
+    """The coordinates of the box's cells in one dimension."""
+    axis, shape = schema.dimension_fields.index(field), _shape(box)
+    low, high = box.ranges[axis].low, box.ranges[axis].high
+    steps = np.arange(high - low + 1, dtype=np.int64).astype(field.datatype.dtype)
+    line = steps + np.array(low, dtype=field.datatype.dtype)
+    wide = [-1 if i == axis else 1 for i in range(len(shape))]
+    return fixed_array(octets(np.broadcast_to(line.reshape(wide), shape)), field)

@@ -1,0 +1,79 @@
+"""Row-major order of cells, and finding cells with the same coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyqbeast.tiledb.format.column import numbers
+from pyqbeast.tiledb.format.field import Field
+
+Keys = list[npt.NDArray[Any]]
+Rows = npt.NDArray[np.int64]
+
+#: Keys are joined into one as long as that fits 63 bits.
+_JOINT_LIMIT = 2**63
+
+
+def sort_keys(columns: Sequence[pa.Array | pa.ChunkedArray], dimensions: Sequence[Field]) -> Keys:
+    """Numbers that order cells as their coordinates do, most significant first."""
+    keys: Keys = []
+    for column, field in zip(columns, dimensions, strict=True):
+        if field.is_var:
+            whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+            keys.append(numbers(pc.rank(whole, tiebreaker="dense")))
+        else:
+            keys.append(numbers(column))
+    return joined(keys)
+
+
+def joined(keys: Keys) -> Keys:
+    """The same order with one key, where all are integers of small enough a span."""
+    if len(keys) == 1 or any(key.dtype.kind == "f" or not key.size for key in keys):
+        return keys
+    lows = [int(key.min()) for key in keys]
+    spans = [int(key.max()) - low + 1 for key, low in zip(keys, lows, strict=True)]
+    product = 1
+    for span in spans:
+        product *= span
+    if product >= _JOINT_LIMIT:
+        return keys
+    joint = np.zeros(keys[0].size, dtype=np.int64)
+    for key, low, span in zip(keys, lows, spans, strict=True):
+        # Differences are right even where subtraction wraps around: they are below 2**63.
+        step = (key.astype(np.int64) if key.dtype.itemsize < 8 else key.view(np.int64)) - np.int64(
+            _signed(low)
+        )
+        joint = joint * np.int64(span) + step
+    return [joint]
+
+
+def _signed(value: int) -> int:
+    return value - 2**64 if value >= 2**63 else value
+
+
+def row_major(keys: Keys) -> Rows | None:
+    """The places of the cells in row-major order, `None` where they are in it already. Ties keep their order."""
+    if len(keys) == 1:
+        key = keys[0]
+        if (key[1:] >= key[:-1]).all():
+            return None
+        return np.argsort(key, kind="stable")
+    return np.lexsort(keys[::-1])
+
+
+def last_of_equals(keys: Keys, order: Rows | None) -> npt.NDArray[np.bool_]:
+    """Which cells, taken in `order`, are the last with their coordinates."""
+    last = np.ones(keys[0].size, dtype=bool)
+    if last.size:
+        differs = np.zeros(last.size - 1, dtype=bool)
+        for key in keys:
+            sorted_key = key if order is None else key[order]
+            differs |= sorted_key[1:] != sorted_key[:-1]
+        last[:-1] = differs
+    return last

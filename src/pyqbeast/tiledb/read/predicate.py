@@ -1,0 +1,253 @@
+"""Conditions of a reader: `where` on any column and `box` on the dimensions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.tiledb.format.column import numbers
+from pyqbeast.tiledb.format.domain import MBR, Coordinate, Range1D
+from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.schema import ArraySchema
+
+#: What a user compares with.
+Value = Any
+Mask = npt.NDArray[np.bool_]
+
+_COMPARE: dict[str, Callable[..., Any]] = {
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+    "==": pc.equal,
+    "!=": pc.not_equal,
+}
+#: What a user may write, and what it means.
+_OPERATORS = {op: op for op in _COMPARE} | {
+    "=": "==",
+    "in": "in",
+    "is null": "is null",
+    "is not null": "is not null",
+}
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A comparison of a column with a value; null cells satisfy none but `is null`.
+
+    Attributes:
+        column: The column's name.
+        operator: One of `<`, `<=`, `>`, `>=`, `==`, `!=`, `in`, `is null`, `is not null`.
+        value: What to compare with: a sequence for `in`, `None` for the two about nulls.
+    """
+
+    column: str
+    operator: str
+    value: Any = None
+
+    def mask(self, array: pa.Array | pa.ChunkedArray) -> Mask:
+        """Where it holds in a column as readers get it.
+
+        Raises:
+            InvalidInputError: The value cannot be compared with the column.
+        """
+        try:
+            if self.operator.startswith("is"):
+                found = array.is_null() if self.operator == "is null" else array.is_valid()
+            elif self.operator == "in":
+                wanted = pa.array([_scalar(v, array.type).as_py() for v in self.value], type=array.type)
+                found = pc.and_(pc.is_in(array, value_set=wanted), array.is_valid())
+            else:
+                found = _COMPARE[self.operator](array, _scalar(self.value, array.type))
+        except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
+            raise InvalidInputError(f"{self.column} {self.operator} {self.value!r}: {error}") from error
+        mask: Mask = (
+            pc.fill_null(found, False).to_numpy(zero_copy_only=False) if len(array) else np.zeros(0, bool)
+        )
+        return mask
+
+    def may_match(self, field: Field, lows: npt.NDArray[Any], highs: npt.NDArray[Any]) -> Mask:
+        """Which tiles with these least and greatest values may hold a matching cell.
+
+        Comparisons are never strict here: they stay true where the value had to be rounded.
+        """
+        everywhere = np.ones(len(lows), dtype=bool)
+        if self.operator in ("!=", "is null", "is not null"):
+            return everywhere
+        values = [raw_value(v, field) for v in (self.value if self.operator == "in" else [self.value])]
+        if any(v is None for v in values):
+            return everywhere
+        found: Mask
+        if self.operator in ("<", "<="):
+            found = (lows <= values[0]).astype(bool)
+            return found
+        if self.operator in (">", ">="):
+            found = (highs >= values[0]).astype(bool)
+            return found
+        found = np.zeros(len(lows), dtype=bool)
+        for value in values:
+            found |= (lows <= value).astype(bool) & (highs >= value).astype(bool)
+        return found
+
+
+def parse_where(where: Sequence[Any] | None, schema: ArraySchema) -> list[Predicate]:
+    """The predicates of a `where` argument: triples of column, operator and value, all of which must hold.
+
+    Raises:
+        InvalidInputError: No such column or operator, or something else than triples.
+    """
+    if where is not None and not isinstance(where, list | tuple):
+        raise InvalidInputError(f"where takes a list of triples like ('a', '<', 5), not {where!r}")
+    found = []
+    for item in where or ():
+        if isinstance(item, Predicate):
+            column, operator, value = item.column, item.operator, item.value
+        elif isinstance(item, tuple | list) and len(item) in (2, 3):
+            column, operator, value = (*item, None)[:3]
+        else:
+            raise InvalidInputError(f"where takes triples like ('a', '<', 5), not {item!r}")
+        schema.select([column])
+        if not isinstance(operator, str) or operator not in _OPERATORS:
+            raise InvalidInputError(f"unknown operator {operator!r}; there are {sorted(_OPERATORS)}")
+        if operator == "in":
+            if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
+                raise InvalidInputError(f"{column} in {value!r}: takes a sequence of values")
+            value = tuple(value)
+        found.append(Predicate(column, _OPERATORS[operator], value))
+    return found
+
+
+def parse_box(box: Mapping[str, Any] | None, schema: ArraySchema) -> MBR | None:
+    """The rectangle of a `box` argument: (low, high) by dimension, both included, `None` for an open end.
+
+    Raises:
+        InvalidInputError: No such dimension, or something else than pairs.
+    """
+    if box is None:
+        return None
+    if not isinstance(box, Mapping):
+        raise InvalidInputError(f"box takes (low, high) by dimension, not {box!r}")
+    if unknown := [name for name in box if name not in {d.name for d in schema.dimensions}]:
+        raise InvalidInputError(
+            f"no dimension {unknown[0]!r}; there are {[d.name for d in schema.dimensions]}"
+        )
+    ranges = []
+    for dimension in schema.dimensions:
+        pair = box.get(dimension.name, (None, None))
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InvalidInputError(f"box[{dimension.name!r}] takes a pair (low, high), not {pair!r}")
+        ranges.append(
+            Range1D(
+                *(
+                    _bound(v, dimension.field, end)
+                    for v, end in zip(pair, (math.ceil, math.floor), strict=True)
+                )
+            )
+        )
+    return MBR(tuple(ranges))
+
+
+def box_of(predicates: Sequence[Predicate], schema: ArraySchema, box: MBR | None) -> MBR | None:
+    """The box, narrowed to where predicates on dimensions may hold."""
+    names = [d.name for d in schema.dimensions]
+    ranges = list(box.ranges) if box is not None else [Range1D(None, None)] * len(names)
+    for predicate in predicates:
+        if predicate.column in names:
+            axis = names.index(predicate.column)
+            ranges[axis] = _narrowed(ranges[axis], predicate, schema.dimension_fields[axis])
+    return box if box is None and all(r == Range1D(None, None) for r in ranges) else MBR(tuple(ranges))
+
+
+def _narrowed(bounds: Range1D, predicate: Predicate, field: Field) -> Range1D:
+    values = predicate.value if predicate.operator == "in" else (predicate.value,)
+    raw = [raw_value(value, field) for value in values]
+    if not raw or any(value is None or value != value for value in raw):
+        return bounds
+    low, high = bounds.low, bounds.high
+    if predicate.operator in (">", ">=", "==", "in"):
+        low = min(raw) if low is None else max(low, min(raw))
+    if predicate.operator in ("<", "<=", "==", "in"):
+        high = max(raw) if high is None else min(high, max(raw))
+    if field.datatype.dtype.kind in "iu" and not field.is_var:
+        low = math.ceil(low) if isinstance(low, float) and math.isfinite(low) else low
+        high = math.floor(high) if isinstance(high, float) and math.isfinite(high) else high
+    return Range1D(low, high)
+
+
+def _bound(value: Value, field: Field, whole: Callable[[float], int]) -> Coordinate:
+    if value is None:
+        return None
+    if field.datatype.dtype.kind in "iu" and isinstance(value, float | np.floating) and math.isfinite(value):
+        value = whole(float(value))
+    raw = raw_value(value, field)
+    if raw is None or raw != raw:
+        raise InvalidInputError(f"{value!r} is no coordinate of {field.name!r} ({field.datatype.name})")
+    return raw
+
+
+def box_mask(box: MBR, dimensions: Sequence[Field], columns: Mapping[str, pa.Array]) -> Mask:
+    """Which rows of raw columns lie in a box."""
+    keep: Mask | None = None
+    for bounds, field in zip(box.ranges, dimensions, strict=True):
+        for end, compare in ((bounds.low, pc.greater_equal), (bounds.high, pc.less_equal)):
+            if end is None:
+                continue
+            array = columns[field.name]
+            if field.is_var:
+                inside = compare(array, pa.scalar(end, pa.large_binary())).to_numpy(zero_copy_only=False)
+            else:
+                values = numbers(array)
+                inside = values >= end if compare is pc.greater_equal else values <= end
+            keep = inside if keep is None else keep & inside
+    rows = len(columns[dimensions[0].name])
+    return np.ones(rows, dtype=bool) if keep is None else keep
+
+
+def _scalar(value: Value, kind: pa.DataType) -> pa.Scalar:
+    """A scalar of the column's type, or of its own where it does not fit exactly."""
+    if isinstance(value, str) and pa.types.is_fixed_size_binary(kind) | pa.types.is_large_binary(kind):
+        value = value.encode("utf-8")
+    elif isinstance(value, bytes) and pa.types.is_large_string(kind):
+        value = value.decode("utf-8")
+    elif isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
+        value = value.item()
+    try:
+        return pa.scalar(value, type=kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return pa.scalar(value)
+
+
+def raw_value(value: Value, field: Field) -> Coordinate:
+    """The value as stored (a number, or bytes), `None` where it cannot be said exactly."""
+    try:
+        return _raw_value(value, field)
+    except (ValueError, TypeError, OverflowError, NotImplementedError):
+        return None
+
+
+def _raw_value(value: Value, field: Field) -> Coordinate:
+    if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
+        value = value.item()
+    if field.is_var or field.datatype.is_bytes:
+        if isinstance(value, str):
+            return value.encode("utf-8")
+        return value if isinstance(value, bytes) else None
+    if field.datatype.is_float and isinstance(value, int | float):
+        if isinstance(value, int) and abs(value) > np.finfo(np.float64).max:
+            return math.inf if value > 0 else -math.inf
+        with np.errstate(over="ignore"):
+            return field.datatype.dtype.type(value).item()
+    if isinstance(value, int | float):
+        return value
+    if field.datatype.unit is None:
+        return None
+    scalar = pa.scalar(value, type=field.arrow_type)
+    return scalar.cast(pa.int32() if pa.types.is_date32(field.arrow_type) else pa.int64()).as_py()

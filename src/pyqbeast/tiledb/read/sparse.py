@@ -1,0 +1,266 @@
+"""Reading sparse arrays: tiles chosen, cells joined over fragments, deleted and overwritten ones dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.tiledb.format.column import filled, numbers, present, take
+from pyqbeast.tiledb.format.conditions import Condition
+from pyqbeast.tiledb.format.domain import MBR
+from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.schema import DELETE_TIMESTAMP, TIMESTAMP, ArraySchema
+from pyqbeast.tiledb.read.fragment import NOT_DELETED, Fragment
+from pyqbeast.tiledb.read.order import last_of_equals, row_major, sort_keys
+from pyqbeast.tiledb.read.predicate import Predicate, box_mask
+from pyqbeast.tiledb.read.prune import tiles_in_box, tiles_matching
+from pyqbeast.tiledb.read.tile_data import read_column
+from pyqbeast.tiledb.storage.names import EVERYTHING, Window
+
+Mask = npt.NDArray[np.bool_]
+Columns = dict[str, pa.Array]
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """A delete condition at its time.
+
+    Attributes:
+        timestamp: When it was made; cells written later are not touched.
+        file: The name of its file, without the folder.
+        keeps: Holds for the cells that stay.
+    """
+
+    timestamp: int
+    file: str
+    keeps: Condition
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a sparse array.
+
+    Attributes:
+        schema: The array's schema.
+        columns: The columns wanted.
+        predicates: What cells must satisfy.
+        box: Where cells must lie, `None` for anywhere.
+        window: The span of time looked at.
+        deletions: The delete conditions in it.
+        hints: Predicates that tiles are chosen by, and cells are not.
+    """
+
+    schema: ArraySchema
+    columns: tuple[Field, ...]
+    predicates: tuple[Predicate, ...] = ()
+    box: MBR | None = None
+    window: Window = EVERYTHING
+    deletions: tuple[Deletion, ...] = ()
+    hints: tuple[Predicate, ...] = ()
+
+
+@dataclass
+class _Cells:
+    """Raw columns of some cells, with the time of each and whether it is deleted."""
+
+    columns: Columns
+    times: npt.NDArray[np.uint64]
+    deleted: Mask | None
+
+    def filter(self, keep: Mask) -> _Cells:
+        if keep.all():
+            return self
+        rows = np.flatnonzero(keep)
+        deleted = None if self.deleted is None else self.deleted[rows]
+        return _Cells({n: take(c, rows) for n, c in self.columns.items()}, self.times[rows], deleted)
+
+
+Selection = dict[Fragment, npt.NDArray[np.intp]]
+
+
+def choose_tiles(
+    fragments: Sequence[Fragment], request: Request, unique: bool
+) -> tuple[Selection, Selection]:
+    """The tiles to read of each fragment, and those of which coordinates alone are needed.
+
+    Where a cell of one fragment may be overwritten by another (`unique`), a tile that no cell can match still
+    hides older cells: it is dropped only if it lies apart from all tiles that are kept.
+    """
+    inside = {f: tiles_in_box(f, request.box) for f in fragments}
+    matching = {f: inside[f] & tiles_matching(f, (*request.predicates, *request.hints)) for f in fragments}
+    chosen = {f: np.flatnonzero(mask) for f, mask in matching.items()}
+    if not unique:
+        return chosen, {}
+    around = {f: f.leaves.take(tiles).around() for f, tiles in chosen.items() if tiles.size and f.leaves}
+    shadows = {}
+    for fragment in fragments:
+        left = np.flatnonzero(inside[fragment] & ~matching[fragment])
+        leaves = fragment.leaves
+        if leaves is None or not left.size:
+            continue
+        touched = np.zeros(left.size, dtype=bool)
+        for other, box in around.items():
+            if other is not fragment or fragment.footer.has_timestamps:
+                touched |= leaves.take(left).intersects(box)
+        shadows[fragment] = left[touched]
+    return chosen, shadows
+
+
+def read_group(fragments: Sequence[Fragment], request: Request, chosen: Selection | None = None) -> pa.Table:
+    """The cells of fragments that may overwrite each other (or of a single one), in no particular order.
+
+    Args:
+        fragments: The fragments, oldest first.
+        request: What is asked.
+        chosen: The tiles to read, where the caller has divided them.
+    """
+    unique = not request.schema.allows_duplicates and (
+        len(fragments) > 1 or any(f.footer.has_timestamps for f in fragments)
+    )
+    shadows: Selection = {}
+    if chosen is None:
+        chosen, shadows = choose_tiles(fragments, request, unique)
+    wanted = {f.name for f in request.columns} | {p.column for p in request.predicates}
+    wanted |= set(_dimension_names(request)) if unique or request.box is not None else set()
+    parts = []
+    for fragment in fragments:
+        for tiles, names in (
+            (shadows.get(fragment), set(_dimension_names(request))),
+            (chosen.get(fragment), wanted),
+        ):
+            if tiles is not None and tiles.size:
+                part = _read_cells(fragment, request, tiles, names)
+                parts.append(_padded(part, wanted, request.schema))
+    if not parts:
+        return empty_table(request)
+    cells = _joined(parts)
+    if unique:
+        cells = _newest(cells, request)
+    keep = np.ones(cells.times.size, dtype=bool) if cells.deleted is None else ~cells.deleted
+    return _finish(cells.filter(keep), request)
+
+
+def empty_table(request: Request) -> pa.Table:
+    """A table with the columns asked for and no rows."""
+    return pa.table(
+        [pa.array([], f.arrow_type) for f in request.columns], names=[f.name for f in request.columns]
+    )
+
+
+def _dimension_names(request: Request) -> list[str]:
+    return [d.name for d in request.schema.dimensions]
+
+
+def _read_cells(
+    fragment: Fragment, request: Request, tiles: npt.NDArray[np.intp], wanted: set[str]
+) -> _Cells:
+    """Cells of a fragment's tiles that had been written by the end of the window."""
+    pending = _pending(fragment, request)
+    names = set(wanted).union(*(d.keeps.columns for d in pending))
+    if not names & fragment.fields.keys():
+        # How many cells there are is believed only when some have been read.
+        names.add(request.schema.dimensions[0].name)
+    count = int(fragment.tile_cells(tiles).sum())
+    fields = {name: _field_of(fragment, request.schema, name) for name in names}
+    columns = {
+        name: read_column(fragment, name, tiles) if name in fragment.fields else filled(field, count)
+        for name, field in fields.items()
+    }
+    window, footer = request.window, fragment.footer
+    times = np.full(count, fragment.name.start, dtype=np.uint64)
+    deleted: Mask | None = None
+    if footer.has_timestamps:
+        times = numbers(read_column(fragment, TIMESTAMP, tiles)).astype(np.uint64)
+    if footer.has_deletes:
+        deletes = numbers(read_column(fragment, DELETE_TIMESTAMP, tiles)).astype(np.uint64)
+        deleted = (deletes <= np.uint64(window.end)) & (deletes != np.uint64(NOT_DELETED))
+    for deletion in pending:
+        hit = ~deletion.keeps.evaluate(columns, fields, count) & (times <= np.uint64(deletion.timestamp))
+        deleted = hit if deleted is None else deleted | hit
+    cells = _Cells({name: columns[name] for name in wanted}, times, deleted)
+    if footer.has_timestamps:
+        cells = cells.filter((times >= np.uint64(window.start)) & (times <= np.uint64(window.end)))
+    return cells
+
+
+def _pending(fragment: Fragment, request: Request) -> list[Deletion]:
+    """The conditions that the fragment has not been through and that may touch its cells."""
+    due = [d for d in request.deletions if d.timestamp >= fragment.name.start]
+    if not due:
+        return []
+    processed = {name.rsplit("/", 1)[-1] for name in fragment.processed_conditions.names}
+    return [d for d in due if d.file not in processed]
+
+
+def _field_of(fragment: Fragment, schema: ArraySchema, name: str) -> Field:
+    """The column as the fragment has it, or as the array has it where the fragment is older than the column."""
+    current = schema.fields.get(name)
+    if name in fragment.fields:
+        own = fragment.fields[name][0]
+        if current is not None and (own.datatype, own.cell_val_num) != (
+            current.datatype,
+            current.cell_val_num,
+        ):
+            raise UnsupportedError(f"{fragment.name.text}: column {name!r} has changed its type since")
+        return own
+    if current is None:
+        raise UnsupportedError(f"a delete condition needs column {name!r}, which is no longer there")
+    return current
+
+
+def _padded(cells: _Cells, wanted: set[str], schema: ArraySchema) -> _Cells:
+    """The same with every wanted column; those not read hold nulls, of cells that no one will see."""
+    missing = wanted - cells.columns.keys()
+    nulls = {name: pa.nulls(cells.times.size, schema.fields[name].raw_type) for name in missing}
+    return _Cells(cells.columns | nulls, cells.times, cells.deleted)
+
+
+def _joined(parts: list[_Cells]) -> _Cells:
+    if len(parts) == 1:
+        return parts[0]
+    columns = {name: pa.concat_arrays([p.columns[name] for p in parts]) for name in parts[0].columns}
+    deleted = None
+    if any(p.deleted is not None for p in parts):
+        deleted = np.concatenate(
+            [np.zeros(p.times.size, bool) if p.deleted is None else p.deleted for p in parts]
+        )
+    return _Cells(columns, np.concatenate([p.times for p in parts]), deleted)
+
+
+def _newest(cells: _Cells, request: Request) -> _Cells:
+    """One cell per coordinates: the one written last, and of those with the same time the last fragment's."""
+    if (cells.times[1:] < cells.times[:-1]).any():
+        by_time = np.argsort(cells.times, kind="stable")
+        columns = {name: take(column, by_time) for name, column in cells.columns.items()}
+        deleted = None if cells.deleted is None else cells.deleted[by_time]
+        cells = _Cells(columns, cells.times[by_time], deleted)
+    dimensions = request.schema.dimension_fields
+    keys = sort_keys([cells.columns[d.name] for d in dimensions], dimensions)
+    order = row_major(keys)
+    last = last_of_equals(keys, order)
+    if order is None:
+        return cells.filter(last)
+    rows = order[last]
+    deleted = None if cells.deleted is None else cells.deleted[rows]
+    return _Cells({n: take(c, rows) for n, c in cells.columns.items()}, cells.times[rows], deleted)
+
+
+def _finish(cells: _Cells, request: Request) -> pa.Table:
+    """The rows that were asked for, as readers get them."""
+    keep = np.ones(cells.times.size, dtype=bool)
+    if request.box is not None:
+        keep &= box_mask(request.box, request.schema.dimension_fields, cells.columns)
+    shown = {f.name: present(cells.columns[f.name], f) for f in request.columns}
+    for predicate in request.predicates:
+        column = predicate.column
+        array = shown.get(column)
+        keep &= predicate.mask(
+            present(cells.columns[column], request.schema.fields[column]) if array is None else array
+        )
+    table = pa.table(list(shown.values()), names=list(shown))
+    return table if keep.all() else table.take(pa.array(np.flatnonzero(keep)))

@@ -1,0 +1,142 @@
+"""Dividing a read into parts that can be done apart from each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyqbeast.tiledb.format.domain import MBR, Coordinate, Range1D
+from pyqbeast.tiledb.read.array import Array
+from pyqbeast.tiledb.read.dense import clipped, read_dense
+from pyqbeast.tiledb.read.fragment import Fragment
+from pyqbeast.tiledb.read.sparse import Request, choose_tiles, read_group
+
+#: A part has about this many cells, so that its columns fit a worker's memory many times over.
+_CELLS = 500_000
+#: Smaller arrays are still divided into so many parts, as far as they have tiles.
+_FEWEST = 4
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a read.
+
+    Attributes:
+        fragments: Places in `Array.fragments`.
+        tiles: Numbers of the tiles of the only fragment, `None` where the box says what to read.
+        box: What the part covers, `None` for everything.
+    """
+
+    fragments: tuple[int, ...]
+    tiles: npt.NDArray[np.intp] | None = None
+    box: MBR | None = None
+
+
+def split(array: Array, request: Request) -> list[Part]:
+    """The parts of a read; together they give each cell once.
+
+    Fragments that cannot overwrite each other are divided by tiles. Those that can are divided into ranges of
+    the first dimension, each of which is read from all of them.
+    """
+    if array.schema.dense:
+        return _split_dense(array, request)
+    places = {fragment: i for i, fragment in enumerate(array.fragments)}
+    parts = []
+    for group in array.groups():
+        numbers = tuple(places[fragment] for fragment in group)
+        single = len(group) == 1 and not (
+            group[0].footer.has_timestamps and not array.schema.allows_duplicates
+        )
+        if single:
+            tiles = choose_tiles(group, request, False)[0][group[0]]
+            parts += [Part(numbers, piece) for piece in _pieces(group[0], tiles)]
+        else:
+            parts += [Part(numbers, box=box) for box in _ranges(group, request)]
+    return parts
+
+
+def read_part(array: Array, request: Request, part: Part) -> list[pa.Table]:
+    """The cells of a part, in tables of a size that is good to hand on."""
+    fragments = [array.fragments[i] for i in part.fragments]
+    if array.schema.dense:
+        box = part.box
+        return (
+            []
+            if box is None
+            else [read_dense(array.schema, fragments, box, request.columns, request.predicates)]
+        )
+    if part.tiles is not None:
+        return [read_group(fragments, request, {fragments[0]: part.tiles})]
+    return [read_group(fragments, replace(request, box=part.box))]
+
+
+def _pieces(fragment: Fragment, tiles: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
+    if not tiles.size:
+        return []
+    cells = int(fragment.tile_cells(tiles).sum())
+    count = min(tiles.size, max(-(-cells // _CELLS), _FEWEST))
+    return [piece for piece in np.array_split(tiles, count) if piece.size]
+
+
+def _ranges(group: Sequence[Fragment], request: Request) -> list[MBR | None]:
+    """Ranges of the first dimension with about as many cells each."""
+    first = request.schema.dimension_fields[0]
+    chosen = choose_tiles(group, request, True)[0]
+    lows: list[Any] = []
+    for fragment, tiles in chosen.items():
+        if fragment.leaves is not None:
+            lows += fragment.leaves.lows[0][tiles].tolist()
+    if not lows:
+        return []
+    cells = sum(int(fragment.tile_cells(tiles).sum()) for fragment, tiles in chosen.items())
+    count = min(len(lows), max(-(-cells // _CELLS), _FEWEST))
+    if first.is_var or count == 1:
+        return [request.box]
+    cuts = sorted({sorted(lows)[len(lows) * i // count] for i in range(1, count)} - {min(lows)})
+    starts = [None, *cuts]
+    ends = [*(_before(cut, first.datatype.dtype) for cut in cuts), None]
+    boxes = [_narrowed(request, start, end) for start, end in zip(starts, ends, strict=True)]
+    return [box for box in boxes if box is not None]
+
+
+def _before(value: Coordinate, dtype: np.dtype[Any]) -> Coordinate:
+    """The greatest coordinate below this one."""
+    if dtype.kind == "f":
+        return np.nextafter(dtype.type(value), dtype.type(-np.inf)).item()
+    return value - 1
+
+
+def _narrowed(request: Request, low: Coordinate, high: Coordinate) -> MBR | None:
+    """The request's box, with the first dimension cut down to a range; `None` where nothing is left."""
+    box = request.box or MBR(tuple(Range1D(None, None) for _ in request.schema.dimensions))
+    old = box.ranges[0]
+    low = old.low if low is None else low if old.low is None else max(low, old.low)
+    high = old.high if high is None else high if old.high is None else min(high, old.high)
+    if low is not None and high is not None and low > high:
+        return None
+    return MBR((Range1D(low, high), *box.ranges[1:]))
+
+
+def _split_dense(array: Array, request: Request) -> list[Part]:
+    """Slabs along the first dimension, of whole tiles where they can be."""
+    box = clipped(request.box, array.schema, array.fragments)
+    if box is None:
+        return []
+    first, extent = box.ranges[0], array.schema.dimensions[0].extent
+    row = int(np.prod([r.high - r.low + 1 for r in box.ranges[1:]], dtype=object))
+    steps = max(_CELLS // max(row * extent, 1), 1)
+    rows = first.high - first.low + 1
+    steps = min(steps, max(-(-rows // extent) // _FEWEST, 1))
+    origin = array.schema.dimensions[0].domain[0] if array.schema.dimensions[0].domain else first.low
+    start = origin + (first.low - origin) // extent * extent
+    everything = tuple(range(len(array.fragments)))
+    parts = []
+    for low in range(start, first.high + 1, steps * extent):
+        slab = Range1D(max(low, first.low), min(low + steps * extent - 1, first.high))
+        parts.append(Part(everything, box=MBR((slab, *box.ranges[1:]))))
+    return parts

@@ -1,0 +1,162 @@
+"""Reading the cells of chosen tiles of a fragment, column by column and only their bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyqbeast.tiledb.datatypes import Datatype
+from pyqbeast.tiledb.errors import ArrayFormatError, reading
+from pyqbeast.tiledb.filters.base import ChunkContext, Octets
+from pyqbeast.tiledb.filters.pipeline import FilterPipeline
+from pyqbeast.tiledb.format.column import binary_array, fixed_array
+from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.tile import StoredTile
+from pyqbeast.tiledb.read.fragment import Fragment
+from pyqbeast.tiledb.storage.stores import Store
+
+Tiles = npt.NDArray[np.intp]
+Counts = npt.NDArray[np.int64]
+
+
+def read_column(fragment: Fragment, column: str, tiles: Tiles) -> pa.Array:
+    """The cells of a column in these tiles, in the order of the tiles, as a raw Arrow array.
+
+    Args:
+        fragment: The fragment.
+        column: A name in `fragment.fields`.
+        tiles: Tile numbers.
+
+    Raises:
+        ArrayFormatError: A file is missing or broken.
+    """
+    field, stem, _ = fragment.fields[column]
+    cells = fragment.tile_cells(tiles)
+    valid = _read_validity(fragment, column, stem, tiles, cells) if field.nullable else None
+    if field.is_var:
+        data, offsets = _read_var(fragment, column, field, stem, tiles, cells)
+        return binary_array(data, offsets, valid)
+    file = f"{fragment.path}/{stem}.tdb"
+    with reading(file, column):
+        stored = _stored(fragment, column, file, "file", tiles)
+        context = field.context(fragment.footer.version)
+        return fixed_array(
+            _decode(stored, cells * field.cell_size, fragment.pipeline(field.filters), context), field, valid
+        )
+
+
+def _read_validity(fragment: Fragment, column: str, stem: str, tiles: Tiles, cells: Counts) -> Octets:
+    file = f"{fragment.path}/{stem}_validity.tdb"
+    with reading(file, f"validity of {column}"):
+        stored = _stored(fragment, column, file, "validity", tiles)
+        context = ChunkContext(Datatype.UINT8, version=fragment.footer.version)
+        return _decode(stored, cells, fragment.pipeline(fragment.schema.validity_filters), context)
+
+
+def _read_var(
+    fragment: Fragment, column: str, field: Field, stem: str, tiles: Tiles, cells: Counts
+) -> tuple[Octets, npt.NDArray[np.int64]]:
+    """The bytes of variable cells, and their offsets."""
+    file, version = f"{fragment.path}/{stem}_var.tdb", fragment.footer.version
+    with reading(file, column):
+        sizes = _chosen(fragment.tile_var_sizes(column).values, tiles)
+        stored = _stored(fragment, column, file, "var", tiles)
+        pipeline, context = fragment.pipeline(field.filters), field.context(version)
+        if field.is_text_encoded(version):
+            return _decode_text(stored, sizes, cells, pipeline, context)
+        data = _decode(stored, sizes, pipeline, context)
+    file = f"{fragment.path}/{stem}.tdb"
+    with reading(file, f"offsets of {column}"):
+        stored = _stored(fragment, column, file, "file", tiles)
+        context = ChunkContext(Datatype.UINT64, version=version)
+        raw = _decode(stored, 8 * cells, fragment.pipeline(fragment.schema.offsets_filters), context)
+        return data, _absolute(raw.view("<u8"), cells, sizes)
+
+
+def _absolute(starts: npt.NDArray[np.uint64], cells: Counts, sizes: Counts) -> npt.NDArray[np.int64]:
+    """Offsets over all tiles, from starts that count from each tile's own first byte."""
+    out = np.empty(starts.size + 1, dtype=np.int64)
+    out[:-1] = starts.view(np.int64)
+    if starts.size and (starts > np.uint64(sizes.max())).any():
+        raise ArrayFormatError("a cell begins behind its tile's end")
+    first = np.cumsum(cells) - cells
+    if (out[first[cells > 0]] != 0).any() or (sizes[cells == 0] != 0).any():
+        raise ArrayFormatError("the first cell does not begin its tile")
+    out[:-1] += np.repeat(np.cumsum(sizes) - sizes, cells)
+    out[-1] = sizes.sum()
+    if (out[1:] < out[:-1]).any():
+        raise ArrayFormatError("cells overlap")
+    return out
+
+
+def _chosen(values: npt.NDArray[np.uint64], tiles: Tiles) -> Counts:
+    if tiles.size and int(tiles.max()) >= values.size:
+        raise ArrayFormatError(f"tile {tiles.max()} where the section has {values.size}")
+    chosen = values[tiles].astype(np.int64)
+    if (chosen < 0).any():
+        raise ArrayFormatError("a size or offset beyond any file")
+    return chosen
+
+
+def _stored(fragment: Fragment, column: str, file: str, kind: str, tiles: Tiles) -> list[StoredTile]:
+    """The tiles of a file, read in as few ranges as they lie in."""
+    sections = {
+        "file": fragment.tile_offsets,
+        "var": fragment.tile_var_offsets,
+        "validity": fragment.tile_validity_offsets,
+    }
+    footer = fragment.footer
+    lengths = {"file": footer.file_sizes, "var": footer.var_sizes, "validity": footer.validity_sizes}
+    # Tile i ends where tile i + 1 begins, the last one where the file ends.
+    length = np.array([lengths[kind][fragment.slot(column)]], dtype=np.uint64)
+    ends = np.concatenate([sections[kind](column).values[: fragment.tile_count], length])
+    starts, stops = _chosen(ends, tiles), _chosen(ends, tiles + 1)
+    if (starts > stops).any():
+        raise ArrayFormatError("tiles that end before they begin")
+    return [StoredTile(data) for data in _fetch(fragment.store, file, starts, stops)]
+
+
+def _fetch(store: Store, file: str, starts: Counts, stops: Counts) -> list[memoryview]:
+    """The bytes of each range; ranges that touch are read in one piece."""
+    if not starts.size:
+        return []
+    heads = np.flatnonzero(np.concatenate([[True], starts[1:] != stops[:-1]]))
+    tails = np.append(heads[1:], starts.size) - 1
+    ranges = list(zip(starts[heads].tolist(), stops[tails].tolist(), strict=True))
+    pieces = [memoryview(piece) for piece in store.read_ranges(file, ranges)]
+    which = np.repeat(np.arange(heads.size), tails - heads + 1)
+    base = starts[heads][which]
+    spans = zip(which.tolist(), (starts - base).tolist(), (stops - base).tolist(), strict=True)
+    return [pieces[piece][a:b] for piece, a, b in spans]
+
+
+def _decode(
+    stored: list[StoredTile], sizes: Counts, pipeline: FilterPipeline, context: ChunkContext
+) -> Octets:
+    """All tiles, one after another, each of the size it must have."""
+    for tile, size in zip(stored, sizes.tolist(), strict=True):
+        if tile.size != size:
+            raise ArrayFormatError(f"a tile of {tile.size} bytes where {size} are due")
+    out = np.empty(int(sizes.sum()), dtype=np.uint8)
+    position = 0
+    for tile in stored:
+        tile.decode(pipeline, context, out[position : position + tile.size])
+        position += tile.size
+    return out
+
+
+def _decode_text(
+    stored: list[StoredTile], sizes: Counts, cells: Counts, pipeline: FilterPipeline, context: ChunkContext
+) -> tuple[Octets, npt.NDArray[np.int64]]:
+    data, offsets, base = [], [np.zeros(1, dtype=np.int64)], 0
+    for tile, size, count in zip(stored, sizes.tolist(), cells.tolist(), strict=True):
+        if tile.size != size:
+            raise ArrayFormatError(f"a tile of {tile.size} bytes where {size} are due")
+        text, starts = tile.decode_text(pipeline, context)
+        if starts.size - 1 != count:
+            raise ArrayFormatError(f"{starts.size - 1} cells where {count} are due")
+        data.append(text)
+        offsets.append(starts[1:] + base)
+        base += size
+    return np.concatenate(data) if data else np.zeros(0, np.uint8), np.concatenate(offsets)

@@ -1,0 +1,108 @@
+"""Writing a DataFrame into an array: every task stages a fragment, and one commit shows them all.
+
+The steps run in processes of their own, which know of each other only what the pickled writer says: so the
+names of all fragments of a job begin alike, and a step that cleans up finds them by that. Nothing else is
+deleted. An array that is not there yet comes into being with the commit: until then no one can add to it, and a
+job that fails has no array to take back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+
+from pyqbeast.tiledb.read.array import Array
+from pyqbeast.tiledb.spark.types import from_spark
+from pyqbeast.tiledb.storage.folder import FRAGMENTS
+from pyqbeast.tiledb.storage.names import JOB_DIGITS
+from pyqbeast.tiledb.write.array import stage_fragment
+from pyqbeast.tiledb.write.commit import (
+    commit_fragments,
+    drop_uncommitted,
+    refuse_conflicts,
+    refuse_duplicates,
+    replace_cells,
+)
+from pyqbeast.tiledb.write.create import store_schema
+
+#: A task's rows are gathered up to this many before they become a fragment.
+_FRAGMENT_ROWS = 5_000_000
+
+
+@dataclass
+class StagedFragments(WriterCommitMessage):
+    """The fragments of one task."""
+
+    names: list[str]
+
+
+class ArrayWriter(DataSourceArrowWriter):
+    """One write into an array.
+
+    Args:
+        array: The array as it is when the write begins, or as `plan_array` gives it.
+        timestamp: The time of all fragments, in ms since 1970 (UTC).
+        replace: Whether the cells that are there already are deleted in the same step.
+        create: Whether the array is still to be made.
+    """
+
+    def __init__(self, array: Array, timestamp: int, *, replace: bool = False, create: bool = False) -> None:
+        self.array, self.timestamp, self.replace, self.create = array, timestamp, replace, create
+        self.job = uuid.uuid4().hex[:JOB_DIGITS]
+        # The folders that staging will make; the inner one first, as they are deleted.
+        self.made_folders = array.store.missing_folders([FRAGMENTS, ""])
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> StagedFragments:
+        """Stage the rows of a task. What a task that fails has staged goes with the job."""
+        tables = _gathered(iterator)
+        return StagedFragments(
+            [stage_fragment(self.array, table, self.timestamp, job=self.job) for table in tables]
+        )
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Make the fragments of all tasks visible in one step.
+
+        Raises:
+            InvalidInputError: Two tasks wrote the same coordinates, and the array allows no duplicates.
+            CommitConflictError: Another writer changed the array so that cells would be lost.
+            UncertainWriteError: The storage does not say whether the fragments are visible.
+        """
+        array = self.array
+        names = [n for message in messages if isinstance(message, StagedFragments) for n in message.names]
+        if not array.schema.allows_duplicates:
+            refuse_duplicates(array, names)
+        refuse_conflicts(array, self.timestamp, replaces=self.replace)
+        if self.create:
+            store_schema(array)
+        if self.replace:
+            replace_cells(array, names, self.timestamp - 1)
+        else:
+            commit_fragments(array.store, names)
+        # The write has landed: what a lost or slower copy of a task left may stay where it cannot be deleted.
+        with contextlib.suppress(Exception):
+            drop_uncommitted(array.store, self.job, names)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Delete what was staged, unless the commit has landed (its process may have died just then)."""
+        store = self.array.store
+        drop_uncommitted(store, self.job)
+        for folder in self.made_folders:
+            store.delete_if_empty(folder)
+
+
+def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The batches of a task in tables of a good size for fragments."""
+    held: list[pa.Table] = []
+    for batch in batches:
+        if batch.num_rows:
+            held.append(from_spark(batch))
+        if sum(table.num_rows for table in held) >= _FRAGMENT_ROWS:
+            yield pa.concat_tables(held)
+            held = []
+    if held:
+        yield pa.concat_tables(held)

@@ -1,0 +1,190 @@
+"""Making staged fragments visible, all in one step, and taking back those that were not."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from pyqbeast.core.errors import CommitConflictError, InvalidInputError, UncertainWriteError
+from pyqbeast.tiledb.cursor import u64
+from pyqbeast.tiledb.format.conditions import Operator, comparison_bytes
+from pyqbeast.tiledb.format.domain import MBR
+from pyqbeast.tiledb.format.generic_tile import encode_generic_tile
+from pyqbeast.tiledb.format.schema import ArraySchema
+from pyqbeast.tiledb.read.array import Array
+from pyqbeast.tiledb.read.fragment import Fragment
+from pyqbeast.tiledb.read.order import last_of_equals, row_major, sort_keys
+from pyqbeast.tiledb.read.prune import tiles_in_box
+from pyqbeast.tiledb.read.tile_data import read_column
+from pyqbeast.tiledb.storage.folder import COMMITS, FRAGMENTS, ArrayFolder
+from pyqbeast.tiledb.storage.names import TimestampedName
+from pyqbeast.tiledb.storage.stores import Store
+
+_CELLS_LANDED = "the cells are written"
+
+
+def commit_fragments(store: Store, names: Sequence[str]) -> None:
+    """Make staged fragments visible, all in one step: by a file of their own, or by one that lists them all.
+
+    Raises:
+        InvalidInputError: There is no such fragment; nothing was made visible.
+        UncertainWriteError: The storage failed and does not say whether they are visible.
+    """
+    staged = {entry.name for entry in store.entries(FRAGMENTS)}
+    if missing := [name for name in names if _parsed(name).text not in staged]:
+        raise InvalidInputError(f"{store.uri}: there is no staged fragment {missing[0]!r}")
+    if len(names) == 1:
+        write_landed(store, f"{COMMITS}/{names[0]}.wrt", b"", _CELLS_LANDED)
+    elif names:
+        _write_consolidated(store, names, b"")
+
+
+def replace_cells(array: Array, names: Sequence[str], timestamp: int) -> None:
+    """Delete every cell up to a time and make staged fragments of later times visible, all in one step.
+
+    Args:
+        array: The sparse array.
+        names: The staged fragments, all later than `timestamp`.
+        timestamp: In ms since 1970 (UTC). The cells can still be read as of a time before it.
+    """
+    version = array.schema.version
+    name = TimestampedName.new(timestamp, version).text
+    tile = encode_generic_tile(_nothing(array.schema), version, array.key)
+    entry = f"{COMMITS}/{name}.del\n".encode() + u64(len(tile)) + tile
+    _write_consolidated(array.store, [*names, name], entry)
+
+
+def _nothing(schema: ArraySchema) -> bytes:
+    """A condition on the cells that stay, which none satisfies: to lie before the first coordinate."""
+    first = schema.dimensions[0]
+    least = b"" if first.domain is None else np.array(first.domain[0], first.field.datatype.dtype).tobytes()
+    return comparison_bytes(first.name, Operator.LT, least)
+
+
+def _write_consolidated(store: Store, names: Sequence[str], deletes: bytes) -> None:
+    """One file that commits all of these; those that `deletes` holds have their bytes there."""
+    parsed = [_parsed(name) for name in names]
+    first, last = min(n.start for n in parsed), max(n.end for n in parsed)
+    unique = uuid.uuid4().hex
+    lines = "".join(f"{COMMITS}/{name}.wrt\n" for name in sorted(names) if name.encode() not in deletes)
+    path = f"{COMMITS}/__{first}_{last}_{unique}_{parsed[0].version}.con"
+    write_landed(store, path, lines.encode("utf-8") + deletes, _CELLS_LANDED)
+
+
+def write_landed(store: Store, path: str, data: bytes, meaning: str) -> None:
+    """Write a file that changes what readers see. It counts as written if it is there, whatever the storage says.
+
+    Args:
+        store: The array's files.
+        path: The file.
+        data: Its bytes.
+        meaning: What is true once the file is there, for messages.
+
+    Raises:
+        UncertainWriteError: The storage failed, and again when it was asked for the file.
+    """
+    try:
+        store.write(path, data)
+    except Exception as error:
+        try:
+            landed = store.size(path) is not None
+        except Exception as second:
+            raise UncertainWriteError(
+                f"{store.uri}: nobody can tell whether {meaning}: storing {path} failed ({error}), and so did looking "
+                f"for it ({second}). If that file is there, {meaning}; if it is not, write again"
+            ) from error
+        if not landed:
+            raise
+
+
+def abort_fragments(store: Store, names: Sequence[str]) -> None:
+    """Delete staged fragments that were not committed.
+
+    Raises:
+        InvalidInputError: One is committed, or is no fragment; nothing was deleted.
+    """
+    committed = ArrayFolder.load(store).fragments
+    if visible := [name for name in names if _parsed(name) in committed]:
+        raise InvalidInputError(f"{store.uri}: fragment {visible[0]} is committed and is not taken back")
+    for name in names:
+        store.delete(f"{FRAGMENTS}/{name}")
+
+
+def drop_uncommitted(store: Store, job: str, keep: Collection[str] = ()) -> None:
+    """Delete what a job staged and nobody committed: also what a lost worker or a slower copy of a task left.
+
+    Args:
+        store: The array's files.
+        job: The digits that the names of its fragments begin with; see `TimestampedName.job`.
+        keep: Fragments that are known to be committed.
+    """
+    committed = {name.text for name in ArrayFolder.load(store).fragments} | set(keep)
+    for entry in store.entries(FRAGMENTS):
+        name = TimestampedName.parse(entry.name)
+        if name is not None and name.job == job and name.text not in committed:
+            store.delete(f"{FRAGMENTS}/{name.text}")
+
+
+def _parsed(name: str) -> TimestampedName:
+    parsed = TimestampedName.parse(name)
+    if parsed is None or parsed.version is None:
+        raise InvalidInputError(f"{name!r} is no fragment")
+    return parsed
+
+
+def refuse_conflicts(array: Array, timestamp: int, *, replaces: bool) -> None:
+    """Check that no other writer's commit since the array was opened goes wrong with a commit now.
+
+    Args:
+        array: The array as it was when the write began.
+        timestamp: The time of the staged fragments.
+        replaces: Whether all earlier cells are deleted with the commit.
+
+    Raises:
+        CommitConflictError: The other writer's delete hides the staged cells, or ours would hide its cells.
+    """
+    before, now = array.folder, ArrayFolder.load(array.store)
+    if array.schema.name not in {name.text for name in now.schemas} and now.schemas:
+        raise _conflict(array, "made an array here")
+    hiding = timestamp - 1 if replaces else timestamp
+    if any(name.end >= hiding for name in now.conditions.keys() - before.conditions.keys()):
+        raise _conflict(array, "deleted cells up to a later time")
+    if replaces and any(name.start < timestamp for name in now.fragments.keys() - before.fragments.keys()):
+        raise _conflict(array, "added cells of an earlier time, which this overwrite has not seen")
+
+
+def _conflict(array: Array, deed: str) -> CommitConflictError:
+    return CommitConflictError(
+        f"{array.uri}: another writer {deed} meanwhile; nothing was written: write again"
+    )
+
+
+def refuse_duplicates(array: Array, names: Sequence[str]) -> None:
+    """Check that staged fragments of one time have no coordinates in common.
+
+    Raises:
+        InvalidInputError: They have; which cell would win is up to chance.
+    """
+    staged = [array.fragment(name) for name in names]
+    for i, fragment in enumerate(staged):
+        near = [other for other in staged[:i] if fragment.may_overlap(other)]
+        domain = fragment.footer.non_empty_domain
+        if near and domain is not None:
+            _compare_coordinates(array, [*near, fragment], domain)
+
+
+def _compare_coordinates(array: Array, fragments: Sequence[Fragment], box: MBR) -> None:
+    dimensions = array.schema.dimension_fields
+    columns: dict[str, list[pa.Array]] = {d.name: [] for d in dimensions}
+    for fragment in fragments:
+        tiles = np.flatnonzero(tiles_in_box(fragment, box))
+        for name, parts in columns.items():
+            parts.append(read_column(fragment, name, tiles))
+    keys = sort_keys([pa.concat_arrays(columns[d.name]) for d in dimensions], dimensions)
+    if not last_of_equals(keys, row_major(keys)).all():
+        raise InvalidInputError(
+            "two tasks wrote the same coordinates, and the array does not allow duplicates"
+        )

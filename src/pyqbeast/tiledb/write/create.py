@@ -1,0 +1,86 @@
+"""Making arrays: the schema file is what makes a folder an array, so it is written last."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pyqbeast.core.errors import InvalidInputError, UncertainWriteError
+from pyqbeast.tiledb.format.enumeration import Enumeration
+from pyqbeast.tiledb.format.generic_tile import encode_generic_tile
+from pyqbeast.tiledb.format.schema import ArraySchema
+from pyqbeast.tiledb.format.schema_rules import check_new_schema
+from pyqbeast.tiledb.read.array import Array, key_bytes
+from pyqbeast.tiledb.storage.folder import ENUMERATIONS, SCHEMAS
+from pyqbeast.tiledb.storage.names import EVERYTHING, TimestampedName, time_after
+from pyqbeast.tiledb.storage.stores import open_store
+from pyqbeast.tiledb.write.commit import write_landed
+
+
+def create_array(
+    uri: str,
+    schema: ArraySchema,
+    *,
+    enumerations: Mapping[str, Enumeration] | None = None,
+    timestamp: int | None = None,
+    encryption_key: str | bytes | None = None,
+) -> None:
+    """Make an array without cells, in the format version that is written.
+
+    Args:
+        uri: Where; a folder that is there already must hold no array.
+        schema: What its cells are. It may be that of another array, of any version.
+        enumerations: The enumerations that attributes refer to, by name, as in `Array.enumerations`.
+        timestamp: When, in ms since 1970 (UTC); now by default.
+        encryption_key: 32 bytes, for an array to be encrypted.
+
+    Raises:
+        InvalidInputError: There is an array, the storage is read-only, or the schema is one that no reader could
+            open or no writer could write.
+    """
+    known = dict(enumerations or {})
+    array = plan_array(uri, schema, enumerations=known, timestamp=timestamp, encryption_key=encryption_key)
+    written = []
+    try:
+        for name, file in array.schema.enumerations.items():
+            path = f"{ENUMERATIONS}/{file}"
+            array.store.write(path, encode_generic_tile(known[name].to_bytes(file), key=array.key))
+            written.append(path)
+        store_schema(array)
+    except UncertainWriteError:
+        raise
+    except Exception:
+        with contextlib.suppress(Exception):
+            for path in written:
+                array.store.delete(path)
+        raise
+
+
+def plan_array(
+    uri: str,
+    schema: ArraySchema,
+    *,
+    enumerations: Mapping[str, Enumeration] | None = None,
+    timestamp: int | None = None,
+    encryption_key: str | bytes | None = None,
+) -> Array:
+    """The array that `create_array` would make. Nothing is written."""
+    known = enumerations or {}
+    check_new_schema(schema, known)
+    name = TimestampedName.new(time_after([]) if timestamp is None else timestamp).text
+    files = {key: f"__{uuid.uuid4().hex}_0" for key in known}
+    stored = ArraySchema.parse(replace(schema, enumerations=files).to_bytes(), name)
+    array = Array(open_store(uri), EVERYTHING, key_bytes(encryption_key), stored)
+    if array.folder.schemas:
+        raise InvalidInputError(f"{uri}: there is an array already")
+    return array
+
+
+def store_schema(array: Array) -> None:
+    """Write the schema of a planned array (whose enumerations are there): from now on everybody sees it."""
+    tile = encode_generic_tile(array.schema.to_bytes(), key=array.key)
+    write_landed(
+        array.store, f"{SCHEMAS}/{array.schema.name}", tile, "there is an array, still without cells"
+    )

@@ -1,0 +1,219 @@
+"""The files of a new fragment: data files tile by tile, and the metadata file with every section."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.tiledb.datatypes import Datatype
+from pyqbeast.tiledb.filters import FloatScale
+from pyqbeast.tiledb.filters.base import ChunkContext, Octets, octets
+from pyqbeast.tiledb.filters.pipeline import FilterPipeline
+from pyqbeast.tiledb.format.column import filled, fixed_array, fixed_bytes, var_bytes
+from pyqbeast.tiledb.format.domain import MBR
+from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.footer import SLOT_SECTIONS, Footer, slot_count
+from pyqbeast.tiledb.format.generic_tile import encode_generic_tile
+from pyqbeast.tiledb.format.rtree import RTree
+from pyqbeast.tiledb.format.schema import ArraySchema
+from pyqbeast.tiledb.format.sections import (
+    TileFragmentMinMaxSumNullCount,
+    TileOffsets,
+    TileProcessedConditions,
+    TileSizes,
+)
+from pyqbeast.tiledb.format.statistics import NO_STATISTICS, ColumnStatistics, column_statistics
+from pyqbeast.tiledb.format.tile import encode_tile
+from pyqbeast.tiledb.read.fragment import METADATA_FILE
+
+#: Stored for a text column whose filter keeps the cells' lengths: a tile without chunks.
+_NO_CHUNKS = bytes(8)
+
+
+@dataclass
+class _File:
+    """A data file in the making."""
+
+    content: bytearray = field(default_factory=bytearray)
+    offsets: list[int] = field(default_factory=list)
+
+    def add(self, tile: bytes) -> None:
+        self.offsets.append(len(self.content))
+        self.content += tile
+
+
+@dataclass
+class FieldFiles:
+    """The files of one column, and what the metadata file has to say about them."""
+
+    data: _File = field(default_factory=_File)
+    var: _File = field(default_factory=_File)
+    validity: _File = field(default_factory=_File)
+    var_sizes: list[int] = field(default_factory=list)
+    statistics: ColumnStatistics = NO_STATISTICS
+
+
+def encode_column(
+    tiles: list[pa.Array],
+    column: Field,
+    schema: ArraySchema,
+    key: bytes | None,
+    counted: Iterable[pa.Array] | None = None,
+) -> FieldFiles:
+    """Filter a column's tiles.
+
+    Args:
+        tiles: The raw cells of each tile.
+        column: The column.
+        schema: The array's schema.
+        key: The encryption key, if the array is encrypted.
+        counted: The cells of each tile that statistics are of, where these are not all.
+    """
+    version, files = schema.version, FieldFiles()
+
+    def encrypted(pipeline: FilterPipeline) -> FilterPipeline:
+        return pipeline if key is None else pipeline.with_key(key)
+
+    if column.order:
+        raise UnsupportedError(f"column {column.name!r} is ordered; writing such columns is not supported")
+    values, context = encrypted(column.filters), column.context(version)
+    offsets, u64s = encrypted(schema.offsets_filters), ChunkContext(Datatype.UINT64, version=version)
+    validity, flags = encrypted(schema.validity_filters), ChunkContext(Datatype.UINT8, version=version)
+    try:
+        for tile in tiles:
+            if column.is_var:
+                data, starts = var_bytes(tile)
+                files.var.add(encode_tile(data, values, context, starts))
+                files.var_sizes.append(data.size)
+                in_data = column.is_text_encoded(version)
+                plain = starts[:-1].astype("<u8").view(np.uint8)
+                files.data.add(_NO_CHUNKS if in_data else encode_tile(plain, offsets, u64s))
+            else:
+                files.data.add(encode_tile(_fixed_values(tile, column), values, context))
+            if column.nullable:
+                valid = tile.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)
+                files.validity.add(encode_tile(valid, validity, flags))
+    except InvalidInputError as error:
+        raise InvalidInputError(f"column {column.name!r}: {error}") from error
+    files.statistics = column_statistics(tiles if counted is None else list(counted), column)
+    return files
+
+
+def _fixed_values(tile: pa.Array, column: Field) -> Octets:
+    """The stored bytes of a tile. What stands under a null is of no account, but the float scale has to take it."""
+    data, scale = fixed_bytes(tile), _float_scale(column)
+    if scale is None or not tile.null_count:
+        return data
+    cells = data.view(column.datatype.dtype).reshape(len(tile), -1).copy()
+    cells[tile.is_null().to_numpy(zero_copy_only=False)] = scale.offset
+    return octets(cells)
+
+
+def padding(column: Field) -> pa.Array:
+    """One cell to stand for those of a dense tile that nobody wrote: the fill value, if the filters take it."""
+    scale = _float_scale(column)
+    if scale is None or column.is_var:
+        return filled(column, 1)
+    if column.nullable:
+        return pa.nulls(1, column.raw_type)
+    return fixed_array(octets(np.full(column.cell_val_num, scale.offset, column.datatype.dtype)), column)
+
+
+def _float_scale(column: Field) -> FloatScale | None:
+    first = column.filters.filters[:1]
+    return first[0] if first and isinstance(first[0], FloatScale) else None
+
+
+@dataclass
+class FragmentFiles:
+    """A whole fragment.
+
+    Attributes:
+        schema: The schema it is written with.
+        columns: The columns' files by name; a dense fragment has none for its dimensions.
+        tile_count: Number of tiles.
+        last_tile_cells: Cells of the last tile.
+        domain: The rectangle around all cells.
+        rtree: The R-tree; without levels for a dense fragment.
+    """
+
+    schema: ArraySchema
+    columns: dict[str, FieldFiles]
+    tile_count: int
+    last_tile_cells: int
+    domain: MBR
+    rtree: RTree
+
+    def files(self, key: bytes | None) -> dict[str, bytes]:
+        """All files by name, the metadata file last."""
+        found = {}
+        for stem, column, files in self._slots():
+            if files is None or column is None:
+                continue
+            found[f"{stem}.tdb"] = bytes(files.data.content)
+            if column.is_var:
+                found[f"{stem}_var.tdb"] = bytes(files.var.content)
+            if column.nullable:
+                found[f"{stem}_validity.tdb"] = bytes(files.validity.content)
+        return found | {METADATA_FILE: self._metadata(key)}
+
+    def _slots(self) -> list[tuple[str, Field | None, FieldFiles | None]]:
+        """(stem, column, files) per slot; the one after the attributes is that of coordinates of old."""
+        schema, columns = self.schema, self.columns
+        slots: list[tuple[str, Field | None, FieldFiles | None]] = [
+            (f"a{i}", a, columns[a.name]) for i, a in enumerate(schema.attributes)
+        ]
+        slots.append(("", None, None))
+        return slots + [(f"d{i}", d.field, columns.get(d.name)) for i, d in enumerate(schema.dimensions)]
+
+    def _metadata(self, key: bytes | None) -> bytes:
+        """The metadata file."""
+        schema, out = self.schema, bytearray()
+
+        def place(payload: bytes) -> int:
+            start = len(out)
+            out.extend(encode_generic_tile(payload, schema.version, key))
+            return start
+
+        slots = [files or FieldFiles() for _, _, files in self._slots()]
+        tree = place(self.rtree.to_bytes(schema.dimension_fields))
+        payloads = {
+            name: [_payload(name, files, self.tile_count) for files in slots] for name in SLOT_SECTIONS
+        }
+        sections = {name: tuple(map(place, payloads[name])) for name in SLOT_SECTIONS}
+        whole = place(TileFragmentMinMaxSumNullCount(tuple(f.statistics.fragment for f in slots)).to_bytes())
+        conditions = place(TileProcessedConditions().to_bytes())
+        sizes = [tuple(len(getattr(f, kind).content) for f in slots) for kind in ("data", "var", "validity")]
+        assert len(slots) == slot_count(len(schema.attributes), len(schema.dimensions), False, False)
+        footer = Footer(
+            schema.version, schema.name, schema.dense, self.domain, 0 if schema.dense else self.tile_count,
+            self.last_tile_cells, False, False, sizes[0], sizes[1], sizes[2], tree, sections, whole, conditions,
+        )  # fmt: skip
+        return bytes(out) + footer.to_bytes(schema.dimension_fields)
+
+
+def _payload(section: str, files: FieldFiles, tiles: int) -> bytes:
+    """One section of one slot. Lists of offsets and sizes are full for every slot, with zeros where it has none."""
+    statistics = files.statistics
+    if section == "tile_var_sizes":
+        return TileSizes(_full(files.var_sizes, tiles)).to_bytes()
+    lists = {
+        "tile_offsets": files.data.offsets,
+        "tile_var_offsets": files.var.offsets,
+        "tile_validity_offsets": files.validity.offsets,
+    }
+    if section in lists:
+        return TileOffsets(_full(lists[section], tiles)).to_bytes()
+    if section == "tile_mins":
+        return statistics.mins.to_bytes()
+    if section == "tile_maxs":
+        return statistics.maxs.to_bytes()
+    return (statistics.sums if section == "tile_sums" else statistics.null_counts).to_bytes()
+
+
+def _full(values: list[int], tiles: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    return np.array(values or [0] * tiles, dtype="<u8")

@@ -1,0 +1,83 @@
+"""The global order of cells: space tiles one after another, and cells inside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.tiledb.format.column import numbers
+from pyqbeast.tiledb.format.domain import Range1D
+from pyqbeast.tiledb.format.schema import ArraySchema, Dimension, Layout
+from pyqbeast.tiledb.read.order import Keys, Rows, joined, last_of_equals, row_major, sort_keys
+
+
+def global_order(columns: Mapping[str, pa.Array], schema: ArraySchema) -> Rows | None:
+    """The places of cells in global order, `None` where they are in it already.
+
+    Args:
+        columns: Raw columns.
+        schema: The array's schema.
+
+    Raises:
+        InvalidInputError: A coordinate is outside the domain or no number, or two cells have the same
+            coordinates in an array that does not allow it.
+        UnsupportedError: The array's cells are in Hilbert order.
+    """
+    if schema.cell_order is Layout.HILBERT:
+        raise UnsupportedError("writing arrays in Hilbert order is not supported")
+    in_use = schema.current_domain.ranges if schema.current_domain else [None] * len(schema.dimensions)
+    for dimension, current in zip(schema.dimensions, in_use, strict=True):
+        _check_domain(columns[dimension.name], dimension, current)
+    coordinates = [sort_keys([columns[d.name]], [d.field])[0] for d in schema.dimensions]
+    tiled = [d for d in zip(schema.dimensions, coordinates, strict=True) if d[0].extent is not None]
+    tiles = [_tile_numbers(dimension, key) for dimension, key in tiled]
+    keys = _ordered(tiles, schema.tile_order) + _ordered(coordinates, schema.cell_order)
+    keys = joined([key for key in keys if key.size and key.min() != key.max()] or keys[-1:])
+    order = row_major(keys)
+    if not schema.allows_duplicates and not last_of_equals(coordinates, order).all():
+        raise InvalidInputError(
+            "two cells have the same coordinates, and the array does not allow duplicates"
+        )
+    return order
+
+
+def _ordered(keys: Keys, layout: Layout) -> Keys:
+    return keys[::-1] if layout is Layout.COL_MAJOR else keys
+
+
+def _check_domain(column: pa.Array, dimension: Dimension, current: Range1D | None) -> None:
+    """Check coordinates: other readers do not see those outside the domain, or outside its part in use."""
+    domain = dimension.domain if current is None else (current.low, current.high)
+    # Text has no domain; an empty range of it in use means any text.
+    if domain is None or domain == (b"", b"") or not len(column):
+        return
+    low, high = domain
+    if dimension.field.is_var:
+        found = pc.min_max(column).as_py()
+        inside = low <= found["min"] and found["max"] <= high
+    else:
+        values = numbers(column)
+        inside = bool(((values >= low) & (values <= high)).all())
+    if not inside:
+        raise InvalidInputError(f"a coordinate of {dimension.name!r} is not in its domain, {low} to {high}")
+
+
+def _tile_numbers(dimension: Dimension, coordinates: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The place of each coordinate's space tile in its dimension."""
+    assert dimension.domain is not None, "a tile extent comes with a domain"
+    tiles: npt.NDArray[Any]
+    low = np.array(dimension.domain[0], dtype=dimension.field.datatype.dtype)
+    if coordinates.dtype.kind == "f":
+        tiles = np.floor((coordinates - low) / dimension.extent)
+        return tiles
+    # Subtracted without sign: the difference may not fit the type, but is right without one.
+    unsigned = np.dtype(f"<u{coordinates.dtype.itemsize}")
+    steps = coordinates.view(unsigned) - low.view(unsigned)
+    tiles = steps // unsigned.type(dimension.extent)
+    return tiles

@@ -1,0 +1,157 @@
+"""Populations of keys, and samples of them: what each repetition's reader would have collected.
+
+A population is its keys' sums, because a sample takes keys as wholes. A sample of fraction f takes each key
+with probability f; each repetition has its own hash. A state's group axis holds the repetitions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from pyqbeast.approximate.estimate import Aggregate, KnownBounds, Layout, State, layout_for
+from pyqbeast.approximate.estimate.formulas import FORMULAS
+
+COUNT, SUM, AVG = Aggregate("count", ("y",)), Aggregate("sum", ("y",)), Aggregate("avg", ("y",))
+SD, CORR = Aggregate("stddev_samp", ("y",)), Aggregate("corr", ("x", "y"))
+AGGREGATES = {"count": COUNT, "sum": SUM, "avg": AVG, "sd": SD, "corr": CORR}
+LAYOUT = layout_for(AGGREGATES.values())
+# No value is missing here, so moments with the same powers are the same sums: they are added up once.
+_POWERS = [
+    tuple(sorted((c, p) for c, p in zip(m.columns, m.powers, strict=True) if p)) for m in LAYOUT.moments
+]
+SAME = [_POWERS.index(powers) for powers in _POWERS]
+
+
+@dataclass(frozen=True)
+class Population:
+    """`sums` [key, moment] of LAYOUT; `spans` [key, column, 2]; rows' values `y` and the key of each row."""
+
+    layout: Layout
+    sums: np.ndarray
+    spans: np.ndarray
+    y: np.ndarray
+    key: np.ndarray
+
+    def truth(self, aggregate: Aggregate) -> float:
+        """The aggregate of the whole population."""
+        formula = FORMULAS[aggregate.kind]
+        at = [self.layout.moments.index(moment) for moment in aggregate.moments]
+        return float(formula.value(self.sums[:, at].sum(axis=0), np.zeros(2)))
+
+    @property
+    def facts(self) -> KnownBounds:
+        """What a writer and the files' statistics would say."""
+        bounds = {
+            column: (float(self.spans[:, at, 0].min()), float(self.spans[:, at, 1].max()))
+            for at, column in enumerate(self.layout.columns)
+        }
+        return KnownBounds(float(self.sums[:, 0].max()), bounds)
+
+
+def of_rows(key: np.ndarray, y: np.ndarray, x: np.ndarray) -> Population:
+    """The population of rows with these keys (0 to the number of keys - 1) and values."""
+    values = {"x": x, "y": y}
+    sums = np.ones((key.max() + 1, len(LAYOUT.moments)), order="F")
+    for at, moment in enumerate(LAYOUT.moments):
+        term = np.ones(len(key))
+        for column, power in zip(moment.columns, moment.powers, strict=True):
+            term *= values[column] ** power
+        sums[:, at] = np.bincount(key, term)
+    spans = np.empty((len(sums), len(LAYOUT.columns), 2))
+    spans[..., 0], spans[..., 1] = np.inf, -np.inf
+    for at, column in enumerate(LAYOUT.columns):
+        np.minimum.at(spans[:, at, 0], key, values[column])
+        np.maximum.at(spans[:, at, 1], key, values[column])
+    return Population(LAYOUT, sums, spans, y, key)
+
+
+@cache
+def population(name: str) -> Population:
+    """The populations of the acceptance test, by name."""
+    rng = np.random.default_rng(sum(map(ord, name)))
+    keys = {
+        "ln1": 400_000,
+        "norm": 400_000,
+        "par": 100_000,
+        "bent": 100_000,
+        "rare": 1_200,
+        "cl": 100_000,
+    }.get(name, 200_000)
+
+    def zipf(power: float, most: int) -> np.ndarray:
+        sizes = np.arange(1, most + 1)
+        return rng.choice(sizes, keys, p=sizes**-power / np.sum(sizes**-power))
+
+    size = {
+        "clmild": lambda: rng.geometric(0.2, keys),
+        "clz50": lambda: zipf(1.5, 50),
+        "clkm": lambda: rng.geometric(0.2, keys),
+        "cl": lambda: zipf(2.2, 2000),
+        "hold": lambda: np.ceil(rng.lognormal(1, 0.7, keys)).astype(int),
+    }.get(name, lambda: np.ones(keys, int))()
+    key = np.repeat(np.arange(keys), size)
+    rows = len(key)
+    if name == "norm":
+        y = rng.normal(3, 1, rows)
+    elif name == "par":
+        y = 1 + rng.pareto(1.5, rows)
+    elif name in ("ln1", "rare", "bent"):
+        y = rng.lognormal(0, 1, rows)
+    elif name == "hold":
+        y = rng.gamma(2, 1, keys)[key] * rng.weibull(0.6, rows)
+    else:
+        effect = np.sqrt(size) if name == "clkm" else 1.0
+        y = (rng.lognormal(0, 0.5, keys) * effect)[key] * rng.lognormal(0, 0.5, rows)
+    # A bent line: correlation of a heavy-tailed column, biased upwards in samples.
+    x = np.log(y) + rng.normal(0, 1, rows) if name == "bent" else y + rng.normal(0, 2, rows)
+    return of_rows(key, y, x)
+
+
+def samples(name, stops, repetitions, rng, spans=False, batch=50):
+    """States of nested samples: one list of repetitions per batch, cumulated over the steps.
+
+    Yields (sums [repetition, step, bucket, moment], spans [repetition, step, column, 2] or None).
+    """
+    pop, steps, buckets = population(name), len(stops), LAYOUT.buckets
+    keys, last = len(pop.sums), stops[-1]
+    for done in range(0, repetitions, batch):
+        count = min(batch, repetitions - done)
+        expected = count * keys * last
+        # Geometric gaps between the keys taken, all repetitions in a row: exponential ones rounded down.
+        gaps = rng.standard_exponential(int(expected + 8 * np.sqrt(expected) + 50)) / -np.log1p(-last)
+        place = np.cumsum(gaps.astype(np.int64) + 1) - 1
+        assert place[-1] >= count * keys
+        place = place[: np.searchsorted(place, count * keys)]
+        repetition = place // keys
+        key = place - repetition * keys
+        step = np.searchsorted(stops, rng.random(len(key)) * last, side="right")
+        at = repetition * steps + step
+        slot = at * buckets + rng.integers(0, buckets, len(key))
+        sums = np.zeros((count, steps, buckets, pop.sums.shape[1]))
+        for moment, same in enumerate(SAME):
+            if same < moment:
+                sums[..., moment] = sums[..., same]
+                continue
+            added = np.bincount(slot, pop.sums[key, moment], count * steps * buckets)
+            sums[..., moment] = added.reshape(count, steps, buckets)
+        seen = None
+        if spans:
+            seen = np.empty((count * steps, len(LAYOUT.columns), 2))
+            seen[..., 0], seen[..., 1] = np.inf, -np.inf
+            np.minimum.at(seen[..., 0], at, pop.spans[key, :, 0])
+            np.maximum.at(seen[..., 1], at, pop.spans[key, :, 1])
+            seen = seen.reshape(count, steps, -1, 2)
+            seen[..., 0] = np.minimum.accumulate(seen[..., 0], axis=1)
+            seen[..., 1] = np.maximum.accumulate(seen[..., 1], axis=1)
+        yield sums.cumsum(axis=1), seen
+
+
+def as_state(sums, spans=None) -> State:
+    """A state whose groups are repetitions, of sums [repetition, bucket, moment]."""
+    empty = State.empty(LAYOUT, [(i,) for i in range(len(sums))])
+    if spans is not None:
+        empty.spans[:, 0] = spans
+    return State(LAYOUT, empty.groups, sums, empty.spans)

@@ -1,0 +1,118 @@
+"""Estimates in single cases: status, what is missing, what is certain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pyqbeast.approximate.estimate import Aggregate, KnownBounds, State, Status, estimate, layout_for
+from pyqbeast.core.errors import InvalidInputError
+
+AVG, COUNT, SD = Aggregate("avg", ("y",)), Aggregate("count"), Aggregate("stddev_samp", ("y",))
+LARGEST, SMALLEST = Aggregate("max", ("y",)), Aggregate("min", ("y",))
+ALL = [AVG, COUNT, SD, LARGEST, SMALLEST, Aggregate("count_if", ("c",))]
+
+
+def sample(y, layout=None):
+    """One group; every row has a key of its own. `c` is whether y is above 0."""
+    layout = layout or layout_for(ALL)
+    y = np.asarray(y, dtype=float)
+    terms = {"y": y, "c": (y > 0).astype(float)}
+    sums = np.ones((len(y), len(layout.moments)))
+    for at, moment in enumerate(layout.moments):
+        for column, power in zip(moment.columns, moment.powers, strict=True):
+            sums[:, at] *= terms[column] ** power
+    ends = np.stack([terms[column] for column in layout.columns], axis=1)
+    buckets = np.random.default_rng(0).integers(0, 128, len(y))
+    return State.from_rows(layout, [()] * len(y), buckets, sums, ends, ends)
+
+
+Y = np.random.default_rng(4).normal(10, 2, 3_000)
+
+
+def status(state, aggregate, facts=None, fraction=0.1):
+    return Status(int(estimate(state, aggregate, fraction, facts=facts).status[0]))
+
+
+def test_without_facts_the_bounds_rest_on_the_sample_only():
+    state = sample(Y)
+    facts = KnownBounds(1, {"y": (0.0, 20.0)})
+    assert status(state, AVG) == Status.SAMPLE_ONLY
+    assert status(state, AVG, KnownBounds(1)) == Status.SAMPLE_ONLY
+    assert status(state, AVG, KnownBounds(None, facts.bounds)) == Status.SAMPLE_ONLY
+    assert status(state, AVG, facts) == Status.BOUNDED
+    assert status(state, COUNT, KnownBounds(1)) == Status.BOUNDED
+
+
+def test_a_value_or_key_that_could_hide_is_a_heavy_tail():
+    state = sample(Y)
+    assert status(state, AVG, KnownBounds(1, {"y": (0.0, 1e6)})) == Status.HEAVY_TAIL
+    assert status(state, AVG, KnownBounds(10_000, {"y": (0.0, 20.0)})) == Status.HEAVY_TAIL
+    assert status(state, COUNT, KnownBounds(10_000)) == Status.HEAVY_TAIL
+
+
+def test_few_keys_give_a_value_without_bounds():
+    found = estimate(sample(Y[:60]), AVG, 0.1)
+    assert Status(int(found.status[0])) == Status.FEW_KEYS
+    assert found.value[0] == pytest.approx(Y[:60].mean())
+    assert np.isnan(found.low[0])
+    assert np.isnan(found.high[0])
+    assert status(sample(Y), SD) == Status.FEW_KEYS
+
+
+def test_a_constant_column_is_no_danger_where_its_bounds_say_so():
+    state = sample(np.full(1_000, 3.0))
+    assert status(state, AVG, KnownBounds(1, {"y": (3.0, 3.0)})) == Status.BOUNDED
+    assert status(state, AVG, KnownBounds(1, {"y": (3.0, 4.0)})) == Status.HEAVY_TAIL
+
+
+def test_extremes_are_bounds_and_certain():
+    state = sample(Y)
+    found = estimate(state, LARGEST, 0.1, facts=KnownBounds(1, {"y": (0.0, 20.0)}))
+    assert (found.low[0], found.value[0], found.high[0]) == (Y.max(), Y.max(), 20.0)
+    found = estimate(state, SMALLEST, 0.1)
+    assert (found.low[0], found.value[0], found.high[0]) == (-np.inf, Y.min(), Y.min())
+    assert status(state, SMALLEST) == Status.CERTAIN
+    assert status(state, SMALLEST, fraction=1.0) == Status.EXACT
+
+
+def test_count_if_counts_what_holds():
+    state = sample(np.where(np.arange(3_000) % 3 == 0, 1.0, -1.0))
+    found = estimate(state, Aggregate("count_if", ("c",)), 0.1, facts=KnownBounds(1))
+    assert found.value[0] == pytest.approx(10_000)
+    assert Status(int(found.status[0])) == Status.BOUNDED
+    assert found.low[0] < 10_000 < found.high[0]
+
+
+def test_bounds_stay_within_what_is_possible():
+    rng = np.random.default_rng(6)
+    found = estimate(sample(rng.lognormal(0, 3, 20_000)), SD, 0.01)
+    assert found.low[0] >= 0
+
+
+def test_more_confidence_is_wider_and_more_data_narrower():
+    state = sample(Y)
+    at = {c: estimate(state, AVG, 0.1, confidence=c).margin[0] for c in (0.9, 0.95, 0.99)}
+    assert at[0.9] < at[0.95] < at[0.99]
+    assert estimate(state, AVG, 0.5).margin[0] < at[0.95]
+
+
+def test_not_a_number_is_never_answered_from_a_sample():
+    found = estimate(sample([*Y, np.nan]), AVG, 0.1)
+    assert np.isnan(found.value[0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "p"),
+    [("median", ("y",), None), ("corr", ("y",), None), ("sum", (), None), ("avg", ("y",), 0.5)]
+    + [("percentile", ("y",), p) for p in (None, 1.5)],
+)
+def test_what_cannot_be_estimated_is_refused(kind, columns, p):
+    with pytest.raises(InvalidInputError):
+        Aggregate(kind, columns, p)
+
+
+def test_a_percentile_without_a_grid_is_refused():
+    aggregate = Aggregate("percentile", ("y",), 0.5)
+    with pytest.raises(InvalidInputError, match="grid"):
+        estimate(State.empty(layout_for([aggregate])), aggregate, 0.1)

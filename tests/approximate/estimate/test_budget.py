@@ -1,0 +1,95 @@
+"""Bytes: whatever the files, all steps and the exact answer cost at most 1.1 exact queries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyqbeast.approximate.estimate import Files, next_step
+from pyqbeast.approximate.estimate.budget import MOST_BYTES
+from pyqbeast.approximate.estimate.scale import END, EVEN, START
+from pyqbeast.core.errors import InvalidInputError
+
+threshold, fraction = EVEN.threshold, EVEN.share
+
+WEIGHT = st.one_of(st.integers(START, END - 1), st.integers(-5, 5))
+FILE = st.tuples(st.integers(0, 10**9), WEIGHT, WEIGHT)
+FILES = st.lists(FILE, max_size=40)
+WANTED = st.lists(st.floats(0.0001, 1), min_size=1, max_size=6)
+
+
+def files_of(rows):
+    rows = [(size, min(a, b), max(a, b)) for size, a, b in rows]
+    return Files(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+
+
+@given(FILES, WANTED, st.booleans())
+@settings(max_examples=300)
+def test_the_budget_holds_whatever_is_wanted(rows, wanted, mergeable):
+    files = files_of(rows)
+    start, spent = START, 0
+    for share in (*wanted, 1.0):
+        step = next_step(files, share, start, spent, mergeable)
+        assert step.start == (START if step.restart else start)
+        assert step.cost == files.cost(step.start, step.stop)
+        assert step.stop > start
+        spent += step.cost
+        assert spent <= MOST_BYTES * files.total
+        start = step.stop
+        if step.exact:
+            break
+    assert step.exact
+    assert mergeable or step.start == START
+
+
+@given(FILES, st.floats(0.0001, 0.9999))
+@settings(max_examples=200)
+def test_a_step_reads_what_was_asked_and_all_that_comes_with_it(rows, share):
+    files = files_of(rows)
+    step = next_step(files, share)
+    assert step.fraction >= share
+    if not step.exact:
+        assert files.cost(START, step.stop + 1) > step.cost or (files.low == step.stop).any()
+
+
+def level_files():
+    """A root, 8 files below it, 64 below those, in bands of weights."""
+    rows = [(100, 0.0, 0.02)] + [(140, 0.02, 0.2)] * 8 + [(140, 0.2, 0.9999)] * 64
+    return Files([r[0] for r in rows], [threshold(r[1]) for r in rows], [threshold(r[2]) - 1 for r in rows])
+
+
+def test_a_step_ends_where_files_do():
+    files = level_files()
+    pilot = next_step(files, 0.01)
+    assert pilot.fraction == pytest.approx(0.02)
+    assert pilot.cost == 100
+    # 0.05 would read the second level twice, which is more than a tenth of all bytes: its end is taken.
+    second = next_step(files, 0.05, pilot.stop, pilot.cost)
+    assert second.fraction == pytest.approx(0.2)
+    assert second.cost == 8 * 140
+    last = next_step(files, 0.4, second.stop, pilot.cost + second.cost)
+    assert last.exact
+    assert pilot.cost + second.cost + last.cost == files.total
+
+
+def test_an_exact_answer_that_does_not_add_up_starts_again():
+    files = level_files()
+    pilot = next_step(files, 0.01, mergeable=False)
+    last = next_step(files, 0.1, pilot.stop, pilot.cost, mergeable=False)
+    assert last.restart
+    assert (last.start, last.stop, last.cost) == (START, END, files.total)
+
+
+def test_one_file_is_read_once():
+    step = next_step(Files([10], [START], [END - 1]), 0.01)
+    assert step.exact
+    assert step.cost == 10
+
+
+def test_thresholds_and_fractions():
+    assert (threshold(0), threshold(1), threshold(0.5)) == (START, END, 0)
+    assert (fraction(START), fraction(END), fraction(0)) == (0, 1, 0.5)
+    with pytest.raises(InvalidInputError):
+        Files([1, 2], [0], [1])

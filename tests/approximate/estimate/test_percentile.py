@@ -1,0 +1,107 @@
+"""Percentiles: coverage with and without clusters, ties, and the ends of the grid."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pyqbeast.approximate.estimate import (
+    Aggregate,
+    Goal,
+    KnownBounds,
+    State,
+    Status,
+    estimate,
+    grid_from,
+    grid_probabilities,
+    layout_for,
+    met,
+)
+from tests.approximate.estimate.populations import population
+
+BUCKETS = 128
+
+
+def repetition(y, first, last, fraction, pilot, p, rng):
+    """Grid and counts [bucket, 1 + threshold] of one sample; key k has the rows first[k] to last[k]."""
+    weight = rng.random(len(first))
+    taken = np.flatnonzero(weight < fraction)
+    lengths = last[taken] - first[taken]
+    starts = np.repeat(first[taken] - np.append(0, np.cumsum(lengths)[:-1]), lengths)
+    values = y[starts + np.arange(lengths.sum())]
+    bucket = np.repeat(rng.integers(0, BUCKETS, len(taken)), lengths)
+    in_pilot = np.repeat(weight[taken] < pilot, lengths)
+    probabilities = grid_probabilities(p, (weight[taken] < pilot).sum())
+    grid = grid_from(np.quantile(values[in_pilot], probabilities, method="inverted_cdf"))
+    place = np.searchsorted(grid, values, side="left")
+    counts = np.bincount(bucket * (len(grid) + 1) + place, minlength=BUCKETS * (len(grid) + 1))
+    below = counts.reshape(BUCKETS, -1).cumsum(axis=1)
+    return grid, np.column_stack([below[:, -1], below[:, :-1]])
+
+
+@pytest.mark.parametrize(
+    ("name", "p", "keys"),
+    [
+        ("ln1", 0.5, 2_000),
+        ("ln1", 0.95, 4_000),
+        ("clmild", 0.5, 2_000),
+        ("clmild", 0.95, 6_000),
+        ("ties", 0.5, 2_000),
+    ],
+)
+def test_percentile_bounds_hold(name, p, keys):
+    pop = population("clmild" if name == "ties" else name)
+    y = np.ceil(2 * pop.y) if name == "ties" else pop.y
+    # A small population of the same kind: rows lie sorted by key.
+    some = 30_000
+    first = np.searchsorted(pop.key, np.arange(some + 1))
+    y = y[: first[-1]]
+    truth = np.quantile(y, p, method="inverted_cdf")
+    rng, fraction, repetitions = np.random.default_rng(8), keys / some, 600
+    grids, counts = zip(
+        *(repetition(y, first[:-1], first[1:], fraction, fraction / 2, p, rng) for _ in range(repetitions)),
+        strict=True,
+    )
+    aggregate = Aggregate("percentile", ("y",), p)
+    layout = layout_for([aggregate])
+    state = State.empty(layout, [(i,) for i in range(repetitions)])
+    state.sums[:, :, state.index(aggregate.moments)] = np.stack(counts)
+    found = estimate(state, aggregate, fraction, facts=KnownBounds(1.0), grid=np.stack(grids))
+    held = np.mean((found.low <= truth) & (truth <= found.high))
+    print(f"{name} p{100 * p:.0f}: {held:.3f}, half-width {np.median(found.margin) / truth:.4f}")
+    assert np.all(found.status == Status.BOUNDED)
+    assert np.all((found.low <= found.value) & (found.value <= found.high))
+    assert held >= 0.93
+
+
+def one_group(p, values, grid):
+    aggregate = Aggregate("percentile", ("y",), p)
+    layout = layout_for([aggregate])
+    sums = [[1.0, 1.0, *(value <= t for t in grid)] for value in values]
+    state = State.from_rows(layout, [()] * len(values), np.arange(len(values)) % BUCKETS, sums)
+    return aggregate, state
+
+
+def test_a_grid_beside_the_percentile_gives_no_answer():
+    grid = np.linspace(2, 3, 41)
+    aggregate, state = one_group(0.5, np.linspace(0, 1, 10_000), grid)
+    found = estimate(state, aggregate, 0.1, grid=grid[None])
+    assert found.low[0] == -np.inf
+    assert not met(found, Goal(0.5)).any()
+
+
+def test_all_rows_do_not_make_it_exact():
+    values = np.arange(10_000.0)
+    grid = np.linspace(4_000, 6_000, 41)
+    aggregate, state = one_group(0.5, values, grid)
+    found = estimate(state, aggregate, 1.0, grid=grid[None])
+    assert found.status[0] != Status.EXACT
+    assert found.low[0] <= 4_999 <= found.high[0]
+
+
+def test_few_keys_give_no_percentile():
+    grid = np.linspace(0.9, 1, 41)
+    aggregate, state = one_group(0.99, np.linspace(0, 1, 1_000), grid)
+    found = estimate(state, aggregate, 0.1, grid=grid[None])
+    assert found.status[0] == Status.FEW_KEYS
+    assert np.isnan(found.low[0])

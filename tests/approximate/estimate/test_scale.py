@@ -1,0 +1,37 @@
+"""Shares of rows by weight, where rows are spread evenly and where they were counted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyqbeast.approximate.estimate import Files, next_step
+from pyqbeast.approximate.estimate.scale import END, EVEN, START, WeightScale
+
+#: 1,000 rows, none of them below weight 0.
+COUNTED = WeightScale([(-100, 0.0), (0, 0.0), (500, 10.0), (9_000, 400.0), (END, 1_000.0)])
+
+
+def test_evenly_spread_rows():
+    assert EVEN.threshold(0.5) == 0
+    assert EVEN.share(0) == 0.5
+    assert EVEN.share(END) == 1.0
+    assert EVEN.stops(np.array([-5, 3, 9]), 0).tolist() == [3, 9, END]
+
+
+def test_counted_rows_are_told_at_the_weights_where_they_were_counted():
+    assert [COUNTED.threshold(share) for share in (0.0, 0.01, 0.02, 0.4, 0.9)] == [
+        500,
+        500,
+        9_000,
+        9_000,
+        END,
+    ]
+    assert COUNTED.share(9_000) == 0.4
+    assert COUNTED.stops(np.array([-5, 3]), 1).tolist() == [500, 9_000, END]
+
+
+def test_a_step_over_counted_rows_ends_where_they_were_counted():
+    files = Files([100, 900], [0, 501], [500, 20_000])
+    step = next_step(files, 0.01, scale=COUNTED)
+    assert (step.start, step.stop, step.fraction) == (START, 500, 0.01)
+    assert next_step(files, 1.0, scale=COUNTED).fraction == 1.0

@@ -1,0 +1,45 @@
+"""Jars from a Maven repository: kept by checksum, and a repository that is silent or wrong ends in words."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+
+import pytest
+
+from pyqbeast.bridge import maven
+
+JAR = b"a jar"
+CHECKSUM = hashlib.sha256(JAR).hexdigest()
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A repository with one jar in it, and an empty cache."""
+    (tmp_path / "repository" / "org").mkdir(parents=True)
+    (tmp_path / "repository" / "org" / "a.jar").write_bytes(JAR)
+    monkeypatch.setenv("PYQBEAST_MAVEN", f"file://{tmp_path}/repository")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "repository"
+
+
+def test_a_jar_is_fetched_once(repository):
+    assert maven.fetch("org/a.jar", CHECKSUM).read_bytes() == JAR
+    (repository / "org" / "a.jar").unlink()
+    assert maven.fetch("org/a.jar", CHECKSUM).read_bytes() == JAR
+
+
+def test_what_is_missing_or_altered_is_not_kept(repository):
+    with pytest.raises(OSError, match=r"cannot download .*org/b\.jar.*PYQBEAST_MAVEN"):
+        maven.fetch("org/b.jar", CHECKSUM)
+    with pytest.raises(OSError, match="expected 0000; nothing was kept"):
+        maven.fetch("org/a.jar", "0000")
+    assert not list(maven.cache_folder().iterdir())
+
+
+def test_a_silent_repository_is_given_up(repository, monkeypatch):
+    monkeypatch.setattr(maven, "_SECONDS_OF_SILENCE", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("PYQBEAST_MAVEN", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(OSError, match=r"cannot download .*timed out"):
+            maven.fetch("org/a.jar", CHECKSUM)

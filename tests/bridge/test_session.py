@@ -1,0 +1,99 @@
+"""Starting a session: what is merged, what is checked, and what the errors say."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from pyspark.sql import SparkSession
+
+import pyqbeast
+from pyqbeast import SessionError
+from pyqbeast.bridge import session as sessions
+
+#: Sessions of their own are started.
+pytestmark = pytest.mark.jvm
+
+
+def run(code, **environment):
+    """A fresh Python process; its standard output, or the last line of its error."""
+    env = {**os.environ, **environment}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
+    return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
+
+
+def options_of(**settings):
+    builder = SparkSession.Builder()
+    for key, value in settings.items():
+        builder.config(key.replace("__", "."), value)
+    return pyqbeast.configure(builder)._options
+
+
+def test_what_the_user_set_is_kept(spark):
+    options = options_of(
+        spark__jars="/mine.jar", spark__sql__extensions="my.Extension", spark__master="local[3]"
+    )
+    assert options["spark.jars"].split(",")[0] == "/mine.jar"
+    assert "pyqbeast-bridge.jar" in options["spark.jars"]
+    assert "delta-spark" in options["spark.jars"]
+    assert options["spark.sql.extensions"].split(",") == [
+        "my.Extension", sessions.EXTENSION, sessions.DELTA_EXTENSION,
+    ]  # fmt: skip
+    partitions, compression = "spark.sql.shuffle.partitions", "spark.shuffle.compress"
+    listing = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+    assert (options[partitions], options[listing], options[compression]) == ("3", "3", "false")
+    kept = options_of(
+        spark__sql__shuffle__partitions="9", spark__shuffle__compress="true", spark__master="local[3]"
+    )
+    assert (kept[partitions], kept[compression]) == ("9", "true")
+    assert {partitions, listing, compression}.isdisjoint(options_of(spark__master="yarn"))
+
+
+def test_delta_that_the_user_brings_is_not_added_again(spark):
+    options = options_of(spark__jars__packages="io.delta:delta-spark_4.2_2.13:4.4.0")
+    assert options["spark.jars"].count("delta-spark") == 0
+    assert "pyqbeast-bridge.jar" in options["spark.jars"]
+
+
+def test_attach_is_harmless_twice_and_knows_its_version(spark, monkeypatch):
+    assert pyqbeast.attach(pyqbeast.attach(spark)) is spark
+    monkeypatch.setattr(pyqbeast, "__version__", "9.9.9")
+    with pytest.raises(SessionError, match=r"9\.9\.9"):
+        pyqbeast.attach(spark)
+
+
+@pytest.mark.parametrize("what", ["SPARK", "DELTA"])
+def test_attach_knows_what_the_session_runs(spark, monkeypatch, what):
+    """spark-submit brings a Spark of its own, whatever Python packages there are."""
+    monkeypatch.setattr(sessions, f"{what}_VERSION", "9.9")
+    with pytest.raises(
+        SessionError, match=rf"built for {what.title()} 9\.9.*this session runs {what.title()} 4"
+    ):
+        pyqbeast.attach(spark)
+
+
+def test_wrong_versions(monkeypatch):
+    monkeypatch.setattr(sessions.pyspark, "__version__", "3.5.1")
+    with pytest.raises(SessionError, match=r"PySpark 3\.5\.1"):
+        pyqbeast.configure(SparkSession.Builder())
+
+
+def test_no_java():
+    code = "import pyqbeast; from pyspark.sql import SparkSession; pyqbeast.configure(SparkSession.builder)"
+    told = run(code, PATH="/nowhere", JAVA_HOME="")
+    assert "SessionError" in told
+    assert "Java 17" in told
+
+
+def test_a_jvm_that_runs_without_the_jar():
+    told = run(
+        "import pyqbeast; from pyspark.sql import SparkSession\n"
+        "b = SparkSession.builder.master('local[1]').config('spark.driver.host', '127.0.0.1')"
+        ".config('spark.driver.memory', '512m').config('spark.ui.enabled', 'false')\n"
+        "s = b.getOrCreate(); s.stop()\n"
+        "try: pyqbeast.configure(SparkSession.builder)\n"
+        "except pyqbeast.SessionError as e: print(e)"
+    )
+    assert "restart Python" in told

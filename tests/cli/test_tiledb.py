@@ -1,0 +1,74 @@
+"""The commands: plain data, text for people, and exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from pyqbeast.cli.tiledb import commands
+from pyqbeast.cli.tiledb.app import app
+from pyqbeast.core.errors import InvalidInputError
+from tests.tiledb.test_golden import ENCRYPTED, KEY
+
+
+@pytest.fixture
+def run():
+    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+@pytest.mark.parametrize(
+    "case", ["sp_nullable", "sp_enum", "de_var_nullable", "sp_consolidated_del", "sp_empty"]
+)
+def test_info_and_dump_are_json_and_text(golden, run, case):
+    uri = golden(f"tiledb/{case}") / "array"
+    for command in ("info", "dump", "verify"):
+        result = run(command, uri, "--output", "json")
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.output)["uri"] == str(uri)
+        assert run(command, uri).exit_code == 0
+
+
+def test_info_says_what_there_is(golden, run):
+    uri = str(golden("tiledb/sp_meta") / "array")
+    data = commands.info(uri)
+    assert data["kind"] == "sparse"
+    assert data["metadata"] == {"k": "héllo", "n": 6, "t": [1.5, 2.5]}
+    assert [d["name"] for d in data["dimensions"]] == ["x", "y"]
+    assert data["fragments"][0]["cells"] == 1
+    assert "metadata k = 'héllo'" in run("info", uri).output
+    assert commands.info(uri, timestamp=0)["fragments"] == []
+
+
+def test_dump_gives_offsets_statistics_and_rectangles(golden):
+    uri = str(golden("tiledb/sp_nullable") / "array")
+    (fragment,) = commands.dump(uri)["fragments"]
+    assert len(fragment["mbrs"]) == 5
+    column = fragment["columns"]["i"]
+    assert sum(column["null_counts"]) == 15
+    assert len(column["tile_offsets"]) == len(column["mins"]) == 5
+    assert commands.dump(uri, fragment["name"][:20])["fragments"] == [fragment]
+    with pytest.raises(InvalidInputError, match="no fragment"):
+        commands.dump(uri, "nope")
+
+
+def test_errors_are_one_line_and_exit_code_one(golden, run, tmp_path):
+    encrypted = golden(f"tiledb/{ENCRYPTED}") / "array"
+    for command in ("info", "dump", "verify"):
+        for uri in (tmp_path / "nothing", encrypted):
+            result = run(command, uri)
+            assert result.exit_code == 1
+            assert result.output.startswith("error: ")
+            assert result.output.count("\n") == 1
+    assert run("info", encrypted, "--encryption-key", KEY).exit_code == 0
+
+
+def test_verify_fails_on_a_broken_array(golden, run, tmp_path):
+    import shutil
+
+    shutil.copytree(golden("tiledb/sp_meta") / "array", tmp_path / "a")
+    next((tmp_path / "a").rglob("a0.tdb")).unlink()
+    result = run("verify", tmp_path / "a")
+    assert result.exit_code == 1
+    assert "a0.tdb is missing" in result.output

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyqbeast.core.format.constants import TAG_HEAVIEST, TAG_WEIGHTS, WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.format.weight import COMMON_FRACTIONS, weight_of
+from pyqbeast.core.format.weight_counts import BORDERS, count_weights, parse_weights_tag, weights_tag
+from pyqbeast.core.otree.invariants import check_weights
+
+WEIGHTS = st.lists(st.integers(WEIGHT_MIN, WEIGHT_MAX), min_size=1, max_size=50)
+
+
+def test_samples_that_people_take_end_at_borders():
+    assert {weight_of(fraction) for fraction in COMMON_FRACTIONS} <= set(BORDERS.tolist())
+    assert (np.diff(BORDERS.astype(np.int64)) > 0).all()
+
+
+@given(WEIGHTS)
+def test_the_tag_tells_how_many_rows_are_lighter_than_each_border(weights):
+    weights = np.array(weights, np.int32)
+    told = parse_weights_tag({TAG_WEIGHTS: weights_tag(count_weights(weights))})
+    for number, border in enumerate(BORDERS):
+        assert sum(told[: number + 1]) == (weights < border).sum()
+    assert sum(told) == len(weights)
+
+
+@pytest.mark.parametrize("text", ["", "3", "a,1", "1,-1", "999,1", "0,1.5", "1,,2", "1,9" + "9" * 30, "²,1"])
+def test_a_damaged_tag_tells_nothing(text):
+    assert parse_weights_tag({TAG_WEIGHTS: text}) is None
+    assert parse_weights_tag({}) is None
+
+
+def test_verify_sees_a_tag_that_does_not_tell_the_weights_of_the_rows():
+    weights = np.array([-5, 7, 2**30], np.int32)
+    tags = {TAG_HEAVIEST: str(2**30), TAG_WEIGHTS: weights_tag(count_weights(weights))}
+    assert check_weights("f", tags, weights) == []
+    assert check_weights("f", {}, weights) == []
+    assert [p.rule for p in check_weights("f", tags, weights[:2])] == ["heaviest row", "rows by weight"]

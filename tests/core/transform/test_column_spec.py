@@ -1,0 +1,41 @@
+"""The text of columnsToIndex: names, kinds, spaces, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.transform.column_spec import parse_column_spec
+
+
+def test_names_and_kinds_with_spaces_and_in_any_case():
+    assert parse_column_spec(" lat, lon : LINEAR,name:Hash,x:quantile,h:histogram") == [
+        ("lat", None),
+        ("lon", "linear"),
+        ("name", "hashing"),
+        ("x", "quantiles"),
+        ("h", "histogram"),
+    ]
+
+
+def test_a_known_column_with_a_colon_is_taken_as_it_stands():
+    assert parse_column_spec("a:hash", ["a:hash"]) == [("a:hash", None)]
+    assert parse_column_spec("ns:a:hash", ["ns:a"]) == [("ns:a", "hashing")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a:zorder", "'zorder' for column 'a'; kinds are linear, hashing, quantiles, histogram"),
+        ("a:empty", "'empty'"),
+        ("a:", "kind ''"),
+        ("", "empty column name"),
+        ("a,,b", "empty column name"),
+        (":linear", "empty column name"),
+        ("a,b,a:hashing", "names a more than once"),
+        (",".join(f"c{n}" for n in range(21)), "21 columns; at most 20"),
+    ],
+)
+def test_what_is_refused(text, message):
+    with pytest.raises(InvalidInputError, match=message):
+        parse_column_spec(text)

@@ -1,0 +1,58 @@
+"""The older transformations of constant columns behave as today's and keep their text."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pyqbeast.core.transform.registry import (
+    Empty,
+    Hash,
+    Identity,
+    IdentityToZero,
+    Linear,
+    NullToZero,
+    transformation_from_json,
+)
+
+INT = "IntegerDataType"
+RNG = random.Random(0)
+LINE = Linear(INT, 0, 10, 3)
+
+
+@pytest.mark.parametrize("old", [IdentityToZero(7), NullToZero()])
+def test_json_and_coordinate(old):
+    assert transformation_from_json(old.to_json()) == old
+    assert old.coordinate(7) == old.coordinate(None) == 0.0
+
+
+def test_the_dollar_sign_stays_in_the_class_name():
+    assert NullToZero().to_json() == {"className": "io.qbeast.core.transform.NullToZeroTransformation$"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (IdentityToZero(7), Identity(INT, 7), False),
+        (IdentityToZero(7), Identity(INT, None), False),
+        (IdentityToZero(7), Identity(INT, 8), True),
+        (IdentityToZero(7), LINE, True),
+        (IdentityToZero(7), Empty(), False),
+        (IdentityToZero(7), Hash(1), True),
+        (NullToZero(), Identity(INT, None), False),
+        (NullToZero(), Identity(INT, 1), True),
+        (NullToZero(), LINE, True),
+    ],
+)
+def test_superseding(old, new, expected):
+    assert old.superseded_by(new) is expected
+
+
+def test_merging_as_the_identity_of_today():
+    merged = IdentityToZero(20).merge(LINE, RNG)
+    assert (merged.minimum, merged.maximum) == (0, 20)
+    assert IdentityToZero(7).merge(LINE, RNG) == LINE
+    assert NullToZero().merge(LINE, RNG) == LINE
+    assert IdentityToZero(7).as_identity(INT) == Identity(INT, 7)
+    assert NullToZero().as_identity(INT) == Identity(INT, None)

@@ -1,0 +1,149 @@
+"""Vectors in files: written, read, and refused when broken."""
+
+import dataclasses
+import json
+import struct
+
+import fsspec
+import pytest
+
+from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.deletion_vectors import files
+from pyqbeast.deletion_vectors.vector import write_vectors
+from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A vector of three rows alone in a file: its descriptor, the table and the file."""
+    (descriptor,) = write_vectors(tmp_path, [DeletionVector([3, 4, 2**32])])
+    (file,) = tmp_path.iterdir()
+    return descriptor, tmp_path, file
+
+
+def test_many_vectors_share_a_file(tmp_path):
+    vectors = [DeletionVector([1]), DeletionVector(), DeletionVector(range(2**32, 2**32 + 500))]
+    descriptors = write_vectors(tmp_path, vectors, random_prefix="ab")
+    assert [descriptor.cardinality for descriptor in descriptors] == [1, 0, 500]
+    assert len({descriptor.absolute_path(tmp_path) for descriptor in descriptors}) == 1
+    assert [path.parent.name for path in tmp_path.rglob("*.bin")] == ["ab"]
+    assert [DeletionVector.read(descriptor, tmp_path) for descriptor in descriptors] == vectors
+
+
+def test_the_file_is_laid_out_as_the_protocol_says(written):
+    descriptor, _, file = written
+    content = file.read_bytes()
+    assert content[0] == 1
+    assert descriptor.offset == 1
+    assert struct.unpack(">I", content[1:5]) == (descriptor.size_in_bytes,)
+    assert content[5:-4] == DeletionVector([3, 4, 2**32]).to_bytes()
+
+
+def test_no_vectors_no_file(tmp_path):
+    assert write_vectors(tmp_path, []) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_file_systems_through_fsspec():
+    (descriptor,) = write_vectors("memory://dv/table", [DeletionVector([5])], random_prefix="xy")
+    assert fsspec.filesystem("memory").exists("/dv/table/xy")
+    assert list(DeletionVector.read(descriptor, "memory://dv/table")) == [5]
+    with pytest.raises(InvalidInputError, match="nosuch"):
+        DeletionVector.read(descriptor, "nosuch://dv/table")
+
+
+@pytest.mark.parametrize("form", ["{}", "file:{}", "file://{}"])
+def test_an_absolute_copy_reads_the_same(written, form):
+    descriptor, table, _ = written
+    copy = descriptor.copy_with_absolute_path(form.format(table))
+    assert copy.storage_type == "p"
+    assert list(DeletionVector.read(copy, "/elsewhere")) == [3, 4, 2**32]
+
+
+def test_an_absolute_copy_of_a_table_with_an_awkward_name(tmp_path):
+    table = tmp_path / "100% mine #1?"
+    (descriptor,) = write_vectors(table, [DeletionVector([8])])
+    copy = descriptor.copy_with_absolute_path(table)
+    assert list(DeletionVector.read(copy, "/elsewhere")) == [8]
+
+
+def test_every_altered_byte_is_noticed(written):
+    descriptor, table, file = written
+    content = file.read_bytes()
+    for position in range(len(content)):
+        altered = bytearray(content)
+        altered[position] ^= 0x10
+        file.write_bytes(altered)
+        with pytest.raises(FormatError, match=r"deletion_vector_.*bin: (version|sizeInBytes|checksum)"):
+            DeletionVector.read(descriptor, table)
+
+
+def test_a_file_cut_anywhere_is_refused(written):
+    descriptor, table, file = written
+    content = file.read_bytes()
+    for length in range(len(content)):
+        file.write_bytes(content[:length])
+        with pytest.raises(FormatError, match="truncated"):
+            DeletionVector.read(descriptor, table)
+
+
+def test_a_missing_file_is_named(written):
+    descriptor, table, file = written
+    file.unlink()
+    with pytest.raises(FormatError, match=f"{file.name}: there is no such file"):
+        DeletionVector.read(descriptor, table)
+
+
+@pytest.mark.parametrize("name", ["", "%00", "gone/dv.bin"])
+def test_an_absolute_path_that_is_no_file(tmp_path, name):
+    descriptor = DeletionVectorDescriptor.on_disk_with_absolute_path(f"file:{tmp_path}/{name}", 40, 6, 1)
+    with pytest.raises(FormatError, match="there is no such file"):
+        DeletionVector.read(descriptor, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"size_in_bytes": 20}, "sizeInBytes: 20 in the log"),
+        ({"size_in_bytes": 2**31 - 1}, "truncated"),
+        ({"offset": 2**31 - 1}, "truncated"),
+        ({"offset": 2}, "sizeInBytes|truncated"),
+        ({"offset": None}, "sizeInBytes"),
+        ({"cardinality": 4}, "cardinality: 4 in the log, and it holds 3"),
+        ({"max_row_index": 4}, "maxRowIndex: 4"),
+    ],
+)
+def test_a_descriptor_that_disagrees_with_its_file(written, change, message):
+    descriptor, table, file = written
+    with pytest.raises(FormatError, match=f"{file.name}.*({message})"):
+        DeletionVector.read(dataclasses.replace(descriptor, **change), table)
+
+
+def test_without_offset_the_vector_starts_the_file(written):
+    descriptor, table, file = written
+    file.write_bytes(file.read_bytes()[1:])
+    assert len(DeletionVector.read(dataclasses.replace(descriptor, offset=None), table)) == 3
+
+
+def test_a_file_does_not_outgrow_its_offsets(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_LIMIT", 100)
+    with pytest.raises(InvalidInputError, match="2 GiB"):
+        write_vectors(tmp_path, [DeletionVector([1])] * 4)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_delta_wrote(golden):
+    """Rows deleted by Delta 3.1: seven vectors in two files, 2963 rows in all."""
+    table = golden("qbeast/i2_deleted_dv") / "table"
+    lines = (table / "_delta_log" / f"{1:020d}.json").read_text().splitlines()
+    adds = [action["add"] for action in map(json.loads, lines) if "add" in action]
+    total = 0
+    for entry in adds:
+        descriptor = DeletionVectorDescriptor.from_struct(entry["deletionVector"])
+        vector = DeletionVector.read(descriptor, table)
+        total += len(vector)
+        content = (table / descriptor.absolute_path(table)).read_bytes()
+        start = descriptor.offset + 4
+        # Ours are the same bytes, not just the same rows.
+        assert vector.to_bytes() == content[start : start + descriptor.size_in_bytes]
+    assert (len(adds), total) == (7, 2963)

@@ -1,0 +1,112 @@
+"""The deletion vectors of a table file by file, and the report of `pyqbeast dv`."""
+
+import json
+
+import pytest
+from rich.console import Console
+
+from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.deletion_vectors import reports
+from pyqbeast.deletion_vectors.table import FileVector, deleted_rows, file_vectors
+from pyqbeast.deletion_vectors.vector import write_vectors
+from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
+from pyqbeast.delta_log.reader import read_snapshot
+from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Files with an inline vector, one in a file, one at an absolute path, none, and none nor statistics."""
+    on_disk, absolute = write_vectors(tmp_path, [DeletionVector([0, 9]), DeletionVector(range(10))])
+    entries = [
+        add("a", 4, DeletionVector([3]).to_inline()),
+        add("b%20b", 10, on_disk),
+        add("c", 10, absolute.copy_with_absolute_path(f"file:{tmp_path}")),
+        add("d", 0),
+        add("[red]e"),
+    ]
+    commit(tmp_path, 0, PROTOCOL, METADATA, *entries)
+    return tmp_path
+
+
+def printed(renderable):
+    console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    with console.file:
+        console.print(renderable)
+        return console.export_text()
+
+
+def test_each_live_file_is_listed(table):
+    assert file_vectors(read_snapshot(table)) == [
+        FileVector("[red]e", None, 0, None, None),
+        FileVector("a", "i", 1, 4, 0.25),
+        FileVector("b%20b", "u", 2, 10, 0.2),
+        FileVector("c", "p", 10, 10, 1.0),
+        FileVector("d", None, 0, 0, 0.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "rows"),
+    [("a", [3]), ("b%20b", [0, 9]), ("b b", [0, 9]), ("c", list(range(10))), ("d", []), ("[red]e", [])],
+)
+def test_the_deleted_rows_of_one_file(table, file, rows):
+    assert list(deleted_rows(table, file)) == rows
+
+
+def test_a_file_that_is_not_live(table):
+    with pytest.raises(InvalidInputError, match="'b' is no live file"):
+        deleted_rows(table, "b")
+
+
+def test_a_row_index_beyond_the_file(tmp_path):
+    commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 9, DeletionVector([9]).to_inline()))
+    with pytest.raises(FormatError, match="a: row index 9 is beyond the file's 9 rows"):
+        deleted_rows(tmp_path, "a")
+
+
+def test_more_rows_deleted_than_there_are(tmp_path):
+    commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 1, DeletionVector([8, 9]).to_inline()))
+    with pytest.raises(FormatError, match="a: cardinality: 2 rows deleted of the 1"):
+        file_vectors(read_snapshot(tmp_path))
+
+
+def test_a_broken_vector_names_data_file_and_vector_file(tmp_path):
+    gone = DeletionVectorDescriptor.on_disk_with_absolute_path("file:/gone.bin", 40, 6, 1)
+    commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 10, gone))
+    with pytest.raises(FormatError, match=r"^a: deletion vector file file:/gone.bin"):
+        deleted_rows(tmp_path, "a")
+
+
+def test_the_report_of_a_table(table):
+    report = reports.table_report(table)
+    assert json.loads(json.dumps(report)) == report
+    assert (report["table"], report["version"], report["deleted_rows"]) == (str(table), 0, 13)
+    assert report["files"][1] == {
+        "path": "a",
+        "storage": "i",
+        "cardinality": 1,
+        "physical_rows": 4,
+        "deleted_share": 0.25,
+    }
+    text = printed(reports.render_table(report))
+    assert "13 rows deleted, 3 of 5 files have a deletion vector" in " ".join(text.split())
+    assert "25.0%" in text
+    assert "[red]e" in text
+
+
+def test_the_report_of_a_file(table):
+    report = reports.rows_report(table, "b b")
+    assert report == {"table": str(table), "file": "b b", "cardinality": 2, "rows": [0, 9]}
+    assert printed(reports.render_rows(report)).split("\n")[:3] == ["b b: 2 rows deleted", "0", "9"]
+
+
+def test_a_table_that_qbeast_and_delta_wrote(golden):
+    folder = golden("qbeast/i2_deleted_dv")
+    expected = json.loads((folder / "expected.json").read_text())
+    report = reports.table_report(folder / "table")
+    rows = sum(file["physical_rows"] for file in report["files"])
+    assert rows == expected["full"]["count"]
+    assert rows - report["deleted_rows"] == expected["full_delta"]["count"]
+    for file in report["files"]:
+        assert len(deleted_rows(folder / "table", file["path"])) == file["cardinality"]

@@ -1,0 +1,125 @@
+"""The log of a table, looked at for another reader: without Spark, and true of the reader that is installed here."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, QueryBuilder
+
+from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
+from pyqbeast.core.sharing.readers import READERS, VERSION_2
+from pyqbeast.delta import DeletionVector
+from pyqbeast.delta_log.diagnosis import diagnose
+from tests.deletion_vectors.tables import METADATA, add, commit, table_of
+
+PHYSICAL = "delta.columnMapping.physicalName"
+FEATURES = sorted({feature for reader in READERS.values() for way in reader.ways for feature in way.features})
+
+
+def table_that_needs(path, feature, physical="id"):
+    """Ten rows of one column, in a table whose protocol asks for a feature that it makes no use of."""
+    pq.write_table(pa.table({physical: pa.array(range(10), pa.int64())}), path / "p.parquet")
+    mapping = feature in ("columnMapping", VERSION_2)
+    field = {"name": "id", "type": "long", "nullable": True, "metadata": {}}
+    if mapping:
+        field["metadata"] = {"delta.columnMapping.id": 1, PHYSICAL: physical}
+    metadata = {
+        **METADATA["metaData"],
+        "schemaString": json.dumps({"type": "struct", "fields": [field]}),
+        "configuration": {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"}
+        if mapping
+        else {},
+    }
+    protocol = {
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": [feature],
+        "writerFeatures": [feature],
+    }
+    if feature == VERSION_2:
+        protocol = {"minReaderVersion": 2, "minWriterVersion": 5}
+    size = (path / "p.parquet").stat().st_size
+    commit(path, 0, {"protocol": protocol}, {"metaData": metadata}, add("p.parquet", 10, size=size))
+
+
+def query(path):
+    return pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("select id from t").read_all())
+
+
+WAYS = {"QueryBuilder": query, "to_pyarrow_table": lambda path: DeltaTable(path).to_pyarrow_table()}
+
+
+def refuses(read, path):
+    try:
+        return read(path).num_rows != 10
+    except Exception:
+        return True
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_deltalake_knows_the_features_that_are_said_of_it(tmp_path, feature):
+    table_that_needs(tmp_path, feature)
+    (told,) = diagnose(tmp_path, "delta-rs")
+    refused = {name for name in WAYS for found in told.findings if found.way.startswith(name)}
+    assert {name for name, read in WAYS.items() if refuses(read, tmp_path)} == refused
+    assert told.ok == (not refused)
+
+
+def test_deltalake_returns_nulls_under_column_mapping(tmp_path):
+    table_that_needs(tmp_path, VERSION_2, physical="col-1")
+    (told,) = diagnose(tmp_path, "delta-rs")
+    (found,) = told.findings
+    assert found.way.startswith("to_pyarrow_table")
+    assert "NULL" in found.text
+    assert WAYS["to_pyarrow_table"](tmp_path).column("id").null_count == 10
+    assert WAYS["QueryBuilder"](tmp_path).column("id").null_count == 0
+
+
+def test_a_table_with_vectors(tmp_path):
+    table_of(tmp_path, (100, DeletionVector([1, 2]).to_inline()), (10, None))
+    told = {each.reader: each for each in diagnose(tmp_path)}
+    assert set(told) == set(READERS)
+    assert told["duckdb"].ok
+    assert "nothing in the log" in str(told["duckdb"])
+    scala = told["qbeast-spark"]
+    assert "hide 2 rows of 1 file: reads and samples return the deleted rows" in str(scala)
+    assert scala.to_dict()["findings"][0]["outcome"] == "wrong rows"
+    assert scala.commands == scala.to_dict()["commands"]
+    assert query(tmp_path).num_rows == 108
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("qbeast/a_linear2d", None),
+        ("qbeast/d_append_revisions", None),
+        ("qbeast/i2_deleted_dv", "hide 2,963 rows of"),
+        ("qbeast/i_deleted", "cubes of the index have no parent"),
+        ("qbeast_old/o3_replicated", "9 files of rows that other files hold too"),
+    ],
+)
+def test_tables_of_the_scala_project(golden, name, text):
+    (told,) = diagnose(golden(name) / "table", "qbeast-spark")
+    assert told.ok == (text is None)
+    assert text is None or text in str(told)
+
+
+def test_a_table_that_has_only_a_checkpoint(golden, tmp_path):
+    shutil.copytree(golden("qbeast/i2_deleted_dv") / "table", tmp_path / "table")
+    DeltaTable(tmp_path / "table").create_checkpoint()
+    log = tmp_path / "table" / "_delta_log"
+    before = diagnose(tmp_path / "table")
+    for path in log.glob("*.json"):
+        path.unlink()
+    assert diagnose(tmp_path / "table") == before
+
+
+def test_what_cannot_be_looked_at(tmp_path):
+    with pytest.raises(InvalidInputError, match="one of qbeast-spark"):
+        diagnose(tmp_path, "excel")
+    with pytest.raises(TableNotFoundError):
+        diagnose(tmp_path)

@@ -1,0 +1,239 @@
+"""Live files straight from the log: commits, every kind of checkpoint, and what is refused."""
+
+import json
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pyqbeast.core.errors import FormatError, TableNotFoundError, UnsupportedError
+from pyqbeast.delta import DeletionVector
+from pyqbeast.delta_log.reader import LiveFile, Protocol, read_snapshot
+from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, remove, write_json
+
+ONE = DeletionVector([1]).to_inline()
+TWO = DeletionVector([1, 2]).to_inline()
+UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
+
+
+def log(table, name):
+    return table / "_delta_log" / name
+
+
+def checkpoint(path, *actions):
+    """Write a Parquet checkpoint as Delta does: a column for each kind, one of them set in a row."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kinds = sorted({kind for action in actions for kind in action})
+    columns = {kind: [action.get(kind) for action in actions] for kind in kinds}
+    for entry in filter(None, columns.get("add", [])):
+        # Arrow makes no column of an empty struct.
+        entry.pop("partitionValues", None)
+    pq.write_table(pa.table(columns), path)
+
+
+def paths(table):
+    return [file.path for file in read_snapshot(table).files]
+
+
+def test_commits_are_replayed_in_order(tmp_path):
+    commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 10), add("b", 20))
+    commit(tmp_path, 1, remove("a"), add("c"))
+    snapshot = read_snapshot(tmp_path)
+    assert snapshot.version == 1
+    assert snapshot.files == (LiveFile("b", None, 20), LiveFile("c", None, None))
+
+
+def test_protocol_properties_columns_and_tags(tmp_path):
+    commit(tmp_path, 0, {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, METADATA, add("a"))
+    snapshot = read_snapshot(tmp_path)
+    assert snapshot.protocol == Protocol(1, 2)
+    tagged = add("a")
+    tagged["add"]["tags"] = {"revision": "1"}
+    commit(tmp_path, 1, PROTOCOL, tagged)
+    snapshot = read_snapshot(tmp_path)
+    features = frozenset({"deletionVectors"})
+    assert snapshot.protocol == Protocol(3, 7, features, features)
+    assert snapshot.metadata.configuration == {"delta.enableDeletionVectors": "true"}
+    assert [field["name"] for field in snapshot.metadata.fields] == ["id"]
+    assert snapshot.files == (LiveFile("a", None, None, {"revision": "1"}),)
+    # A Parquet file has a map as pairs.
+    texts = pa.map_(pa.string(), pa.string())
+    log_schema = pa.schema(
+        [
+            ("protocol", pa.struct([("minReaderVersion", pa.int32())])),
+            ("add", pa.struct([("path", pa.string()), ("tags", texts)])),
+        ]
+    )
+    rows = [{"protocol": {"minReaderVersion": 1}}, {"add": {"path": "a", "tags": {"revision": "1"}}}]
+    pq.write_table(pa.Table.from_pylist(rows, log_schema), log(tmp_path, f"{1:020d}.checkpoint.parquet"))
+    assert read_snapshot(tmp_path).files == snapshot.files
+
+
+def test_a_file_is_told_by_its_path_and_its_vector(tmp_path):
+    commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 10))
+    # Delta may write the new entry before the removal of the old one.
+    commit(tmp_path, 1, add("a", 10, ONE), remove("a"))
+    assert read_snapshot(tmp_path).files == (LiveFile("a", ONE, 10),)
+    commit(tmp_path, 2, add("a", 10, TWO), remove("a", ONE))
+    assert read_snapshot(tmp_path).files == (LiveFile("a", TWO, 10),)
+    commit(tmp_path, 3, remove("a", TWO))
+    assert read_snapshot(tmp_path).files == ()
+
+
+def test_a_file_removed_and_added_again_in_one_commit_is_live(tmp_path):
+    commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 10))
+    commit(tmp_path, 1, remove("a"), add("a", 11))
+    assert read_snapshot(tmp_path).files == (LiveFile("a", None, 11),)
+
+
+def test_a_file_that_is_live_twice(tmp_path):
+    commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 10), add("a", 10, ONE))
+    with pytest.raises(FormatError, match="a is live with two"):
+        read_snapshot(tmp_path)
+
+
+@pytest.mark.parametrize("commits_kept", [True, False])
+def test_a_checkpoint_stands_for_the_commits_before_it(tmp_path, commits_kept):
+    if commits_kept:
+        commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 10), add("old"))
+        commit(tmp_path, 1, remove("a"), remove("old"), add("a", 10, ONE), add("b", 20))
+    actions = [PROTOCOL, add("a", 10, ONE), add("b", 20), remove("a"), remove("old")]
+    checkpoint(log(tmp_path, f"{1:020d}.checkpoint.parquet"), *actions)
+    commit(tmp_path, 2, add("c", 30))
+    snapshot = read_snapshot(tmp_path)
+    assert snapshot.version == 2
+    assert snapshot.files == (LiveFile("a", ONE, 10), LiveFile("b", None, 20), LiveFile("c", None, 30))
+
+
+def test_a_checkpoint_alone_is_a_table(tmp_path):
+    checkpoint(log(tmp_path, f"{7:020d}.checkpoint.parquet"), PROTOCOL, add("a"))
+    assert read_snapshot(tmp_path).version == 7
+
+
+def test_statistics_as_a_struct(tmp_path):
+    entry = add("a")
+    entry["add"]["stats_parsed"] = {"numRecords": 12, "nullCount": {"id": 0}}
+    both = add("b", 20)
+    both["add"]["stats_parsed"] = {"numRecords": None, "nullCount": {"id": None}}
+    checkpoint(log(tmp_path, f"{0:020d}.checkpoint.parquet"), PROTOCOL, entry, both)
+    assert [file.physical_rows for file in read_snapshot(tmp_path).files] == [12, 20]
+
+
+def part(number, count, version=1):
+    return f"{version:020d}.checkpoint.{number:010d}.{count:010d}.parquet"
+
+
+def test_a_checkpoint_of_many_parts(tmp_path):
+    checkpoint(log(tmp_path, part(1, 2)), PROTOCOL, add("a", 10))
+    checkpoint(log(tmp_path, part(2, 2)), add("b", 10, TWO))
+    assert read_snapshot(tmp_path).files == (LiveFile("a", None, 10), LiveFile("b", TWO, 10))
+
+
+def test_a_checkpoint_that_lacks_a_part_is_none(tmp_path):
+    commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 10))
+    commit(tmp_path, 1, add("b", 10))
+    checkpoint(log(tmp_path, part(2, 2)), add("b", 10))
+    assert paths(tmp_path) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "manifest", [f"{1:020d}.checkpoint.{UUID}.json", f"{1:020d}.checkpoint.{UUID}.parquet"]
+)
+def test_the_second_checkpoint_format(tmp_path, manifest):
+    protocol = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": ["v2Checkpoint"]}
+    actions = [
+        {"checkpointMetadata": {"version": 1}},
+        {"protocol": protocol},
+        {"sidecar": {"path": "one%20two.parquet", "sizeInBytes": 1, "modificationTime": 0}},
+        {"sidecar": {"path": f"file://{tmp_path}/far.parquet", "sizeInBytes": 1, "modificationTime": 0}},
+    ]
+    (write_json if manifest.endswith("json") else checkpoint)(log(tmp_path, manifest), *actions)
+    checkpoint(log(tmp_path, "_sidecars/one two.parquet"), add("a", 10, ONE))
+    checkpoint(tmp_path / "far.parquet", add("b", 20), remove("c"))
+    commit(tmp_path, 2, add("d"))
+    assert paths(tmp_path) == ["a", "b", "d"]
+    log(tmp_path, "_sidecars/one two.parquet").unlink()
+    with pytest.raises(FormatError, match=r"one two.parquet.*missing"):
+        read_snapshot(tmp_path)
+
+
+@pytest.mark.parametrize("hint", ["{", "{}", '{"version":0,"size":3}', '{"version":99,"size":3}'])
+def test_a_stale_or_broken_hint_changes_nothing(tmp_path, hint):
+    commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 10))
+    checkpoint(log(tmp_path, f"{1:020d}.checkpoint.parquet"), PROTOCOL, add("b"))
+    log(tmp_path, "_last_checkpoint").write_text(hint)
+    log(tmp_path, f"{1:020d}.crc").write_text("{}")
+    assert paths(tmp_path) == ["b"]
+
+
+def test_no_table(tmp_path):
+    with pytest.raises(TableNotFoundError, match="nothing"):
+        read_snapshot(tmp_path / "nothing")
+    log(tmp_path, "x").parent.mkdir()
+    with pytest.raises(TableNotFoundError, match="no commit"):
+        read_snapshot(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TableNotFoundError):
+        read_snapshot(tmp_path / "file")
+
+
+@pytest.mark.parametrize("versions", [(1,), (0, 2)])
+def test_a_missing_commit_is_named(tmp_path, versions):
+    for version in versions:
+        commit(tmp_path, version, PROTOCOL, METADATA)
+    missing = min(set(range(3)) - set(versions))
+    with pytest.raises(FormatError, match=f"{missing:020d}.json is missing"):
+        read_snapshot(tmp_path)
+
+
+def test_other_file_systems_through_fsspec():
+    memory = fsspec.filesystem("memory")
+    actions = [PROTOCOL, METADATA, add("a", 10)]
+    memory.pipe_file(f"/log/_delta_log/{0:020d}.json", "\n".join(map(json.dumps, actions)).encode())
+    assert paths("memory://log") == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        ("{", "line 2: not JSON"),
+        ("7", "line 2: an object"),
+        ("[" * 100_000, "line 2: not JSON"),
+        ('{"add":{}}', "add: path"),
+        ('{"remove":[]}', "remove: path"),
+        ('{"add":{"path":"a","stats":"{"}}', "add a: stats"),
+        ('{"add":{"path":"a","stats":7}}', "add a: stats"),
+        ('{"add":{"path":"a","stats":"{\\"numRecords\\":-1}"}}', "add a: stats: numRecords"),
+        ('{"add":{"path":"a","deletionVector":"u"}}', "add a: deletionVector"),
+        ('{"add":{"path":"a","deletionVector":{"storageType":"x"}}}', "add a: deletionVector: storageType"),
+        ('{"protocol":{"minReaderVersion":3,"readerFeatures":"x"}}', "readerFeatures"),
+        ('{"metaData":{"schemaString":"{}"}}', "metaData: schemaString"),
+        ('{"metaData":{"configuration":7}}', "metaData: configuration"),
+        ('{"add":{"path":"a","tags":[7]}}', "add a: tags"),
+    ],
+)
+def test_a_broken_commit_is_refused_with_file_and_field(tmp_path, action, message):
+    log(tmp_path, "x").parent.mkdir()
+    log(tmp_path, f"{0:020d}.json").write_text(f"{json.dumps(PROTOCOL)}\n{action}\n")
+    with pytest.raises(FormatError, match=f"{0:020d}.json.*{message}"):
+        read_snapshot(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 and no more", None])
+def test_a_broken_checkpoint_is_refused(tmp_path, content):
+    path = log(tmp_path, f"{0:020d}.checkpoint.parquet")
+    checkpoint(path, PROTOCOL)
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(FormatError, match=r"checkpoint.parquet: not a"):
+        read_snapshot(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "protocol", [{"minReaderVersion": 4}, {"minReaderVersion": 3, "readerFeatures": ["catalogManaged"]}]
+)
+def test_a_table_that_needs_more_than_this_reader_knows(tmp_path, protocol):
+    commit(tmp_path, 0, {"protocol": protocol}, METADATA)
+    with pytest.raises(UnsupportedError, match="reader"):
+        read_snapshot(tmp_path)

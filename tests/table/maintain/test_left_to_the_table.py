@@ -1,0 +1,131 @@
+"""Writes that leave names, columns or matches to the table, as plain Delta lets them."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import functions as F
+
+from pyqbeast import InvalidInputError, QbeastTable, UnsupportedError, bridge
+from tests.table.help import count, holds, ids, load, rows_2d, save
+
+
+@pytest.fixture
+def name(spark):
+    yield "left_to_it"
+    spark.sql("DROP TABLE IF EXISTS left_to_it")
+
+
+def test_names_in_another_case_are_the_same_columns(spark, table_path):
+    given = {
+        "columnsToIndex": "A,B",
+        "weightColumns": "NAME",
+        "columnStats": '{"A_min": -5, "A_max": 2000000}',
+    }
+    save(rows_2d(spark, 300), table_path, **given)
+    upper = rows_2d(spark, 100, first=300).toDF("ID", "A", "B", "NAME")
+    save(upper, table_path, columnsToIndex=None, cubeSize=None)
+    table = holds(spark, table_path)
+    revision = table.latest_revision
+    assert (revision.columns, revision.weight_columns) == (["a", "b"], ("name",))
+    assert revision.transformations[0].minimum == -5
+    assert load(spark, table_path).columns == ["id", "a", "b", "name"]
+    assert table.metrics().unindexed_files == 0
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        with pytest.raises(InvalidInputError, match="'A' is to be indexed"):
+            save(rows_2d(spark, 10), table_path + "2", columnsToIndex="A,b")
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+
+
+def test_indexed_columns_that_the_table_fills_in(spark, table_path):
+    """A default, a generated column, an identity and a null."""
+    spark.sql(
+        f"CREATE TABLE delta.`{table_path}` (id BIGINT, twice BIGINT GENERATED ALWAYS AS (id * 2), "
+        "level INT DEFAULT 7, number BIGINT GENERATED ALWAYS AS IDENTITY, a INT) USING qbeast "
+        "OPTIONS (columnsToIndex = 'twice,level,number,a') "
+        "TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')"
+    )
+    spark.range(200).write.format("qbeast").mode("append").save(table_path)
+    spark.sql(f"INSERT INTO delta.`{table_path}` (id, level) SELECT id, 1 FROM range(200, 300)")
+    rows = load(spark, table_path).collect()
+    assert all(row["twice"] == 2 * row["id"] and row["a"] is None for row in rows)
+    assert {row["level"] for row in rows if row["id"] < 200} == {7}
+    assert len({row["number"] for row in rows}) == 300
+    spark.sql(
+        f"INSERT INTO delta.`{table_path}` (a) SELECT 1"
+    )  # what a missing column generates is null, too
+    assert load(spark, table_path).filter("a = 1 AND id IS NULL AND twice IS NULL").count() == 1
+    assert holds(spark, table_path).metrics().unindexed_files == 0
+
+
+def test_identities_of_a_write_that_is_committed_on_top_of_another(spark, name, monkeypatch):
+    """What was written once is committed again, and the highest number goes along."""
+    spark.sql(
+        f"CREATE TABLE {name} (number BIGINT GENERATED ALWAYS AS IDENTITY, id BIGINT) USING qbeast "
+        "OPTIONS (columnsToIndex = 'id')"
+    )
+    insert = f"INSERT INTO {name} (id) SELECT id FROM range(100)"
+    spark.sql(insert)
+    commit = bridge.Transaction.commit
+    others = ["ALTER TABLE left_to_it SET TBLPROPERTIES (team = 'maps')"]
+
+    def late(self, mode, tags):
+        while others:
+            spark.sql(others.pop())
+        return commit(self, mode, tags)
+
+    monkeypatch.setattr(bridge.Transaction, "commit", late)
+    spark.sql(insert)
+    spark.sql(insert)
+    assert spark.table(name).select("number").distinct().count() == 300
+
+
+def test_matching_rows_are_replaced(spark, name, table_path):
+    save(rows_2d(spark, 300), table_path)
+    new = rows_2d(spark, 30, first=290).withColumn("name", F.lit("new"))
+    save(new, table_path, "overwrite", replaceUsing="id")
+    assert ids(load(spark, table_path)) == list(range(320))
+    on = {"replaceOn": "t.id = s.id + 100", "targetAlias": "t"}
+    save(rows_2d(spark, 10).alias("s"), table_path, "overwrite", **on)
+    assert ids(load(spark, table_path)) == sorted([*range(100), *range(110, 320), *range(10)])
+    assert load(spark, table_path).filter("name = 'new'").count() == 30
+    with pytest.raises(Exception, match="cannot be resolved"):
+        save(rows_2d(spark, 10), table_path, "overwrite", **on)
+    assert count(load(spark, table_path)) == 320
+    rows_2d(spark, 100).write.format("qbeast").option("columnsToIndex", "a,b").saveAsTable(name)
+    writer = rows_2d(spark, 10, first=95).write.format("qbeast").mode("overwrite")
+    writer.option("replaceUsing", "id").insertInto(name)
+    assert ids(spark.table(name)) == list(range(105))
+    assert QbeastTable.for_name(spark, name).metrics().unindexed_files == 0
+    with pytest.raises(UnsupportedError, match="replaceOn"):
+        writer.option("replaceOn", "t.id = s.id").insertInto(name)
+
+
+def test_a_shallow_clone_is_verified_where_its_files_lie(spark, table_path):
+    save(rows_2d(spark, 300), table_path)
+    clone = table_path + " of it"
+    spark.sql(f"CREATE TABLE delta.`{clone}` SHALLOW CLONE delta.`{table_path}`")
+    table = holds(spark, clone)
+    assert table.delete_rows(table.blocks().first()["file"], [0, 1]) == 2
+    save(rows_2d(spark, 10, first=300), clone)
+    assert holds(spark, clone).optimize().changed
+    assert (count(load(spark, clone)), count(load(spark, table_path))) == (308, 300)
+
+
+@pytest.mark.parametrize("text", ["VARCHAR(10)", "CHAR(5)"])
+def test_texts_of_a_stated_length(spark, name, text):
+    spark.sql(
+        f"CREATE TABLE {name} (id BIGINT, code {text}) USING qbeast OPTIONS (columnsToIndex = 'id,code')"
+    )
+    spark.sql(f"INSERT INTO {name} SELECT id, concat('n', id % 50) FROM range(300)")
+    table = QbeastTable.for_name(spark, name)
+    assert table.verify().ok
+    assert count(spark.table(name).filter("code = 'n7'")) == 6
+
+
+@pytest.mark.parametrize("layout", ["partitionBy", "clusterBy"])
+def test_another_layout_is_refused(spark, table_path, layout):
+    writer = rows_2d(spark, 10).write.format("qbeast").option("columnsToIndex", "a")
+    with pytest.raises(UnsupportedError, match="leave partitionBy and clusterBy out"):
+        getattr(writer, layout)("name").save(table_path)

@@ -1,0 +1,187 @@
+"""Optimizing: the same rows in fewer, larger files, or nothing at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import functions as F
+
+from pyqbeast import CommitConflictError, InvalidInputError, NotIndexedError, QbeastTable, bridge
+from tests.table.help import count, holds, ids, load, rows_2d, save
+from tests.table.write.test_write import log_entries
+
+BOUNDS = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
+
+
+def version(spark, path):
+    return bridge.TableLog(spark, path).version
+
+
+def sizes(spark, path):
+    return [file.rows for file in bridge.TableLog(spark, path).files()]
+
+
+def scattered(spark, path, appends=6):
+    """A table of 4,000 rows and a few small appends."""
+    save(rows_2d(spark, 4_000), path, columnStats=BOUNDS)
+    for i in range(appends):
+        save(rows_2d(spark, 100, first=4_000 + 100 * i), path)
+
+
+def test_scattered_rows_come_together_and_then_there_is_nothing_to_do(spark, table_path):
+    scattered(spark, table_path)
+    before = sizes(spark, table_path)
+    result = holds(spark, table_path).optimize()
+    after = sizes(spark, table_path)
+    assert len(after) <= len(before) - 5
+    assert result.files_removed - result.files_added == len(before) - len(after)
+    assert sum(size < 125 for size in after) <= 1
+    assert ids(load(spark, table_path)) == list(range(4_600))
+    table = holds(spark, table_path)
+    landed = version(spark, table_path)
+    assert not table.optimize().changed
+    assert version(spark, table_path) == landed
+    last = Path(table_path, "_delta_log", f"{landed:020}.json").read_text()
+    assert '"dataChange":true' not in last
+
+
+def test_a_fresh_table_is_left_alone(spark, table_path):
+    save(rows_2d(spark, 20_000), table_path)
+    assert not QbeastTable.for_path(spark, table_path).optimize().changed
+    assert version(spark, table_path) == 0
+
+
+def test_deleted_rows_are_purged_whatever_they_leave(spark, table_path):
+    save(rows_2d(spark, 6_000), table_path)
+    spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES (delta.enableDeletionVectors = true)")
+    spark.sql(f"DELETE FROM delta.`{table_path}` WHERE a < 400000 OR id % 3 = 0")
+    left = ids(load(spark, table_path))
+    assert QbeastTable.for_path(spark, table_path).optimize().changed
+    assert ids(load(spark, table_path)) == left
+    assert not any(file.deleted for file in bridge.TableLog(spark, table_path).files())
+    holds(spark, table_path)
+
+
+def test_files_of_other_writers_are_indexed(spark, table_path):
+    save(rows_2d(spark, 3_000), table_path)
+    spark.sql(f"UPDATE delta.`{table_path}` SET name = 'x' WHERE id < 5")
+    rows_2d(spark, 500, first=3_000).withColumn("a", F.col("a") + 5_000_000).write.format("delta").mode(
+        "append"
+    ).save(table_path)
+    table = QbeastTable.for_path(spark, table_path)
+    assert table.metrics().unindexed_files
+    assert table.optimize(revision=0).changed
+    assert table.metrics().unindexed_files == 0
+    assert table.latest_revision.id == 2
+    assert ids(load(spark, table_path)) == list(range(3_500))
+    table.optimize(revision=1)
+    holds(spark, table_path)
+    assert not table.optimize(revision=0).changed
+    assert not any(add["dataChange"] for add in log_entries(table_path, "add")[-3:])
+
+
+def test_given_files_and_a_fraction(spark, table_path):
+    scattered(spark, table_path, 3)
+    table = QbeastTable.for_path(spark, table_path)
+    name = table.blocks().orderBy("file_bytes").first()["file"]
+    assert table.optimize(files=[name]).files_removed >= 1
+    assert name not in {file.path for file in bridge.TableLog(spark, table_path).files()}
+    table.optimize(fraction=0.3)
+    assert ids(load(spark, table_path)) == list(range(4_300))
+    holds(spark, table_path)
+
+
+def test_bad_input_changes_nothing(spark, table_path):
+    save(rows_2d(spark, 100), table_path)
+    table = QbeastTable.for_path(spark, table_path)
+    for wrong in ({"fraction": 0}, {"fraction": 1.5}, {"fraction": 0.5, "files": ["x"]}):
+        with pytest.raises(InvalidInputError):
+            table.optimize(**wrong)
+    with pytest.raises(NotIndexedError, match="no revision 7"):
+        table.optimize(revision=7)
+    with pytest.raises(NotIndexedError, match="no file 'x'"):
+        table.optimize(files=["x"])
+    assert version(spark, table_path) == 0
+
+
+def parquet_files(path):
+    return sorted(file.name for file in Path(path).rglob("*.parquet"))
+
+
+def test_an_interrupted_optimize_leaves_the_table_as_it_was(spark, table_path, monkeypatch):
+    scattered(spark, table_path, 2)
+    before = parquet_files(table_path)
+
+    def interrupted(self, tags):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bridge.Transaction, "tag", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        QbeastTable.for_path(spark, table_path).optimize()
+    assert parquet_files(table_path) == before
+    assert ids(load(spark, table_path)) == list(range(4_200))
+
+
+def test_a_new_revision_meanwhile_does_not_draw_it_away(spark, table_path, monkeypatch):
+    """What was the latest revision when it began is put in order, however often other writers come first."""
+    scattered(spark, table_path)
+    before = len(sizes(spark, table_path))
+    wide = rows_2d(spark, 100, first=10_000).withColumn("a", F.col("a") + 3_000_000)
+    commit = bridge.Transaction.commit_rewrite
+    waiting = [lambda: save(wide, table_path)]
+
+    def interrupted(self, tags):
+        if waiting:
+            waiting.pop()()
+        return commit(self, tags)
+
+    monkeypatch.setattr(bridge.Transaction, "commit_rewrite", interrupted)
+    result = QbeastTable.for_path(spark, table_path).optimize()
+    assert result.changed
+    assert holds(spark, table_path).latest_revision.id == 2
+    assert len(sizes(spark, table_path)) == before + 1 - (result.files_removed - result.files_added)
+    assert ids(load(spark, table_path)) == [*range(4_600), *range(10_000, 10_100)]
+
+
+def test_files_that_come_after_it_began_are_not_taken_for_unindexed_ones(spark, table_path, monkeypatch):
+    """Their revision is not in the version that it began on."""
+    save(rows_2d(spark, 1_000), table_path)
+    wide = rows_2d(spark, 100, first=10_000).withColumn("a", F.col("a") + 3_000_000)
+    begin = bridge.Transaction.__init__
+    waiting = [lambda: save(wide, table_path)]
+
+    def overtaken(self, *arguments):
+        begin(self, *arguments)
+        if waiting:
+            waiting.pop()()
+
+    monkeypatch.setattr(bridge.Transaction, "__init__", overtaken)
+    assert not QbeastTable.for_path(spark, table_path).optimize(revision=0).changed
+    assert holds(spark, table_path).metrics(revision=2).element_count == 100
+
+
+def test_rows_deleted_meanwhile_stay_deleted(spark, table_path, monkeypatch):
+    scattered(spark, table_path, 2)
+    commit = bridge.Transaction.commit_rewrite
+    deletes = [100]
+
+    def interrupted(self, tags):
+        spark.sql(f"DELETE FROM delta.`{table_path}` WHERE id >= 4000 AND id % 100 < {deletes[-1]}")
+        return commit(self, tags)
+
+    monkeypatch.setattr(bridge.Transaction, "commit_rewrite", interrupted)
+    spark.conf.set("spark.qbeast.index.numberOfRetries", "0")
+    deletes.append(10)
+    before = parquet_files(table_path)
+    try:
+        with pytest.raises(CommitConflictError, match="run it again"):
+            QbeastTable.for_path(spark, table_path).optimize()
+    finally:
+        spark.conf.unset("spark.qbeast.index.numberOfRetries")
+    assert count(load(spark, table_path)) == 4_180
+    assert set(before) <= set(parquet_files(table_path))
+    monkeypatch.undo()
+    QbeastTable.for_path(spark, table_path).optimize(revision=0)
+    assert count(load(spark, table_path)) == 4_180
+    holds(spark, table_path)

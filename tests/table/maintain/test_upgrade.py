@@ -1,0 +1,297 @@
+"""`upgrade`: old tables become tables of today in one commit, and hold the same rows for every reader."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import functions as F
+
+import pyqbeast
+from pyqbeast import FormatError, NotIndexedError, QbeastTable, TableNotFoundError, UnsupportedError, bridge
+from tests.table.help import count, ids, load, rows_2d, save
+from tests.table.legacy import CASES, REPLICATED, copy_of, expected_of, reads_right
+
+O4 = "o4_replicated_then_append"
+
+
+def live_files(spark, path):
+    return {file.path: file for file in bridge.TableLog(spark, path).files()}
+
+
+def log_files(path):
+    return sorted(Path(path, "_delta_log").glob("*.json"))
+
+
+def actions(log_file, kind):
+    return [json.loads(line)[kind] for line in log_file.read_text().splitlines() if kind in json.loads(line)]
+
+
+def rows_in_all_files(path, files):
+    """What a reader counts that knows nothing of blocks: rows by the statistics of the live files."""
+    return sum(file.rows for file in files.values())
+
+
+def expected_tags(old):
+    state = old["state"]
+    block = {
+        "cubeId": old["cube"],
+        "minWeight": int(old["minWeight"]),
+        "maxWeight": int(old["maxWeight"]),
+        "elementCount": int(old["elementCount"]),
+        "replicated": state in ("REPLICATED", "ANNOUNCED"),
+    }
+    return {"revision": old["revision"], "blocks": json.dumps([block], separators=(",", ":"))}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_tags_become_blocks_and_nothing_else_changes(spark, golden, table_path, name):
+    path = copy_of(golden, name, table_path)
+    before, versions = live_files(spark, path), len(log_files(path))
+    configuration = bridge.TableLog(spark, path).configuration
+    parquet = {file: file.stat().st_mtime_ns for file in Path(path).glob("*.parquet")}
+    report = pyqbeast.upgrade(spark, path)
+    assert report.version == versions
+    assert len(log_files(path)) == versions + 1
+    after = live_files(spark, path)
+    assert {file: each.tags for file, each in after.items()} == {
+        file: expected_tags(each.tags) for file, each in before.items()
+    }
+    assert {file: each[:5] for file, each in after.items()} == {file: e[:5] for file, e in before.items()}
+    commit = log_files(path)[-1]
+    assert actions(commit, "remove") == []
+    assert {add["dataChange"] for add in actions(commit, "add")} == {False}
+    stats = {a["path"]: a["stats"] for log in log_files(path)[:-1] for a in actions(log, "add")}
+    assert {add["path"]: add["stats"] for add in actions(commit, "add")} == {f: stats[f] for f in before}
+    kept = {key: text for key, text in configuration.items() if "replicatedSet" not in key}
+    assert bridge.TableLog(spark, path).configuration == kept
+    assert {file: file.stat().st_mtime_ns for file in Path(path).glob("*.parquet")} == parquet
+    reads_right(spark, path, expected_of(golden, name))
+
+
+def test_the_report_tells_what_changes_and_a_dry_run_changes_nothing(spark, golden, table_path):
+    path = copy_of(golden, REPLICATED, table_path)
+    planned = pyqbeast.upgrade(spark, path, dry_run=True)
+    assert len(log_files(path)) == 3
+    assert planned.to_dict() == {
+        "path": path,
+        "dry_run": True,
+        "version": None,
+        "is_needed": True,
+        "removed_settings": ("qbeast.replicatedSet.1",),
+        "revisions": (
+            {
+                "revision": 1,
+                "files": 105,
+                "blocks": 105,
+                "replicated": 9,
+                "dropped_files": 0,
+                "dropped_bytes": 0,
+            },
+        ),
+    }
+    done = pyqbeast.upgrade(spark, path)
+    assert (done.revisions, done.removed_settings) == (planned.revisions, planned.removed_settings)
+    assert (done.dry_run, done.version) == (False, 3)
+    again = pyqbeast.upgrade(spark, path)
+    assert (again.is_needed, again.version, len(log_files(path))) == (False, None, 4)
+    assert str(again) == f"{path} is at format 0.6 already: nothing to upgrade"
+
+
+@pytest.mark.parametrize("name", [REPLICATED, O4])
+@pytest.mark.parametrize("in_two_steps", [False, True])
+def test_dropped_replicated_files_make_every_reader_count_right(
+    spark, golden, table_path, name, in_two_steps
+):
+    path = copy_of(golden, name, table_path)
+    assert rows_in_all_files(path, live_files(spark, path)) > 30_000
+    if in_two_steps:
+        pyqbeast.upgrade(spark, path)
+        assert rows_in_all_files(path, live_files(spark, path)) > 30_000
+    report = pyqbeast.upgrade(spark, path, drop_replicated=True)
+    files = live_files(spark, path)
+    assert rows_in_all_files(path, files) == 30_000
+    assert spark.read.parquet(*(f"{path}/{file}" for file in files)).select("id").distinct().count() == 30_000
+    (changes,) = report.revisions
+    assert changes.dropped_files > 0
+    assert changes.replicated == 0
+    assert {remove["dataChange"] for remove in actions(log_files(path)[-1], "remove")} == {False}
+    reads_right(spark, path, expected_of(golden, name))
+
+
+def test_what_needs_no_upgrade_is_told_so(spark, table_path, tmp_path):
+    save(rows_2d(spark, 100), table_path)
+    assert not pyqbeast.upgrade(spark, table_path, drop_replicated=True).is_needed
+    assert len(log_files(table_path)) == 1
+    plain = str(tmp_path / "plain")
+    spark.range(3).write.format("delta").save(plain)
+    with pytest.raises(NotIndexedError, match="not indexed"):
+        pyqbeast.upgrade(spark, plain)
+    with pytest.raises(TableNotFoundError):
+        pyqbeast.upgrade(spark, str(tmp_path / "nothing"))
+
+
+def test_a_catalog_table_is_upgraded_by_its_name(spark, golden, table_path):
+    path = copy_of(golden, "o1_linear2d", table_path)
+    spark.sql(f"CREATE TABLE old_table USING delta LOCATION '{path}'")
+    try:
+        assert pyqbeast.upgrade(spark, "old_table").version == 1
+    finally:
+        spark.sql("DROP TABLE old_table")
+
+
+def test_a_write_to_an_old_table_is_refused_and_after_the_upgrade_it_joins(spark, golden, table_path):
+    path = copy_of(golden, REPLICATED, table_path)
+    more = load(spark, path).filter("id < 1000").withColumn("id", F.col("id") + 30_000)
+    for mode in ("append", "overwrite"):
+        with pytest.raises(UnsupportedError, match=f"pyqbeast upgrade {path}"):
+            save(more, path, mode=mode)
+    with pytest.raises(UnsupportedError, match="pyqbeast upgrade"):
+        spark.sql(f"INSERT INTO delta.`{path}` VALUES (1L, 2, 3.0D, 4)")
+    assert len(log_files(path)) == 3
+    pyqbeast.upgrade(spark, path)
+    save(more, path)
+    assert ids(load(spark, path)) == list(range(31_000))
+    assert load(spark, path).count() == 31_000
+    weight = F.hash("a", "b")
+    for fraction in (0.01, 0.3):
+        bound = int(fraction * 4294967295.0 - 2147483648.0)
+        wanted = load(spark, path).filter(weight < bound).count()
+        assert load(spark, path).sample(fraction).count() == wanted
+
+
+def test_mixed_tables_come_out_right(spark, golden, table_path):
+    path = copy_of(golden, REPLICATED, table_path)
+    pyqbeast.upgrade(spark, path)
+    frame = load(spark, path)
+    save(frame.filter("id < 500").withColumn("id", F.col("id") + 30_000), path)
+    frame.filter("id < 100").withColumn("id", F.col("id") + 40_000).write.format("delta").mode("append").save(
+        path
+    )
+    new = {name: each.tags for name, each in live_files(spark, path).items()}
+    _with_old_tags_again(path)
+    mixed = live_files(spark, path)
+    kinds = {next((key for key in ("state", "blocks") if key in each.tags), None) for each in mixed.values()}
+    assert kinds == {"state", "blocks", None}
+    wanted = sorted([*range(30_500), *range(40_000, 40_100)])
+    assert ids(load(spark, path)) == wanted
+    assert load(spark, path).count() == len(wanted)
+    report = pyqbeast.upgrade(spark, path)
+    assert [each.files for each in report.revisions] == [105]
+    assert {name: each.tags for name, each in live_files(spark, path).items()} == new
+    assert ids(load(spark, path)) == wanted
+
+
+def _with_old_tags_again(path):
+    """Adds a commit that gives the files of the first three versions the tags that they had."""
+    adds = {}
+    for log_file in log_files(path)[:3]:
+        for remove in actions(log_file, "remove"):
+            del adds[remove["path"]]
+        adds.update({add["path"]: add for add in actions(log_file, "add")})
+    lines = [json.dumps({"add": {**add, "dataChange": False}}) for add in adds.values()]
+    Path(path, "_delta_log", f"{len(log_files(path)):020d}.json").write_text("\n".join(lines) + "\n")
+
+
+def test_restore_gives_the_old_table_back(spark, golden, table_path):
+    path = copy_of(golden, REPLICATED, table_path)
+    before, configuration = live_files(spark, path), bridge.TableLog(spark, path).configuration
+    pyqbeast.upgrade(spark, path, drop_replicated=True)
+    spark.sql(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF 2")
+    assert bridge.TableLog(spark, path).configuration == configuration
+    assert live_files(spark, path).keys() == before.keys()
+    reads_right(spark, path, expected_of(golden, REPLICATED))
+    assert {n: e.tags for n, e in live_files(spark, path).items()} == {n: e.tags for n, e in before.items()}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM {t} WHERE id = 1",
+        "UPDATE {t} SET payload = 0 WHERE id = 1",
+        "MERGE INTO {t} USING (SELECT 1L AS i) ON id = i WHEN MATCHED THEN DELETE",
+        "OPTIMIZE {t}",
+    ],
+)
+def test_a_change_in_place_is_refused_while_there_are_replicated_files(spark, golden, table_path, change):
+    path = copy_of(golden, REPLICATED, table_path)
+    with pytest.raises(Exception, match=f"pyqbeast upgrade --drop-replicated {path}"):
+        spark.sql(change.format(t=f"delta.`{path}`"))
+    pyqbeast.upgrade(spark, path)
+    with pytest.raises(Exception, match=f"pyqbeast upgrade --drop-replicated {path}"):
+        spark.sql(change.format(t=f"delta.`{path}`"))
+    pyqbeast.upgrade(spark, path, drop_replicated=True)
+    spark.sql(change.format(t=f"delta.`{path}`"))
+    gone = change.startswith(("DELETE", "MERGE"))
+    assert load(spark, path).agg(F.countDistinct("id"), F.count("*")).first()[:] == (30_000 - gone,) * 2
+
+
+def test_an_append_meanwhile_makes_it_start_again(spark, golden, table_path, monkeypatch):
+    path = copy_of(golden, REPLICATED, table_path)
+    row = load(spark, path).limit(1).withColumn("id", F.lit(30_000).cast("bigint"))
+    commit = bridge.TableLog.retag
+    waiting = [lambda: row.write.format("delta").mode("append").save(path)]
+
+    def interrupted(self, *arguments):
+        if waiting:
+            waiting.pop()()
+        return commit(self, *arguments)
+
+    monkeypatch.setattr(bridge.TableLog, "retag", interrupted)
+    assert pyqbeast.upgrade(spark, path).version == 4
+    assert ids(load(spark, path)) == list(range(30_001))
+    assert not pyqbeast.upgrade(spark, path).is_needed
+
+
+def test_an_upgrade_that_dies_on_the_way_leaves_the_old_version(spark, golden, table_path, monkeypatch):
+    path = copy_of(golden, REPLICATED, table_path)
+    commit = bridge.TableLog.retag
+
+    def failing(self, operation, changed, *arguments):
+        died = F.when(F.col("path") > "8", F.raise_error(F.lit("died"))).otherwise(F.col("size"))
+        return commit(
+            self, operation, changed.withColumn("size", died.cast("bigint")).sort("path"), *arguments
+        )
+
+    with monkeypatch.context() as patched:
+        patched.setattr(bridge.TableLog, "retag", failing)
+        with pytest.raises(Exception, match="died"):
+            pyqbeast.upgrade(spark, path)
+    assert len(log_files(path)) == 3
+    assert "state" in next(iter(live_files(spark, path).values())).tags
+    assert pyqbeast.upgrade(spark, path).version == 3
+
+
+def test_damaged_tags_are_an_error_that_names_the_file(spark, golden, table_path):
+    path = copy_of(golden, "o6_identity_nulls", table_path)
+    log_file = log_files(path)[0]
+    name = sorted(add["path"] for add in actions(log_file, "add"))[3]
+    lines = [json.loads(line) for line in log_file.read_text().splitlines()]
+    for line in lines:
+        if line.get("add", {}).get("path") == name:
+            line["add"]["tags"]["minWeight"] = "heavy"
+    log_file.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    log_file.with_name(f".{log_file.name}.crc").unlink(missing_ok=True)
+    with pytest.raises(FormatError, match=f"file {name} .*'minWeight': 'heavy'"):
+        pyqbeast.upgrade(spark, path)
+    assert load(spark, path).count() == count(load(spark, path)) == 5_000
+
+
+def test_figures_of_an_old_table_are_those_after_the_upgrade(spark, golden, table_path):
+    path = copy_of(golden, O4, table_path)
+    table = QbeastTable.for_path(spark, path)
+    metrics, blocks = table.metrics().to_dict(), sorted(table.blocks().collect())
+    assert metrics["element_count"] == 30_000
+    pyqbeast.upgrade(spark, path)
+    assert table.metrics().to_dict() == metrics
+    assert sorted(table.blocks().collect()) == blocks
+    assert sum(block["element_count"] for block in blocks if not block["replicated"]) == 30_000
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_verify_finds_an_upgraded_table_in_order(spark, golden, table_path, name):
+    path = copy_of(golden, name, table_path)
+    assert QbeastTable.for_path(spark, path).verify("data").problems == ()
+    pyqbeast.upgrade(spark, path)
+    assert QbeastTable.for_path(spark, path).verify("data").problems == ()

@@ -1,0 +1,91 @@
+"""What the log says of a file's blocks is what its writer saw, whatever options and settings cut the files."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+import pytest
+from pyspark.sql import functions as F
+
+from pyqbeast import InvalidInputError, QbeastTable, bridge
+from tests.table.help import count, holds, load, rows_2d, save
+from tests.table.write.test_write import log_entries
+
+NO_STATISTICS = {"spark.databricks.delta.stats.collect": "false"}
+#: What makes Delta lay rows out in its own way, and compact files after a commit.
+DELTAS_LAYOUT = {
+    "spark.databricks.delta.optimizeWrite.enabled": "true",
+    "spark.databricks.delta.autoCompact.enabled": "true",
+    "spark.databricks.delta.autoCompact.minNumFiles": "2",
+}
+
+
+@contextlib.contextmanager
+def session(spark, **given):
+    for name, value in given.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in given:
+            spark.conf.unset(name)
+
+
+def is_indexed(spark, path, rows):
+    table = holds(spark, path)
+    metrics = table.metrics()
+    assert (metrics.unindexed_files, metrics.element_count) == (0, rows)
+    return table
+
+
+def rows_of_files(spark, path):
+    files = load(spark, path).groupBy(F.col("_metadata.file_name")).count().collect()
+    return sorted(row["count"] for row in files)
+
+
+def test_options_in_any_case_are_one_option(spark, table_path):
+    given = {"MAXRECORDSPERFILE": 700, "OptimizeWrite": True, "DELTA.enableDeletionVectors": False}
+    save(rows_2d(spark, 6_000), table_path, **given)
+    is_indexed(spark, table_path, 6_000)
+    assert max(rows_of_files(spark, table_path)) == 700
+    assert bridge.TableLog(spark, table_path).configuration["delta.enableDeletionVectors"] == "false"
+    with pytest.raises(InvalidInputError, match="maxRecordsPerFile has to be"):
+        save(rows_2d(spark, 10), table_path, maxRecordsPerFile="many")
+
+
+def test_no_setting_of_the_session_takes_files_their_blocks(spark, table_path):
+    """Without statistics nothing but the writer tells how many rows a file holds."""
+    with session(spark, **NO_STATISTICS, **DELTAS_LAYOUT, **{"spark.sql.files.maxRecordsPerFile": "300"}):
+        save(rows_2d(spark, 4_000), table_path, **{"delta.autoOptimize.autoCompact": "true"})
+        for first in (4_000, 4_200):
+            save(rows_2d(spark, 200, first=first), table_path)
+        table = is_indexed(spark, table_path, 4_400)
+        assert max(rows_of_files(spark, table_path)) == 300
+        table.optimize(files=[row["file"] for row in table.blocks().select("file").distinct().collect()])
+        is_indexed(spark, table_path, 4_400)
+    assert all(add.get("stats") is None for add in log_entries(table_path, "add"))
+    assert "OPTIMIZE" not in [info["operation"] for info in log_entries(table_path, "commitInfo")[:-1]]
+
+
+@pytest.mark.parametrize("writers", ["0", "5"])
+def test_rows_that_delta_sorts_into_change_data_are_counted_right(spark, table_path, writers):
+    """Several files of a task are open at once then, or rows come in another order."""
+    given = {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "false"}
+    save(rows_2d(spark, 3_000), table_path, **given)
+    with session(spark, **{"spark.sql.maxConcurrentOutputFileWriters": writers}):
+        replaced = "id >= 1000 AND id < 2000"
+        save(rows_2d(spark, 500, first=1_000), table_path, "overwrite", replaceWhere=replaced)
+    stored = {add["path"]: json.loads(add["stats"]) for add in log_entries(table_path, "add")}
+    files = load(spark, table_path).groupBy(F.col("_metadata.file_name").alias("file"))
+    for row in files.agg(
+        F.count("*").alias("n"), F.min("id").alias("low"), F.max("id").alias("high")
+    ).collect():
+        told = stored[row["file"]]
+        assert told["numRecords"] == row["n"]
+        assert (told["minValues"]["id"], told["maxValues"]["id"]) == (row["low"], row["high"])
+    assert count(load(spark, table_path)) == 2_500
+    report = QbeastTable.for_path(spark, table_path).verify("data")
+    assert {problem.rule for problem in report.problems} <= {"no gap between levels", "leaf weight"}
+    QbeastTable.for_path(spark, table_path).optimize(revision=0)
+    assert QbeastTable.for_path(spark, table_path).metrics().unindexed_files == 0

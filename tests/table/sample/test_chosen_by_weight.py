@@ -1,0 +1,189 @@
+"""Tables whose rows were chosen by the weight that samples are taken by: a fraction of them is still that fraction."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import functions as F
+
+import pyqbeast
+from pyqbeast import QbeastTable, UnsupportedError, bridge
+from pyqbeast.approximate.progress import Progress
+from pyqbeast.bridge.aggregate_query import AggregateQuery
+from pyqbeast.core.format.weight_counts import parse_weights_tag
+from tests.table.help import load, opened, rows_2d, save
+
+ROWS = 20_000
+WEIGHT = "hash(a, b)"
+
+
+@pytest.fixture(scope="module")
+def whole(spark, tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("chosen") / "whole")
+    save(rows_2d(spark, ROWS), path)
+    return path
+
+
+def share(spark, path, fraction):
+    table = load(spark, path)
+    return table.sample(fraction).count() / table.count()
+
+
+def assert_bounded(query, truth, error=0.05):
+    """The estimate is one of a sample, and its bounds hold the truth."""
+    found = pyqbeast.tolerance(query, error=error, confidence=0.999)
+    row = found.df.first()
+    assert row[1] <= truth <= row[2], row
+    return found
+
+
+def test_a_file_tells_how_many_rows_have_which_weights(spark, whole):
+    for file in bridge.TableLog(spark, whole).files():
+        assert sum(parse_weights_tag(file.tags)) == file.rows
+
+
+@pytest.mark.parametrize(
+    "chosen", [f"{WEIGHT} < 0", f"{WEIGHT} > 1000000000", f"{WEIGHT} BETWEEN -900000000 AND 700000000"]
+)
+def test_rows_of_some_weights_only(spark, whole, table_path, chosen):
+    save(load(spark, whole).where(chosen), table_path)
+    table = load(spark, table_path)
+    rows = table.count()
+    for fraction in (0.03, 0.1, 0.5):
+        assert share(spark, table_path, fraction) == pytest.approx(fraction, abs=0.01)
+    first, second = (set(table.sample(f).select("id").toPandas().id) for f in (0.1, 0.5))
+    assert first < second
+    assert_bounded(table.groupBy().count(), rows)
+    part = table.where("a < 300000")
+    assert_bounded(part.groupBy().count(), part.count())
+
+
+def test_a_sample_stored_beside_its_table(spark, whole, table_path):
+    """Light rows come twice, so there are more of them than of others."""
+    save(load(spark, whole), table_path)
+    save(load(spark, whole).sample(0.1), table_path)
+    assert share(spark, table_path, 0.05) == pytest.approx(0.05, abs=0.01)
+    table = load(spark, table_path)
+    assert_bounded(table.groupBy().count(), table.count())
+
+
+def test_samples_of_calibrated_tables_open_their_share(spark, whole, table_path):
+    save(load(spark, whole).sample(0.5), table_path)
+    everything = opened(load(spark, table_path))
+    assert opened(load(spark, table_path).sample(0.02)).bytes < 0.35 * everything.bytes
+
+
+def test_rows_deleted_by_their_weight(spark, table_path):
+    save(rows_2d(spark, ROWS), table_path)
+    QbeastTable.for_path(spark, table_path).delete(f"{WEIGHT} < 0")
+    table = load(spark, table_path)
+    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.02)
+    with pytest.raises(UnsupportedError, match=r"deleted by the hash.*optimize"):
+        pyqbeast.tolerance(table.groupBy().count())
+    QbeastTable.for_path(spark, table_path).optimize()
+    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.01)
+    assert_bounded(load(spark, table_path).groupBy().count(), load(spark, table_path).count())
+
+
+def test_rows_merged_away_by_their_weight(spark, whole, table_path):
+    save(rows_2d(spark, 2_000), table_path)
+    load(spark, whole).where(f"{WEIGHT} < 0").createOrReplaceTempView("light")
+    spark.sql(
+        f"MERGE INTO delta.`{table_path}` t USING light s ON t.id = s.id WHEN MATCHED THEN DELETE"
+    ).collect()
+    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.03)
+
+
+def test_light_rows_that_an_update_left_unindexed(spark, whole, table_path):
+    """The rows of a region lie in files without an index, and its lightest rows in the index: none counts twice."""
+    save(rows_2d(spark, ROWS), table_path)
+    spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')")
+    spark.sql(f"UPDATE delta.`{table_path}` SET name = 'x' WHERE a < 250000 AND {WEIGHT} > -1900000000")
+    table = load(spark, table_path)
+    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.01)
+    part = table.where("a < 250000")
+    found = pyqbeast.refine(part.groupBy().count(), confidence=0.999)
+    truth = part.count()
+    for step in found:
+        row = step.df.first()
+        assert row[1] <= truth <= row[2], row
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        lambda t: t.where(f"{WEIGHT} < 0").groupBy().count(),
+        lambda t: t.selectExpr("a as x", "b").where("hash(struct(x, b)) < 0").groupBy().count(),
+        lambda t: t.withColumn("h", F.hash("a", "b")).where("abs(h) < 1000").groupBy().count(),
+        lambda t: t.agg(F.avg(F.hash("a", "b"))),
+        lambda t: t.groupBy(F.expr(f"{WEIGHT} > 0")).count(),
+        lambda t: t.where(f"{WEIGHT} < 0").where("a > 5").groupBy("name").count(),
+        lambda t: t.agg(F.expr(f"count(*) FILTER (WHERE {WEIGHT} < 0)")),
+        lambda t: t.join(t.sparkSession.range(3).toDF("k"), F.expr(f"{WEIGHT} > k")).groupBy().count(),
+        lambda t: (
+            t.join(t.sparkSession.range(9).selectExpr("id as k", "rand() as r"), F.expr("id = k and r < 0.5"))
+            .groupBy()
+            .count()
+        ),
+        lambda t: (
+            t.join(t.sparkSession.range(9).where("hash(id) > 0").toDF("k"), F.expr("id = k"))
+            .groupBy()
+            .count()
+        ),
+    ],
+)
+def test_queries_that_pick_rows_by_the_weight_are_not_estimated(spark, whole, query):
+    with pytest.raises(UnsupportedError, match=r"hash|each time"):
+        pyqbeast.tolerance(query(load(spark, whole)))
+
+
+def test_hashes_of_other_columns_are_estimated(spark, whole):
+    table = load(spark, whole)
+    for condition in ("pmod(hash(id), 8) = 3", "pmod(hash(a), 8) = 3", "hash(b) < 0"):
+        assert_bounded(table.where(condition).groupBy().count(), table.where(condition).count())
+
+
+def test_rows_split_by_a_remainder_of_the_weight_are_estimated(spark, whole):
+    """Each range of weights has as many rows of one remainder as of another."""
+    table = load(spark, whole)
+    rest = F.expr(f"pmod({WEIGHT}, 8)")
+    assert_bounded(table.where(rest == 3).agg(F.avg("b")), table.where(rest == 3).agg(F.avg("b")).first()[0])
+    part = table.where(f"({WEIGHT} & 7) = 3")
+    progress = Progress(AggregateQuery(part.agg(F.avg("a"))))
+    progress.read(progress.plan(0.4))
+    assert (progress.state.sums[0, :, 0] > 0).mean() > 0.9
+    with pytest.raises(UnsupportedError, match="hash"):
+        pyqbeast.tolerance(table.where(f"{WEIGHT} % 8 = 3").agg(F.avg("b")))
+
+
+def test_a_stored_copy_of_the_weight(spark, table_path):
+    save(rows_2d(spark, ROWS).withColumn("h", F.hash("a", "b")), table_path)
+    table = load(spark, table_path)
+    with pytest.raises(UnsupportedError, match="hash"):
+        pyqbeast.tolerance(table.where("h < 0").groupBy().count())
+    light = table.where("h < 0")
+    assert light.sample(0.1).count() / light.count() == pytest.approx(0.1, abs=0.02)
+    assert_bounded(table.groupBy().count(), ROWS)
+
+
+@pytest.mark.parametrize(
+    "light",
+    [
+        lambda t: t.where(f"{WEIGHT} < 0"),
+        lambda t: t.withColumn("h", F.hash("a", "b")).where("h < 0"),
+        lambda t: (
+            t.withColumn("h", F.hash("a", "b")).where("id >= 0").selectExpr("id", "h + 1 as g").where("g < 0")
+        ),
+        lambda t: t.sample(0.5),
+    ],
+)
+def test_samples_of_rows_picked_by_weight_are_left_to_spark(spark, whole, light):
+    rows = light(load(spark, whole))
+    assert rows.sample(0.1, seed=1).count() / rows.count() == pytest.approx(0.1, abs=0.02)
+
+
+def test_rows_picked_by_low_bits_of_the_weight_fill_all_buckets(spark, whole, table_path):
+    """A table of every eighth weight: estimates know its spread, as buckets are not the weight's low bits."""
+    save(load(spark, whole).where(f"pmod({WEIGHT}, 8) = 3"), table_path, cubeSize=300)
+    progress = Progress(AggregateQuery(load(spark, table_path).agg(F.avg("a"))))
+    progress.read(progress.plan(0.4))
+    assert (progress.state.sums[0, :, 0] > 0).mean() > 0.9

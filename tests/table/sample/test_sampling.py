@@ -1,0 +1,179 @@
+"""Samples read only what they need, and mean what Spark's own samples mean."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from pyspark.sql import functions as F
+
+from pyqbeast import InvalidInputError, QbeastTable
+from pyqbeast.core.format.weight import weight_of
+from tests.table.help import count, ids, jobs, load, opened, rows_2d, save
+
+ROWS = 40_000
+
+
+@pytest.fixture(scope="module")
+def path(spark, tmp_path_factory):
+    place = str(tmp_path_factory.mktemp("sampling") / "table")
+    save(rows_2d(spark, ROWS), place, cubeSize=2_000)
+    return place
+
+
+@pytest.fixture
+def table(spark, path):
+    return load(spark, path)
+
+
+def expected_ids(spark, fraction, lower=0.0):
+    weight = F.hash("a", "b")
+    return ids(rows_2d(spark, ROWS).filter((weight < weight_of(fraction)) & (weight >= weight_of(lower))))
+
+
+def test_a_sample_is_the_rows_of_lowest_weight(spark, table):
+    assert ids(table.sample(0.1)) == expected_ids(spark, 0.1)
+    assert ids(table.sample(fraction=0.1, seed=5)) == expected_ids(spark, 0.1)
+    assert ids(table.sample(0.0)) == []
+    assert ids(table.sample(1.0)) == list(range(ROWS))
+
+
+def test_a_sample_opens_few_files_and_bytes(table):
+    everything = opened(table.agg(F.sum("id")))
+    one_percent = opened(table.sample(0.01).agg(F.sum("id")))
+    tenth = opened(table.sample(0.1).agg(F.sum("id")))
+    assert one_percent.files <= 2
+    assert one_percent.bytes < 0.05 * everything.bytes
+    assert tenth.bytes < 0.3 * everything.bytes
+    assert tenth.rows < 0.25 * everything.rows
+
+
+def test_the_size_of_a_sample_is_binomial(table):
+    # All pairs of indexed values differ, so each row is in with probability f. Five standard deviations
+    # leave one false alarm in 1.7 million.
+    for fraction in (0.01, 0.1, 0.3):
+        spread = math.sqrt(ROWS * fraction * (1 - fraction))
+        assert abs(count(table.sample(fraction)) - ROWS * fraction) < 5 * spread
+
+
+def test_smaller_samples_lie_in_larger_ones(table):
+    assert set(ids(table.sample(0.02))) < set(ids(table.sample(0.05)))
+
+
+def test_sql_forms(spark, path, table):
+    wanted = expected_ids(spark, 0.1)
+    table.createOrReplaceTempView("flat")
+    for source in (f"delta.`{path}`", f"qbeast.`{path}`", "flat"):
+        query = spark.sql(f"SELECT id FROM {source} TABLESAMPLE (10 PERCENT)")
+        assert ids(query) == wanted, source
+        assert opened(query).rows < 0.25 * ROWS, source
+    assert count(spark.sql("SELECT * FROM flat TABLESAMPLE (7 ROWS)")) == 7
+    assert ids(spark.sql("SELECT id FROM flat TABLESAMPLE (BUCKET 1 OUT OF 10)")) == wanted
+    repeatable = "SELECT id FROM flat TABLESAMPLE (10 PERCENT) REPEATABLE (3)"
+    assert ids(spark.sql(repeatable)) == wanted
+
+
+def test_filters_and_projections_around_a_sample(spark, table):
+    wanted = [i for i in expected_ids(spark, 0.1) if i % 2]
+    for query in (
+        table.filter("id % 2 = 1").sample(0.1),
+        table.sample(0.1).filter("id % 2 = 1"),
+        table.select("id").filter("id % 2 = 1").sample(0.1),
+        table.select((F.col("id") + 0).alias("id")).sample(0.1).filter("id % 2 = 1"),
+    ):
+        assert ids(query) == wanted
+        assert opened(query).rows < 0.25 * ROWS
+
+
+def test_filters_skip_files_without_a_sample(table):
+    box = table.filter("a BETWEEN 100000 AND 150000 AND b BETWEEN 300 AND 350")
+    assert opened(box).rows < 0.25 * ROWS
+    assert count(box) == count(rows_2d(table.sparkSession, ROWS).filter(
+        "a BETWEEN 100000 AND 150000 AND b BETWEEN 300 AND 350"))  # fmt: skip
+
+
+def test_shapes_that_are_not_pushed_stay_correct(spark, table):
+    assert abs(count(table.sample(withReplacement=True, fraction=0.5, seed=1)) - ROWS / 2) < 1_000
+    left, right = table.randomSplit([0.3, 0.7], seed=7)
+    assert ids(left.union(right)) == list(range(ROWS))
+    nested = count(table.sample(0.5).sample(0.5, seed=3))
+    assert abs(nested - ROWS / 4) < 1_000
+    above = table.groupBy("name").count().sample(0.5, seed=4)
+    assert count(above) < 100
+    assert abs(count(table.filter("rand(3) < 0.5").sample(0.5, seed=9)) - ROWS / 4) < 1_000
+
+
+def test_joined_samples(table):
+    a, b = table.sample(0.1), table.sample(0.2)
+    assert count(a.join(b, "id")) == count(a)
+
+
+def test_the_switch(spark, path, table):
+    spark.conf.set("spark.qbeast.sample.pushdown", "false")
+    try:
+        query = table.sample(0.1, seed=1)
+        assert opened(query).rows == ROWS
+        assert ids(query) != expected_ids(spark, 0.1)
+    finally:
+        spark.conf.unset("spark.qbeast.sample.pushdown")
+
+
+def test_time_travel(spark, table_path):
+    save(rows_2d(spark, 3_000), table_path)
+    first = spark.sql(f"DESCRIBE HISTORY delta.`{table_path}`").first()["timestamp"]
+    save(rows_2d(spark, 1_000, first=3_000), table_path, "overwrite", columnsToIndex="b,a")
+    old = spark.read.format("qbeast").option("versionAsOf", 0).load(table_path)
+    assert ids(old) == list(range(3_000))
+    assert ids(old.sample(0.2)) == [i for i in expected_ids(spark, 0.2) if i < 3_000]
+    by_time = spark.read.format("qbeast").option("timestampAsOf", str(first)).load(table_path)
+    assert count(by_time) == 3_000
+    assert count(spark.sql(f"SELECT * FROM delta.`{table_path}` VERSION AS OF 0")) == 3_000
+
+
+def test_files_that_plain_delta_writers_add_are_sampled_too(spark, table_path):
+    save(rows_2d(spark, 2_000), table_path)
+    rows_2d(spark, 2_000, first=2_000).write.format("delta").mode("append").save(table_path)
+    assert ids(load(spark, table_path).sample(0.2)) == [i for i in expected_ids(spark, 0.2) if i < 4_000]
+    metrics = QbeastTable.for_path(spark, table_path).metrics()
+    assert (metrics.unindexed_rows, metrics.element_count) == (2_000, 2_000)
+
+
+def test_damaged_tags_make_a_file_unindexed_and_never_unread(spark, table_path):
+    import json
+    from pathlib import Path
+
+    save(rows_2d(spark, 2_000), table_path, cubeSize=500)
+    log = Path(table_path, "_delta_log", "00000000000000000000.json")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    adds = [line["add"] for line in lines if "add" in line]
+    adds[0]["tags"]["blocks"] = "[{broken"
+    adds[1]["tags"]["revision"] = "99"
+    log.write_text("\n".join(map(json.dumps, lines)))
+    log.with_name(".00000000000000000000.json.crc").unlink(missing_ok=True)
+    log.with_name("00000000000000000000.crc").unlink(missing_ok=True)
+    copy = table_path + "-copy"
+    Path(table_path).rename(copy)
+    assert ids(load(spark, copy).sample(0.2)) == [i for i in expected_ids(spark, 0.2) if i < 2_000]
+    table = QbeastTable.for_path(spark, copy)
+    assert table.metrics().unindexed_files == 2
+    assert {problem.rule for problem in table.verify("log").problems} >= {"tags"}
+
+
+def test_deleted_rows_stay_deleted(spark, table_path):
+    save(rows_2d(spark, 4_000), table_path, cubeSize=500)
+    spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES (delta.enableDeletionVectors = true)")
+    spark.sql(f"DELETE FROM delta.`{table_path}` WHERE id % 3 = 0")
+    wanted = [i for i in expected_ids(spark, 0.3) if i < 4_000 and i % 3]
+    assert ids(load(spark, table_path).sample(0.3)) == wanted
+    assert QbeastTable.for_path(spark, table_path).metrics().deleted_rows == 1_334
+
+
+def test_planning_a_sample_costs_no_job(spark, table):
+    table.sample(0.01).count()
+    assert jobs(spark, table.sample(0.01).select("id")) == 1
+
+
+def test_fractions_out_of_range(spark, path):
+    for fraction in (-0.1, 1.5):
+        with pytest.raises(InvalidInputError, match="fraction"):
+            QbeastTable.for_path(spark, path).sample(fraction)

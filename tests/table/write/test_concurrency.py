@@ -1,0 +1,106 @@
+"""Writers at the same time: every row lands once, or the write says that it did not."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from pyspark.sql import functions as F
+
+from pyqbeast import CommitConflictError, bridge
+from pyqbeast.table.write import writer as writing
+from tests.table.help import holds, ids, load, rows_2d, save
+
+
+def at_once(tasks):
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        for future in [pool.submit(task) for task in tasks]:
+            future.result()
+
+
+def test_six_appends_at_once_two_of_them_with_a_range_that_grows(spark, table_path):
+    save(rows_2d(spark, 100), table_path)
+
+    def append(i):
+        grown = 2_000_000 * i if i in (2, 4) else 0
+        frame = rows_2d(spark, 1_000, first=100 + 1_000 * i).withColumn("a", F.col("a") + grown)
+        return lambda: save(frame, table_path)
+
+    at_once([append(i) for i in range(6)])
+    assert ids(load(spark, table_path)) == list(range(6_100))
+    holds(spark, table_path)
+
+
+def test_six_writers_make_one_table(spark, table_path):
+    at_once([lambda i=i: save(rows_2d(spark, 500, first=500 * i), table_path) for i in range(6)])
+    assert ids(load(spark, table_path)) == list(range(3_000))
+    holds(spark, table_path)
+
+
+@pytest.fixture
+def before_commit(monkeypatch):
+    """Runs a function once, right before the first commit of the next write."""
+
+    def schedule(function):
+        commit = bridge.Transaction.commit
+        waiting = [function]
+
+        def interrupted(self, *arguments):
+            if waiting:
+                waiting.pop()()
+            return commit(self, *arguments)
+
+        monkeypatch.setattr(bridge.Transaction, "commit", interrupted)
+
+    return schedule
+
+
+def test_files_are_written_once_when_another_revision_comes_first(
+    spark, table_path, before_commit, monkeypatch
+):
+    """A write that fits a revision that stays joins the changed table without laying its rows out again."""
+    stats = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
+    save(rows_2d(spark, 1_000), table_path, columnStats=stats)
+    written = []
+    write_files = writing._Write._write_files
+    monkeypatch.setattr(
+        writing._Write, "_write_files", lambda self, *a: (written.append(self), write_files(self, *a))[1]
+    )
+    wide = rows_2d(spark, 500, first=2_000).withColumn("a", F.col("a") + 3_000_000)
+    before_commit(lambda: save(wide, table_path))
+    save(rows_2d(spark, 500, first=1_000), table_path)
+    assert len(written) == 2
+    assert ids(load(spark, table_path)) == [*range(1_500), *range(2_000, 2_500)]
+    holds(spark, table_path)
+
+
+@pytest.mark.parametrize("retries", ["0", "2"])
+def test_two_new_revisions(spark, table_path, before_commit, retries):
+    """With retries left the rows are laid out again; without, the second revision gets the next number."""
+    save(rows_2d(spark, 1_000), table_path)
+    wide = [rows_2d(spark, 500, first=1_000 * i).withColumn("a", F.col("a") + 3_000_000 * i) for i in (1, 2)]
+    before_commit(lambda: save(wide[0], table_path))
+    spark.conf.set("spark.qbeast.index.numberOfRetries", retries)
+    try:
+        save(wide[1], table_path)
+    finally:
+        spark.conf.unset("spark.qbeast.index.numberOfRetries")
+    assert ids(load(spark, table_path)) == [*range(1_000), *range(1_000, 1_500), *range(2_000, 2_500)]
+    assert holds(spark, table_path).latest_revision.id == 3
+
+
+def test_an_overwrite_that_cannot_land_says_so_and_leaves_nothing(spark, table_path, before_commit):
+    from pathlib import Path
+
+    save(rows_2d(spark, 1_000), table_path)
+    before_commit(lambda: save(rows_2d(spark, 500, first=5_000), table_path, "overwrite"))
+    with pytest.raises(CommitConflictError, match="run it again"):
+        save(rows_2d(spark, 700, first=9_000), table_path, "overwrite")
+    assert ids(load(spark, table_path)) == list(range(5_000, 5_500))
+    live = {
+        row["file"] for row in load(spark, table_path).selectExpr("_metadata.file_name as file").collect()
+    }
+    old = {f.name for f in Path(table_path).glob("*.parquet")} - live
+    assert all(
+        name in Path(table_path, "_delta_log", "00000000000000000000.json").read_text() for name in old
+    )

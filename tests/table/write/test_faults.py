@@ -1,0 +1,317 @@
+"""Storage that fails: a write that landed is never told as failed, one that did not leaves the table as it was."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from fsspec.implementations.local import LocalFileSystem
+from pyspark.sql import functions as F
+
+import pyqbeast
+from pyqbeast import CommitConflictError, ExecutionError, QbeastTable, StorageError, UncertainWriteError
+from pyqbeast.delta_log import locations
+from tests.faults import COMMITTED, SCHEME
+from tests.table.help import count, holds, ids, load, rows_2d, save
+from tests.table.legacy import copy_of
+from tests.table.maintain.test_optimize import BOUNDS
+from tests.table.write.test_streaming import run as run_stream
+
+COMMIT = r"\d{20}\.json$"
+
+
+@pytest.fixture(autouse=True)
+def python_writes_vectors_there(monkeypatch):
+    """Deletion vectors are written by Python, which knows the local folder behind the scheme."""
+    find = locations.open_location
+
+    def open_location(location):
+        place = str(location)
+        return (LocalFileSystem(), place[len(SCHEME) + 1 :]) if place.startswith(SCHEME) else find(location)
+
+    monkeypatch.setattr(locations, "open_location", open_location)
+
+
+@pytest.fixture
+def table(spark, faults, tmp_path):
+    """Where an indexed table of 1,000 rows lies."""
+    path = faults.path(tmp_path) + "/table"
+    save(rows_2d(spark, 1_000), path, cubeSize=300, columnStats=BOUNDS)
+    return path
+
+
+@pytest.fixture
+def scattered(spark, table):
+    """The same with 400 rows more in files of their own."""
+    for first in range(1_000, 1_400, 100):
+        save(rows_2d(spark, 100, first=first), table, cubeSize=None)
+    return table
+
+
+def optimize_all(table):
+    """Rewrites every file."""
+    return table.optimize(files=sorted({row["file"] for row in table.blocks().collect()}))
+
+
+@pytest.fixture
+def more(spark):
+    """Rows that are not in the table yet."""
+    return rows_2d(spark, 100, first=1_000)
+
+
+@pytest.fixture
+def nothing_works_after(faults):
+    """Once the next commit is there, nothing works any more but to ask for its file: that belongs to the commit."""
+
+    def schedule(commit=COMMITTED):
+        faults.fail(".*", rf"^(?!.*{COMMIT})", onwards=True, since=commit)
+
+    return schedule
+
+
+def test_save(spark, faults, table, more, nothing_works_after):
+    for mode, left in (("append", range(1_100)), ("overwrite", range(1_000, 1_100))):
+        nothing_works_after()
+        save(more, table, mode)
+        assert faults.failed
+        faults.clear()
+        assert ids(load(spark, table)) == list(left)
+    holds(spark, table)
+
+
+def test_the_first_save(spark, faults, tmp_path, more, nothing_works_after):
+    nothing_works_after()
+    save(more, faults.path(tmp_path))
+    faults.clear()
+    assert count(load(spark, faults.path(tmp_path))) == 100
+
+
+def test_save_into_a_table_that_is_cached(spark, faults, table, more, nothing_works_after):
+    cached = load(spark, table).cache()
+    try:
+        assert count(cached) == 1_000
+        nothing_works_after()
+        save(more, table)
+    finally:
+        cached.unpersist()
+    faults.clear()
+    assert count(load(spark, table)) == 1_100
+
+
+def test_insert_and_save_as_table(spark, faults, tmp_path, more, nothing_works_after):
+    place = faults.path(tmp_path) + "/named"
+    try:
+        nothing_works_after()
+        options = {"columnsToIndex": "a,b", "cubeSize": 300, "path": place}
+        more.write.format("qbeast").options(**options).saveAsTable("failing")
+        assert faults.failed
+        faults.clear()
+        more.createOrReplaceTempView("more")
+        for statement, left in (("INTO", 200), ("OVERWRITE", 100)):
+            nothing_works_after()
+            spark.sql(f"INSERT {statement} failing SELECT * FROM more")
+            assert faults.failed
+            faults.clear()
+            assert count(spark.table("failing")) == left
+        nothing_works_after()
+        more.writeTo("failing").append()
+    finally:
+        faults.clear()
+        spark.sql("DROP TABLE IF EXISTS failing")
+        spark.catalog.dropTempView("more")
+    assert count(load(spark, place)) == 200
+
+
+def test_stream(spark, faults, tmp_path, nothing_works_after):
+    rows_2d(spark, 1_000).write.format("delta").save(str(tmp_path / "source"))
+    target = faults.path(tmp_path) + "/table"
+    nothing_works_after()
+    run_stream(spark, str(tmp_path / "source"), target, str(tmp_path / "checkpoint"))
+    assert faults.failed
+    faults.clear()
+    run_stream(spark, str(tmp_path / "source"), target, str(tmp_path / "checkpoint"))
+    assert ids(load(spark, target)) == list(range(1_000))
+
+
+def test_optimize_and_delete(spark, faults, scattered, nothing_works_after):
+    indexed = QbeastTable.for_path(spark, scattered)
+    first_file = indexed.blocks().first()["file"]
+    for change, left in (
+        (lambda: indexed.delete_rows(first_file, [0]), lambda rows: len(rows) - 1),
+        (lambda: indexed.delete("id < 10"), lambda rows: sum(row >= 10 for row in rows)),
+        (lambda: optimize_all(indexed), len),
+    ):
+        wanted = left(ids(indexed.df()))
+        nothing_works_after()
+        change()
+        assert faults.failed
+        faults.clear()
+        assert count(indexed.df()) == wanted
+    holds(spark, scattered)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_convert(spark, faults, tmp_path, kind, nothing_works_after):
+    path = faults.path(tmp_path) + "/plain"
+    rows_2d(spark, 500).write.format(kind).save(path)
+    nothing_works_after(COMMITTED.replace(r"\d{20}", "0" * 19 + "1"))
+    pyqbeast.convert(spark, f"{kind}.`{path}`", columns_to_index=["a", "b"])
+    faults.clear()
+    assert QbeastTable.for_path(spark, path).columns_to_index == ["a", "b"]
+
+
+def test_upgrade_and_restore(spark, faults, golden, tmp_path, nothing_works_after):
+    copy_of(golden, "o1_linear2d", tmp_path / "old")
+    path = f"{faults.path(tmp_path)}/old"
+    old = count(load(spark, path))
+    nothing_works_after()
+    assert pyqbeast.upgrade(spark, path).version == 1
+    faults.clear()
+    assert not pyqbeast.upgrade(spark, path).is_needed
+    nothing_works_after()
+    spark.sql(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF 0")
+    faults.clear()
+    assert count(load(spark, path)) == old
+    assert len(list(Path(tmp_path, "old", "_delta_log").glob("*.json"))) == 3
+    assert not pyqbeast.upgrade(spark, path, dry_run=True).is_needed
+    spark.sql(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF 0")  # once more, as the warning in the log says
+    assert pyqbeast.upgrade(spark, path, dry_run=True).is_needed
+    assert count(load(spark, path)) == old
+
+
+def doors(spark, path):
+    """Each way to change an indexed table of 1,400 rows: its name, the call, and rows that it takes or gives."""
+    indexed = QbeastTable.for_path(spark, path)
+    file = indexed.blocks().first()["file"]
+    return {
+        "save": (lambda: save(rows_2d(spark, 10, first=5_000), path), 10),
+        "insert": (lambda: rows_2d(spark, 10, first=6_000).writeTo(f"delta.`{path}`").append(), 10),
+        "optimize": (lambda: optimize_all(indexed), 0),
+        "delete": (lambda: indexed.delete("id < 10"), -10),
+        "delete_rows": (lambda: indexed.delete_rows(file, [0]), -1),
+    }
+
+
+@pytest.mark.parametrize(
+    ("asked", "failing"),
+    [
+        ("delta.compatibility.symlinkFormatManifest.enabled", "_symlink_format_manifest"),
+        ("delta.checkpointInterval", "_delta_log.*checkpoint"),
+    ],
+)
+def test_what_delta_does_behind_a_commit_fails(spark, faults, tmp_path, asked, failing):
+    """A manifest for other readers, a checkpoint: the change has landed without them."""
+    path = faults.path(tmp_path) + "/table"
+    properties = {
+        asked: "1" if asked.endswith("Interval") else "true",
+        "delta.enableDeletionVectors": "false",
+    }
+    for first in (0, 700):
+        save(rows_2d(spark, 700, first=first), path, cubeSize=300, columnStats=BOUNDS, **properties)
+        properties = {}
+    before = 1_400
+    for door in ("save", "optimize", "delete"):
+        change, rows = doors(spark, path)[door]
+        faults.fail("create|mkdirs", failing, onwards=True)
+        change()
+        assert faults.failed
+        faults.clear()
+        before += rows
+        assert count(load(spark, path)) == before
+    holds(spark, path)
+
+
+def files_of(path):
+    return {
+        each.name for each in Path(path.split(":", 1)[1]).rglob("*") if each.suffix in (".parquet", ".bin")
+    }
+
+
+@pytest.mark.parametrize("door", ["save", "insert", "optimize", "delete", "delete_rows"])
+def test_a_commit_that_fails_itself(spark, faults, scattered, door):
+    """What the log says counts: it landed, it did not, or nobody can tell."""
+    table = scattered
+    change, rows = doors(spark, table)[door]
+    version = spark.sql(f"DESCRIBE HISTORY delta.`{table}`").first()["version"]
+
+    faults.fail("rename", COMMIT)
+    with pytest.raises(StorageError, match=rf"{table}.*disk is on fire.*the table is as it was"):
+        change()
+    assert faults.failed == 1
+    faults.clear()
+    assert count(load(spark, table)) == 1_400
+
+    faults.fail("rename", COMMIT, when="after")
+    faults.fail("open", COMMIT, onwards=True, since=COMMITTED)
+    with pytest.raises(UncertainWriteError, match="may have landed") as told:
+        change()
+    faults.clear()
+    (name,) = re.findall(r"file of version (\d+) in .* holds the text", str(told.value))
+    (text,) = re.findall(r"holds the text (\S+);", str(told.value))
+    log = Path(table.split(":", 1)[1], "_delta_log", f"{int(name):020d}.json")
+    assert int(name) == version + 1
+    assert text in log.read_text()
+    assert count(load(spark, table)) == 1_400 + rows
+    holds(spark, table)
+
+    if door in ("save", "insert"):
+        faults.fail("rename", COMMIT, when="after")
+        change()
+        assert faults.failed == 1
+        assert count(load(spark, table)) == 1_400 + 2 * rows
+
+
+def test_what_fails_before_the_commit_leaves_nothing(spark, faults, table, more):
+    before = files_of(table)
+    for operation, path, when in (
+        ("list", "_delta_log", "before"),
+        ("create", r"\.parquet$", "before"),
+        ("create", r"\.parquet$", "half"),
+        ("create", r"\.tmp$", "half"),
+    ):
+        faults.fail(operation, path, when=when)
+        with pytest.raises(StorageError, match=rf"writing to {table}.*disk is on fire.*as it was"):
+            save(more, table)
+        assert faults.failed
+        faults.clear()
+        assert count(load(spark, table)) == 1_000
+    faults.fail("list|open|stat", "_delta_log", onwards=True)
+    with pytest.raises(StorageError, match=rf"reading the log of {table} failed: IOException"):
+        QbeastTable.for_path(spark, table)
+    faults.clear()
+    save(more, table)
+    assert len(files_of(table)) <= len(before) + 4
+    holds(spark, table)
+
+
+def test_rows_that_cannot_be_read_are_told_as_such(spark, faults, table, more):
+    broken = "java_method('java.lang.Integer', 'parseInt', concat('x', id))"
+    with pytest.raises(ExecutionError, match=rf"writing to {table} failed: .*as it was"):
+        save(more.withColumn("name", F.expr(broken)), table)
+    assert count(load(spark, table)) == 1_000
+    faults.fail("open", r"\.parquet$", onwards=True)
+    with pytest.raises(StorageError, match=f"verifying {table} failed: IOException: the disk is on fire"):
+        QbeastTable.for_path(spark, table).verify()
+    with pytest.raises(StorageError, match="estimating an answer failed"):
+        pyqbeast.tolerance(load(spark, table).groupBy().avg("b"), exact=True)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda spark, path: QbeastTable.for_path(spark, path).delete("id % 3 = 0"),
+        lambda spark, path: spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('x' = 'y')"),
+    ],
+    ids=["rows", "metadata"],
+)
+def test_a_delete_that_loses_leaves_no_vector(spark, faults, table, other):
+    indexed = QbeastTable.for_path(spark, table)
+    with faults.held("create", r"\.bin$", lambda: indexed.delete("id % 2 = 0")) as running:
+        other(spark, table)
+        left, files = count(indexed.df()), files_of(table)
+    with pytest.raises(CommitConflictError, match=rf"another writer changed {table} first.*run it again"):
+        running.result()
+    assert count(indexed.df()) == left
+    assert files_of(table) == files
+    holds(spark, table)

@@ -1,0 +1,146 @@
+"""Weights are those of the values that the files hold, whatever settings say about how values are stored."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from dataclasses import replace
+
+from pyqbeast import QbeastTable, bridge
+from pyqbeast.table.options import PAGE_ROWS, WriteOptions
+from pyqbeast.table.write.plan import plan_append
+from tests.table.help import holds, ids, load, rows_2d, samples_exactly, save
+
+TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
+OF_VERSION_2 = "spark.databricks.delta.table.parquetV2.timestampOutputType"
+REBASE = "spark.sql.parquet.datetimeRebaseModeInWrite"
+REBASE_INT96 = "spark.sql.parquet.int96RebaseModeInWrite"
+
+
+@contextlib.contextmanager
+def settings(spark, **given):
+    before = {name: spark.conf.get(name) for name in given}
+    for name, value in given.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+
+
+def moments(spark, first):
+    """500 rows of days and microseconds around the days of 1582 that the Julian calendar does not have."""
+    return spark.range(first, first + 500).selectExpr(
+        "id",
+        "date_add(date'1582-10-01', cast(id % 20 as int)) as day",
+        "timestamp_micros(-12220000000000123 + id * 3600000123) as moment",
+    )
+
+
+def test_days_and_moments_are_stored_whole(spark, table_path):
+    def append(first, **given):
+        with settings(spark, **given):
+            writer = moments(spark, first).write.format("qbeast").mode("append")
+            writer.options(columnsToIndex="moment,day", cubeSize=100).save(table_path)
+
+    def set_property(name, value):
+        spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ('{name}' = '{value}')")
+
+    append(0, **{REBASE_INT96: "LEGACY", REBASE: "LEGACY"})
+    append(500, **{TIMESTAMPS: "TIMESTAMP_MILLIS", REBASE: "LEGACY"})
+    set_property("delta.parquet.format.version", "2.12.0")
+    append(1000, **{OF_VERSION_2: "TIMESTAMP_MILLIS"})
+    set_property("delta.parquet.format.version", "1.0.0")
+    set_property(TIMESTAMPS, "TIMESTAMP_MILLIS")
+    append(1500)
+    with settings(spark, **{TIMESTAMPS: "TIMESTAMP_MILLIS"}):
+        holds(spark, table_path).optimize()
+    rows = [row for first in (0, 500, 1000, 1500) for row in moments(spark, first).collect()]
+    assert sorted(load(spark, table_path).collect()) == rows
+    samples_exactly(spark, table_path)
+    holds(spark, table_path)
+
+
+def test_columns_that_delta_fills_in(spark, table_path):
+    """Generated ones, defaults, numbers and nulls: rows are laid out by the values that the files get."""
+    spark.sql(
+        f"""CREATE TABLE filled (id BIGINT, place INT GENERATED ALWAYS AS (CAST(id % 100 AS INT)), level INT DEFAULT 7,
+            number BIGINT GENERATED ALWAYS AS IDENTITY, gap DOUBLE) USING qbeast
+            OPTIONS (columnsToIndex = 'place,number,gap,level', cubeSize = 100) LOCATION '{table_path}'
+            TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')"""
+    )
+    rows = spark.range(1_000)
+    rows.write.format("qbeast").mode("append").save(table_path)
+    spark.range(1_000, 2_000).selectExpr("id", "7 AS LEVEL", "id / 2 AS gap").write.format("qbeast").mode(
+        "append"
+    ).save(table_path)
+    spark.sql("INSERT INTO filled (id, level) SELECT id, 5 FROM range(2000, 3000)")
+    table = samples_exactly(spark, table_path)
+    assert table.df().filter("place = id % 100").count() == 3_000
+    assert [tuple(row) for row in table.df().groupBy("level").count().sort("level").collect()] == [
+        (5, 1_000),
+        (7, 2_000),
+    ]
+    assert table.df().select("number").distinct().count() == 3_000
+    assert table.df().filter("gap IS NULL").count() == 2_000
+    holds(spark, table_path)
+    spark.sql("DROP TABLE filled")
+
+
+def test_texts_that_are_padded_as_they_are_read(spark, table_path):
+    """A sample weighs what the files hold, a query that names a hash what it reads; signs of zeros and NaN too."""
+    spark.sql(
+        f"""CREATE TABLE delta.`{table_path}` (id BIGINT, code CHAR(5), level DOUBLE) USING qbeast
+            OPTIONS (columnsToIndex = 'code:hashing,level', cubeSize = 100)"""
+    )
+    odd = "case id % 4 when 0 then -0.0D when 1 then 0.0D when 2 then double('NaN') else id / 7 end"
+    rows = spark.range(1_000).selectExpr("id", "concat('x', id % 100) AS code", f"{odd} AS level")
+    rows.write.format("qbeast").mode("append").save(table_path)
+    rows.selectExpr("id + 1000 AS id", "code", "level").writeTo(f"delta.`{table_path}`").append()
+    with settings(spark, **{"spark.sql.readSideCharPadding": "false"}):
+        sampled = ids(samples_exactly(spark, table_path).sample(0.1))
+    table = holds(spark, table_path)
+    assert ids(table.sample(0.1)) == sampled
+    read = table.df().selectExpr("id", "length(code) AS length", "hash(code, level) AS weight").collect()
+    assert {row["length"] for row in read} == {5}
+    light = sorted(row["id"] for row in read if row["weight"] < 0)
+    assert ids(table.df().filter("hash(code, level) < 0")) == light
+
+
+def test_columns_without_a_type_stay(spark, table_path):
+    """Delta stores no values of them; a table that begins with one has it nevertheless."""
+    rows = rows_2d(spark, 500).selectExpr("id", "null AS nothing", "a", "b")
+    save(rows, table_path)
+    assert load(spark, table_path).schema.simpleString() == rows.schema.simpleString()
+    save(rows.selectExpr("id + 500 AS id", "a", "null AS b", "nothing"), table_path)
+    assert samples_exactly(spark, table_path).df().filter("b IS NULL").count() == 500
+    holds(spark, table_path)
+
+
+def test_a_file_of_rows_with_other_weights_is_not_indexed(spark, table_path, caplog):
+    """The writer weighs every row again; here the rows are laid out by the hash of the columns in another order."""
+    save(rows_2d(spark, 1_000), table_path, cubeSize=100)
+    revision = QbeastTable.for_path(spark, table_path).latest_revision
+    turned = replace(
+        revision,
+        transformers=revision.transformers[::-1],
+        transformations=revision.transformations[::-1],
+        hashed_as=None,
+    )
+    rows = rows_2d(spark, 500)
+    options = WriteOptions.parse({"path": table_path})
+    plan = plan_append(rows, bridge.simple_types(rows), options, turned, {revision.id})
+    transaction = bridge.Transaction(spark, table_path)
+    transaction.write(plan.frame, "Append", {}, PAGE_ROWS)
+    written = transaction.written()
+    assert sum(file.strays for file in written) == sum(file.rows for file in written) == 500
+    with caplog.at_level(logging.WARNING):
+        tags = plan.tags(written)
+    assert tags == {}
+    assert "rows have other weights in the file than they were laid out by" in caplog.text
+    transaction.tag(tags)
+    assert transaction.commit("Append", {})
+    samples_exactly(spark, table_path)
+    assert ids(load(spark, table_path)) == sorted([*range(1_000), *range(500)])
+    holds(spark, table_path)

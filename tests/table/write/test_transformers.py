@@ -1,0 +1,245 @@
+"""Every transformer on the way through a table: coordinates agree with the core, rows are stored, read and sampled."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+
+import numpy as np
+import pytest
+from pyspark.sql import functions as F
+
+from pyqbeast import InvalidInputError
+from pyqbeast.core.transform.registry import (
+    Hash,
+    IdentityToZero,
+    NullToZero,
+    NumericQuantiles,
+    StringHistogram,
+    StringQuantiles,
+)
+from pyqbeast.core.transform.transformer import Transformer
+from pyqbeast.table.coordinates import coordinate, coordinates
+from tests.table.help import count, holds, ids, load, save
+
+DOUBLE, FLOAT, LONG, STRING = "DoubleDataType", "FloatDataType", "LongDataType", "StringDataType"
+INFINITY = math.inf
+
+
+def coordinates_of(spark, values, spark_type, transformer, transformation):
+    frame = spark.createDataFrame([(value,) for value in values], f"v {spark_type}").coalesce(1)
+    return [
+        row[0] for row in frame.select(coordinate(spark, transformer, transformation, spark_type)).collect()
+    ]
+
+
+def random_quantiles(draw):
+    """Ascending, some of them repeated, near and far."""
+    items = [draw.uniform(-1, 1) * 10 ** draw.randint(-3, 12) for _ in range(draw.randint(2, 12))]
+    return tuple(sorted(items + draw.choices(items, k=draw.randint(0, 6))))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_places_of_numbers_agree_with_the_core_to_the_bit(spark, seed):
+    draw = random.Random(seed)
+    quantiles = random_quantiles(draw)
+    span = quantiles[-1] - quantiles[0]
+    values = [draw.uniform(quantiles[0] - span / 4, quantiles[-1] + span / 4) for _ in range(2_000)]
+    values += [*quantiles, *(math.nextafter(q, INFINITY) for q in quantiles), 0.0, -0.0, 5e-324]
+    values += [None, math.nan, INFINITY, -INFINITY, 1.7e308, -1.7e308]
+    numeric = NumericQuantiles(quantiles, DOUBLE)
+    found = coordinates_of(spark, values, "double", Transformer("v", "quantiles", DOUBLE), numeric)
+    assert found == [numeric.coordinate(value) for value in values]
+
+
+#: Doubles that a Java before 19 prints with a digit more, and the edges.
+ODD_DOUBLES = (
+    2e23,
+    1e23,
+    8.41e21,
+    2e-323,
+    5e-324,
+    1.7976931348623157e308,
+    0.0,
+    -0.0,
+    1e7,
+    1e-3,
+    math.nan,
+    INFINITY,
+)
+
+
+@pytest.mark.parametrize("generated", [True, False])
+def test_hashed_numbers_agree_with_the_core_whatever_the_java(spark, generated):
+    draw = random.Random(7)
+    doubles = [*ODD_DOUBLES, *(i * 1e15 / 7 for i in range(500)), None]
+    doubles += [draw.uniform(-1, 1) * 10.0 ** draw.randint(-300, 300) for _ in range(500)]
+    floats = [float(np.float32(draw.uniform(-1, 1) * 10.0 ** draw.randint(-37, 37))) for _ in range(1_000)]
+    hashing = Hash(-7)
+    mode = "FALLBACK" if generated else "NO_CODEGEN"
+    settings = {"spark.sql.codegen.factoryMode": mode, "spark.sql.codegen.wholeStage": str(generated).lower()}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        of_doubles = coordinates_of(spark, doubles, "double", Transformer("v", "hashing", DOUBLE), hashing)
+        of_floats = coordinates_of(spark, floats, "float", Transformer("v", "hashing", FLOAT), hashing)
+    finally:
+        for key in settings:
+            spark.conf.unset(key)
+    assert of_doubles == [hashing.coordinate(value) for value in doubles]
+    assert of_floats == [hashing.coordinate(np.float32(value)) for value in floats]
+
+
+def test_places_of_whole_numbers_beyond_the_precision_of_doubles(spark):
+    numeric = NumericQuantiles((-5.0, 0.0, float(2**53), 1e18), LONG)
+    values = [-6, -5, -1, 0, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, None]
+    found = coordinates_of(spark, values, "bigint", Transformer("v", "quantiles", LONG), numeric)
+    assert found == [numeric.coordinate(value) for value in values]
+
+
+#: The last two sort the other way round by their code points, and so does Spark.
+ODD_TEXTS = ("", "null", "a", "Z", "é", "quote \" ' \\ \n", "日本", "\ufffd", "\U0001f600")
+
+
+@pytest.mark.parametrize("kind", [StringQuantiles, StringHistogram])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_places_of_texts_agree_with_the_core(spark, kind, seed):
+    draw = random.Random(seed)
+    texts = ["".join(draw.choices("aAbnz0é日\ufffd\U0001f600", k=draw.randint(0, 4))) for _ in range(500)]
+    texts += ODD_TEXTS
+    listed = draw.sample(texts, 9) + draw.choices(texts, k=3)
+    places = kind(tuple(sorted(listed * 2, key=lambda text: text.encode("utf-16-be"))))
+    transformer = Transformer("v", "quantiles", STRING)
+    values = [*texts, None]
+    assert coordinates_of(spark, values, "string", transformer, places) == [
+        places.coordinate(v) for v in values
+    ]
+
+
+@pytest.mark.parametrize(
+    ("constant", "wanted"), [(IdentityToZero(7), [0.0, -1.0, 0.0]), (NullToZero(), [-1.0, -1.0, 0.0])]
+)
+def test_constants_of_older_releases_hold_their_value_and_null(spark, constant, wanted):
+    """Any other value lies outside: it would not be found again."""
+    transformer = Transformer("v", "linear", LONG)
+    assert coordinates_of(spark, [7, 8, None], "bigint", transformer, constant) == wanted
+
+
+@pytest.mark.parametrize("case", ["f1_quantiles_numeric", "f2_quantiles_string", "f3_histogram_string"])
+def test_tables_of_the_scala_project_hold(spark, golden, case):
+    """Its rows lie in the cubes where it put them, as `verify` computes them."""
+    folder = golden(f"qbeast/{case}")
+    table = holds(spark, str(folder / "table"))
+    probe = json.loads((folder / "expected.json").read_text())["rows_probe"]
+    wanted = {row["id"]: tuple(row["point"]) for row in probe["rows"]}
+    rows = table.df().filter(F.col("id").isin(list(wanted)))
+    point = coordinates(spark, table.latest_revision, dict(rows.dtypes))
+    assert {row[0]: tuple(row[1:]) for row in rows.select("id", *point).collect()} == wanted
+
+
+def people(spark, n, first=0):
+    """Rows with a skewed number, a name that may be null, a city, and a whole number."""
+    return spark.range(first, first + n).selectExpr(
+        "id",
+        "pmod(xxhash64(id), 1000L) * id / 7.0D as a",
+        "if(id % 97 = 0, null, concat(char(97 + cast(pmod(xxhash64(id, 2L), 26) as int)), id)) as b",
+        "concat('city ', id) as c",
+        "cast(id * 7 % 1009 as int) as d",
+    )
+
+
+A_QUANTILES = {"a_quantiles": [0.0, 1e3, 1e5, 1e6, 9e6]}
+ALL_KINDS = {"columnsToIndex": "a:quantiles,b:histogram,c:hashing,d", "cubeSize": 500}
+
+
+CONDITIONS = ("a < 1000", "b >= 'q'", "c = 'city 77'", "d BETWEEN 100 AND 200 AND b IS NOT NULL")
+HALF = "hash(a, b, c, d) < 0"
+
+
+def is_exact(spark, path, rows):
+    """The table at a path has these rows, also by filters and samples, and its index says the truth."""
+    wanted = rows.select("id", *(F.expr(condition) for condition in (*CONDITIONS, HALF))).collect()
+    table = load(spark, path)
+    assert ids(table) == sorted(row[0] for row in wanted)
+    found = [*(table.filter(condition) for condition in CONDITIONS), table.sample(0.5)]
+    for i, frame in enumerate(found, start=1):
+        assert ids(frame) == sorted(row[0] for row in wanted if row[i]), (*CONDITIONS, HALF)[i - 1]
+    return holds(spark, path)
+
+
+def test_all_kinds_in_one_table(spark, table_path):
+    """Written, appended to without a word, changed in kind, added to by plain Delta, overwritten."""
+    save(people(spark, 4_000), table_path, columnStats=json.dumps(A_QUANTILES), **ALL_KINDS)
+    save(people(spark, 2_000, first=4_000), table_path, columnsToIndex=None, cubeSize=None)
+    table = is_exact(spark, table_path, people(spark, 6_000))
+    kinds = [type(transformation).__name__ for transformation in table.latest_revision.transformations]
+    assert (table.latest_revision.id, kinds) == (1, ["NumericQuantiles", "StringHistogram", "Hash", "Linear"])
+    assert table.metrics().height > 1
+
+    changed = {"b_quantiles": ["a", "h", "m", "z"], "d_quantiles": [0, 500, 1009]}
+    kinds = {"columnsToIndex": "a:linear,b:quantiles,c,d:quantiles", "cubeSize": None}
+    save(people(spark, 2_000, first=6_000), table_path, columnStats=json.dumps(changed), **kinds)
+    people(spark, 500, first=8_000).write.format("delta").mode("append").save(table_path)
+    table = is_exact(spark, table_path, people(spark, 8_500))
+    kinds = [type(transformation).__name__ for transformation in table.latest_revision.transformations]
+    assert (table.latest_revision.id, kinds) == (2, ["Linear", "StringQuantiles", "Hash", "NumericQuantiles"])
+
+    save(people(spark, 1_000), table_path, mode="overwrite", columnsToIndex=None, cubeSize=None)
+    table = holds(spark, table_path)
+    assert ids(table.df()) == list(range(1_000))
+    assert [r.id for r in table.revisions()] == [0, 1]
+    assert table.latest_revision.transformations[1].texts == ("a", "h", "m", "z")
+
+
+#: Spark's type to an expression of it and the quantiles of that; dates and times in milliseconds.
+QUANTILES_OF_TYPES = {
+    "byte": ("cast(id as tinyint)", [0, 3, 100]),
+    "boolean": ("id % 2 = 0", [0, 1]),
+    "float": ("cast(id / 7 as float)", [0.0, 0.5, 20.0]),
+    "decimal": ("cast(id / 7 as decimal(20, 6))", [0, 0.5, 20]),
+    "timestamp": ("timestamp_millis(id * 3600123)", [0, 1e6, 4e8]),
+    "date": ("date_add(date'1995-01-01', cast(id as int))", [7e11, 7.9e11, 8e11]),
+}
+
+
+def test_quantiles_of_every_type(spark, table_path):
+    columns = {name: f"if(id = 5, null, {sql}) as {name}" for name, (sql, _) in QUANTILES_OF_TYPES.items()}
+    stats = {f"{name}_quantiles": quantiles for name, (_, quantiles) in QUANTILES_OF_TYPES.items()}
+    rows = spark.range(120).selectExpr("id", *columns.values())
+    given = ",".join(f"{name}:quantiles" for name in columns)
+    save(rows, table_path, columnsToIndex=given, columnStats=json.dumps(stats), cubeSize=20)
+    table = holds(spark, table_path)
+    assert (table.metrics().unindexed_files, table.metrics().height > 1) == (0, True)
+    assert ids(table.sample(0.5)) == ids(rows.filter(f"hash({', '.join(columns)}) < 0"))
+
+
+def test_quantiles_have_to_be_known(spark, table_path):
+    """Of a new table, and of a column that becomes one of quantiles; the data is not asked."""
+    rows = people(spark, 100)
+    with pytest.raises(InvalidInputError, match="a_quantiles"):
+        save(rows, table_path, columnsToIndex="a:quantiles,b:quantiles")
+    with pytest.raises(InvalidInputError, match="b_quantiles"):
+        save(rows, table_path, columnsToIndex="b:quantiles,a")
+    save(rows, table_path, columnsToIndex="a,b")
+    for columns in ("a:quantiles,b", "a,b:quantiles"):
+        with pytest.raises(InvalidInputError, match="_quantiles"):
+            save(rows, table_path, columnsToIndex=columns)
+    assert count(load(spark, table_path)) == 100
+    assert holds(spark, table_path).latest_revision.id == 1
+
+
+@pytest.mark.parametrize("columns", ["a:histogram,b", "c:histogram:quantiles,a", "c:linear,a", "c:empty,a"])
+def test_kinds_that_do_not_fit(spark, table_path, columns):
+    with pytest.raises(InvalidInputError):
+        save(people(spark, 10), table_path, columnsToIndex=columns)
+
+
+def test_a_table_that_was_created_without_rows(spark, table_path):
+    """Its columns are settled, its quantiles are not."""
+    save(people(spark, 0), table_path, **ALL_KINDS)
+    with pytest.raises(InvalidInputError, match="a_quantiles"):
+        save(people(spark, 1_000), table_path, columnsToIndex=None, cubeSize=None)
+    given = {"columnStats": json.dumps(A_QUANTILES), "columnsToIndex": None, "cubeSize": None}
+    save(people(spark, 1_000), table_path, **given)
+    assert is_exact(spark, table_path, people(spark, 1_000)).latest_revision.id == 1

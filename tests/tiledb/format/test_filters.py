@@ -1,0 +1,192 @@
+"""Filters: each undoes what it did, guards its bytes, and packs them as the format says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.tiledb import VAR_NUM, ArrayFormatError, Datatype
+from pyqbeast.tiledb.cursor import Cursor, i32, u8, u32
+from pyqbeast.tiledb.filters import (
+    BitShuffle,
+    BitWidthReduction,
+    ByteShuffle,
+    Bzip2,
+    Delta,
+    Dictionary,
+    DoubleDelta,
+    FilterPipeline,
+    FloatScale,
+    Gzip,
+    Lz4,
+    Md5,
+    PositiveDelta,
+    Rle,
+    Sha256,
+    Xor,
+    Zstd,
+)
+from pyqbeast.tiledb.filters.base import ChunkContext, octets
+from pyqbeast.tiledb.format.tile import StoredTile, encode_tile
+
+INTEGERS = [
+    Datatype.INT8, Datatype.UINT8, Datatype.INT16, Datatype.UINT16,
+    Datatype.INT32, Datatype.UINT32, Datatype.INT64, Datatype.UINT64,
+]  # fmt: skip
+PIPELINES = {
+    "none": [],
+    "gzip": [Gzip()],
+    "zstd": [Zstd()],
+    "lz4": [Lz4()],
+    "bzip2": [Bzip2()],
+    "rle": [Rle()],
+    "byteshuffle": [ByteShuffle()],
+    "bitshuffle": [BitShuffle()],
+    "xor": [Xor()],
+    "delta": [Delta()],
+    "double delta": [DoubleDelta()],
+    "bit width": [BitWidthReduction()],
+    "wide windows": [BitWidthReduction(1000)],
+    "md5": [Md5()],
+    "sha256": [Sha256()],
+    "shuffled and compressed": [ByteShuffle(), Zstd()],
+    "metadata through all": [BitWidthReduction(), Md5(), Gzip(), Sha256()],
+    "windows over bytes": [BitShuffle(), Zstd(), BitWidthReduction()],
+    "delta, runs, blocks": [Delta(), Rle(), Lz4()],
+}
+
+
+def round_trip(data, filters, context, max_chunk_size=65536):
+    pipeline = FilterPipeline(tuple(filters), max_chunk_size)
+    out = np.empty_like(data)
+    StoredTile(encode_tile(data, pipeline, context)).decode(pipeline, context, out)
+    return out
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+@given(data=st.data())
+@settings(max_examples=25)
+def test_integers_come_back(name, data):
+    kind = data.draw(st.sampled_from(INTEGERS))
+    bounds = np.iinfo(kind.dtype)
+    low = data.draw(st.integers(bounds.min, bounds.max))
+    high = data.draw(st.integers(low, min(bounds.max, low + data.draw(st.sampled_from([0, 3, 1000, 2**62])))))
+    values = data.draw(st.lists(st.integers(low, high), min_size=1, max_size=300))
+    stored = octets(np.array(values, dtype=kind.dtype))
+    chunk = data.draw(st.sampled_from([65536, 64, 24]))
+    assert np.array_equal(round_trip(stored, PIPELINES[name], ChunkContext(kind), chunk), stored)
+
+
+@given(st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=200), st.sampled_from([8, 64, 256]))
+def test_rising_values_come_back_through_positive_delta(values, window):
+    stored = octets(np.sort(np.array(values, dtype=np.int64)))
+    context = ChunkContext(Datatype.INT64)
+    assert np.array_equal(round_trip(stored, [PositiveDelta(window)], context), stored)
+
+
+def test_positive_delta_refuses_falling_values():
+    with pytest.raises(InvalidInputError, match="never fall"):
+        round_trip(octets(np.array([2, 1])), [PositiveDelta()], ChunkContext(Datatype.INT64))
+
+
+@pytest.mark.parametrize(
+    "filters", [[FloatScale(0.5, 10.0, 2)], [FloatScale(0.5, 10.0, 4), BitShuffle(), Lz4()]]
+)
+def test_scaled_floats_come_back_where_they_fit(filters):
+    values = np.arange(-200, 200) / 2
+    assert np.array_equal(
+        round_trip(octets(values), filters, ChunkContext(Datatype.FLOAT64)).view(float), values
+    )
+    with pytest.raises(InvalidInputError, match="does not fit"):
+        round_trip(
+            octets(np.array([1e9, np.nan])), [FloatScale(0.5, 10.0, 2)], ChunkContext(Datatype.FLOAT64)
+        )
+
+
+@pytest.mark.parametrize(
+    "filters", [[Rle()], [Dictionary()], [Rle(), Zstd(), Md5()], [Dictionary(), Gzip()], [Zstd()]]
+)
+@given(words=st.lists(st.text(max_size=8), min_size=1, max_size=100))
+@settings(max_examples=25)
+def test_text_comes_back(filters, words):
+    raw = [word.encode() for word in words]
+    data, offsets = octets(b"".join(raw)), np.cumsum([0, *map(len, raw)])
+    context, pipeline = ChunkContext(Datatype.STRING_UTF8, VAR_NUM), FilterPipeline(tuple(filters), 16)
+    tile = StoredTile(encode_tile(data, pipeline, context, offsets))
+    if pipeline.is_text(context):
+        text, starts = tile.decode_text(pipeline, context)
+        assert (text.tobytes(), starts.tolist()) == (data.tobytes(), offsets.tolist())
+    else:
+        out = np.empty_like(data)
+        tile.decode(pipeline, context, out)
+        assert out.tobytes() == data.tobytes()
+
+
+def test_runs_longer_than_their_field_are_split():
+    context = ChunkContext(Datatype.STRING_ASCII, VAR_NUM)
+    data, offsets = octets(b"ab" * 70_000), np.arange(70_001) * 2
+    pipeline = FilterPipeline((Rle(),))
+    text, starts = StoredTile(encode_tile(data, pipeline, context, offsets)).decode_text(pipeline, context)
+    assert np.array_equal(text, data)
+    assert np.array_equal(starts, offsets)
+    same = octets(np.zeros(70_000, dtype=np.int64))
+    assert np.array_equal(round_trip(same, [Rle()], ChunkContext(Datatype.INT64), 2**20), same)
+
+
+def test_no_cell_is_cut_in_two():
+    lengths = [10, 200, 3, 3, 3, 60]
+    offsets = np.cumsum([0, *lengths])
+    tile = encode_tile(
+        octets(bytes(279)), FilterPipeline((), 64), ChunkContext(Datatype.CHAR, VAR_NUM), offsets
+    )
+    ends = np.cumsum([size for size, _, _ in StoredTile(tile)._chunks])
+    assert set(ends) <= set(offsets)
+    assert len(ends) > 2
+
+
+@pytest.mark.parametrize("kind", [Md5, Sha256])
+def test_a_changed_byte_fails_the_checksum(kind):
+    pipeline, context = FilterPipeline((kind(),)), ChunkContext(Datatype.INT32)
+    tile = bytearray(encode_tile(octets(np.arange(100, dtype=np.int32)), pipeline, context))
+    tile[-1] ^= 1
+    with pytest.raises(ArrayFormatError, match="checksum"):
+        StoredTile(bytes(tile)).decode(pipeline, context, np.empty(400, dtype=np.uint8))
+
+
+def test_a_claimed_size_costs_no_memory():
+    """Every compressor refuses a part that claims a gigabyte, before it takes the memory."""
+    context = ChunkContext(Datatype.UINT8, limit=2**31)
+    for kind in (Gzip, Zstd, Lz4, Bzip2):
+        step = kind()
+        metadata, data = step.encode(b"", octets(bytes(1000)), context)
+        lying = metadata[:8] + u32(2**30) + metadata[12:]
+        with pytest.raises((ArrayFormatError, Exception)) as found:
+            step.decode(memoryview(lying), data, context)
+        assert not isinstance(found.value, MemoryError)
+
+
+@pytest.mark.parametrize(
+    ("number", "error"), [(18, UnsupportedError), (17, UnsupportedError), (99, ArrayFormatError)]
+)
+def test_unknown_filters_are_named(number, error):
+    raw = u32(65536, 1) + u8(number) + u32(5) + u8(0) + i32(-1)
+    with pytest.raises(error, match=str(number)):
+        FilterPipeline.parse(Cursor(raw, "__schema/x"), 22)
+
+
+def test_options_are_stored_as_they_are_read():
+    steps = (
+        FloatScale(0.1, 2.0, 4),
+        PositiveDelta(512),
+        Delta(reinterpret=Datatype.UINT8),
+        DoubleDelta(),
+        Zstd(7),
+    )
+    raw = FilterPipeline(steps, 1234).to_bytes()
+    again = FilterPipeline.parse(Cursor(raw), 22)
+    assert again.to_bytes() == raw
+    assert again.max_chunk_size == 1234
+    assert again.names == ["float-scale", "positive-delta", "delta", "double-delta", "zstd"]

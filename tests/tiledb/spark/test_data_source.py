@@ -1,0 +1,239 @@
+"""The Spark source: the DataFrame is the array, filters skip tiles, and writes land in full or not at all."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+from pyspark.sql.datasource import GreaterThanOrEqual, LessThan
+from pyspark.sql.types import LongType, StructField, StructType
+
+from pyqbeast import tiledb
+from pyqbeast.cli.tiledb import commands
+from pyqbeast.tiledb import Datatype, attribute, create_array, write_array
+from pyqbeast.tiledb.spark.data_source import TileDBDataSource, register
+from pyqbeast.tiledb.spark.reader import ArrayReader, FilteringArrayReader
+from pyqbeast.tiledb.spark.types import spark_schema
+from tests.tiledb.arrays import one_dimension, oracle, sorted_array
+
+CASES = [
+    "sp2d_i32_nofilter", "sp_deletes", "sp_multifrag", "sp_varattrs", "sp_nullable", "sp_consolidated_del",
+    "sp_dups", "sp_strdim", "sp_alltypes", "sp_datetime", "de_2d_row_col", "de_subarray",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def source(spark):
+    register(spark)
+    return spark
+
+
+def load(spark, uri, **options):
+    return spark.read.format("tiledb").options(**options).load(str(uri))
+
+
+def _plain(value):
+    """A value as both Spark and Arrow give it."""
+    if isinstance(value, bytearray):
+        return bytes(value)
+    if isinstance(value, float):
+        return "nan" if value != value else value
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    return int(value) if type(value).__name__ == "Decimal" else value
+
+
+def _rows(columns):
+    return sorted(repr([_plain(v) for v in row]) for row in zip(*columns, strict=True))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_data_frame_is_the_array(source, golden, case):
+    uri = golden(f"tiledb/{case}") / "array"
+    frame, table = load(source, uri), tiledb.open_array(str(uri)).read()
+    found = frame.collect()
+    ours = []
+    for name in frame.columns:
+        column = table[name]
+        if pa.types.is_timestamp(column.type):
+            as_long = frame.schema[name].dataType == LongType()
+            column = column.cast(pa.int64()) if as_long else column.cast(pa.timestamp("us"))
+        ours.append(column.to_pylist())
+    assert _rows(ours) == _rows([[row[name] for row in found] for name in frame.columns])
+    assert frame.rdd.getNumPartitions() > 1 or tiledb.open_array(str(uri)).fragments[0].tile_count == 1
+
+
+def test_time_travel(source, golden):
+    uri = golden("tiledb/sp_multifrag") / "array"
+    assert load(source, uri, timestamp=10).count() == 40
+    assert load(source, uri).count() == 90
+    with pytest.raises(PySparkException, match="timestamp"):
+        load(source, uri, timestamp="yesterday").count()
+
+
+def test_filters_are_pushed_where_asked_for(source, tmp_path):
+    """What is exact is taken over, floats are left to Spark as well; both skip tiles."""
+    table = sorted_array(str(tmp_path / "a"), tiles=20)
+    condition = "x >= 3000 and x < 4500 and f < 2000.0 and s > '0'"
+    narrow = load(source, tmp_path / "a").where(condition)
+    assert narrow.count() == sum(3000 <= x < 4500 and x / 2 < 2000 for x in table["x"].to_pylist())
+    plan = narrow._jdf.queryExecution().executedPlan().toString()
+    assert "2000.0" in plan
+    assert "4500" not in plan
+
+
+def test_tiles_are_skipped(tmp_path):
+    sorted_array(str(tmp_path / "a"), tiles=20)
+    array = tiledb.open_array(str(tmp_path / "a"))
+    schema = spark_schema(array.schema)
+    filters = [GreaterThanOrEqual(("x",), 3000), LessThan(("x",), 4500), LessThan(("f",), 1999.0)]
+    pushed = FilteringArrayReader(array, schema)
+    assert list(pushed.pushFilters(filters)) == [filters[2]]
+    given = ArrayReader(array, schema, [("v", "==", -30_000)], {"x": (0, 30_000)})
+    for reader, most in ((ArrayReader(array, schema), 20), (pushed, 1), (given, 1)):
+        assert sum(p.part.tiles.size for p in reader.partitions()) == most
+
+
+def test_a_data_frame_that_is_used_twice(source, golden):
+    """Each scan has filters of its own, though Spark 4.2.0 would keep them with the DataFrame."""
+    frame = load(source, golden("tiledb/sp2d_i32_nofilter") / "array")
+    few = frame.where("x > 500").count()
+    assert 0 < few < frame.count() == 200
+    assert frame.where("x > 500").union(frame).count() == few + 200
+    assert frame.where("x > 500").join(frame.where("x <= 500"), "x", "full").count() == 200
+    assert source.conf.get("spark.sql.python.filterPushdown.enabled") == "false"
+
+
+def test_cells_are_left_out_by_options(source, golden):
+    uri = golden("tiledb/sp2d_i32_nofilter") / "array"
+    frame = load(source, uri, where='[["a", ">", 0], ["b", "<", 1.0]]', box='{"x": [100, 500]}')
+    expected = tiledb.open_array(str(uri)).read(where=[("a", ">", 0), ("b", "<", 1.0)], box={"x": (100, 500)})
+    assert sorted(row.x for row in frame.collect()) == sorted(expected["x"].to_pylist())
+    for options in ({"where": "a > 0"}, {"where": "{}"}, {"box": "[]"}):
+        with pytest.raises(PySparkException, match="option"):
+            load(source, uri, **options).count()
+
+
+def test_what_filters_mean_to_spark(source, tmp_path):
+    """NaN is above all and equal to itself, and null is neither: Spark's rules, not Arrow's."""
+    uri = str(tmp_path / "a")
+    fields = attribute("f", Datatype.FLOAT64, nullable=True), attribute("i", Datatype.INT32, nullable=True)
+    create_array(uri, one_dimension(*fields, capacity=3))
+    floats = [1.0, float("nan"), None, 5.0, -3.0, float("inf"), 0.0, -0.0] * 3
+    table = pa.table({"x": range(24), "f": pa.array(floats), "i": [None, 1, 2, 3, 4, 5, 6, 7] * 3})
+    write_array(uri, table)
+    plain = source.createDataFrame([tuple(r.values()) for r in table.to_pylist()], "x long, f double, i int")
+    for condition in (
+        "f > 2", "f = double('nan')", "f is null and i <=> 2", "i in (1, 7, 99)", "not (i = 3)", "f >= 0 or i = 4",
+    ):  # fmt: skip
+        frame = load(source, uri).where(condition)
+        found = sorted(row.x for row in frame.select("x").collect())
+        assert found == sorted(row.x for row in plain.where(condition).select("x").collect()), condition
+
+
+def test_a_schema_that_names_few_columns_reads_few(source, golden):
+    uri = golden("tiledb/sp2d_i32_nofilter") / "array"
+    frame = source.read.format("tiledb").schema("a int").load(str(uri))
+    assert frame.columns == ["a"]
+    assert frame.agg(F.sum("a")).first()[0] == sum(tiledb.open_array(str(uri)).read(["a"])["a"].to_pylist())
+    reader = ArrayReader(tiledb.open_array(str(uri)), StructType([StructField("x", LongType())]))
+    assert [f.name for f in reader.request.columns] == ["x"]
+
+
+def _frame(spark, rows, start=0):
+    return (
+        spark.range(start, start + rows)
+        .withColumn("name", F.concat(F.lit("é"), F.col("id")))
+        .withColumn("at", F.expr("timestamp_micros(id * 1000003)"))
+        .withColumn("day", F.expr("date_add(date'2020-01-01', cast(id % 1000 as int))"))
+        .withColumn("value", F.expr("if(id % 7 = 0, null, id / 3)"))
+        .withColumn("flags", F.expr("array(id % 2 = 0, true)"))
+    )
+
+
+def test_write_read_and_libtiledb(source, tmp_path):
+    uri, frame = tmp_path / "a", _frame(source, 5000)
+    frame.repartition(3).write.format("tiledb").mode("append").option("dimensions", "id").save(str(uri))
+    back = load(source, uri)
+    assert back.columns == frame.columns
+    assert back.exceptAll(frame).count() == frame.exceptAll(back).count() == 0
+    assert [p.suffix for p in (uri / "__commits").iterdir()] == [".con"]
+    with oracle.open(str(uri)) as array:
+        assert sorted(array[:]["id"]) == list(range(5000))
+    found = back.where(
+        "at >= timestamp'1970-01-01 00:30:00' and id < 2000 and day = date'2020-01-05'"
+    ).count()
+    assert found == sum(1 for i in range(1800, 2000) if i % 1000 == 4)
+    _frame(source, 10, 5000).write.format("tiledb").mode("append").save(str(uri))
+    assert load(source, uri).count() == 5010
+
+
+def test_overwrite_is_one_step_and_keeps_the_past(source, tmp_path):
+    uri = tmp_path / "a"
+    _frame(source, 100).write.format("tiledb").mode("overwrite").option("dimensions", "id").save(str(uri))
+    before = tiledb.open_array(str(uri)).fragments[-1].name.end
+    _frame(source, 7, 50).write.format("tiledb").mode("overwrite").save(str(uri))
+    assert sorted(r.id for r in load(source, uri).collect()) == list(range(50, 57))
+    assert load(source, uri, timestamp=before).count() == 100
+    with oracle.open(str(uri)) as array:
+        assert len(array[:]["id"]) == 7
+
+
+def test_a_job_that_fails_shows_nothing(source, tmp_path):
+    """One task meets a value that cannot be written; what the others staged is never seen."""
+    uri = str(tmp_path / "a")
+    good = source.range(10).withColumn("k", F.lit("k"))
+    good.write.format("tiledb").mode("append").option("dimensions", "k,id").save(uri)
+    frame = source.range(3000).withColumn("k", F.expr("if(id = 2999, 'é', 'k')"))
+    with pytest.raises(PySparkException, match="ASCII"):
+        frame.repartition(3).write.format("tiledb").mode("append").save(uri)
+    assert load(source, uri).count() == 10
+    with pytest.raises(PySparkException, match="ASCII"):
+        frame.coalesce(1).write.format("tiledb").mode("append").option("dimensions", "k,id").save(uri + "2")
+    assert not (tmp_path / "a2").exists()
+
+
+def test_tasks_that_write_the_same_key(source, tmp_path):
+    twice = source.range(10).union(source.range(5, 15)).withColumn("v", F.lit(1))
+    writer = twice.write.format("tiledb").mode("append").option("dimensions", "id")
+    with pytest.raises(PySparkException, match="same coordinates"):
+        writer.option("duplicates", "false").save(str(tmp_path / "unique"))
+    writer.option("duplicates", "true").save(str(tmp_path / "all"))
+    assert load(source, tmp_path / "all").count() == 20
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({}, "dimensions"), ({"dimensions": "nope"}, "nope"), ({"dimensions": "flags"}, "flags"),
+     ({"dimensions": "id", "duplicates": "maybe"}, "duplicates"), ({"dimensions": "id", "capacity": "x"}, "capacity")],
+)  # fmt: skip
+def test_options_that_make_no_sense(source, tmp_path, options, message):
+    with pytest.raises(PySparkException, match=message):
+        _frame(source, 3).write.format("tiledb").mode("append").options(**options).save(str(tmp_path / "a"))
+
+
+def test_reading_what_is_not_there(source, tmp_path):
+    with pytest.raises(PySparkException, match="no array"):
+        load(source, tmp_path / "nothing").count()
+    assert TileDBDataSource.name() == "tiledb"
+
+
+def test_an_array_becomes_an_indexed_table_and_back(source, tmp_path):
+    uri, table, again = (str(tmp_path / name) for name in ("a", "t", "b"))
+    create_array(uri, one_dimension(attribute("v", Datatype.INT32), attribute("at", Datatype.DATETIME_US)))
+    moments = pa.array([datetime.datetime(2020, 1, 1, 0, 0, i % 60) for i in range(500)], pa.timestamp("us"))
+    write_array(uri, pa.table({"x": range(500), "v": np.arange(500, dtype=np.int32), "at": moments}))
+    assert commands.export(source, uri, table, "x,v")["rows"] == 500
+    found = commands.import_(source, table, again, "x")
+    assert (found["rows"], found["cells"]) == (500, 500)
+    assert (
+        commands._rows(source, "tiledb", str(tmp_path / "gone")) is None
+    )  # a count fails no write before it
+    columns = ["x", "v", "at"]
+    assert (
+        tiledb.open_array(again).read(columns).to_pydict() == tiledb.open_array(uri).read(columns).to_pydict()
+    )

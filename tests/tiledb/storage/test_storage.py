@@ -1,0 +1,125 @@
+"""Where arrays are: any fsspec store and web servers, and only the bytes that are needed."""
+
+from __future__ import annotations
+
+import shutil
+
+import fsspec
+import pytest
+
+from pyqbeast import tiledb
+from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
+from pyqbeast.tiledb.storage.stores import FsspecStore, open_store
+from tests.tiledb import failing  # noqa: F401  (makes `remembering://` known)
+from tests.tiledb.arrays import mixed_schema, mixed_table, rows, sorted_array
+from tests.tiledb.server import serve
+
+
+@pytest.fixture
+def memory(tmp_path):
+    """A function that copies a folder into `memory://` and gives its URI."""
+    fs = fsspec.filesystem("memory")
+
+    def copy(folder):
+        for path in folder.rglob("*"):
+            if path.is_file():
+                fs.pipe_file(f"/{tmp_path.name}/{path.relative_to(folder)}", path.read_bytes())
+        return f"memory://{tmp_path.name}"
+
+    yield copy
+    if fs.exists(f"/{tmp_path.name}"):
+        fs.rm(f"/{tmp_path.name}", recursive=True)
+
+
+@pytest.mark.parametrize("case", ["sp_deletes", "sp_consolidated_del", "de_subarray", "sp_enum", "sp_meta"])
+def test_the_same_over_memory_and_http(golden, memory, case):
+    folder = golden(f"tiledb/{case}") / "array"
+    local = tiledb.open_array(str(folder))
+    with serve(folder.parent) as server:
+        for uri in (memory(folder), f"{server.url}/array"):
+            array = tiledb.open_array(uri)
+            assert str(array.read().to_pydict()) == str(local.read().to_pydict())
+            assert array.metadata == local.metadata
+            assert array.enumerations.keys() == local.enumerations.keys()
+
+
+def test_one_tile_of_a_hundred_costs_little(tmp_path, memory, monkeypatch):
+    """Under 5 % of the fragment's bytes: schema, listing, footer and sections are all counted."""
+    folder = tmp_path / "a"
+    sorted_array(str(folder))
+    size = sum(path.stat().st_size for path in folder.rglob("*.tdb"))
+    read = []
+    original = FsspecStore.read
+
+    def counted(self, *args):
+        data = original(self, *args)
+        read.append(len(data))
+        return data
+
+    monkeypatch.setattr(FsspecStore, "read", counted)
+    for question in ({"box": {"x": (150_000, 152_000)}}, {"where": [("v", "==", -150_300)]}):
+        read.clear()
+        assert tiledb.open_array(memory(folder)).read(**question).num_rows
+        assert 0 < sum(read) < 0.05 * size
+    with serve(tmp_path) as server:
+        assert tiledb.open_array(f"{server.url}/a").read(box={"x": (150_000, 152_000)}).num_rows
+        assert 0 < server.sent < 0.05 * size
+
+
+def test_a_server_without_ranges_serves_as_well(tmp_path):
+    expected = sorted_array(str(tmp_path / "a"), tiles=2)
+    with serve(tmp_path, ranges=False) as server:
+        assert tiledb.open_array(f"{server.url}/a").read(["v"])["v"].to_pylist() == expected["v"].to_pylist()
+
+
+def test_arrays_are_written_to_memory(memory, tmp_path):
+    uri = memory(tmp_path / "nothing") + "/array"
+    tiledb.create_array(uri, mixed_schema(capacity=32))
+    table = mixed_table(100)
+    tiledb.write_array(uri, table)
+    assert rows(tiledb.open_array(uri).read(), "x", "y") == rows(table, "x", "y")
+
+
+def test_a_store_that_remembers_listings(tmp_path):
+    """What was written since the last listing (here without the client's knowledge) is seen all the same."""
+    uri = f"remembering://{tmp_path.name}"
+    tiledb.create_array(uri, mixed_schema())
+    assert not tiledb.open_array(uri).fragments
+    tiledb.write_array(uri, mixed_table(10))
+    assert tiledb.open_array(uri).read().num_rows == 10
+    store = open_store(uri)
+    assert len(store.entries("__commits")) == 1
+    store.write("__commits/x", b"abc")
+    assert store.size("__commits/x") == 3
+
+
+def test_storage_without_an_array(tmp_path):
+    with pytest.raises(TableNotFoundError, match="no array"):
+        tiledb.open_array(str(tmp_path))
+    with pytest.raises(InvalidInputError, match="nosuch"):
+        tiledb.open_array("nosuch://a/b")
+    with serve(tmp_path) as server:
+        with pytest.raises(TableNotFoundError):
+            tiledb.open_array(f"{server.url}/a")
+        with pytest.raises(InvalidInputError, match="read-only"):
+            tiledb.create_array(f"{server.url}/a", mixed_schema())
+
+
+def test_a_missing_file_is_named(tmp_path):
+    sorted_array(str(tmp_path / "a"), tiles=2)
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    next((tmp_path / "b").rglob("a0.tdb")).unlink()
+    array = tiledb.open_array(str(tmp_path / "b"))
+    assert array.read(["f"]).num_rows == 2000
+    with pytest.raises(tiledb.ArrayFormatError, match=r"a0\.tdb.*missing"):
+        array.read(["v"])
+
+
+def test_a_read_past_the_end_is_an_error(tmp_path):
+    (tmp_path / "f").write_bytes(b"12345")
+    store = open_store(str(tmp_path))
+    assert store.read("f", 1, 3) == b"23"
+    assert store.size("nope") is None
+    for end in (6, 2**40):
+        with pytest.raises(tiledb.ArrayFormatError, match="ends"):
+            store.read("f", 0, end)

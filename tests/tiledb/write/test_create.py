@@ -1,0 +1,265 @@
+"""New arrays: with any schema that can be, all of it, so that libtiledb and we open them; and with no other."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pyqbeast import tiledb
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.tiledb import (
+    MBR,
+    VAR_NUM,
+    ArraySchema,
+    Datatype,
+    Dimension,
+    Enumeration,
+    Layout,
+    Range1D,
+    attribute,
+    create_array,
+    dimension,
+    write_array,
+    write_dense,
+)
+from pyqbeast.tiledb.filters import (
+    BitWidthReduction,
+    ByteShuffle,
+    Delta,
+    Dictionary,
+    DoubleDelta,
+    FilterPipeline,
+    FloatScale,
+    Md5,
+    PositiveDelta,
+    Rle,
+    Xor,
+    Zstd,
+)
+from pyqbeast.tiledb.format.field import Field
+from tests.conftest import GOLDEN_ROOTS
+from tests.tiledb.arrays import one_dimension, oracle
+from tests.tiledb.failing import FailingFileSystem
+from tests.tiledb.test_golden import ENCRYPTED, KEY
+
+
+def _golden_arrays():
+    found = [p for root in GOLDEN_ROOTS for p in (*root.glob("tiledb/*/array"), *root.glob("tiledb_old/*/*"))]
+    return sorted({str(p) for p in found if p.is_dir()}) or ["none"]
+
+
+def _open_oracle(uri, key):
+    config = {"sm.encryption_type": "AES_256_GCM", "sm.encryption_key": key} if key else {}
+    return oracle.open(uri, ctx=oracle.Ctx(config))
+
+
+@pytest.mark.parametrize("source", _golden_arrays())
+def test_an_array_like_another_one(golden, tmp_path, source):
+    """Of every format version: the schema is the same but for its version, and takes the same cells."""
+    golden("tiledb")
+    uri, key = str(tmp_path / "a"), KEY if ENCRYPTED in source else None
+    first = tiledb.open_array(source, encryption_key=key)
+    create_array(uri, first.schema, enumerations=first.enumerations, encryption_key=key)
+    copy = tiledb.open_array(uri, encryption_key=key)
+    changed = {"name", "version", "enumerations"}
+    for part in {field.name for field in dataclasses.fields(ArraySchema)} - changed:
+        assert getattr(copy.schema, part) == getattr(first.schema, part), part
+    assert copy.enumerations == first.enumerations
+    cells = first.read()
+    with _open_oracle(uri, key) as opened:
+        assert opened.schema.nattr == len(first.schema.attributes)
+    if not cells.num_rows or copy.schema.cell_order is Layout.HILBERT:
+        return
+    write = write_dense if copy.schema.dense else write_array
+    write(uri, cells, encryption_key=key)
+    copy = tiledb.open_array(uri, encryption_key=key)
+    assert str(copy.read().to_pydict()) == str(cells.to_pydict())
+    assert tiledb.verify(copy).ok
+    with _open_oracle(uri, key) as opened:
+        read = opened[:]
+    columns = list(read.values()) if isinstance(read, dict) else [read]
+    assert columns[0].size == cells.num_rows
+
+
+def test_enumerated_attributes(tmp_path):
+    uri = str(tmp_path / "a")
+    enumerations = {
+        "color": Enumeration.of_values("color", pa.array(["red", "", "blüe"])),
+        "size": Enumeration.of_values("size", pa.array([5, 10], pa.int16()), ordered=True),
+    }
+    schema = one_dimension(
+        attribute("c", Datatype.INT8, enumeration="color"),
+        attribute("s", Datatype.UINT32, enumeration="size"),
+        attribute("again", Datatype.INT64, enumeration="color"),
+    )
+    with pytest.raises(InvalidInputError, match=r"'color'.*array\.enumerations"):
+        create_array(uri, schema)
+    create_array(uri, schema, enumerations=enumerations)
+    write_array(uri, pa.table({"x": [1, 2, 3], "c": [0, 1, 2], "s": [0, 1, 1], "again": [2, 1, 0]}))
+    assert tiledb.open_array(uri).enumerations == enumerations
+    with oracle.open(uri) as array:
+        assert list(array.enum("color").values()) == ["red", "", "blüe"]
+        assert list(array.enum("size").values()) == [5, 10]
+        assert array.enum("size").ordered
+        assert list(array.df[:]["c"]) == ["red", "", "blüe"]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_creation_that_fails_leaves_nothing(tmp_path, number):
+    uri = f"failing://{tmp_path.name}{number}"
+    enumerations = {name: Enumeration.of_values(name, pa.array([1, 2])) for name in "ab"}
+    FailingFileSystem.arm(number)
+    with pytest.raises(TimeoutError):
+        create_array(uri, one_dimension(), enumerations=enumerations)
+    assert not FailingFileSystem().find(uri)
+    create_array(uri, one_dimension(), enumerations=enumerations)
+    assert tiledb.open_array(uri).enumerations == enumerations
+
+
+TEXT = {"datatype": Datatype.STRING_ASCII, "cell_val_num": VAR_NUM}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "filters", "message"),
+    [
+        (Datatype.FLOAT32, {}, [Delta()], "delta does not take FLOAT32"),
+        (Datatype.FLOAT64, {}, [Zstd(), DoubleDelta()], "double-delta does not take FLOAT64"),
+        (Datatype.INT32, {}, [Delta(reinterpret=Datatype.INT64)], "INT32 values for INT64"),
+        (Datatype.FLOAT32, {}, [BitWidthReduction()], "does not take FLOAT32"),
+        (Datatype.CHAR, {"cell_val_num": VAR_NUM}, [PositiveDelta()], "does not take CHAR"),
+        (Datatype.INT32, {}, [FloatScale()], "float-scale does not take INT32"),
+        (Datatype.FLOAT64, {}, [FloatScale(0.0)], "a scale of 0"),
+        (Datatype.FLOAT64, {}, [Md5(), FloatScale()], "must be the first"),
+        (Datatype.INT8, {}, [Dictionary()], "dictionary takes ASCII"),
+        (Datatype.STRING_UTF8, {}, [Dictionary()], "dictionary takes ASCII"),
+        (Datatype.STRING_UTF8, {"cell_val_num": VAR_NUM}, [Zstd(), Rle()], "must be the first"),
+        (Datatype.STRING_ASCII, {"cell_val_num": VAR_NUM}, [Dictionary(), Dictionary()], "must be the first"),
+        (Datatype.INT64, {}, [Zstd(), Xor()], "takes whole values"),
+        (Datatype.INT16, {}, [DoubleDelta(), ByteShuffle(), Delta()], "takes whole values"),
+        (Datatype.INT64, {}, [PositiveDelta(), DoubleDelta()], "cannot come after positive-delta"),
+        (Datatype.ANY, {}, [], "values per cell"),
+        (Datatype.INT32, {"cell_val_num": 0}, [], "values per cell"),
+        (Datatype.INT32, {"fill": b"12345"}, [], "fill value of 5 bytes"),
+        (Datatype.INT32, {"fill": b"12345", "cell_val_num": VAR_NUM}, [], "fill value of 5 bytes"),
+    ],
+)
+def test_attributes_that_cannot_be(kind, options, filters, message):
+    with pytest.raises(InvalidInputError, match=message):
+        attribute("v", kind, filters=filters, **options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "domain", "extent", "message"),
+    [
+        (Datatype.UINT8, (0, 255), None, "leaves out at least one"),
+        (Datatype.UINT8, (0, 300), None, "300 is no UINT8"),
+        (Datatype.INT32, (0.5, 10), None, "0.5 is no INT32"),
+        (Datatype.INT64, (10, 9), None, "domain"),
+        (Datatype.INT64, (0, 9), 0, "extent"),
+        (Datatype.INT64, (0, 9), 11, "larger than the domain"),
+        (Datatype.INT64, (-(2**63), 2**63 - 2), 1000, "last tile"),
+        (Datatype.FLOAT32, (0.0, 1e39), None, "no FLOAT32"),
+        (Datatype.FLOAT64, (float("nan"), 1.0), None, "no FLOAT64"),
+        (Datatype.FLOAT64, (0.0, float("inf")), None, "no FLOAT64"),
+        (Datatype.FLOAT64, (0.0, 1.0), 3.0, "larger than the domain"),
+        (Datatype.STRING_ASCII, (0, 1), None, "text has none"),
+        (Datatype.INT8, None, None, "need a domain"),
+        (Datatype.STRING_UTF8, None, None, "cannot be a dimension"),
+        (Datatype.BOOL, (0, 1), None, "cannot be a dimension"),
+    ],
+)
+def test_dimensions_that_cannot_be(kind, domain, extent, message):
+    with pytest.raises(InvalidInputError, match=message):
+        dimension("x", kind, domain, extent)
+
+
+X = dimension("x", Datatype.INT64, (0, 99), 10)
+V = attribute("v", Datatype.INT8)
+
+
+def _schema(*attributes, dimensions=(X,), **options):
+    return ArraySchema(dimensions, attributes or (V,), **options)
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        (_schema(capacity=0), "capacity of 0"),
+        (_schema(tile_order=Layout.HILBERT), "Hilbert"),
+        (_schema(cell_order=Layout.HILBERT, dense=True), "Hilbert"),
+        (ArraySchema((X,), (), dense=True), "at least one attribute"),
+        (_schema(Field("__v", Datatype.INT8)), "kept for the format"),
+        (_schema(Field("v", Datatype.INT8, order=1)), "dense arrays of one dimension"),
+        (_schema(offsets_filters=FilterPipeline((FloatScale(),))), "offsets: .*does not take UINT64"),
+        (_schema(validity_filters=FilterPipeline((Dictionary(),))), "validity: .*dictionary"),
+        (_schema(coords_filters=FilterPipeline((Zstd(), Delta()))), "dimension 'x'.*whole values"),
+        (_schema(current_domain=MBR((Range1D(50, 100),))), "leaves the domain of 'x'"),
+        (_schema(current_domain=MBR(())), "one range per dimension"),
+        (_schema(Field("v", Datatype.FLOAT64, enumeration="e")), "'e'"),
+        (_schema(enumerations={"e": "file"}), "'e'"),
+        (_schema(dimensions=(Dimension(Field("x", Datatype.INT32, 2), (0, 9)),)), "values per cell"),
+    ],
+)
+def test_schemas_that_cannot_be(tmp_path, schema, message):
+    with pytest.raises(InvalidInputError, match=message):
+        create_array(str(tmp_path / "a"), schema)
+    assert not (tmp_path / "a").exists()
+
+
+def test_coordinates_are_not_rounded(tmp_path):
+    with pytest.raises(InvalidInputError, match="other coordinates"):
+        dimension("x", Datatype.FLOAT64, (0.0, 1.0), filters=[FloatScale()])
+    plain = dimension("x", Datatype.FLOAT64, (0.0, 1.0))
+    with pytest.raises(InvalidInputError, match="other coordinates"):
+        create_array(
+            str(tmp_path / "a"),
+            _schema(dimensions=(plain,), coords_filters=FilterPipeline((FloatScale(),))),
+        )
+
+
+def test_enumerations_that_cannot_be(tmp_path):
+    for name, values in (("", [1]), ("e", [1, 1]), ("e", [1, None])):
+        with pytest.raises(InvalidInputError, match="e"):
+            Enumeration.of_values(name, pa.array(values))
+    many = {"e": Enumeration.of_values("e", pa.array(range(127)))}
+    for field in (
+        Field("v", Datatype.FLOAT64, enumeration="e"),
+        Field("v", Datatype.INT8, enumeration="e"),
+        Field("v", Datatype.INT64, 2, enumeration="e"),
+    ):
+        with pytest.raises(InvalidInputError, match="enumeration"):
+            create_array(str(tmp_path / "a"), _schema(field), enumerations=many)
+
+
+@pytest.mark.parametrize("name", ["__t", "__dt", "__dci"])
+def test_names_that_time_columns_have(name):
+    with pytest.raises(InvalidInputError, match=name):
+        _schema(dimensions=(X, dimension(name, Datatype.INT64, (0, 9))))
+
+
+def test_cells_outside_the_domain_in_use_are_refused(tmp_path):
+    """libtiledb does not read them."""
+    uri = str(tmp_path / "a")
+    text = dimension("k", Datatype.STRING_ASCII)
+    schema = _schema(dimensions=(X, text), current_domain=MBR((Range1D(10, 20), Range1D(b"b", b"d"))))
+    create_array(uri, schema)
+    for x, k in ((21, "b"), (9, "b"), (10, "a"), (10, "e")):
+        with pytest.raises(InvalidInputError, match="not in its domain"):
+            write_array(uri, pa.table({"x": [x], "k": [k], "v": [1]}))
+    write_array(uri, pa.table({"x": [10, 20], "k": ["b", "d"], "v": [1, 2]}))
+    with oracle.open(uri) as array:
+        assert array[:]["v"].tolist() == [1, 2]
+
+
+def test_ordered_attributes_are_kept_and_not_written(tmp_path):
+    """They are the labels of a dimension, which readers search as they are ordered."""
+    uri = str(tmp_path / "a")
+    create_array(uri, _schema(Field("v", Datatype.INT8, order=1), dense=True))
+    assert tiledb.open_array(uri).schema.fields["v"].order == 1
+    with pytest.raises(UnsupportedError, match="ordered"):
+        write_dense(uri, pa.table({"v": np.zeros(100, np.int8)}))
+    assert not list(Path(uri).glob("__fragments/*"))
