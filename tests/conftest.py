@@ -55,6 +55,40 @@ def spark(tmp_path_factory):
     session.stop()
 
 
+@pytest.fixture(scope="session")
+def java(spark):
+    """Calls a function of a class of the bridge that only Java sees.
+
+    Arguments are pairs: the name of the parameter's type and the value. A function of an object is called with
+    `made_of`, the numbers that the class is made of.
+    """
+    loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+
+    def objects(values):
+        handed = spark._sc._gateway.new_array(spark._jvm.java.lang.Object, len(values))
+        for place, value in enumerate(values):
+            handed[place] = value
+        return handed
+
+    def call(name, function, *arguments, made_of=None):
+        of_class = loader.loadClass(f"io.pyqbeast.{name}")
+        (method,) = [
+            each
+            for each in of_class.getDeclaredMethods()
+            if each.getName() == function
+            and [kind.getSimpleName() for kind in each.getParameterTypes()] == [kind for kind, _ in arguments]
+        ]
+        method.setAccessible(True)
+        made = None
+        if made_of is not None:
+            (constructor,) = of_class.getDeclaredConstructors()
+            constructor.setAccessible(True)
+            made = constructor.newInstance(objects(made_of))
+        return method.invoke(made, objects([value for _, value in arguments]))
+
+    return call
+
+
 @pytest.fixture
 def faults(spark):
     """A file system that fails on demand; see `tests/faults.py`."""

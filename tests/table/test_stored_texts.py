@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import bridge
@@ -23,27 +22,6 @@ ANY_JSON = ['{"a":[1,-2.5e3,"x\\u00e9",null,true,{"b":{}}]}', '["a",1]', "7", '"
 def has_a_name_in_utf_8(text):
     """Whether the text can be sent to the JVM at all."""
     return text is None or text == text.encode("utf-8", "ignore").decode()
-
-
-@pytest.fixture(scope="module")
-def java(spark):
-    """Calls a static function of a class of the bridge that only Java sees."""
-    loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
-
-    def call(name, function, *arguments):
-        (method,) = [
-            each
-            for each in loader.loadClass(f"io.pyqbeast.{name}").getDeclaredMethods()
-            if each.getName() == function
-            and [kind.getSimpleName() for kind in each.getParameterTypes()] == [kind for kind, _ in arguments]
-        ]
-        method.setAccessible(True)
-        handed = spark._sc._gateway.new_array(spark._jvm.java.lang.Object, len(arguments))
-        for place, (_, argument) in enumerate(arguments):
-            handed[place] = argument
-        return method.invoke(None, handed)
-
-    return call
 
 
 def taken(read, *arguments):
@@ -98,7 +76,8 @@ def test_the_same_revisions_can_be_used(java):
             assert 1 in revisions_from_configuration({key: json.dumps(harmless)}).revisions, text
 
 
-def test_the_same_tags_tell_the_same_blocks(spark):
+def test_the_same_tags_tell_the_same_blocks(spark, table_path):
+    log = bridge.TableLog(spark, table_path)
     odd = [
         {"revision": text, "blocks": BLOCKS[0]} for text in ["1", "01", " 1", "+1", "1.0", "0", "-1", None]
     ]
@@ -111,9 +90,7 @@ def test_the_same_tags_tell_the_same_blocks(spark):
         if all(map(has_a_name_in_utf_8, (each or {}).values()))
     ]
     frame = spark.createDataFrame(list(enumerate(tags)), "id int, tags map<string, string>")
-    told = frame.select(
-        "id", bridge.tag_revision(spark, F.col("tags")), bridge.tag_blocks(spark, F.col("tags"))
-    )
+    told = frame.select("id", log.tag_revision(F.col("tags")), log.tag_blocks(F.col("tags")))
     usable = 0
     for number, revision, blocks in told.collect():
         python = parse_tags(tags[number], lambda _: 2)

@@ -9,10 +9,6 @@ from pyqbeast.bridge.columns import (
     hash_coordinate,
     place_of_number,
     place_of_text,
-    tag_blocks,
-    tag_revision,
-    tags_are_legacy,
-    tags_are_replicated,
 )
 from pyqbeast.bridge.frames import (
     OUTSIDE,
@@ -51,8 +47,4 @@ __all__ = [
     "sample_to",
     "scan_totals",
     "simple_types",
-    "tag_blocks",
-    "tag_revision",
-    "tags_are_legacy",
-    "tags_are_replicated",
 ]

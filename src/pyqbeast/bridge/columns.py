@@ -9,32 +9,6 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 
 from pyqbeast.bridge.jvm import java, java_column
-from pyqbeast.bridge.table_log import TableLog
-
-
-def tag_revision(spark: SparkSession, tags: Column) -> Column:
-    """The revision (bigint) that the tags of a file (map) tell; null for a file that has none."""
-    return ClassicColumn(java(spark).commit.TagColumns.revision(java_column(tags)))
-
-
-def tag_blocks(log: TableLog, tags: Column) -> Column:
-    """The blocks that the tags of a file (map) of a table tell, of today and of before format 0.6.
-
-    An array of structs with the names of `core.format.constants`; empty where the file is not indexed or its tags
-    are damaged.
-    Marks of replicated blocks that are not true are left out.
-    """
-    return ClassicColumn(java(log._spark).commit.TagColumns.blocks(java_column(tags), log._java))
-
-
-def tags_are_legacy(spark: SparkSession, tags: Column) -> Column:
-    """Whether the tags of a file (map) are those of before format 0.6 (boolean)."""
-    return ClassicColumn(java(spark).commit.TagColumns.areLegacy(java_column(tags)))
-
-
-def tags_are_replicated(log: TableLog, tags: Column) -> Column:
-    """Whether the tags of a file (map) of a table say truly that other files hold its rows too (boolean)."""
-    return ClassicColumn(java(log._spark).commit.TagColumns.areReplicated(java_column(tags), log._java))
 
 
 def hash_coordinate(spark: SparkSession, value: Column, of_null: float) -> Column:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.types import StructField, StructType
 
-from pyqbeast.bridge.jvm import handed_over, java
+from pyqbeast.bridge.jvm import handed_over, java, java_column
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.hashed_layout import spark_schema
 from pyqbeast.core.format.stored_text import shown
@@ -149,6 +150,30 @@ class TableLog:
     def file_frame(self) -> DataFrame:
         """All live files as a DataFrame with the fields of Delta's `AddFile`."""
         return DataFrame(self._java.files(), self._spark)
+
+    def tag_revision(self, tags: Column) -> Column:
+        """The revision (bigint) that the tags of a file (map) tell; null for a file that has none."""
+        return ClassicColumn(self._tag_columns.revision(java_column(tags)))
+
+    def tag_blocks(self, tags: Column) -> Column:
+        """The blocks that the tags of a file (map) tell, of today and of before format 0.6.
+
+        An array of structs with the names of `core.format.constants`; empty where the file is not indexed or its
+        tags are damaged. Marks of replicated blocks that are not true are left out.
+        """
+        return ClassicColumn(self._tag_columns.blocks(java_column(tags), self._java))
+
+    def tags_are_legacy(self, tags: Column) -> Column:
+        """Whether the tags of a file (map) are those of before format 0.6 (boolean)."""
+        return ClassicColumn(self._tag_columns.areLegacy(java_column(tags)))
+
+    def tags_are_replicated(self, tags: Column) -> Column:
+        """Whether the tags of a file (map) say truly that other files hold its rows too (boolean)."""
+        return ClassicColumn(self._tag_columns.areReplicated(java_column(tags), self._java))
+
+    @property
+    def _tag_columns(self) -> Any:  # noqa: ANN401 (a py4j object)
+        return java(self._spark).commit.TagColumns
 
     def retag(
         self,

@@ -131,9 +131,9 @@ class QbeastTable:
         log = bridge.TableLog(self._spark, self._path)
         return (
             log.file_frame()
-            .withColumn("revision", bridge.tag_revision(self._spark, tags))
+            .withColumn("revision", log.tag_revision(tags))
             .filter(revision.isin(list(dimensions)))
-            .withColumn("block", F.explode(bridge.tag_blocks(log, tags)))
+            .withColumn("block", F.explode(log.tag_blocks(tags)))
             .select(
                 revision,
                 cube.alias("cube"),

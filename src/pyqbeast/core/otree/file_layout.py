@@ -24,7 +24,7 @@ SAMPLE_FOR_STRETCHES = 200_000
 
 
 @dataclass(frozen=True)
-class Layout:
+class FileLayout:
     """Files of a tree's nodes. The bands of node i are those from `start[i]` to `start[i + 1] - 1`.
 
     Attributes:
@@ -44,7 +44,7 @@ class Layout:
     cut: Longs
 
 
-def lay_out(tree: Tree, rows: SampledRows, cube_size: int) -> Layout:
+def lay_out(tree: Tree, rows: SampledRows, cube_size: int) -> FileLayout:
     """Files for all nodes of a tree, for a write of which `rows` is the sample."""
     bands = bands_of(tree, rows, cube_size)
     files = _Packer(tree, bands, cube_size).pack()
@@ -52,7 +52,7 @@ def lay_out(tree: Tree, rows: SampledRows, cube_size: int) -> Layout:
     weight = np.array([band.weight for of_node in bands for band in of_node], np.int32)
     file = np.array([number for of_node in files for number in of_node], np.int32)
     count = 1 + int(file.max())
-    return Layout(start, weight, file, count, *_stretches(tree, rows, start, weight, file, count))
+    return FileLayout(start, weight, file, count, *_stretches(tree, rows, start, weight, file, count))
 
 
 def _stretches(

@@ -148,10 +148,10 @@ class _Attempt:
         self.columns = files.columns
         marked = files.select(
             "*",
-            bridge.tags_are_legacy(spark, tags).alias(_LEGACY),
-            bridge.tags_are_replicated(self.log, tags).alias(_REPLICATED),
-            bridge.tag_revision(spark, tags).alias(_REVISION),
-            bridge.tag_blocks(self.log, tags).alias(_BLOCKS),
+            self.log.tags_are_legacy(tags).alias(_LEGACY),
+            self.log.tags_are_replicated(tags).alias(_REPLICATED),
+            self.log.tag_revision(tags).alias(_REVISION),
+            self.log.tag_blocks(tags).alias(_BLOCKS),
         )
         self.dropped = marked.filter(F.col(_REPLICATED) & F.lit(drop_replicated))
         self.changed = marked.filter(F.col(_LEGACY) & ~(F.col(_REPLICATED) & F.lit(drop_replicated)))

@@ -29,7 +29,7 @@ from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block, blocks_to_json
 from pyqbeast.core.format.key_frequency import KeyFrequency
 from pyqbeast.core.format.weight_counts import weights_tag
-from pyqbeast.core.otree.file_layout import Layout
+from pyqbeast.core.otree.file_layout import FileLayout
 from pyqbeast.core.otree.gaps import announcements
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.otree.tree import Tree
@@ -105,7 +105,7 @@ def arrange(
     types: Mapping[str, str],
     revision: Revision,
     tree: Tree,
-    layout: Layout,
+    layout: FileLayout,
     status: IndexStatus,
 ) -> Arrangement:
     """Lays out `data` for the files of `layout`, and one more for rows outside the revision's space.
@@ -120,11 +120,11 @@ def arrange(
     """
     point = coordinates(data.sparkSession, revision, types)
     row_weight = weight(revision.hashed_columns)
-    frame = bridge.arranged(data, point, row_weight, _tree_bytes(tree, layout))
+    frame = bridge.arranged(data, point, row_weight, tree_bytes(tree, layout))
     return Arrangement(tree, status, frame, write=uuid.uuid4().hex)
 
 
-def _tree_bytes(tree: Tree, layout: Layout) -> bytes:
+def tree_bytes(tree: Tree, layout: FileLayout) -> bytes:
     """As `Tree.of` in the bridge reads it."""
     head = [tree.dimensions, len(tree), len(layout.weight), layout.files, len(layout.cut)]
     nodes = [tree.parent, tree.child, tree.max_weight]

@@ -62,6 +62,7 @@ public final class ReplicatedCubes implements Serializable {
   }
 
   private final Set<Name> copied = new HashSet<>();
+  private boolean isAnyMarked;
   private final transient Map<Name, Marked> marked = new HashMap<>();
   private final transient Set<Integer> lengths = new HashSet<>();
 
@@ -91,6 +92,7 @@ public final class ReplicatedCubes implements Serializable {
     if (paths.isEmpty()) {
       return NONE;
     }
+    cubes.isAnyMarked = true;
     double unindexed = 0;
     for (AddFile file : files) {
       Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
@@ -127,7 +129,7 @@ public final class ReplicatedCubes implements Serializable {
 
   /** Whether a file is marked, and none of its rows is seen in another file. */
   public boolean areFalse(Map<String, String> tags) {
-    return FileTags.haveMark(tags) && !repeat(tags);
+    return isAnyMarked && FileTags.haveMark(tags) && !repeat(tags);
   }
 
   /** The tags of a file without a mark that is not true. */

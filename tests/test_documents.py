@@ -1,0 +1,43 @@
+"""The documents for those who work here name files that are there, and link to what exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+_PATH = re.compile(r"`((?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:py|java|md))`")
+_LINK = re.compile(r"\[[^\]]*\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
+#: Folders that the architecture names by their place in the package.
+_BASES = (ROOT, ROOT / "src/pyqbeast", ROOT / "jvm/src/io/pyqbeast")
+_OF_DEVELOPERS = [ROOT / "docs/architecture.md", ROOT / "CONTRIBUTING.md"]
+
+
+def anchors(page):
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", _OF_DEVELOPERS, ids=lambda page: page.name)
+def test_files_that_are_named_are_there(page):
+    text = page.read_text()
+    named = set(_PATH.findall(text))
+    assert named
+    sources = {file.name for top in ("src", "jvm", "tests") for file in (ROOT / top).rglob("*.*")}
+    missing = [
+        path
+        for path in named
+        if not any((base / path).exists() for base in _BASES) and not ("/" not in path and path in sources)
+    ]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for path, anchor in _LINK.findall(page.read_text()):
+        target = page.parent / path if path else page
+        assert target.exists(), path
+        assert not anchor or anchor in anchors(target), f"{path}#{anchor}"
