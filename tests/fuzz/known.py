@@ -27,6 +27,11 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "no transformer takes such values",
     ),
     (
+        ".*",
+        "the twin: (?s:.)*ROW_ID_ASSIGNMENT_WITHOUT_STATS",
+        "the twin writes files where ours marks rows in vectors",
+    ),
+    (
         "optimize",
         "tracks its rows, for which Delta has to count them",
         "its twin finds nothing to do there",

@@ -269,6 +269,9 @@ def test_an_append_only_table_keeps_its_rows(spark, table_path):
         table.delete("id = 1")
     with pytest.raises(UnsupportedError, match="nothing was deleted"):
         table.delete_rows(file.path, [1])
+    with pytest.raises(UnsupportedError, match="nothing was deleted"):
+        table.delete("hash(a, b) < 0")
+    assert len(versions(table_path)) == 1
     assert count(table.df()) == 100
 
 

@@ -57,6 +57,26 @@ def test_rows_of_some_weights_only(spark, whole, table_path, chosen):
     assert_bounded(part.groupBy().count(), part.count())
 
 
+def test_what_others_write_again_tells_nothing_of_the_weights_any_more(spark, whole, table_path):
+    """Delta's files have no tags. That their rows were chosen by weight, the table itself remembers."""
+    save(load(spark, whole).where(f"{WEIGHT} < 0"), table_path)
+    spark.sql(f"OPTIMIZE delta.`{table_path}` ZORDER BY (b)")
+    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.015)
+    QbeastTable.for_path(spark, table_path).optimize(revision=0)
+    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.01)
+    save(rows_2d(spark, 2_000), table_path, "overwrite")  # all of them: what was noted goes with the rows
+    spark.sql(f"OPTIMIZE delta.`{table_path}` ZORDER BY (b)")
+    assert "chosenByWeight" not in str(bridge.TableLog(spark, table_path).configuration)
+
+
+def test_rows_replaced_by_their_weight(spark, table_path):
+    save(rows_2d(spark, 4_000), table_path)
+    few = rows_2d(spark, 10, first=9_000).where(f"{WEIGHT} < 0")
+    save(few, table_path, "overwrite", columnsToIndex=None, replaceWhere=f"{WEIGHT} < 0")
+    for fraction in (0.1, 0.5):
+        assert share(spark, table_path, fraction) == pytest.approx(fraction, abs=0.04)
+
+
 def test_a_sample_stored_beside_its_table(spark, whole, table_path):
     """Light rows come twice, so there are more of them than of others."""
     save(load(spark, whole), table_path)

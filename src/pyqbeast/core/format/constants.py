@@ -45,6 +45,8 @@ LAST_REVISION = "qbeast.lastRevisionID"
 LEGACY_REPLICATED_SET_PREFIX = "qbeast.replicatedSet."
 #: Of ours: a command has deleted rows by their weight. What deletion vectors hide may be of any weight then.
 DELETED_BY_WEIGHT = "pyqbeast.deletedByWeight"
+#: Of ours: rows were written that somebody had chosen by their weight. Files that lose their tags may hold any of them.
+CHOSEN_BY_WEIGHT = "pyqbeast.chosenByWeight"
 #: The revision of files that carry no index metadata.
 STAGING_REVISION = 0
 

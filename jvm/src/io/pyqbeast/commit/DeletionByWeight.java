@@ -62,7 +62,9 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
             ? delete.deltaLog()
             : ((MergeIntoCommandBase) command).targetFileIndex().deltaLog();
     Metadata metadata = log.update(false, Option.empty(), Option.empty()).metadata();
-    if (!IndexedColumns.of(metadata.configuration()).isEmpty() && !metadata.configuration().contains(NOTED)) {
+    boolean isRefused = "true".equalsIgnoreCase(metadata.configuration().getOrElse("delta.appendOnly", () -> ""));
+    boolean isIndexed = !IndexedColumns.of(metadata.configuration()).isEmpty();
+    if (isIndexed && !isRefused && !metadata.configuration().contains(NOTED)) {
       note(log);
     }
     return run();

@@ -10,6 +10,8 @@ import io.pyqbeast.format.HashedLayout;
 import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.index.PrunableRevisions;
+import io.pyqbeast.index.WeightMentions;
+import io.pyqbeast.index.WeightProfile;
 import io.pyqbeast.spark.Configurations;
 import io.pyqbeast.spark.ExactParquet;
 import io.pyqbeast.spark.ScalaInterop;
@@ -68,6 +70,9 @@ import scala.collection.immutable.Set$;
  */
 public final class Transaction extends SureTransaction {
   private static final ObjectMapper JSON = new ObjectMapper();
+  /** What the table's configuration says of rows that were chosen by weight; it goes with the rows. */
+  private static final Set<String> NOTES =
+      Set.of(Constants.text("DELETED_BY_WEIGHT"), Constants.text("CHOSEN_BY_WEIGHT"));
   private static final System.Logger LOG = System.getLogger(Transaction.class.getName());
 
   /** Pages of fewer rows than Parquet's 20,000 let a box query skip more inside a file. */
@@ -95,6 +100,9 @@ public final class Transaction extends SureTransaction {
   /** Properties that the statement gives the table; they count where it makes or replaces the table. */
   private Map<String, String> properties = Map.of();
   private boolean dropsRevisions;
+
+  /** Those of {@link #NOTES} that this transaction makes true. */
+  private final Set<String> notes = new HashSet<>();
 
   /** Whether files are being written. */
   private boolean writes;
@@ -241,6 +249,9 @@ public final class Transaction extends SureTransaction {
           Dataset<Row> told = replacesMatches ? inOwnSession(asGiven, pageRows) : withoutNumbers;
           WriteIntoDelta command = command(told, SaveMode.valueOf(mode), given);
           source = command.data();
+          if (exists() && WeightMentions.nameHash(session, options.replaceWhere(), options.replaceOn())) {
+            notes.add(Constants.text("DELETED_BY_WEIGHT"));
+          }
           storeUnlessDeltaWill(command, source.schema());
           actions = command.writeAndReturnCommitData(this, laidOut.sparkSession(), Option.empty(), false).actions();
           return null;
@@ -369,7 +380,7 @@ public final class Transaction extends SureTransaction {
     Map<String, String> configuration = new HashMap<>(ScalaInterop.map(proposed.configuration()));
     if (dropsRevisions) {
       configuration.keySet()
-          .removeIf(k -> k.startsWith(Constants.REVISION_PREFIX) || k.equals(Constants.LAST_REVISION));
+          .removeIf(k -> k.startsWith(Constants.REVISION_PREFIX) || k.equals(Constants.LAST_REVISION) || NOTES.contains(k));
     }
     if (exists() && options.canOverwriteSchema()) {
       configuration.putAll(properties);
@@ -487,6 +498,26 @@ public final class Transaction extends SureTransaction {
       tagged.add(ours ? ((AddFile) action).copyWithTags(merged((AddFile) action, tags)) : action);
     }
     actions = ScalaInterop.seq(tagged);
+    List<AddFile> files = new ArrayList<>();
+    for (Action action : tagged) {
+      if (action instanceof AddFile file && tags.containsKey(file.path())) {
+        files.add(file);
+      }
+    }
+    Snapshot joined = dropsRevisions ? null : snapshot();
+    if (door.open(() -> WeightProfile.isMadeUneven(joined, files, PrunableRevisions.of(metadata())))) {
+      notes.add(Constants.text("CHOSEN_BY_WEIGHT"));
+    }
+  }
+
+  /** Notes in the table what the log of its files may forget. */
+  private void note() {
+    Map<String, String> configuration = new HashMap<>(ScalaInterop.map(metadata().configuration()));
+    if (configuration.keySet().containsAll(notes)) {
+      return;
+    }
+    notes.forEach(key -> configuration.put(key, "true"));
+    newMetadata_$eq(Option.apply(Configurations.replaced(metadata(), configuration)));
   }
 
   private static scala.collection.immutable.Map<String, String> merged(
@@ -527,6 +558,7 @@ public final class Transaction extends SureTransaction {
     return active(
         () -> {
           try {
+            note();
             Option<Object> version = commitIfNeeded(actions, operation, ScalaInterop.map(tags));
             return version.isDefined() ? (Long) version.get() : -2L;
           } catch (DeltaConcurrentModificationException e) {

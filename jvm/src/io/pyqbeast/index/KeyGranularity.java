@@ -6,6 +6,7 @@ import io.pyqbeast.format.Json;
 import io.pyqbeast.format.StoredRows;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
 import org.apache.spark.sql.delta.Snapshot;
@@ -31,21 +32,22 @@ public final class KeyGranularity {
   }
 
   private static double measured(Snapshot snapshot) {
-    long excess = excess(snapshot);
+    List<AddFile> files = BlockIndex.completeFiles(snapshot);
+    long excess = excess(files);
     if (excess == 0) {
       return 0.0;
     }
     long rows = 0;
-    for (AddFile file : BlockIndex.completeFiles(snapshot)) {
+    for (AddFile file : files) {
       rows += StoredRows.orNone(file);
     }
     return rows == 0 ? 0.0 : Math.min(1.0, (double) excess / rows);
   }
 
   /** How many rows beyond the first the most frequent key may hold, as far as the writers recorded it. */
-  static long excess(Snapshot snapshot) {
+  static long excess(Iterable<AddFile> files) {
     Map<String, Long> ofWrite = new HashMap<>();
-    for (AddFile file : BlockIndex.completeFiles(snapshot)) {
+    for (AddFile file : files) {
       JsonNode stored = Json.read(file.tagsOrEmpty().get(Constants.text("TAG_KEY_ROWS")).getOrElse(() -> null));
       JsonNode write = stored.path(Constants.text("KEY_ROWS_WRITE"));
       Long ofKey = Json.wholeNumber(stored.path(Constants.text("KEY_ROWS_ROWS")));

@@ -10,6 +10,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
@@ -21,6 +23,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.Pmod;
+import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.delta.Snapshot;
@@ -28,6 +31,7 @@ import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.IntegerType;
 import org.apache.spark.sql.types.LongType;
+import scala.Option;
 import scala.runtime.BoxedUnit;
 
 /**
@@ -114,6 +118,22 @@ public final class WeightMentions {
   public static boolean holdsHash(Expression expression) {
     return expression instanceof Murmur3Hash
         || ScalaInterop.list(expression.children()).stream().anyMatch(WeightMentions::holdsHash);
+  }
+
+  /** Whether a condition, as SQL has it, calls Spark's hash. */
+  public static boolean nameHash(SparkSession session, Option<String> replaceWhere, Option<String> replaceOn)
+      throws ParseException {
+    for (Option<String> condition : List.of(replaceWhere, replaceOn)) {
+      if (condition.isDefined() && namesHash(session.sessionState().sqlParser().parseExpression(condition.get()))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean namesHash(Expression parsed) {
+    return parsed instanceof UnresolvedFunction called && called.nameParts().last().equalsIgnoreCase("hash")
+        || ScalaInterop.list(parsed.children()).stream().anyMatch(WeightMentions::namesHash);
   }
 
   /** Whether a plan holds a hash anywhere, its subqueries included, of whatever columns. */

@@ -47,28 +47,55 @@ public final class WeightProfile {
   private int heaviest = Constants.WEIGHT_MIN;
   private final String problem;
 
-  private WeightProfile(Snapshot snapshot) {
-    Set<String> prunable = PrunableRevisions.of(snapshot.metadata());
+  /** @param prunable the revisions whose weights are those that rows have today */
+  private WeightProfile(List<AddFile> files, Set<String> prunable, boolean isDeletedByWeight, boolean isChosenByWeight) {
     boolean areKeysRecorded = true;
-    for (AddFile file : ReplicatedFiles.without(BlockIndex.completeFiles(snapshot), snapshot)) {
+    for (AddFile file : files) {
       Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
       boolean isIndexed = prunable.contains(String.valueOf(FileTags.revision(tags)));
       areKeysRecorded &= tags.containsKey(Constants.text("TAG_KEY_ROWS"));
       add(file, isIndexed ? tags : Map.of());
     }
-    keyRows = 1 + KeyGranularity.excess(snapshot);
+    keyRows = 1 + KeyGranularity.excess(files);
     if (!areKeysRecorded) {
       keyRows = Math.max(keyRows, UNRECORDED_KEY * rows);
     }
     isUneven = !isPlausible();
-    problem = problem(snapshot.metadata().configuration().contains(Constants.text("DELETED_BY_WEIGHT")));
+    problem = problem(isDeletedByWeight, isUneven || isChosenByWeight);
+  }
+
+  private static WeightProfile read(Snapshot snapshot) {
+    scala.collection.immutable.Map<String, String> configuration = snapshot.metadata().configuration();
+    return new WeightProfile(
+        ReplicatedFiles.without(BlockIndex.completeFiles(snapshot), snapshot),
+        PrunableRevisions.of(snapshot.metadata()),
+        configuration.contains(Constants.text("DELETED_BY_WEIGHT")),
+        configuration.contains(Constants.text("CHOSEN_BY_WEIGHT")));
+  }
+
+  /**
+   * Whether rows that are to join a table were chosen by their weight, so that the table holds more of some weights.
+   *
+   * @param joined the table without them; null where they replace all of it
+   * @param written the new files, with their tags
+   * @param prunable the revisions whose weights are those that rows have today, of the new files too
+   */
+  public static boolean isMadeUneven(Snapshot joined, List<AddFile> written, Set<String> prunable) {
+    if (!new WeightProfile(written, prunable, false, false).isUneven) {
+      return false;
+    }
+    List<AddFile> all = new ArrayList<>(written);
+    if (joined != null && joined.version() >= 0) {
+      all.addAll(ReplicatedFiles.without(BlockIndex.completeFiles(joined), joined));
+    }
+    return new WeightProfile(all, prunable, false, false).isUneven;
   }
 
   /** Costs the Spark job of a {@link BlockIndex}, where that is not there yet. */
   public static WeightProfile of(Snapshot snapshot) {
     WeightProfile profile = CACHE.get(snapshot);
     if (profile == null) {
-      profile = new WeightProfile(snapshot);
+      profile = read(snapshot);
       CACHE.put(snapshot, profile);
     }
     return profile;
@@ -161,9 +188,9 @@ public final class WeightProfile {
     return (part * Math.log(part / share) + rest) * rows / keyRows;
   }
 
-  private String problem(boolean isDeletedByWeight) {
+  private String problem(boolean isDeletedByWeight, boolean isChosenByWeight) {
     boolean isCounted = uncounted == 0 && deleted == 0;
-    if (isCounted || !(isUneven || isDeletedByWeight)) {
+    if (isCounted || !(isChosenByWeight || isDeletedByWeight)) {
       return null;
     }
     String cause =
