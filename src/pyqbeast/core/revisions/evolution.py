@@ -168,6 +168,6 @@ def _no_quantiles(transformer: Transformer) -> InvalidInputError:
     key = transformer.column + STATISTIC_QUANTILES
     return InvalidInputError(
         f"column {transformer.column!r} is to be indexed by quantiles and none are known: give them as "
-        f"columnStats='{{{json.dumps(key)}: [...]}}', two or more in ascending order; "
+        f"columnStats='{{{json.dumps(key, ensure_ascii=False)}: [...]}}', two or more in ascending order; "
         "pyqbeast.compute_quantiles_for_column finds them"
     )

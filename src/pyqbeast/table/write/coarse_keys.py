@@ -47,8 +47,12 @@ def stated_weight_columns(
     for each in stated:
         name = column_named(each.strip(), types, case_sensitive=case_sensitive)
         if name is None:
+            whose = (
+                "weightColumns" if asked.weight_columns else "weightColumns, which the table has had so far,"
+            )
             raise InvalidInputError(
-                f"weightColumns names {each.strip()!r} and the rows have only {list(types)}"
+                f"{whose} names {each.strip()!r} and the rows have only {list(types)}; name others, or columnsToIndex "
+                "alone for none"
             )
         if name in indexed or name in names:
             raise InvalidInputError(f"weightColumns names {name!r}, which is hashed already; leave it out")
