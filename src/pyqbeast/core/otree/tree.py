@@ -20,13 +20,13 @@ from pyqbeast.core.otree.status import CubeStatus
 
 #: Deeper than this, halving a double no longer tells two points apart.
 MAX_DEPTH = 48
-#: A cube keeps all rows that reach it as long as they are not more than this many times the cube size: every cut makes
-#: new children, and children of few rows make small files.
+#: A cube is cut when more rows reach it than this many times the cube size. A cut makes new children, and children of
+#: few rows make small files, so a cube may hold a little more than its size.
 ROOM = 1.3
-#: The same for a cube that holds rows already.
+#: The same bound for a cube that holds rows already.
 ROOM_OF_STORED = 2.0
-#: A cube that is full just before a fraction that people sample by goes on to there, if it then holds no more than this
-#: many times the cube size: else such a sample would need its children.
+#: People sample by certain fractions (`COMMON_FRACTIONS`). A full cube may grow to the next of them, up to this many
+#: times the cube size. Samples by that fraction then end in the cube and open none of its children.
 ROOM_TO_FRACTION = 1.1
 
 Ints = NDArray[np.int32]

@@ -27,10 +27,12 @@ LARGE = 0.85
 MOST_SHARED = 1.6
 #: No cut leaves less than this share of the cube size on either side.
 SMALLEST_BAND = 1 / 8
-#: Where cubes are large it may be less, but no less than so many rows: up to a tenth in the root of several cubes, as a
-#: cut of it makes but one file more in the whole table; above a tenth, as leaves are many and like bands share files.
+#: Bands of the root below a tenth may be smaller, where the tree has several cubes: a cut of the root makes only one
+#: file more in the whole table.
 SMALLEST_BAND_OF_ROOT = 1 / 64
+#: Bands above a tenth may be smaller as well: leaves are many, and bands of many leaves share a file.
 SMALLEST_BAND_ABOVE_A_TENTH = 1 / 20
+#: Neither holds fewer rows than this.
 SMALLEST_ROWS = 8_000
 #: In a table of one cube a band above a tenth has a file of its own, for so many rows.
 SMALLEST_ROWS_OF_ONE_CUBE = 100_000

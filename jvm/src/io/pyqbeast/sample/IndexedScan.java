@@ -30,9 +30,10 @@ import scala.collection.immutable.Set$;
 import scala.runtime.BoxedUnit;
 
 /**
- * Delta's own preparation of scans, with two things more. Where the filters bound the rows' weight, files whose blocks
- * lie outside the bounds are left out; and files of replicated blocks are left out always, be it of a count that Delta
- * would answer from its statistics. Snapshot isolation, deletion vectors and data skipping stay Delta's.
+ * Takes the place of Delta's preparation of scans, which chooses the files that a scan reads. It leaves out two kinds of
+ * files more. Filters may bound the weight of the rows: then files whose blocks lie outside of the bounds go. Files of
+ * replicated blocks go always, also from counts that Delta answers from statistics. Snapshot isolation, deletion vectors
+ * and data skipping stay Delta's.
  */
 public final class IndexedScan extends PrepareDeltaScan {
   public IndexedScan(SparkSession session) {
