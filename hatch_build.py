@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import shutil
@@ -73,11 +74,38 @@ def add_resources(folder: Path, version: str) -> None:
         for name, value in vars(constants).items()
         if name.isupper() and not isinstance(value, tuple)
     }
+    texts.update(stored_classes())
     (folder / "pyqbeast").mkdir()
     (folder / "pyqbeast" / "version.txt").write_text(version + "\n")
     (folder / "pyqbeast" / "format.properties").write_text(
         "".join(f"{k}={v}\n" for k, v in sorted(texts.items()))
     )
+
+
+def stored_classes() -> dict[str, str]:
+    """The class names in a revision: of transformers, each with the field that holds its type, and of transformations.
+
+    The files of the kinds hold them as plain texts, which are read without an import.
+    """
+    transformers, transformations = {}, []
+    for path in sorted((PACKAGE / "core" / "transform").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                told = {
+                    target.id: each.value.value
+                    for each in node.body
+                    if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant)
+                    for target in each.targets
+                    if isinstance(target, ast.Name)
+                }
+                if "type_field" in told:
+                    transformers[told["class_name"]] = told["type_field"]
+                elif "class_name" in told:
+                    transformations.append(told["class_name"])
+    return {
+        "TRANSFORMERS": " ".join(f"{name}={field}" for name, field in transformers.items()),
+        "TRANSFORMATIONS": " ".join(transformations),
+    }
 
 
 def write_jar(folder: Path) -> None:

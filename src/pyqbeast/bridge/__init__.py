@@ -4,12 +4,7 @@ Private APIs of Spark and Delta are used here and in the Java bridge, nowhere el
 `pyqbeast.delta_log`.
 """
 
-from pyqbeast.bridge.columns import (
-    date_milliseconds,
-    hash_coordinate,
-    place_of_number,
-    place_of_text,
-)
+from pyqbeast.bridge.columns import coordinate_of, date_milliseconds
 from pyqbeast.bridge.frames import (
     OUTSIDE,
     ScanTotals,
@@ -35,14 +30,12 @@ __all__ = [
     "WrittenFile",
     "arranged",
     "change_table",
+    "coordinate_of",
     "date_milliseconds",
     "handed_over",
-    "hash_coordinate",
     "java",
     "local_frame",
     "named_as",
-    "place_of_number",
-    "place_of_text",
     "read_cube",
     "sample_to",
     "scan_totals",

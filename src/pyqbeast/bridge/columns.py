@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from typing import Any
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
@@ -11,23 +11,18 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 from pyqbeast.bridge.jvm import java, java_column
 
 
-def hash_coordinate(spark: SparkSession, value: Column, of_null: float) -> Column:
-    """The coordinate of a value in a hashed dimension (double)."""
-    return ClassicColumn(java(spark).expressions.Columns.hashCoordinate(java_column(value), of_null))
+def coordinate_of(
+    spark: SparkSession,
+    function: str,
+    value: Column,
+    argument: Any = None,  # noqa: ANN401 (whatever JSON holds)
+) -> Column:
+    """The coordinate (double) of a value by a `CoordinateFunction`, named by its class; null for null.
 
-
-def place_of_number(spark: SparkSession, number: Column, quantiles: Sequence[float]) -> Column:
-    """The place (double) of a number, a double column, among ascending quantiles; null for null."""
-    return ClassicColumn(
-        java(spark).expressions.Columns.placeOfNumber(java_column(number), json.dumps(list(quantiles)))
-    )
-
-
-def place_of_text(spark: SparkSession, text: Column, quantiles: Sequence[str]) -> Column:
-    """The place (double) of a text among ascending quantiles; null for null."""
-    return ClassicColumn(
-        java(spark).expressions.Columns.placeOfText(java_column(text), json.dumps(list(quantiles)))
-    )
+    The function is made of `argument` as JSON, or of nothing.
+    """
+    text = None if argument is None else json.dumps(argument)
+    return ClassicColumn(java(spark).expressions.Columns.coordinate(function, java_column(value), text))
 
 
 def date_milliseconds(spark: SparkSession, date: Column) -> Column:

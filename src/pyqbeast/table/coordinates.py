@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from pyqbeast import bridge
-from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import HASH_SEED
-from pyqbeast.core.format.types import STRING
 from pyqbeast.core.revisions.revision import Revision
-from pyqbeast.core.transform.registry import (
-    Hash,
-    Identity,
-    IdentityToZero,
-    Linear,
-    NullToZero,
-    NumericQuantiles,
-    TextPlaces,
-    Transformation,
-)
-from pyqbeast.core.transform.transformer import HASHING, Transformer
+from pyqbeast.core.transform.base import Transformation, Transformer
 
 assert HASH_SEED == 42  # Spark's `hash` takes no seed
 
-#: What stands for a row outside the space of a revision; no coordinate is negative.
-_OUTSIDE = -1.0
+_FRACTIONAL = ("float", "double", "decimal")
 
 
 def quoted(column: str) -> Column:
@@ -38,27 +27,6 @@ def quoted(column: str) -> Column:
 def weight(columns: Sequence[str]) -> Column:
     """The weight of a row (int): Spark's hash of the indexed columns, in the order of the index."""
     return F.hash(*(quoted(column) for column in columns))
-
-
-def measured(
-    spark: SparkSession, transformer: Transformer, text_places: Transformation | None, spark_type: str
-) -> Column:
-    """What a pass over the data looks at; null for null.
-
-    For a column of numbers the value: longs for whole numbers, milliseconds for dates and timestamps, else
-    doubles. For a hashed column and for texts in order the coordinate (double), which needs no data to be known;
-    `text_places` is the transformation of the latter, None where nobody gave its quantiles.
-    """
-    value = quoted(transformer.column)
-    if transformer.kind == HASHING:
-        return F.when(
-            value.isNotNull(), bridge.hash_coordinate(spark, number_of(spark, value, spark_type), 0.0)
-        )
-    if isinstance(text_places, TextPlaces):
-        return bridge.place_of_text(spark, value, text_places.texts)
-    if transformer.data_type == STRING:
-        return F.lit(None).cast("double")
-    return number_of(spark, value, spark_type)
 
 
 def number_of(spark: SparkSession, value: Column, spark_type: str) -> Column:
@@ -72,35 +40,69 @@ def number_of(spark: SparkSession, value: Column, spark_type: str) -> Column:
     return value
 
 
+@dataclass(frozen=True)
+class _SparkColumn:
+    """An `IndexedColumn` of rows in Spark."""
+
+    spark: SparkSession
+    name: str
+    data_type: str
+    spark_type: str
+
+    @property
+    def value(self) -> Column:
+        return number_of(self.spark, quoted(self.name), self.spark_type)
+
+    @property
+    def number(self) -> Column:
+        return self.value.cast("double")
+
+    def literal(self, number: float) -> Column:
+        return F.lit(number)
+
+    def where_equal(self, number: float, then: float, otherwise: float) -> Column:
+        return F.when(self.number == F.lit(number), then).otherwise(otherwise)
+
+    def unless_infinite(self, expression: Column, low: float, high: float) -> Column:
+        """NaN counts as the largest number, as it does everywhere in Spark."""
+        if self.spark_type not in ("float", "double"):
+            return expression
+        number, infinite = self.number, F.lit(float("inf"))
+        is_high, is_low = F.isnan(number) | (number == infinite), number == -infinite
+        return F.when(is_high, high).when(is_low, low).otherwise(expression)
+
+    def jvm(self, function: str, value: Column, argument: Any = None) -> Column:  # noqa: ANN401
+        return bridge.coordinate_of(self.spark, function, value, argument)
+
+    def place(self, transformation: Transformation) -> Column:
+        """The coordinate of a row; null for null."""
+        return F.when(quoted(self.name).isNotNull(), transformation.place(self))
+
+
+def _column(spark: SparkSession, transformer: Transformer, spark_type: str) -> _SparkColumn:
+    return _SparkColumn(spark, transformer.column, str(transformer.data_type), spark_type)
+
+
+def measured(
+    spark: SparkSession, transformer: Transformer, known: Transformation | None, spark_type: str
+) -> Column:
+    """What a pass over the data looks at (long or double); null for null.
+
+    For a column that needs bounds the value. For others the coordinate, which needs no data: `known` is their
+    transformation, None where nobody stated enough.
+    """
+    of = _column(spark, transformer, spark_type)
+    if transformer.needs_bounds:
+        return of.number if spark_type.startswith(_FRACTIONAL) else of.value.cast("bigint")
+    return F.lit(None).cast("double") if known is None else of.place(known)
+
+
 def coordinate(
     spark: SparkSession, transformer: Transformer, transformation: Transformation, spark_type: str
 ) -> Column:
     """The coordinate of a row in one dimension (double, never null); negative outside the revision's space."""
-    value = number_of(spark, quoted(transformer.column), spark_type)
-    if isinstance(transformation, Hash):
-        return bridge.hash_coordinate(spark, value, transformation.coordinate(None))
-    if isinstance(transformation, TextPlaces):
-        place = bridge.place_of_text(spark, value, transformation.texts)
-        return F.coalesce(place, F.lit(transformation.coordinate(None)))
-    if isinstance(transformation, IdentityToZero | NullToZero):
-        transformation = transformation.as_identity(str(transformer.data_type))
-    number = value.cast("double")
-    if isinstance(transformation, NumericQuantiles):
-        place = bridge.place_of_number(spark, number, transformation.quantiles)
-        return F.coalesce(place, F.lit(transformation.coordinate(None)))
-    if isinstance(transformation, Linear):
-        point = (number - F.lit(float(transformation.minimum))) * F.lit(transformation.scale)
-        low, high = transformation.coordinate(float("-inf")), transformation.coordinate(float("inf"))
-        inside = _unless_infinite(point, number, spark_type, low, high)
-        return F.coalesce(inside, F.lit(transformation.coordinate(None)))
-    if isinstance(transformation, Identity):
-        known = F.lit(None) if transformation.value is None else F.lit(float(transformation.value))
-        inside = F.when(number == known, 0.0).otherwise(_OUTSIDE)
-        return F.when(value.isNull(), 0.0).otherwise(_unless_infinite(inside, number, spark_type, 0.0, 0.0))
-    raise FormatError(
-        f"column {transformer.column!r}: rows cannot be indexed by {type(transformation).__name__}; overwrite the "
-        "table to index it anew"
-    )
+    place = _column(spark, transformer, spark_type).place(transformation)
+    return F.coalesce(place, F.lit(transformation.coordinate(None)))
 
 
 def coordinates(spark: SparkSession, revision: Revision, types: Mapping[str, str]) -> list[Column]:
@@ -109,13 +111,3 @@ def coordinates(spark: SparkSession, revision: Revision, types: Mapping[str, str
         coordinate(spark, transformer, transformation, types[transformer.column])
         for transformer, transformation in zip(revision.transformers, revision.transformations, strict=True)
     ]
-
-
-def _unless_infinite(point: Column, number: Column, spark_type: str, low: float, high: float) -> Column:
-    """NaN counts as the largest number, as it does everywhere in Spark."""
-    if spark_type not in ("float", "double"):
-        return point
-    infinite = F.lit(float("inf"))
-    return (
-        F.when(F.isnan(number) | (number == infinite), high).when(number == -infinite, low).otherwise(point)
-    )

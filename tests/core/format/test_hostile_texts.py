@@ -18,7 +18,7 @@ from pyqbeast.core.format.file_tags import heaviest, parse_tags
 from pyqbeast.core.format.key_frequency import parse_key_frequency
 from pyqbeast.core.revisions.revision import Revision, revisions_from_configuration
 from pyqbeast.core.transform.column_stats import parse_column_stats
-from pyqbeast.core.transform.transformer import Transformer
+from pyqbeast.core.transform.registry import transformer_for
 from tests.core.hostile import ODD, damaged, hostile_texts
 
 #: Class of the transformer, its type, class of the transformation and its fields.
@@ -162,7 +162,7 @@ STATISTICS = [
     '{"c5_quantiles": ["a", "b"], "c6_histogram": ["a", "\\"b\\"", "c"], "c7_min": 0.5, "c7_max": 1.5}',
 ]
 TRANSFORMERS = [
-    Transformer(f"c{number}", kind, f"{data_type}DataType")
+    transformer_for(f"c{number}", kind, f"{data_type}DataType")
     for number, (kind, data_type) in enumerate(
         [
             ("linear", "Integer"),

@@ -12,8 +12,8 @@ from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.otree.metrics import SAMPLED, IndexedFile, SizeStats, index_metrics, min_height
 from pyqbeast.core.revisions.revision import Revision
-from pyqbeast.core.transform.registry import Linear
-from pyqbeast.core.transform.transformer import Transformer
+from pyqbeast.core.transform.linear import Linear
+from pyqbeast.core.transform.registry import transformer_for
 
 INT = "IntegerDataType"
 REVISION = Revision(
@@ -21,7 +21,7 @@ REVISION = Revision(
     0,
     "/t",
     100,
-    (Transformer("a", "linear", INT), Transformer("b", "linear", INT)),
+    (transformer_for("a", "linear", INT), transformer_for("b", "linear", INT)),
     (Linear(INT, 0, 9, 1), Linear(INT, 0, 9, 1)),
 )
 TENTH = weight_of(0.1)

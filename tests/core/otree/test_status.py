@@ -10,8 +10,8 @@ from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.otree.status import CubeStatus, IndexStatus
 from pyqbeast.core.revisions.revision import Revision
-from pyqbeast.core.transform.registry import Linear
-from pyqbeast.core.transform.transformer import Transformer
+from pyqbeast.core.transform.linear import Linear
+from pyqbeast.core.transform.registry import transformer_for
 from tests.core.strategies import cubes
 
 INT = "IntegerDataType"
@@ -20,7 +20,7 @@ REVISION = Revision(
     0,
     "/t",
     100,
-    (Transformer("a", "linear", INT), Transformer("b", "linear", INT)),
+    (transformer_for("a", "linear", INT), transformer_for("b", "linear", INT)),
     (Linear(INT, 0, 9, 1), Linear(INT, 0, 9, 1)),
 )
 

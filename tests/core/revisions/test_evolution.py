@@ -8,18 +8,14 @@ from dataclasses import replace
 import pytest
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.revisions.evolution import evolve, places_of_texts, stated_by, updated_transformers
+from pyqbeast.core.revisions.evolution import evolve, known_before, stated_by, updated_transformers
 from pyqbeast.core.revisions.revision import Revision
+from pyqbeast.core.transform.base import ColumnStatistics
 from pyqbeast.core.transform.column_spec import parse_column_spec
-from pyqbeast.core.transform.registry import (
-    Hash,
-    Identity,
-    Linear,
-    NumericQuantiles,
-    StringHistogram,
-    StringQuantiles,
-)
-from pyqbeast.core.transform.transformer import ColumnStatistics
+from pyqbeast.core.transform.hashing import Hash
+from pyqbeast.core.transform.linear import Identity, Linear
+from pyqbeast.core.transform.quantiles import NumericQuantiles
+from pyqbeast.core.transform.text_quantiles import StringHistogram, StringQuantiles
 
 INT, LONG, STRING = "IntegerDataType", "LongDataType", "StringDataType"
 
@@ -162,20 +158,21 @@ def test_quantiles_stay_when_their_column_grows_wider():
     assert (wider.id, wider.transformations) == (2, (NumericQuantiles((0.0, 9.0), LONG),))
 
 
-def test_texts_have_their_places_before_any_data_is_read():
+def test_columns_without_bounds_have_their_places_before_any_data_is_read():
     def places(current, columns, stated=()):
         specs = parse_column_spec(columns)
         types = {spec.name: STRING for spec in specs}
-        return places_of_texts(current, updated_transformers(current, specs, types), dict(stated))
+        return known_before(current, updated_transformers(current, specs, types), dict(stated))
 
     stated = {"q": ColumnStatistics(quantiles=("a", "m")), "h": ColumnStatistics(histogram=("b", "y"))}
     columns = "q:quantiles,h:histogram,x"
-    assert set(places(None, columns)) == {"h"}
+    assert set(places(None, columns)) == {"h", "x"}
     assert places(None, columns)["h"].is_default
     known = places(None, columns, stated)
-    assert known == {"q": StringQuantiles(("a", "m")), "h": StringHistogram(("b", "y"))}
+    assert known == {"q": StringQuantiles(("a", "m")), "h": StringHistogram(("b", "y")), "x": known["x"]}
     first = write(None, columns, stated=stated, types=STRING)
     assert first.transformations[:2] == (known["q"], known["h"])
+    known["x"] = first.transformations[2]
     assert places(first, columns) == known
     other = {"q": ColumnStatistics(quantiles=("a", "z"))}
     assert places(first, columns, other) == {**known, "q": StringQuantiles(("a", "z"))}

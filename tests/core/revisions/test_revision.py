@@ -8,8 +8,10 @@ import pytest
 
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.revisions.revision import Revision, configuration_entries, revisions_from_configuration
-from pyqbeast.core.transform.registry import Empty, Hash, Linear
-from pyqbeast.core.transform.transformer import Transformer
+from pyqbeast.core.transform.empty import Empty
+from pyqbeast.core.transform.hashing import Hash
+from pyqbeast.core.transform.linear import Linear
+from pyqbeast.core.transform.registry import transformer_for
 
 INT, STRING = "IntegerDataType", "StringDataType"
 TEXT = (
@@ -25,7 +27,7 @@ REVISION = Revision(
     1637851757680,
     "/tmp/t",
     5000,
-    (Transformer("a", "linear", INT), Transformer("b", "hashing", STRING)),
+    (transformer_for("a", "linear", INT), transformer_for("b", "hashing", STRING)),
     (Linear(INT, 1, 10, 5), Hash(-7)),
 )
 

@@ -10,8 +10,8 @@ from pyqbeast.core.format.file_tags import Block, FileTags
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
 from pyqbeast.core.sharing.findings import SharedFile, SharedTable, findings, in_order
 from pyqbeast.core.sharing.readers import READERS, Concern, Outcome
-from pyqbeast.core.transform.registry import Linear
-from pyqbeast.core.transform.transformer import Transformer
+from pyqbeast.core.transform.linear import Linear
+from pyqbeast.core.transform.registry import transformer_for
 
 INT = "IntegerDataType"
 ROOT = CubeId.root(2)
@@ -19,7 +19,7 @@ SCALA = "qbeast-spark"
 
 
 def revision(*columns, **more):
-    transformers = tuple(Transformer(column, "linear", INT) for column in columns)
+    transformers = tuple(transformer_for(column, "linear", INT) for column in columns)
     return Revision(1, 0, "/t", 100, transformers, tuple(Linear(INT, 0, 9, 1) for _ in columns), **more)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.transform.base import ColumnStatistics
 from pyqbeast.core.transform.column_stats import parse_column_stats
-from pyqbeast.core.transform.transformer import ColumnStatistics, Transformer
+from pyqbeast.core.transform.registry import transformer_for
 
 HOUR = 3_600_000
 
 
 def column(kind, data_type):
-    return [Transformer("c", kind, f"{data_type}DataType")]
+    return [transformer_for("c", kind, f"{data_type}DataType")]
 
 
 def bounds(text, data_type, zone="UTC"):

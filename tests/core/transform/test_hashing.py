@@ -10,7 +10,10 @@ import pytest
 
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.json_text import compact_json
-from pyqbeast.core.transform.registry import Empty, Hash, Identity, transformation_from_json
+from pyqbeast.core.transform.empty import Empty
+from pyqbeast.core.transform.hashing import Hash
+from pyqbeast.core.transform.linear import Identity
+from pyqbeast.core.transform.registry import transformation_from_json
 
 CLASS = "io.qbeast.core.transform.HashTransformation"
 

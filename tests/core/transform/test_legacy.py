@@ -6,15 +6,11 @@ import random
 
 import pytest
 
-from pyqbeast.core.transform.registry import (
-    Empty,
-    Hash,
-    Identity,
-    IdentityToZero,
-    Linear,
-    NullToZero,
-    transformation_from_json,
-)
+from pyqbeast.core.transform.empty import Empty
+from pyqbeast.core.transform.hashing import Hash
+from pyqbeast.core.transform.legacy import IdentityToZero, NullToZero
+from pyqbeast.core.transform.linear import Identity, Linear
+from pyqbeast.core.transform.registry import transformation_from_json
 
 INT = "IntegerDataType"
 RNG = random.Random(0)

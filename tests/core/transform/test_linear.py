@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.format.json_text import compact_json
-from pyqbeast.core.transform.linear import spanning
-from pyqbeast.core.transform.registry import Empty, Hash, Identity, Linear, transformation_from_json
+from pyqbeast.core.transform.empty import Empty
+from pyqbeast.core.transform.hashing import Hash
+from pyqbeast.core.transform.linear import Identity, Linear, spanning
+from pyqbeast.core.transform.registry import transformation_from_json
 
 INT, LONG, DOUBLE, FLOAT = "IntegerDataType", "LongDataType", "DoubleDataType", "FloatDataType"
 PACKAGE = "io.qbeast.core.transform."

@@ -13,15 +13,11 @@ from hypothesis import strategies as st
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.format.json_text import compact_json
-from pyqbeast.core.transform.quantiles import DEFAULT_HISTOGRAM
-from pyqbeast.core.transform.registry import (
-    Empty,
-    Hash,
-    NumericQuantiles,
-    StringHistogram,
-    StringQuantiles,
-    transformation_from_json,
-)
+from pyqbeast.core.transform.empty import Empty
+from pyqbeast.core.transform.hashing import Hash
+from pyqbeast.core.transform.quantiles import NumericQuantiles
+from pyqbeast.core.transform.registry import transformation_from_json
+from pyqbeast.core.transform.text_quantiles import DEFAULT_HISTOGRAM, StringHistogram, StringQuantiles
 
 DOUBLE = "DoubleDataType"
 PACKAGE = "io.qbeast.core.transform."
@@ -52,13 +48,11 @@ def test_decimals_nan_and_infinities_have_places():
     assert [REPEATED.coordinate(x) for x in (math.nan, math.inf, -math.inf)] == [1.0, 1.0, 0.0]
 
 
-@given(ascending, st.lists(st.none() | st.floats() | st.sampled_from([-100.0, 0.0, 100.0])))
-def test_arrays_give_what_single_values_give(quantiles, values):
-    values = [*values, *quantiles]
-    places = NumericQuantiles(quantiles, DOUBLE)
-    nulls = np.array([value is None for value in values], bool)
-    array = np.array([math.nan if value is None else value for value in values], float)
-    assert places.coordinates(array, nulls).tolist() == [places.coordinate(value) for value in values]
+def test_places_that_were_measured_are_coordinates():
+    """A pass over the rows has found them; only nulls are left to place."""
+    places, nulls = np.array([0.25, 0.0, 1.0]), np.array([False, True, False])
+    assert REPEATED.coordinates(places).tolist() == [0.25, 0.0, 1.0]
+    assert StringHistogram(("a", "null")).coordinates(places, nulls).tolist() == [0.25, 1.0, 1.0]
 
 
 @given(ascending, st.floats(-120, 120), st.floats(-120, 120))

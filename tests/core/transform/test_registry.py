@@ -7,7 +7,9 @@ import random
 import pytest
 
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.transform.registry import Empty, Hash, transformation_from_json
+from pyqbeast.core.transform.empty import Empty
+from pyqbeast.core.transform.hashing import Hash
+from pyqbeast.core.transform.registry import transformation_from_json
 
 PACKAGE = "io.qbeast.core.transform."
 

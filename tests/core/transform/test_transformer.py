@@ -9,16 +9,14 @@ import pytest
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.format.json_text import compact_json
-from pyqbeast.core.transform.registry import (
-    Empty,
-    Hash,
-    Identity,
-    Linear,
-    NumericQuantiles,
-    StringHistogram,
-    StringQuantiles,
-)
-from pyqbeast.core.transform.transformer import ColumnStatistics, Transformer
+from pyqbeast.core.format.types import ALL_TYPES
+from pyqbeast.core.transform.base import ColumnStatistics
+from pyqbeast.core.transform.empty import Empty, EmptyTransformer
+from pyqbeast.core.transform.hashing import Hash
+from pyqbeast.core.transform.linear import Identity, Linear
+from pyqbeast.core.transform.quantiles import NumericQuantiles
+from pyqbeast.core.transform.registry import KINDS, transformer_for, transformer_from_json
+from pyqbeast.core.transform.text_quantiles import StringHistogram, StringQuantiles
 
 INT, LONG, DOUBLE, FLOAT, STRING = (
     f"{name}DataType" for name in ("Integer", "Long", "Double", "Float", "String")
@@ -26,25 +24,31 @@ INT, LONG, DOUBLE, FLOAT, STRING = (
 PACKAGE = "io.qbeast.core.transform."
 
 TEXTS = [
-    (Transformer("a", "linear", INT), 'LinearTransformer","columnName":"a","dataType":"IntegerDataType"}'),
-    (Transformer("b", "hashing", STRING), 'HashTransformer","columnName":"b","dataType":"StringDataType"}'),
     (
-        Transformer("q", "quantiles", DOUBLE),
+        transformer_for("a", "linear", INT),
+        'LinearTransformer","columnName":"a","dataType":"IntegerDataType"}',
+    ),
+    (
+        transformer_for("b", "hashing", STRING),
+        'HashTransformer","columnName":"b","dataType":"StringDataType"}',
+    ),
+    (
+        transformer_for("q", "quantiles", DOUBLE),
         'CDFNumericQuantilesTransformer","columnName":"q","orderedDataType":"DoubleDataType"}',
     ),
-    (Transformer("q", "quantiles", STRING), 'CDFStringQuantilesTransformer","columnName":"q"}'),
+    (transformer_for("q", "quantiles", STRING), 'CDFStringQuantilesTransformer","columnName":"q"}'),
     (
-        Transformer("h", "histogram", STRING),
+        transformer_for("h", "histogram", STRING),
         'StringHistogramTransformer","columnName":"h","dataType":"StringDataType"}',
     ),
-    (Transformer("e", "empty"), 'EmptyTransformer","columnName":"e"}'),
+    (EmptyTransformer("e"), 'EmptyTransformer","columnName":"e"}'),
 ]
 
 
 @pytest.mark.parametrize(("transformer", "text"), TEXTS)
 def test_json(transformer, text):
     assert compact_json(transformer.to_json()) == f'{{"className":"{PACKAGE}{text}'
-    assert Transformer.from_json(transformer.to_json()) == transformer
+    assert transformer_from_json(transformer.to_json()) == transformer
 
 
 @pytest.mark.parametrize(
@@ -58,13 +62,19 @@ def test_json(transformer, text):
 )
 def test_broken_texts_are_refused(fields):
     with pytest.raises(FormatError):
-        Transformer.from_json(fields)
+        transformer_from_json(fields)
 
 
 def test_defaults_and_spec():
-    assert Transformer.for_column("s", None, STRING).spec == "s:hashing"
-    assert Transformer.for_column("d", None, "DateDataType").spec == "d:linear"
-    assert Transformer.for_column("d", "quantiles", "DateDataType").spec == "d:quantiles"
+    assert transformer_for("s", None, STRING).spec == "s:hashing"
+    assert transformer_for("d", None, "DateDataType").spec == "d:linear"
+    assert transformer_for("d", "quantiles", "DateDataType").spec == "d:quantiles"
+
+
+def test_a_name_and_a_type_stand_for_one_kind():
+    chosen = [(each.kind, data_type) for each in KINDS for data_type in each.types]
+    assert len(set(chosen)) == len(chosen)
+    assert {data_type for _, data_type in chosen} == ALL_TYPES
 
 
 @pytest.mark.parametrize(
@@ -73,11 +83,11 @@ def test_defaults_and_spec():
 )
 def test_kinds_that_do_not_go_with_a_type_are_refused_with_advice(kind, data_type):
     with pytest.raises(InvalidInputError, match=rf"'c' of {data_type} cannot be indexed by {kind}: use "):
-        Transformer.for_column("c", kind, data_type)
+        transformer_for("c", kind, data_type)
 
 
 def build(kind, data_type, **statistics):
-    return Transformer("c", kind, data_type).build(ColumnStatistics(**statistics), random.Random(3))
+    return transformer_for("c", kind, data_type).build(ColumnStatistics(**statistics), random.Random(3))
 
 
 def test_a_range_becomes_linear_with_a_stand_in_inside():
@@ -106,7 +116,7 @@ def test_the_other_kinds():
     assert build("quantiles", STRING) == Empty()
     assert build("histogram", STRING).is_default
     assert build("histogram", STRING, histogram=("a", "b")) == StringHistogram(("a", "b"))
-    assert build("empty", None) == Empty()
+    assert EmptyTransformer("c").build(ColumnStatistics(), random.Random(3)) == Empty()
 
 
 @pytest.mark.parametrize(

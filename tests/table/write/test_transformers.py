@@ -11,15 +11,11 @@ import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import InvalidInputError
-from pyqbeast.core.transform.registry import (
-    Hash,
-    IdentityToZero,
-    NullToZero,
-    NumericQuantiles,
-    StringHistogram,
-    StringQuantiles,
-)
-from pyqbeast.core.transform.transformer import Transformer
+from pyqbeast.core.transform.hashing import Hash
+from pyqbeast.core.transform.legacy import IdentityToZero, NullToZero
+from pyqbeast.core.transform.quantiles import NumericQuantiles
+from pyqbeast.core.transform.registry import transformer_for
+from pyqbeast.core.transform.text_quantiles import StringHistogram, StringQuantiles
 from pyqbeast.table.coordinates import coordinate, coordinates
 from tests.table.help import count, holds, ids, load, save
 
@@ -49,7 +45,7 @@ def test_places_of_numbers_agree_with_the_core_to_the_bit(spark, seed):
     values += [*quantiles, *(math.nextafter(q, INFINITY) for q in quantiles), 0.0, -0.0, 5e-324]
     values += [None, math.nan, INFINITY, -INFINITY, 1.7e308, -1.7e308]
     numeric = NumericQuantiles(quantiles, DOUBLE)
-    found = coordinates_of(spark, values, "double", Transformer("v", "quantiles", DOUBLE), numeric)
+    found = coordinates_of(spark, values, "double", transformer_for("v", "quantiles", DOUBLE), numeric)
     assert found == [numeric.coordinate(value) for value in values]
 
 
@@ -82,8 +78,10 @@ def test_hashed_numbers_agree_with_the_core_whatever_the_java(spark, generated):
     for key, value in settings.items():
         spark.conf.set(key, value)
     try:
-        of_doubles = coordinates_of(spark, doubles, "double", Transformer("v", "hashing", DOUBLE), hashing)
-        of_floats = coordinates_of(spark, floats, "float", Transformer("v", "hashing", FLOAT), hashing)
+        of_doubles = coordinates_of(
+            spark, doubles, "double", transformer_for("v", "hashing", DOUBLE), hashing
+        )
+        of_floats = coordinates_of(spark, floats, "float", transformer_for("v", "hashing", FLOAT), hashing)
     finally:
         for key in settings:
             spark.conf.unset(key)
@@ -94,7 +92,7 @@ def test_hashed_numbers_agree_with_the_core_whatever_the_java(spark, generated):
 def test_places_of_whole_numbers_beyond_the_precision_of_doubles(spark):
     numeric = NumericQuantiles((-5.0, 0.0, float(2**53), 1e18), LONG)
     values = [-6, -5, -1, 0, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, None]
-    found = coordinates_of(spark, values, "bigint", Transformer("v", "quantiles", LONG), numeric)
+    found = coordinates_of(spark, values, "bigint", transformer_for("v", "quantiles", LONG), numeric)
     assert found == [numeric.coordinate(value) for value in values]
 
 
@@ -110,7 +108,7 @@ def test_places_of_texts_agree_with_the_core(spark, kind, seed):
     texts += ODD_TEXTS
     listed = draw.sample(texts, 9) + draw.choices(texts, k=3)
     places = kind(tuple(sorted(listed * 2, key=lambda text: text.encode("utf-16-be"))))
-    transformer = Transformer("v", "quantiles", STRING)
+    transformer = transformer_for("v", "quantiles", STRING)
     values = [*texts, None]
     assert coordinates_of(spark, values, "string", transformer, places) == [
         places.coordinate(v) for v in values
@@ -122,7 +120,7 @@ def test_places_of_texts_agree_with_the_core(spark, kind, seed):
 )
 def test_constants_of_older_releases_hold_their_value_and_null(spark, constant, wanted):
     """Any other value lies outside: it would not be found again."""
-    transformer = Transformer("v", "linear", LONG)
+    transformer = transformer_for("v", "linear", LONG)
     assert coordinates_of(spark, [7, 8, None], "bigint", transformer, constant) == wanted
 
 

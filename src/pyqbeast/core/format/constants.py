@@ -101,17 +101,6 @@ CLASS_PREFIX = "io.qbeast.core.transform."
 #: finds no such class, and fails instead of taking a wrong sample.
 WEIGHTED_CLASS_PREFIX = "io.pyqbeast.weighted."
 
-#: Classes of the transformers in a revision, each with the name of its field that holds the data type if it has one;
-#: and classes of transformations.
-TRANSFORMERS = (
-    "LinearTransformer=dataType HashTransformer=dataType CDFNumericQuantilesTransformer=orderedDataType "
-    "CDFStringQuantilesTransformer= StringHistogramTransformer=dataType EmptyTransformer="
-)
-TRANSFORMATIONS = (
-    "LinearTransformation IdentityTransformation HashTransformation CDFNumericQuantilesTransformation "
-    "CDFStringQuantilesTransformation StringHistogramTransformation EmptyTransformation "
-    "IdentityToZeroTransformation NullToZeroTransformation$"
-)
 #: The format's names of data types.
 DATA_TYPES = (
     "IntegerDataType LongDataType DoubleDataType FloatDataType DecimalDataType TimestampDataType DateDataType "

@@ -6,25 +6,17 @@ A new revision starts a new, empty tree; files of older ones stay as they are.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.constants import STATISTIC_QUANTILES
-from pyqbeast.core.format.types import STRING
 from pyqbeast.core.revisions.revision import Revision
-from pyqbeast.core.transform.base import Empty
+from pyqbeast.core.transform.base import ColumnStatistics, Transformation, Transformer
 from pyqbeast.core.transform.column_spec import ColumnSpec
-from pyqbeast.core.transform.registry import (
-    NumericQuantiles,
-    StringHistogram,
-    StringQuantiles,
-    Transformation,
-)
-from pyqbeast.core.transform.transformer import EMPTY, HISTOGRAM, QUANTILES, ColumnStatistics, Transformer
+from pyqbeast.core.transform.empty import Empty
+from pyqbeast.core.transform.registry import transformer_for
 
 _MAX_CUBE_SIZE = 2**31 - 1
 
@@ -46,7 +38,7 @@ def updated_transformers(
     InvalidInputError where the table is indexed by other columns.
     """
     if current is None:
-        return tuple(Transformer.for_column(spec.name, spec.kind, types[spec.name]) for spec in specs)
+        return tuple(transformer_for(spec.name, spec.kind, types[spec.name]) for spec in specs)
     names = [spec.name for spec in specs]
     if names != current.columns:
         raise InvalidInputError(
@@ -60,12 +52,12 @@ def updated_transformers(
 
 
 def _updated(transformer: Transformer, spec: ColumnSpec, data_type: str) -> Transformer:
-    if transformer.kind == EMPTY:
-        return Transformer.for_column(spec.name, spec.kind, data_type)
+    if not transformer.can_be_chosen:
+        return transformer_for(spec.name, spec.kind, data_type)
     kind = spec.kind or transformer.kind
     if kind == transformer.kind and data_type == transformer.data_type:
         return transformer
-    return Transformer.for_column(spec.name, kind, data_type)
+    return transformer_for(spec.name, kind, data_type)
 
 
 def evolve(
@@ -85,7 +77,7 @@ def evolve(
     `statistics` were gathered from the data and `stated` given by the user, both by column; a range covers
     the old revision, the data and what was stated. `cube_size` None keeps the current one. Rows do not fit a
     revision that is not `is_weighed`: its hashed columns are others by now, or hash otherwise. Raises
-    InvalidInputError for a cube size out of 1..2^31-1 and for a quantile column whose quantiles nobody gave.
+    InvalidInputError for a cube size out of 1..2^31-1 and for a column of which not enough is known.
     """
     size = cube_size if cube_size is not None or current is None else current.cube_size
     size = checked_cube_size(size, "cubeSize")
@@ -94,8 +86,8 @@ def evolve(
         for before, transformer in zip(_kept(current, transformers), transformers, strict=True)
     )
     for transformer, transformation in zip(transformers, merged, strict=True):
-        if isinstance(transformation, Empty):
-            raise _no_quantiles(transformer)
+        if transformation.is_empty:
+            raise transformer.nothing_known()
     if current is None:
         return Revision(1, now_ms, table_id, size, tuple(transformers), merged)
     changed = replace(current, cube_size=size, transformers=tuple(transformers), transformations=merged)
@@ -104,50 +96,42 @@ def evolve(
     return replace(changed, id=current.id + 1, timestamp=now_ms, hashed_as=None)
 
 
-def places_of_texts(
+def known_before(
     current: Revision | None, transformers: Sequence[Transformer], stated: Mapping[str, ColumnStatistics]
 ) -> dict[str, Transformation]:
-    """The transformations of the columns of texts in order, by column: no data is needed to know them.
+    """The transformations of the columns that need no bounds, by column: no data is needed to know places in them.
 
-    They are those that `evolve` will give; a column is missing where nobody gave its quantiles.
+    They are those that `evolve` will give, but for the stand-in for null; a column is missing where nobody stated what
+    it needs.
     """
-    nothing = random.Random(0)  # never asked: only ranges and hashes draw a stand-in for null
+    any_stand_in = random.Random(0)
     found = {
-        transformer.column: _fitting(before, transformer, ColumnStatistics(), stated, nothing)
+        transformer.column: _fitting(before, transformer, ColumnStatistics(), stated, any_stand_in)
         for before, transformer in zip(_kept(current, transformers), transformers, strict=True)
-        if transformer.data_type == STRING and transformer.kind in (QUANTILES, HISTOGRAM)
+        if not transformer.needs_bounds
     }
-    return {column: known for column, known in found.items() if not isinstance(known, Empty)}
+    return {column: known for column, known in found.items() if not known.is_empty}
 
 
 def stated_by(revision: Revision) -> dict[str, ColumnStatistics]:
-    """What the users of a table stated of its columns and no data tells: the quantiles, by column."""
-    stated = {}
-    for transformer, transformation in zip(revision.transformers, revision.transformations, strict=False):
-        if isinstance(transformation, NumericQuantiles):
-            stated[transformer.column] = ColumnStatistics(quantiles=transformation.quantiles)
-        elif isinstance(transformation, StringQuantiles):
-            stated[transformer.column] = ColumnStatistics(quantiles=transformation.texts)
-        elif isinstance(transformation, StringHistogram):
-            stated[transformer.column] = ColumnStatistics(histogram=transformation.texts)
-    return stated
+    """What the users of a table stated of its columns and no data tells, by column."""
+    told = {
+        transformer.column: transformation.stated()
+        for transformer, transformation in zip(revision.transformers, revision.transformations, strict=False)
+    }
+    return {column: stated for column, stated in told.items() if stated is not None}
 
 
 def _kept(current: Revision | None, transformers: Sequence[Transformer]) -> list[Transformation]:
     """For each column the transformation that it has, Empty where the column is going to be another kind."""
     if current is None or not current.transformations:
         return [Empty() for _ in transformers]
-    kept: list[Transformation] = []
-    for before, transformation, after in zip(
-        current.transformers, current.transformations, transformers, strict=True
-    ):
-        if before.kind != after.kind:
-            kept.append(Empty())
-        elif isinstance(transformation, NumericQuantiles):
-            kept.append(replace(transformation, data_type=str(after.data_type)))
-        else:
-            kept.append(transformation)
-    return kept
+    return [
+        transformation.retyped(str(after.data_type)) if type(before) is type(after) else Empty()
+        for before, transformation, after in zip(
+            current.transformers, current.transformations, transformers, strict=True
+        )
+    ]
 
 
 def _fitting(
@@ -162,12 +146,3 @@ def _fitting(
     if transformer.column in stated:
         built = built.merge(transformer.build(stated[transformer.column], rng), rng)
     return before.merge(built, rng) if before.superseded_by(built) else before
-
-
-def _no_quantiles(transformer: Transformer) -> InvalidInputError:
-    key = transformer.column + STATISTIC_QUANTILES
-    return InvalidInputError(
-        f"column {transformer.column!r} is to be indexed by quantiles and none are known: give them as "
-        f"columnStats='{{{json.dumps(key, ensure_ascii=False)}: [...]}}', two or more in ascending order; "
-        "pyqbeast.compute_quantiles_for_column finds them"
-    )

@@ -21,9 +21,9 @@ from pyqbeast.core.format.constants import (
 from pyqbeast.core.format.hashed_layout import column_names, layout_text
 from pyqbeast.core.format.json_text import compact_json
 from pyqbeast.core.format.stored_text import read_json, shown, whole_number
-from pyqbeast.core.transform.base import Empty
-from pyqbeast.core.transform.registry import Transformation, transformation_from_json
-from pyqbeast.core.transform.transformer import EMPTY, Transformer
+from pyqbeast.core.transform.base import Transformation, Transformer
+from pyqbeast.core.transform.empty import Empty, EmptyTransformer
+from pyqbeast.core.transform.registry import transformation_from_json, transformer_from_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Revision:
     @classmethod
     def staging(cls, table_id: str, cube_size: int, columns: Iterable[str], timestamp: int) -> Revision:
         """Revision 0 of a table that is going to be indexed by these columns."""
-        transformers = tuple(Transformer(column, EMPTY) for column in columns)
+        transformers = tuple(EmptyTransformer(column) for column in columns)
         return cls(
             STAGING_REVISION,
             timestamp,
@@ -84,7 +84,7 @@ class Revision:
             table_id=str(stored.get("tableID", "")),
             cube_size=_whole(stored, "desiredCubeSize", 1),
             transformers=tuple(
-                Transformer.from_json(fields, prefix) for fields in _objects(stored, "columnTransformers")
+                transformer_from_json(fields, prefix) for fields in _objects(stored, "columnTransformers")
             ),
             transformations=tuple(map(transformation_from_json, _objects(stored, "transformations"))),
             weight_columns=weight_columns,

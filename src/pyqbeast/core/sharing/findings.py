@@ -10,13 +10,11 @@ from typing import Any
 
 from pyqbeast.core.format.constants import STAGING_REVISION
 from pyqbeast.core.format.file_tags import FileTags
-from pyqbeast.core.format.types import DECIMAL
 from pyqbeast.core.otree.invariants import GAP, Problem, check_tree
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.revisions.revision import RevisionSet
 from pyqbeast.core.sharing.readers import READERS, VERSION_2, Concern, Outcome, Way
 from pyqbeast.core.sharing.remedies import MAPPING, PROTECTION, VECTORS, Command, Remedies
-from pyqbeast.core.transform.transformer import QUANTILES
 
 _PHYSICAL_NAME = "delta.columnMapping.physicalName"
 #: Types of Delta that the Scala project does not index, and the one that keeps the values and their order.
@@ -216,7 +214,7 @@ class _Look:
         unknown |= {
             each.column: "double"
             for each in (self.latest.transformers if self.latest else ())
-            if each.kind == QUANTILES and each.data_type == DECIMAL
+            if each.data_type in each.not_shared
         }
         return {name: to for name, to in unknown.items() if to}
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from pyqbeast.core.revisions.revision import Revision
-from pyqbeast.core.transform.transformer import HASHING, LINEAR
 
 VECTORS = "deletionVectors"
 MAPPING = "columnMapping"
@@ -83,9 +82,9 @@ class Remedies:
         ]
         steps += [f".withColumnRenamed({old!r}, {new!r})" for old, new in names.items()]
         specs = [
-            f"{names.get(each.column, each.column)}:{each.kind}"
-            if each.kind in (LINEAR, HASHING)
-            else names.get(each.column, each.column)
+            names.get(each.column, each.column)
+            if each.needs_users or not each.can_be_chosen
+            else f"{names.get(each.column, each.column)}:{each.kind}"
             for each in revision.transformers
         ]
         options = {

@@ -1,20 +1,27 @@
-"""The base of all transformations, and what they share in reading stored JSON."""
+"""What all transformers and all transformations have in common; `registry.py` lists them.
+
+A transformer is the recipe of one indexed column, a transformation what it leads to in one revision: the function from
+the column's values to coordinates. The file of a kind holds both.
+"""
 
 from __future__ import annotations
 
-import math
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
-from pyqbeast.core.format.constants import CLASS_PREFIX
+from pyqbeast.core.format.constants import CLASS_PREFIX, STATISTIC_MAX, STATISTIC_MIN
 from pyqbeast.core.format.stored_text import shown
-from pyqbeast.core.format.types import Value
+from pyqbeast.core.format.types import ALL_TYPES, Value
+from pyqbeast.core.transform.expressions import C, IndexedColumn
+from pyqbeast.core.transform.stored_fields import field, name_of_type
 
 
 class Transformation(ABC):
@@ -24,6 +31,8 @@ class Transformation(ABC):
 
     #: Class name in the stored JSON, without the package.
     class_name: ClassVar[str]
+    #: Whether nothing is known of the column yet.
+    is_empty: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod
@@ -38,32 +47,131 @@ class Transformation(ABC):
     def coordinate(self, value: Value) -> float:
         """The coordinate of a value; None is null. Values outside the known range may fall outside 0..1."""
 
+    @abstractmethod
+    def place(self, of: IndexedColumn[C]) -> C:
+        """The same for rows, where the value is not null; `OUTSIDE` where a row cannot be in the revision's space."""
+
+    def coordinates(
+        self, measured: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float64]:
+        """The coordinates of many rows (doubles); a value is null where `nulls` is true.
+
+        A pass over the rows has measured their places, or their values where the kind needs bounds.
+        """
+        return measured if nulls is None else np.where(nulls, self.coordinate(None), measured)
+
     def to_json(self) -> dict[str, Any]:
         """The stored JSON object, fields in order. Floats in it are doubles to be written with a fraction."""
         return {"className": CLASS_PREFIX + self.class_name, **self.fields()}
 
     def superseded_by(self, other: Transformation) -> bool:
         """Whether data described by `other` needs a new revision, because this one does not fit it."""
-        return not isinstance(other, (type(self), Empty))
+        return not (other.is_empty or isinstance(other, type(self)))
 
     def merge(self, other: Transformation, rng: random.Random) -> Transformation:
         """What fits the data of both. `rng` draws the stand-in for null where a new one is needed."""
-        return self if isinstance(other, Empty) else other
+        return self if other.is_empty else other
+
+    def retyped(self, data_type: str) -> Transformation:
+        """What is kept of it when the column's type widens to `data_type`."""
+        return self
+
+    def stated(self) -> ColumnStatistics | None:
+        """What a user stated of the column and no data tells, so that a table begun anew keeps it."""
+        return None
 
 
-class OfNumbers(Transformation):
-    """A transformation of numbers, which finds the coordinates of many of them at once."""
+@dataclass(frozen=True, slots=True)
+class ColumnStatistics:
+    """What is known of a column's values: of data, or as the user stated it. Anything may be missing.
 
-    __slots__ = ()
+    `minimum` and `maximum` are finite numbers, dates and timestamps as epoch milliseconds. `quantiles` are
+    two or more ascending numbers or texts, `histogram` two or more ascending texts.
+    """
+
+    minimum: int | float | Decimal | None = None
+    maximum: int | float | Decimal | None = None
+    quantiles: tuple[float, ...] | tuple[str, ...] | None = None
+    histogram: tuple[str, ...] | None = None
+
+
+#: The statistics that every pass over the rows can gather.
+BOUNDS = (STATISTIC_MIN, STATISTIC_MAX)
+
+
+@dataclass(frozen=True)
+class Transformer(ABC):
+    """The recipe of a column: its name, and the format's name of its type. Each kind is a class."""
+
+    column: str
+    data_type: str | None = None
+
+    #: What `columnsToIndex` calls it, and what else it answers to.
+    kind: ClassVar[str]
+    other_names: ClassVar[tuple[str, ...]] = ()
+    #: Class name in the stored JSON, without the package.
+    class_name: ClassVar[str]
+    #: The field of the stored JSON that holds the type; empty where it is always that of `types`.
+    type_field: ClassVar[str]
+    #: The types of columns that users may index this way, none for a kind that they cannot ask for.
+    types: ClassVar[frozenset[str]]
+    #: The statistics that it is built from, by their endings in `columnStats`: `BOUNDS`, or one that only users know.
+    statistics: ClassVar[tuple[str, ...]] = ()
+    #: What it may lead to.
+    transformations: ClassVar[tuple[type[Transformation], ...]]
+    #: Types that the Scala project does not take, where it takes others.
+    not_shared: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Transformer:
+        """The transformer of a stored JSON object of this class. Raises FormatError for anything that it cannot be."""
+        column = field(fields, "columnName")
+        if not isinstance(column, str):
+            raise FormatError(f"the columnName of {cls.class_name} has to be a text, not {shown(column)}")
+        if not cls.type_field:
+            return cls(column, next(iter(cls.types), None))
+        return cls(column, name_of_type(fields, cls.type_field, ALL_TYPES))
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored JSON object, fields in order."""
+        typed = {self.type_field: self.data_type} if self.type_field else {}
+        return {"className": CLASS_PREFIX + self.class_name, "columnName": self.column, **typed}
 
     @abstractmethod
-    def coordinates(
-        self, values: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.float64]:
-        """The coordinates of many values (doubles); a value is null where `nulls` is true."""
+    def build(self, statistics: ColumnStatistics, rng: random.Random) -> Transformation:
+        """The transformation that the statistics lead to; `rng` draws the stand-in for null.
+
+        Statistics that are needed and not known give Empty. Raises InvalidInputError for those that cannot be used.
+        """
+
+    def nothing_known(self) -> InvalidInputError:
+        """What to say where a write needs more than anybody has told."""
+        return InvalidInputError(
+            f"column {self.column!r} cannot be indexed by {self.kind}: nothing is known of it"
+        )
+
+    @property
+    def spec(self) -> str:
+        """The column as `columnsToIndex` names it: `name:kind`."""
+        return f"{self.column}:{self.kind}"
+
+    @property
+    def can_be_chosen(self) -> bool:
+        """Whether users can ask for the kind."""
+        return bool(self.types)
+
+    @property
+    def needs_bounds(self) -> bool:
+        """Whether a pass over the rows measures their values; else it measures their places, known before."""
+        return self.statistics == BOUNDS
+
+    @property
+    def needs_users(self) -> bool:
+        """Whether it is built from statistics that only users know."""
+        return bool(self.statistics) and not self.needs_bounds
 
 
-class Constant(OfNumbers):
+class Constant(Transformation):
     """The transformation of a column that holds one value only: whatever comes takes coordinate 0."""
 
     __slots__ = ()
@@ -73,87 +181,7 @@ class Constant(OfNumbers):
         return 0.0
 
     def coordinates(
-        self, values: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
+        self, measured: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
     ) -> NDArray[np.float64]:
         """Always 0.0."""
-        return np.zeros(values.shape)
-
-
-class Empty(Transformation):
-    """The transformation of a column that nothing is known of yet: every value takes coordinate 0."""
-
-    __slots__ = ()
-    class_name = "EmptyTransformation"
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Empty:
-        """See `Transformation.from_json`."""
-        return cls()
-
-    def fields(self) -> dict[str, Any]:
-        """No fields."""
-        return {}
-
-    def coordinate(self, value: Value) -> float:
-        """Always 0.0."""
-        return 0.0
-
-    def merge(self, other: Transformation, rng: random.Random) -> Transformation:
-        """Always the other one."""
-        return other
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Empty)
-
-    def __hash__(self) -> int:
-        return hash(Empty)
-
-    def __repr__(self) -> str:
-        return "Empty()"
-
-
-def field(fields: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 (any JSON value)
-    """A field that has to be there. Raises FormatError naming it."""
-    if name not in fields:
-        raise FormatError(f"{_class(fields)} has no field {name!r}: {shown(dict(fields))}")
-    return fields[name]
-
-
-def text_list(fields: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """A field that is a list of two texts at least. Raises FormatError."""
-    items = field(fields, name)
-    if not isinstance(items, list) or len(items) < 2 or not all(isinstance(item, str) for item in items):
-        raise FormatError(f"field {name!r} has to be a list of at least two texts, not {shown(items)}")
-    return tuple(items)
-
-
-def name_of_type(fields: Mapping[str, Any], name: str, known: Collection[str]) -> str:
-    """A field that is the name of one of the `known` data types. Raises FormatError."""
-    data_type = field(fields, name)
-    if not isinstance(data_type, str) or data_type not in known:
-        raise FormatError(f"{_class(fields)} has {name} {shown(data_type)}; known: {sorted(known)}")
-    return data_type
-
-
-def _class(fields: Mapping[str, Any]) -> str:
-    return shown(fields.get("className", "the object"))
-
-
-def number(value: object, name: str) -> int | float:
-    """`value` as a number that a double can hold, of any of JSON's kinds. Raises FormatError for anything else."""
-    try:
-        if not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value):
-            return value
-    except OverflowError:
-        pass  # an integer beyond all doubles
-    raise FormatError(f"field {name!r} has to be a number, not {shown(value)}")
-
-
-def as_double(value: Value) -> float:
-    """A number as a double. Raises InvalidInputError for a value that is no number."""
-    try:
-        if value is not None and not isinstance(value, (str, bytes)):
-            return float(value)
-    except (TypeError, OverflowError):
-        pass  # what is no number at all, or beyond all doubles
-    raise InvalidInputError(f"a number is needed here, not {value!r}; dates and times as epoch milliseconds")
+        return np.zeros(measured.shape)

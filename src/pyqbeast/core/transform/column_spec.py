@@ -7,13 +7,10 @@ from typing import NamedTuple
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.names import column_named
-from pyqbeast.core.transform.transformer import HASHING, HISTOGRAM, LINEAR, QUANTILES
+from pyqbeast.core.transform.registry import kind_names
 
 #: A cube has 2^d children: with more columns than this no table has rows enough to tell them apart.
 MAX_COLUMNS = 20
-
-_KINDS = (LINEAR, HASHING, QUANTILES, HISTOGRAM)
-_KIND_OF_NAME = {**{kind: kind for kind in _KINDS}, "hash": HASHING, "quantile": QUANTILES}
 
 
 class ColumnSpec(NamedTuple):
@@ -63,9 +60,10 @@ def _parse_piece(piece: str, text: str, known: Callable[[str], str | None]) -> C
         )
     if not colon:
         return ColumnSpec(name, None)
-    if kind.lower() not in _KIND_OF_NAME:
+    known_kinds = kind_names()
+    if kind.lower() not in known_kinds:
         raise InvalidInputError(
             f"columnsToIndex={text!r} names the kind {kind!r} for column {name!r}; "
-            f"kinds are {', '.join(_KINDS)}"
+            f"kinds are {', '.join(dict.fromkeys(known_kinds.values()))}"
         )
-    return ColumnSpec(known(name) or name, _KIND_OF_NAME[kind.lower()])
+    return ColumnSpec(known(name) or name, known_kinds[kind.lower()])

@@ -11,14 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
-from pyqbeast.core.format.constants import (
-    LONG_MAX,
-    LONG_MIN,
-    STATISTIC_HISTOGRAM,
-    STATISTIC_MAX,
-    STATISTIC_MIN,
-    STATISTIC_QUANTILES,
-)
+from pyqbeast.core.format.constants import LONG_MAX, LONG_MIN
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.stored_text import read_json, shown
 from pyqbeast.core.format.types import (
@@ -31,8 +24,8 @@ from pyqbeast.core.format.types import (
     epoch_milliseconds,
     float32,
 )
-from pyqbeast.core.transform.quantiles import utf16_key
-from pyqbeast.core.transform.transformer import HISTOGRAM, LINEAR, QUANTILES, ColumnStatistics, Transformer
+from pyqbeast.core.transform.base import ColumnStatistics, Transformer
+from pyqbeast.core.transform.text_quantiles import utf16_key
 
 _EXAMPLE = '{"price_min": 0.0, "price_max": 100.0, "day_min": "2024-01-01", "day_max": "2024-12-31"}'
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -56,7 +49,7 @@ def parse_column_stats(
 ) -> StatedStatistics:
     """The statistics in a JSON object such as `{"a_min": 0, "a_max": 9, "b_quantiles": [0.0, 1.5, 9.0]}`.
 
-    Linear columns take `_min` and `_max`, both or neither; the other kinds `_quantiles` or `_histogram`.
+    What a column takes its kind says: `_min` and `_max`, both or neither, or one of `_quantiles` and `_histogram`.
     Dates are `yyyy-MM-dd`; timestamps are texts or seconds since 1970, and texts without an offset are in
     `zone`. An empty text says nothing. Raises InvalidInputError for everything that cannot be understood.
     """
@@ -109,26 +102,20 @@ def _double_quoted(text: str) -> str:
 
 def _keys(transformer: Transformer) -> list[str]:
     """The keys that say something about the column."""
-    endings = {
-        LINEAR: [STATISTIC_MIN, STATISTIC_MAX],
-        QUANTILES: [STATISTIC_QUANTILES],
-        HISTOGRAM: [STATISTIC_HISTOGRAM],
-    }
-    return [transformer.column + ending for ending in endings.get(transformer.kind, [])]
+    return [transformer.column + ending for ending in transformer.statistics]
 
 
 def _statistics(transformer: Transformer, stated: Mapping[str, Any], zone: str) -> ColumnStatistics:
-    if transformer.kind == LINEAR:
+    if transformer.needs_bounds:
         return _bounds(transformer, stated, zone)
-    (key,) = _keys(transformer)
-    if transformer.data_type == STRING:
-        texts = _ascending(key, stated[key], "texts", _text, utf16_key)
-        return (
-            ColumnStatistics(histogram=texts)
-            if transformer.kind == HISTOGRAM
-            else ColumnStatistics(quantiles=texts)
-        )
-    return ColumnStatistics(quantiles=_ascending(key, stated[key], "numbers", _double, float))
+    (ending,) = transformer.statistics
+    key = transformer.column + ending
+    items: Any = (
+        _ascending(key, stated[key], "texts", _text, utf16_key)
+        if transformer.data_type == STRING
+        else _ascending(key, stated[key], "numbers", _double, float)
+    )
+    return ColumnStatistics(**{ending.removeprefix("_"): items})
 
 
 def _bounds(transformer: Transformer, stated: Mapping[str, Any], zone: str) -> ColumnStatistics:

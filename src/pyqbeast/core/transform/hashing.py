@@ -1,7 +1,8 @@
-"""Hash: the transformation that spreads values evenly over 0..1 and keeps no order."""
+"""Hashing: values are spread evenly over 0..1, in no order."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -9,14 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.jvm_text import (
     hash_coordinate,
     java_decimal_text,
     java_double_text,
     java_float_text,
 )
-from pyqbeast.core.format.types import Value
-from pyqbeast.core.transform.base import Transformation, number
+from pyqbeast.core.format.types import ALL_TYPES, DATE, TIMESTAMP, Value
+from pyqbeast.core.transform.base import ColumnStatistics, Transformation, Transformer
+from pyqbeast.core.transform.expressions import C, IndexedColumn
+from pyqbeast.core.transform.stored_fields import number
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,25 @@ class Hash(Transformation):
     def coordinate(self, value: Value | np.float32) -> float:
         """The coordinate of a value. A 32-bit float has to come as `np.float32`, which prints differently."""
         return hash_coordinate(hashed_bytes(self.null_value if value is None else value))
+
+    def place(self, of: IndexedColumn[C]) -> C:
+        """See `Transformation.place`."""
+        return of.jvm("HashCoordinate", of.value)
+
+
+class HashTransformer(Transformer):
+    """Hashes what it gets. The Scala project fails on hashed dates and timestamps, so none are written."""
+
+    kind = "hashing"
+    other_names = ("hash",)
+    class_name = "HashTransformer"
+    type_field = "dataType"
+    types = ALL_TYPES - {DATE, TIMESTAMP}
+    transformations = (Hash,)
+
+    def build(self, statistics: ColumnStatistics, rng: random.Random) -> Hash:
+        """See `Transformer.build`."""
+        return Hash(rng.randint(WEIGHT_MIN, WEIGHT_MAX))
 
 
 def hashed_bytes(value: int | float | Decimal | str | bytes | np.float32) -> bytes:

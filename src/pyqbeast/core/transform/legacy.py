@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyqbeast.core.transform.base import Constant, Empty, Transformation, field, number
+from pyqbeast.core.transform.base import Constant, Transformation
+from pyqbeast.core.transform.expressions import C, IndexedColumn
 from pyqbeast.core.transform.linear import Identity, Linear
+from pyqbeast.core.transform.stored_fields import field, number
 
 
 class _Untyped(Constant):
@@ -20,17 +22,21 @@ class _Untyped(Constant):
         """The same transformation as written today, for a column of this data type."""
         raise NotImplementedError
 
+    def place(self, of: IndexedColumn[C]) -> C:
+        """See `Transformation.place`: as the Identity of the column's type."""
+        return self.as_identity(of.data_type).place(of)
+
     def superseded_by(self, other: Transformation) -> bool:
         """See `Transformation.superseded_by`: as the Identity of the other one's type."""
         if isinstance(other, (Identity, Linear)):
             return self.as_identity(other.data_type).superseded_by(other)
-        return not isinstance(other, (Empty, _Untyped))
+        return not (other.is_empty or isinstance(other, _Untyped))
 
     def merge(self, other: Transformation, rng: random.Random) -> Transformation:
         """See `Transformation.merge`: as the Identity of the other one's type."""
         if isinstance(other, (Identity, Linear)):
             return self.as_identity(other.data_type).merge(other, rng)
-        return self if isinstance(other, (Empty, _Untyped)) else other
+        return self if other.is_empty or isinstance(other, _Untyped) else other
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Linear and Identity: the transformations of ordered columns, by their smallest and largest value."""
+"""Linear: columns in order, on a straight line from their smallest to their largest value."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ import math
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.core.errors import FormatError
+from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.format.constants import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN
 from pyqbeast.core.format.json_text import compact_json
 from pyqbeast.core.format.jvm_text import first_java_random_double, string_hash
 from pyqbeast.core.format.stored_text import shown
 from pyqbeast.core.format.types import FLOAT, INTEGER, INTEGRAL_TYPES, ORDERED_TYPES, Value, float32
 from pyqbeast.core.transform.base import (
+    BOUNDS,
+    ColumnStatistics,
     Constant,
-    Empty,
-    OfNumbers,
     Transformation,
-    as_double,
-    field,
-    name_of_type,
-    number,
+    Transformer,
 )
+from pyqbeast.core.transform.expressions import OUTSIDE, C, IndexedColumn
+from pyqbeast.core.transform.stored_fields import as_double, field, number, ordered_type
 
 
 @dataclass(frozen=True, slots=True)
-class Linear(OfNumbers):
+class Linear(Transformation):
     """The straight line from `minimum` (0.0) to `maximum` (1.0); a null takes the place of `null_value`.
 
     Numbers are held as the type stores them: ints for integers, dates and timestamps (epoch milliseconds),
@@ -88,12 +88,16 @@ class Linear(OfNumbers):
         return (double - float(self.minimum)) * self.scale
 
     def coordinates(
-        self, values: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
+        self, measured: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
     ) -> NDArray[np.float64]:
-        """The coordinates of many values (doubles); a value is null where `nulls` is true."""
-        points = (values - float(self.minimum)) * self.scale
-        points = np.where(np.isfinite(values), points, np.where(values < 0, 0.0, 1.0))
+        """See `Transformation.coordinates`, of values."""
+        points = (measured - float(self.minimum)) * self.scale
+        points = np.where(np.isfinite(measured), points, np.where(measured < 0, 0.0, 1.0))
         return points if nulls is None else np.where(nulls, self.coordinate(None), points)
+
+    def place(self, of: IndexedColumn[C]) -> C:
+        """See `Transformation.place`."""
+        return of.unless_infinite((of.number - float(self.minimum)) * self.scale, 0.0, 1.0)
 
     def holds(self, value: int | float) -> bool:
         """Whether the value lies in the range, ends included."""
@@ -105,7 +109,7 @@ class Linear(OfNumbers):
             return not (self.holds(other.minimum) and self.holds(other.maximum))
         if isinstance(other, Identity) and other.data_type == self.data_type:
             return other.value is not None and not self.holds(other.value)
-        return not isinstance(other, Empty)
+        return not other.is_empty
 
     def merge(self, other: Transformation, rng: random.Random) -> Transformation:
         """See `Transformation.merge`: the range over both."""
@@ -119,7 +123,7 @@ class Linear(OfNumbers):
             return spanning(
                 self.data_type, min(self.minimum, other.value), max(self.maximum, other.value), rng
             )
-        return self if isinstance(other, Empty) else other
+        return self if other.is_empty else other
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +147,18 @@ class Identity(Constant):
         value = None if self.value is None else printable(self.value, self.data_type)
         return {"identityValue": value, "orderedDataType": self.data_type}
 
+    def place(self, of: IndexedColumn[C]) -> C:
+        """See `Transformation.place`: any other value lies outside, for it would not be found again."""
+        if self.value is None:
+            return of.unless_infinite(of.literal(OUTSIDE), 0.0, 0.0)
+        return of.unless_infinite(of.where_equal(float(self.value), 0.0, OUTSIDE), 0.0, 0.0)
+
     def superseded_by(self, other: Transformation) -> bool:
         """See `Transformation.superseded_by`: by any other value, and by everything that has a range."""
         if isinstance(other, Identity) and other.data_type == self.data_type:
             # Values are told apart as the doubles that coordinates are computed from.
             return other.value is not None and (self.value is None or float(other.value) != float(self.value))
-        return not isinstance(other, Empty)
+        return not other.is_empty
 
     def merge(self, other: Transformation, rng: random.Random) -> Transformation:
         """See `Transformation.merge`: the range over both where the values differ."""
@@ -160,7 +170,33 @@ class Identity(Constant):
             if self.value is None:
                 return other
             return spanning(self.data_type, min(self.value, other.value), max(self.value, other.value), rng)
-        return self if isinstance(other, Empty) else other
+        return self if other.is_empty else other
+
+
+class LinearTransformer(Transformer):
+    """Spans the smallest and the largest value: of the rows, and what the user stated."""
+
+    kind = "linear"
+    class_name = "LinearTransformer"
+    type_field = "dataType"
+    types = ORDERED_TYPES
+    statistics = BOUNDS
+    transformations = (Linear, Identity)
+
+    def build(self, statistics: ColumnStatistics, rng: random.Random) -> Transformation:
+        """See `Transformer.build`. Raises InvalidInputError for bounds that are no finite numbers."""
+        low, high = (self._number(bound) for bound in (statistics.minimum, statistics.maximum))
+        return spanning(str(self.data_type), low, high, rng)
+
+    def _number(self, bound: int | float | Decimal | None) -> int | float | None:
+        """A bound as the type stores it."""
+        if bound is None:
+            return None
+        if not math.isfinite(bound):
+            raise InvalidInputError(f"the bounds of column {self.column!r} have to be finite, not {bound}")
+        if self.data_type in INTEGRAL_TYPES:
+            return int(bound)
+        return float32(float(bound)) if self.data_type == FLOAT else float(bound)
 
 
 def spanning(
@@ -189,11 +225,6 @@ def _at(data_type: str, low: int | float, high: int | float, share: float) -> in
             return float(min(low32 + np.float32(share * float(high32 - low32)), high32))
     # Their distance may be beyond all doubles.
     return min(low + share * (high - low), high) if share else low
-
-
-def ordered_type(fields: Mapping[str, Any], name: str = "orderedDataType") -> str:
-    """The ordered data type in a field. Raises FormatError for any other text."""
-    return name_of_type(fields, name, ORDERED_TYPES)
 
 
 def stored(value: object, data_type: str, name: str) -> int | float:

@@ -1,26 +1,25 @@
-"""Transformations by a list of quantiles: a value's coordinate is its place in the list."""
+"""Quantiles: a number's coordinate is its place among numbers that cut the rows into parts of about the same size."""
 
 from __future__ import annotations
 
+import json
 import math
 import random
-import string
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from dataclasses import field as dataclass_field
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.core.format.constants import STATISTIC_QUANTILES
 from pyqbeast.core.format.stored_text import shown
-from pyqbeast.core.format.types import Value
-from pyqbeast.core.transform.base import Empty, OfNumbers, Transformation, as_double, field, number, text_list
-from pyqbeast.core.transform.linear import ordered_type
-
-#: The histogram of a column that the user gave none for.
-DEFAULT_HISTOGRAM = tuple(string.ascii_lowercase)
+from pyqbeast.core.format.types import DECIMAL, ORDERED_TYPES, Value
+from pyqbeast.core.transform.base import ColumnStatistics, Transformation, Transformer
+from pyqbeast.core.transform.empty import Empty
+from pyqbeast.core.transform.expressions import C, IndexedColumn
+from pyqbeast.core.transform.stored_fields import as_double, field, number, ordered_type
 
 
 class _Ordered(Protocol):
@@ -30,7 +29,7 @@ class _Ordered(Protocol):
 _T = TypeVar("_T", bound=_Ordered)
 
 
-def _search(items: Sequence[_T], value: _T) -> tuple[bool, int]:
+def search(items: Sequence[_T], value: _T) -> tuple[bool, int]:
     """Whether the value is in the list, and where it is or would be inserted.
 
     Of equal items this takes whichever it meets first, and stored cubes depend on which one that is: keep the
@@ -49,7 +48,7 @@ def _search(items: Sequence[_T], value: _T) -> tuple[bool, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class NumericQuantiles(OfNumbers):
+class NumericQuantiles(Transformation):
     """The place of a number among quantiles (two at least, ascending); a straight line between neighbours.
 
     Null takes 0.0. NaN counts as larger than every number.
@@ -85,7 +84,7 @@ class NumericQuantiles(OfNumbers):
         double = as_double(value)
         if math.isnan(double):
             return 1.0
-        found, place = _search(self.quantiles, double)
+        found, place = search(self.quantiles, double)
         last = len(self.quantiles) - 1
         if found:
             return place / last
@@ -98,138 +97,67 @@ class NumericQuantiles(OfNumbers):
             # Where the list does not ascend the two may be equal, and the place no number in 0..1.
             return float(((place - 1) + (double - below) / (above - below)) / last)
 
-    def coordinates(
-        self, values: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.float64]:
-        """The coordinates of many values (doubles); a value is null where `nulls` is true."""
-        edges = np.asarray(self.quantiles)
-        last = len(edges) - 1
-        found, place = _search_all(edges, values)
-        inner = np.clip(place, 1, last)
-        below, above = edges[inner - 1], edges[inner]
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            between = ((inner - 1) + (values - below) / (above - below)) / last
-        points = np.where(place == 0, 0.0, np.where(place > last, 1.0, between))
-        points = np.where(found, place / last, points)
-        points = np.where(np.isnan(values), 1.0, points)
-        return points if nulls is None else np.where(nulls, 0.0, points)
+    def place(self, of: IndexedColumn[C]) -> C:
+        """See `Transformation.place`."""
+        return of.jvm("NumericQuantiles", of.number, self.quantiles)
 
     def superseded_by(self, other: Transformation) -> bool:
         """See `Transformation.superseded_by`: by other quantiles."""
         if isinstance(other, NumericQuantiles):
             return other.quantiles != self.quantiles
-        return not isinstance(other, Empty)
+        return not other.is_empty
+
+    def retyped(self, data_type: str) -> NumericQuantiles:
+        """See `Transformation.retyped`: the quantiles stay."""
+        return replace(self, data_type=data_type)
+
+    def stated(self) -> ColumnStatistics:
+        """See `Transformation.stated`."""
+        return ColumnStatistics(quantiles=self.quantiles)
 
 
-def _search_all(
-    items: NDArray[np.float64], values: NDArray[np.float64]
-) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """`_search` for an array of values at once, step by step the same."""
-    low = np.zeros(values.shape, np.int64)
-    high = np.full(values.shape, len(items), np.int64)
-    found = np.zeros(values.shape, np.bool_)
-    for _ in range(len(items).bit_length() + 1):
-        open_ = (low < high) & ~found
-        middle = low + (high - low - 1) // 2
-        # Finished searches keep their place; their middle may lie outside the list and is only looked up, not
-        # used.
-        item = items[np.clip(middle, 0, len(items) - 1)]
-        smaller, larger = item < values, item > values
-        found |= open_ & ~smaller & ~larger
-        low = np.where(open_ & smaller, middle + 1, np.where(open_ & found, middle, low))
-        high = np.where(open_ & larger, middle, high)
-    return found, low
+class QuantilesTransformer(Transformer):
+    """Takes the quantiles that the user stated; no data tells them."""
+
+    kind = "quantiles"
+    other_names = ("quantile",)
+    statistics = (STATISTIC_QUANTILES,)
+
+    def build(self, statistics: ColumnStatistics, rng: random.Random) -> Transformation:
+        """See `Transformer.build`. Raises InvalidInputError for quantiles of another type."""
+        return self.by_quantiles(statistics.quantiles) if statistics.quantiles else Empty()
+
+    @abstractmethod
+    def by_quantiles(self, quantiles: Sequence[float | str]) -> Transformation:
+        """The transformation by these quantiles. Raises InvalidInputError for those of another type."""
+
+    def refused(self, what: str, quantiles: Sequence[float | str]) -> InvalidInputError:
+        """What to say of quantiles that are no list of `what`."""
+        return InvalidInputError(
+            f"{self.column + STATISTIC_QUANTILES} has to be a list of at least two {what}, not {list(quantiles)}"
+        )
+
+    def nothing_known(self) -> InvalidInputError:
+        """See `Transformer.nothing_known`."""
+        key = self.column + STATISTIC_QUANTILES
+        return InvalidInputError(
+            f"column {self.column!r} is to be indexed by quantiles and none are known: give them as "
+            f"columnStats='{{{json.dumps(key, ensure_ascii=False)}: [...]}}', two or more in ascending order; "
+            "pyqbeast.compute_quantiles_for_column finds them"
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class TextPlaces(Transformation):
-    """The place of a text in an ascending list, compared by UTF-16 units as Java does; a step function."""
+class NumericQuantilesTransformer(QuantilesTransformer):
+    """Quantiles of numbers, dates and timestamps."""
 
-    texts: tuple[str, ...]
-    _keys: tuple[bytes, ...] = dataclass_field(init=False, repr=False, compare=False)
+    class_name = "CDFNumericQuantilesTransformer"
+    type_field = "orderedDataType"
+    types = ORDERED_TYPES
+    transformations = (NumericQuantiles,)
+    not_shared = frozenset({DECIMAL})
 
-    def __post_init__(self) -> None:
-        if len(self.texts) < 2:
-            raise FormatError(f"at least two texts are needed, not {self.texts}")
-        object.__setattr__(self, "_keys", tuple(map(utf16_key, self.texts)))
-
-    def _place(self, text: str) -> float:
-        found, place = _search(self._keys, utf16_key(text))
-        last = len(self.texts) - 1
-        if not found:
-            place = max(place - 1, 0)
-        return place / last
-
-
-@dataclass(frozen=True, slots=True)
-class StringQuantiles(TextPlaces):
-    """The place of a text among quantiles (`texts`, two at least, ascending). Null takes 0.0."""
-
-    class_name = "CDFStringQuantilesTransformation"
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> StringQuantiles:
-        """See `Transformation.from_json`."""
-        return cls(text_list(fields, "quantiles"))
-
-    def fields(self) -> dict[str, Any]:
-        """The quantiles."""
-        return {"quantiles": list(self.texts)}
-
-    def coordinate(self, value: Value) -> float:
-        """See `Transformation.coordinate`; always inside 0..1."""
-        return 0.0 if value is None else self._place(_as_text(value))
-
-    def superseded_by(self, other: Transformation) -> bool:
-        """See `Transformation.superseded_by`: by other quantiles."""
-        if isinstance(other, StringQuantiles):
-            return other.texts != self.texts
-        return not isinstance(other, Empty)
-
-
-@dataclass(frozen=True, slots=True)
-class StringHistogram(TextPlaces):
-    """The older form of `StringQuantiles`: the same places, but null is looked up as the text `null`."""
-
-    class_name = "StringHistogramTransformation"
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> StringHistogram:
-        """See `Transformation.from_json`."""
-        return cls(text_list(fields, "histogram"))
-
-    def fields(self) -> dict[str, Any]:
-        """The histogram."""
-        return {"histogram": list(self.texts)}
-
-    def coordinate(self, value: Value) -> float:
-        """See `Transformation.coordinate`; always inside 0..1."""
-        return self._place("null" if value is None else _as_text(value))
-
-    @property
-    def is_default(self) -> bool:
-        """Whether this is the histogram of a column that none was given for."""
-        return self.texts == DEFAULT_HISTOGRAM
-
-    def superseded_by(self, other: Transformation) -> bool:
-        """See `Transformation.superseded_by`: by another histogram that is not the default one."""
-        if isinstance(other, StringHistogram):
-            return not other.is_default and other.texts != self.texts
-        return not isinstance(other, Empty)
-
-    def merge(self, other: Transformation, rng: random.Random) -> Transformation:
-        """See `Transformation.merge`: a default histogram never replaces one that was given."""
-        if isinstance(other, StringHistogram) and other.is_default:
-            return self
-        return self if isinstance(other, Empty) else other
-
-
-def utf16_key(text: str) -> bytes:
-    """A key by which texts sort as Java's strings do: by UTF-16 units, not by code points."""
-    return text.encode("utf-16-be", "surrogatepass")
-
-
-def _as_text(value: Value) -> str:
-    if not isinstance(value, str):
-        raise InvalidInputError(f"a text is needed here, not {shown(value)}")
-    return value
+    def by_quantiles(self, quantiles: Sequence[float | str]) -> NumericQuantiles:
+        """See `QuantilesTransformer.by_quantiles`."""
+        if len(quantiles) < 2 or any(isinstance(item, str) for item in quantiles):
+            raise self.refused("numbers", quantiles)
+        return NumericQuantiles(tuple(as_double(item) for item in quantiles), str(self.data_type))

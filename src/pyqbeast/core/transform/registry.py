@@ -1,47 +1,75 @@
-"""All transformations in one place, and the way from stored JSON to them."""
+"""All kinds of transformers in one place, and the ways to them: by name, by type and by stored JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from pyqbeast.core.errors import FormatError
+from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.format.constants import CLASS_PREFIX
 from pyqbeast.core.format.stored_text import shown
-from pyqbeast.core.transform.base import Empty, OfNumbers, Transformation
-from pyqbeast.core.transform.hashing import Hash
+from pyqbeast.core.transform.base import Transformation, Transformer
+from pyqbeast.core.transform.empty import EmptyTransformer
+from pyqbeast.core.transform.hashing import HashTransformer
 from pyqbeast.core.transform.legacy import IdentityToZero, NullToZero
-from pyqbeast.core.transform.linear import Identity, Linear
-from pyqbeast.core.transform.quantiles import NumericQuantiles, StringHistogram, StringQuantiles, TextPlaces
+from pyqbeast.core.transform.linear import LinearTransformer
+from pyqbeast.core.transform.quantiles import NumericQuantilesTransformer
+from pyqbeast.core.transform.text_quantiles import StringHistogramTransformer, StringQuantilesTransformer
 
-__all__ = [
-    "Empty",
-    "Hash",
-    "Identity",
-    "IdentityToZero",
-    "Linear",
-    "NullToZero",
-    "NumericQuantiles",
-    "OfNumbers",
-    "StringHistogram",
-    "StringQuantiles",
-    "TextPlaces",
-    "Transformation",
-    "transformation_from_json",
-]
-
-_CLASSES: tuple[type[Transformation], ...] = (
-    Linear,
-    Identity,
-    Hash,
-    NumericQuantiles,
-    StringQuantiles,
-    StringHistogram,
-    Empty,
-    IdentityToZero,
-    NullToZero,
+#: Of the kinds that take a type, the first is its default. Two of one name share no type.
+KINDS: tuple[type[Transformer], ...] = (
+    LinearTransformer,
+    HashTransformer,
+    NumericQuantilesTransformer,
+    StringQuantilesTransformer,
+    StringHistogramTransformer,
+    EmptyTransformer,
 )
-_CLASS_OF_NAME = {CLASS_PREFIX + cls.class_name: cls for cls in _CLASSES}
+#: Transformations that no transformer leads to any more.
+OLDER: tuple[type[Transformation], ...] = (IdentityToZero, NullToZero)
+
+
+def kind_names() -> dict[str, str]:
+    """The kinds that users can ask for, by each name that they answer to."""
+    chosen = [each for each in KINDS if each.types]
+    return {name: each.kind for each in chosen for name in (each.kind, *each.other_names)}
+
+
+def transformer_for(column: str, kind: str | None, data_type: str) -> Transformer:
+    """The transformer of a column; without a kind texts are hashed and everything else is linear.
+
+    Raises InvalidInputError for a kind that does not go with the type.
+    """
+    possible = {each.kind: each for each in KINDS if data_type in each.types}
+    chosen = kind or next(iter(possible))
+    if chosen not in possible:
+        raise InvalidInputError(
+            f"column {column!r} of {data_type} cannot be indexed by {chosen}: use {' or '.join(possible)}"
+        )
+    return possible[chosen](column, data_type)
+
+
+def transformer_classes() -> dict[str, type[Transformer]]:
+    """The classes of transformers by their stored names, without the package."""
+    return {each.class_name: each for each in KINDS}
+
+
+def transformation_classes() -> dict[str, type[Transformation]]:
+    """The classes of transformations by their stored names, without the package."""
+    made = [each for kind in KINDS for each in kind.transformations]
+    return {each.class_name: each for each in [*made, *OLDER]}
+
+
+def transformer_from_json(fields: Mapping[str, Any], prefix: str = CLASS_PREFIX) -> Transformer:
+    """The transformer of a stored JSON object, whose class has this prefix.
+
+    Raises FormatError for anything that it cannot be.
+    """
+    known = transformer_classes()
+    name = _simple_name(fields, prefix)
+    if name not in known:
+        raise _unknown(fields, "transformer", known)
+    return known[name].from_json(fields)
 
 
 def transformation_from_json(fields: Mapping[str, Any]) -> Transformation:
@@ -50,10 +78,19 @@ def transformation_from_json(fields: Mapping[str, Any]) -> Transformation:
     Numbers may be of any JSON kind. Raises FormatError for an unknown class name or a field of the wrong
     kind.
     """
+    known = transformation_classes()
+    name = _simple_name(fields, CLASS_PREFIX)
+    if name not in known:
+        raise _unknown(fields, "transformation", known)
+    return known[name].from_json(fields)
+
+
+def _simple_name(fields: Mapping[str, Any], prefix: str) -> str:
+    """The class name without its prefix; empty where there is none."""
     name = fields.get("className") if isinstance(fields, Mapping) else None
-    cls = _CLASS_OF_NAME.get(name) if isinstance(name, str) else None
-    if cls is None:
-        raise FormatError(
-            f"{shown(name)} is no transformation of the format; known: {sorted(_CLASS_OF_NAME)}"
-        )
-    return cls.from_json(fields)
+    return name[len(prefix) :] if isinstance(name, str) and name.startswith(prefix) else ""
+
+
+def _unknown(fields: Mapping[str, Any], what: str, known: Mapping[str, object]) -> FormatError:
+    name = fields.get("className") if isinstance(fields, Mapping) else None
+    return FormatError(f"{shown(name)} is no {what} of the format; known: {sorted(known)}")

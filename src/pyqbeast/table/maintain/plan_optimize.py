@@ -10,7 +10,7 @@ from pyqbeast.core.format.constants import WEIGHT_MAX
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.otree.compaction import StoredFile, broken_cubes
 from pyqbeast.core.otree.status import CubeStatus, IndexStatus
-from pyqbeast.core.revisions.evolution import places_of_texts
+from pyqbeast.core.revisions.evolution import known_before
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.table.write.plan import Plan, plan_of
 from pyqbeast.table.write.profile import profile
@@ -66,8 +66,8 @@ def _plan(
         return None
     data = bridge.named_as(transaction.rows_of(read), revision.hashed_columns)
     types = bridge.simple_types(data)
-    text_places = places_of_texts(revision, revision.transformers, {})
-    found = profile(data, revision.transformers, text_places, types, revision.weight_columns)
+    known = known_before(revision, revision.transformers, {})
+    found = profile(data, revision.transformers, known, types, revision.weight_columns)
     if not found.rows:
         return None
     kept = _kept(revision, files, chosen)

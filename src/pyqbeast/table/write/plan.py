@@ -19,11 +19,11 @@ from pyqbeast.core.format.types import format_type
 from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.status import CubeStatus, IndexStatus
 from pyqbeast.core.otree.tree import build_tree
-from pyqbeast.core.revisions.evolution import evolve, places_of_texts, stated_by, updated_transformers
+from pyqbeast.core.revisions.evolution import evolve, known_before, stated_by, updated_transformers
 from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_from_configuration
+from pyqbeast.core.transform.base import ColumnStatistics, Transformer
 from pyqbeast.core.transform.column_spec import ColumnSpec, parse_column_spec
 from pyqbeast.core.transform.column_stats import parse_column_stats
-from pyqbeast.core.transform.transformer import EMPTY, ColumnStatistics, Transformer
 from pyqbeast.table.options import WriteOptions, default_cube_size, is_case_sensitive, most_chosen_columns
 from pyqbeast.table.write.arrange import Arrangement, arrange
 from pyqbeast.table.write.auto_columns import choose_columns
@@ -116,7 +116,7 @@ def plan_new(
     else:
         stated = stated_by(replaced)
         specs = [
-            ColumnSpec(column_named(t.column, types) or t.column, None if t.kind == EMPTY else t.kind)
+            ColumnSpec(column_named(t.column, types) or t.column, t.kind if t.can_be_chosen else None)
             for t in replaced.transformers
         ]
     size = asked.cube_size or (replaced.cube_size if replaced else default_cube_size(data.sparkSession))
@@ -166,8 +166,8 @@ def _plan(
 ) -> Plan:
     transformers = _transformers(specs, types, current)
     stated = {**stated, **_stated(data.sparkSession, asked, transformers)}
-    text_places = places_of_texts(current, transformers, stated)
-    found = profile(data, transformers, text_places, types, weight_columns)
+    known = known_before(current, transformers, stated)
+    found = profile(data, transformers, known, types, weight_columns)
     now = int(time.time() * 1000)
     if not found.rows:
         # The columns of an empty table are settled, their ranges are not: the first rows make revision 1.

@@ -12,8 +12,7 @@ from pyspark.sql import DataFrame
 from pyqbeast import bridge
 from pyqbeast.core.otree.tree import SampledRows
 from pyqbeast.core.revisions.revision import Revision
-from pyqbeast.core.transform.registry import OfNumbers, Transformation
-from pyqbeast.core.transform.transformer import LINEAR, ColumnStatistics, Transformer
+from pyqbeast.core.transform.base import ColumnStatistics, Transformation, Transformer
 from pyqbeast.table.coordinates import measured, weight
 
 #: Rows of the sample at the most, from all partitions together; the driver's memory is bounded by it.
@@ -26,7 +25,7 @@ class Profile:
 
     Attributes:
         rows: n.
-        statistics: bounds of the linear columns, by column; without NaN and infinities.
+        statistics: bounds of the columns that need them, by column; without NaN and infinities.
         values: for each column the values of the sampled rows (double), as `measured` has them.
         nulls: for each column whether the value is null.
         weights: weights of the sampled rows (int32).
@@ -44,8 +43,6 @@ class Profile:
         """The sampled rows as points of a revision's space."""
         points = [
             transformation.coordinates(values, nulls)
-            if isinstance(transformation, OfNumbers)
-            else np.where(nulls, transformation.coordinate(None), values)
             for transformation, values, nulls in zip(
                 revision.transformations, self.values, self.nulls, strict=True
             )
@@ -56,7 +53,7 @@ class Profile:
 def profile(
     data: DataFrame,
     transformers: Sequence[Transformer],
-    text_places: Mapping[str, Transformation],
+    known: Mapping[str, Transformation],
     types: Mapping[str, str],
     weight_columns: Sequence[str] = (),
 ) -> Profile:
@@ -65,16 +62,15 @@ def profile(
     Args:
         data: the rows.
         transformers: how each indexed column is going to be indexed.
-        text_places: the transformations of columns of texts in order, by column.
+        known: the transformations of columns that need no bounds, by column; missing where nobody stated enough.
         types: Spark type of each column, as simple text.
         weight_columns: columns that are hashed after the indexed ones.
     """
     spark = data.sparkSession
-    columns = []
-    for i, transformer in enumerate(transformers):
-        column = measured(spark, transformer, text_places.get(transformer.column), types[transformer.column])
-        whole = transformer.kind == LINEAR and not types[transformer.column].startswith(_FRACTIONAL)
-        columns.append(column.cast("bigint" if whole else "double").alias(f"c{i}"))
+    columns = [
+        measured(spark, each, known.get(each.column), types[each.column]).alias(f"c{i}")
+        for i, each in enumerate(transformers)
+    ]
     indexed = [transformer.column for transformer in transformers]
     row_weight = weight([*indexed, *weight_columns]).alias("w")
     with bridge.handed_over() as target:
@@ -82,7 +78,7 @@ def profile(
         blocks = _read_blocks(target.read_bytes(), len(transformers))
     statistics = {}
     for i, transformer in enumerate(transformers):
-        if transformer.kind == LINEAR:
+        if transformer.needs_bounds:
             statistics[transformer.column] = _bounds([block.bounds[i] for block in blocks])
     return Profile(
         sum(block.seen for block in blocks),
@@ -94,7 +90,6 @@ def profile(
     )
 
 
-_FRACTIONAL = ("float", "double", "decimal")
 _NONE = np.empty(0)
 _BOUNDS = np.dtype([("low", "<f8"), ("high", "<f8"), ("whole_low", "<i8"), ("whole_high", "<i8")])
 

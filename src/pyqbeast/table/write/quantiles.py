@@ -9,7 +9,7 @@ from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.types import STRING, format_type
-from pyqbeast.core.transform.quantiles import utf16_key
+from pyqbeast.core.transform.text_quantiles import utf16_key
 from pyqbeast.table.coordinates import number_of, quoted
 from pyqbeast.table.options import is_case_sensitive
 

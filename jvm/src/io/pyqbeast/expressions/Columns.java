@@ -1,6 +1,5 @@
 package io.pyqbeast.expressions;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import java.time.LocalDate;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.api.java.UDF1;
@@ -12,9 +11,14 @@ import org.apache.spark.sql.types.DataTypes;
 public final class Columns {
   private Columns() {}
 
-  /** The coordinate of a value in a hashed dimension, and {@code ofNull} for null. */
-  public static Column hashCoordinate(Column value, double ofNull) {
-    return ExpressionUtils.column(new HashCoordinate(ExpressionUtils.expression(value), ofNull));
+  /**
+   * The coordinate of a value, null for null.
+   *
+   * @param function name of a {@link CoordinateFunction}
+   * @param argument JSON that the function is made of; null for one that is made of nothing
+   */
+  public static Column coordinate(String function, Column value, String argument) throws ReflectiveOperationException {
+    return ExpressionUtils.column(new Coordinate(ExpressionUtils.expression(value), function, argument));
   }
 
   /**
@@ -25,17 +29,5 @@ public final class Columns {
     UDF1<Integer, Long> milliseconds =
         day -> day == null ? null : java.sql.Date.valueOf(LocalDate.ofEpochDay(day)).getTime();
     return functions.udf(milliseconds, DataTypes.LongType).apply(functions.unix_date(date));
-  }
-
-  /** The place of a number (double) among quantiles; null for null. */
-  public static Column placeOfNumber(Column number, String quantiles) throws JsonProcessingException {
-    UDF1<Double, Double> place = Quantiles.ofNumbers(quantiles)::place;
-    return functions.udf(place, DataTypes.DoubleType).apply(number);
-  }
-
-  /** The place of a text among quantiles; null for null. */
-  public static Column placeOfText(Column text, String quantiles) throws JsonProcessingException {
-    UDF1<String, Double> place = Quantiles.ofTexts(quantiles)::place;
-    return functions.udf(place, DataTypes.DoubleType).apply(text);
   }
 }

@@ -1,0 +1,15 @@
+package io.pyqbeast.expressions;
+
+import java.io.Serializable;
+
+/**
+ * Where a value lies in one dimension: what the JVM computes for one kind of transformer. A class of this package is named
+ * by the kind's file in Python. It has a constructor without parameters, or one that takes a JSON text.
+ *
+ * <p>A function {@code of} for one of the types that Spark's rows hold ({@code double}, {@code long}, {@code UTF8String}
+ * and so on) spares generated code the object.
+ */
+public interface CoordinateFunction extends Serializable {
+  /** The coordinate of a value that is not null, as Spark's rows hold it. */
+  double of(Object value);
+}
