@@ -3,8 +3,10 @@ package io.pyqbeast.format;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The text of one revision in a table's configuration, and whether it can be used. The rules are those of
@@ -16,7 +18,7 @@ public final class StoredRevision {
   private static final String WEIGHTED_CLASS_PREFIX = Constants.text("WEIGHTED_CLASS_PREFIX");
   private static final String WEIGHT_COLUMNS = Constants.text("WEIGHT_COLUMNS");
   private static final List<String> DATA_TYPES = List.of(Constants.text("DATA_TYPES").split(" "));
-  private static final List<String> TRANSFORMATIONS = List.of(Constants.text("TRANSFORMATIONS").split(" "));
+  private static final Set<String> TRANSFORMATIONS = new HashSet<>(List.of(Constants.text("TRANSFORMATIONS").split(" ")));
 
   /** These store no type: their columns are always texts. */
   private static final String STRING_QUANTILES = "CDFStringQuantilesTransformer";
