@@ -269,6 +269,28 @@ def test_the_packages_of_the_bridge_follow_the_arrows():
     graphlib.TopologicalSorter(below).prepare()
 
 
+#: Classes of Spark and Delta that are made of many parts by their order. The next version will have one part more.
+POSITIONAL = [
+    "AddFile",
+    "CatalogTable",
+    "DeltaOperations.Optimize",
+    "DeltaOperations.Write",
+    "DeltaScan",
+    "HadoopFsRelation",
+    "Join",
+    "OverwriteByExpression",
+    "TahoeLogFileIndex",
+    "WriteIntoDelta",
+]
+
+
+def test_what_is_made_by_the_order_of_its_parts_is_made_in_one_room():
+    made = re.compile(rf"\bnew ({'|'.join(map(re.escape, POSITIONAL))})\(")
+    found = {(java_room(path), name) for path in JAVA_FILES for name in made.findall(path.read_text("utf-8"))}
+    assert {name for _, name in found} == set(POSITIONAL)
+    assert {room for room, _ in found} == {"spark"}
+
+
 def test_no_file_is_too_long():
     lengths = {relative(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
     assert not {name: length for name, length in lengths.items() if length > LONGEST_FILE}

@@ -1,6 +1,5 @@
 package io.pyqbeast;
 
-import io.pyqbeast.catalog.CatalogEntry;
 import io.pyqbeast.catalog.IndexedTable;
 import io.pyqbeast.catalog.OptimizeProcedure;
 import io.pyqbeast.catalog.StagedIndexedTable;
@@ -8,6 +7,7 @@ import io.pyqbeast.catalog.TableDefinition;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.python.Bridge;
+import io.pyqbeast.spark.CatalogEntry;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;

@@ -85,7 +85,8 @@ def check_rows(
     """
     problems = []
     free = np.ones(len(weights), bool)
-    for block in sorted(blocks, key=lambda each: each.cube.depth):
+    # A block without rows closes a gap above others, and its weight may be that of a row below.
+    for block in sorted(blocks, key=lambda each: (each.element_count == 0, each.cube.depth)):
         name = block.cube.to_string()
         inside = (
             free

@@ -1,11 +1,11 @@
 package io.pyqbeast.catalog;
 
 import io.pyqbeast.errors.Refusal;
+import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OverwriteByExpression;
 import org.apache.spark.sql.catalyst.plans.logical.OverwritePartitionsDynamic;
@@ -15,7 +15,6 @@ import org.apache.spark.sql.delta.DeltaOptions;
 import org.apache.spark.sql.delta.commands.DeltaInsertReplaceOnOrUsingCommand$;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.internal.SQLConf;
-import scala.Option;
 
 /**
  * Overwrites of an indexed table that Delta would turn into commands of its own, which leave the rows unindexed.
@@ -33,9 +32,7 @@ public final class IndexedOverwrite extends Rule<LogicalPlan> {
       return plan;
     }
     if (plan instanceof OverwritePartitionsDynamic overwrite) {
-      return new OverwriteByExpression(
-          overwrite.table(), Literal$.MODULE$.TrueLiteral(), overwrite.query(), overwrite.writeOptions(),
-          overwrite.isByName(), overwrite.withSchemaEvolution(), Option.empty(), Option.empty());
+      return LogicalPlans.overwriteAll(overwrite);
     }
     if (plan instanceof OverwriteByExpression overwrite
         && !overwrite.isByName()
@@ -51,9 +48,7 @@ public final class IndexedOverwrite extends Rule<LogicalPlan> {
       LogicalPlan named =
           DeltaInsertReplaceOnOrUsingCommand$.MODULE$.addOrdinalAliasProjection(
               overwrite.query(), ScalaInterop.seq(columns));
-      return new OverwriteByExpression(
-          overwrite.table(), overwrite.deleteExpr(), named, overwrite.writeOptions(), true,
-          overwrite.withSchemaEvolution(), Option.empty(), Option.empty());
+      return LogicalPlans.overwriteByName(overwrite, named);
     }
     return plan;
   }

@@ -1,6 +1,7 @@
 package io.pyqbeast.catalog;
 
 import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.spark.CatalogEntry;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;

@@ -4,7 +4,7 @@ import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.spark.CommandPlan;
-import io.pyqbeast.spark.Configurations;
+import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -75,7 +75,7 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
     Metadata now = transaction.metadata();
     Map<String, String> configuration = new HashMap<>(ScalaInterop.map(now.configuration()));
     configuration.put(NOTED, "true");
-    transaction.updateMetadata(Configurations.replaced(now, configuration), false);
+    transaction.updateMetadata(DeltaActions.configured(now, configuration), false);
     transaction.commit(
         ScalaInterop.seq(List.of()), new DeltaOperations.SetTableProperties(ScalaInterop.map(Map.of(NOTED, "true"))));
   }

@@ -1,7 +1,7 @@
 package io.pyqbeast.commit;
 
 import io.pyqbeast.errors.Door;
-import io.pyqbeast.spark.Configurations;
+import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
 import java.util.List;
@@ -83,7 +83,7 @@ public final class TagRewrite {
   private static Metadata without(List<String> settings, Metadata metadata) {
     Map<String, String> configuration = new HashMap<>(ScalaInterop.map(metadata.configuration()));
     configuration.keySet().removeAll(settings);
-    return Configurations.replaced(metadata, configuration);
+    return DeltaActions.configured(metadata, configuration);
   }
 
   private static final class Operation extends DeltaOperations.Operation {

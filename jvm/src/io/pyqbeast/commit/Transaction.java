@@ -12,7 +12,8 @@ import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.index.WeightProfile;
-import io.pyqbeast.spark.Configurations;
+import io.pyqbeast.spark.DeltaActions;
+import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.ExactParquet;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.statistics.StatisticsOfJob;
@@ -296,19 +297,12 @@ public final class Transaction extends SureTransaction {
             Dataset<Row> rows = inOwnSession(data, pageRows);
             for (FileAction file
                 : ScalaInterop.list(writeFiles(rows, Option.apply(options), true, ScalaInterop.seq(List.of())))) {
-              all.add(file instanceof AddFile add ? withoutDataChange(add) : file);
+              all.add(file instanceof AddFile add ? DeltaActions.withoutDataChange(add) : file);
             }
           }
           return null;
         });
     actions = ScalaInterop.seq(all);
-  }
-
-  private static AddFile withoutDataChange(AddFile file) {
-    return file.copy(
-        file.path(), file.partitionValues(), file.size(), file.modificationTime(), false, file.stats(), file.tags(),
-        file.deletionVector(), file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(),
-        file.backReference(), file.amtPassthrough());
   }
 
   private Dataset<Row> inOwnSession(Dataset<Row> data, int pageRows) {
@@ -334,10 +328,9 @@ public final class Transaction extends SureTransaction {
           }
         });
     boolean replacesMatches = options.isReplaceOnOrUsingDefined();
-    return new WriteIntoDelta(
-        deltaLog(), mode, options, ScalaInterop.seq(List.of()),
-        DeltaConfigs.validateConfigurations(ScalaInterop.map(properties)),
-        replacesMatches ? projected(data) : data, Option.empty(), Option.empty(), replacesMatches);
+    return DeltaWrites.command(
+        deltaLog(), mode, options, DeltaConfigs.validateConfigurations(ScalaInterop.map(properties)),
+        replacesMatches ? projected(data) : data, replacesMatches);
   }
 
   /** Delta's options. Where matches of some columns are replaced, it wants its own name for the table. */
@@ -386,7 +379,7 @@ public final class Transaction extends SureTransaction {
       configuration.putAll(properties);
     }
     configuration.putAll(stored);
-    super.updateMetadata(Configurations.replaced(proposed, configuration), ignoreDefaultProperties);
+    super.updateMetadata(DeltaActions.configured(proposed, configuration), ignoreDefaultProperties);
     recordLayout();
   }
 
@@ -399,7 +392,7 @@ public final class Transaction extends SureTransaction {
       return;
     }
     configuration.put(key, layout.addedTo(stored.get(key)));
-    newMetadata_$eq(Option.apply(Configurations.replaced(metadata(), configuration)));
+    newMetadata_$eq(Option.apply(DeltaActions.configured(metadata(), configuration)));
   }
 
   /** Rows that Delta sorts into change data and others, as it does where it deletes besides, are left to its tracker. */
@@ -517,7 +510,7 @@ public final class Transaction extends SureTransaction {
       return;
     }
     notes.forEach(key -> configuration.put(key, "true"));
-    newMetadata_$eq(Option.apply(Configurations.replaced(metadata(), configuration)));
+    newMetadata_$eq(Option.apply(DeltaActions.configured(metadata(), configuration)));
   }
 
   private static scala.collection.immutable.Map<String, String> merged(
@@ -534,23 +527,14 @@ public final class Transaction extends SureTransaction {
    *     there was nothing to commit
    */
   public long commit(String mode, Map<String, String> tags) {
-    Option<Object> merges = options.canMergeSchema() ? Option.apply(true) : Option.empty();
-    Option<Object> overwrites = options.canOverwriteSchema() ? Option.apply(true) : Option.empty();
-    DeltaOperations.Write operation =
-        new DeltaOperations.Write(
-            SaveMode.valueOf(mode), Option.apply(ScalaInterop.seq(List.of())), options.replaceWhere(),
-            options.userMetadata(),
-            Option.empty(), overwrites, merges, options.replaceOn(), options.replaceUsing());
+    DeltaOperations.Operation operation = DeltaWrites.operation(SaveMode.valueOf(mode), options);
     return commit(operation, tags);
   }
 
   /** Commits a {@link #rewrite}, as {@link #commit} does. */
   public long commitRewrite(Map<String, String> tags) {
-    Seq<String> none = ScalaInterop.seq(List.of());
-    DeltaOperations.Operation operation =
-        new DeltaOperations.Optimize(ScalaInterop.seq(List.of()), none, false, Option.empty(), false);
     return commit(
-        operation,
+        DeltaWrites.rewrite(),
         ScalaInterop.map(RowTracking$.MODULE$.addPreservedRowTrackingTagIfNotSet(snapshot(), ScalaInterop.map(tags))));
   }
 

@@ -135,13 +135,7 @@ final class RowPreservingPlan {
   record Result(LogicalPlan plan, Attribute bucket) {}
 
   private Result over(FileIndex files, List<Expression> conditions, Expression bucketOf) {
-    HadoopFsRelation old = (HadoopFsRelation) relation.relation();
-    HadoopFsRelation read =
-        new HadoopFsRelation(
-            files, old.partitionSchema(), old.dataSchema(), old.bucketSpec(), old.fileFormat(), old.options(),
-            old.sparkSession());
-    LogicalPlan base =
-        relation.copy(read, relation.output(), relation.catalogTable(), relation.isStreaming(), relation.stream());
+    LogicalPlan base = LogicalPlans.reading(relation, files);
     for (Expression condition : conditions) {
       base = new Filter(condition, base);
     }
@@ -169,10 +163,8 @@ final class RowPreservingPlan {
     }
     Join join = (Join) node;
     return holdsTable(join.left())
-        ? new Join(
-            replaced(join.left(), base, bucket), join.right(), join.joinType(), join.condition(), join.hint())
-        : new Join(
-            join.left(), replaced(join.right(), base, bucket), join.joinType(), join.condition(), join.hint());
+        ? LogicalPlans.joined(join, replaced(join.left(), base, bucket), join.right())
+        : LogicalPlans.joined(join, join.left(), replaced(join.right(), base, bucket));
   }
 
   private void learn(LogicalPlan node) {

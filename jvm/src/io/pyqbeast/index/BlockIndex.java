@@ -1,6 +1,7 @@
 package io.pyqbeast.index;
 
 import io.pyqbeast.format.FileTags;
+import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.ScalaInterop;
 import java.lang.ref.SoftReference;
 import java.util.ArrayList;
@@ -37,7 +38,7 @@ public final class BlockIndex {
       boolean known = weighed.contains(String.valueOf(FileTags.revision(tags)));
       FileTags.Weights ofFile = known ? FileTags.weights(tags) : FileTags.Weights.ANY;
       weights.put(file.path(), ofFile);
-      files.add(light(file));
+      files.add(DeltaActions.withoutTagsAndStatistics(file));
     }
   }
 
@@ -77,12 +78,5 @@ public final class BlockIndex {
   public boolean mayHold(AddFile file, WeightRange range) {
     FileTags.Weights held = weights.getOrDefault(file.path(), FileTags.Weights.ANY);
     return range.meets(held.lowest(), held.highest());
-  }
-
-  private static AddFile light(AddFile file) {
-    return new AddFile(
-        file.path(), file.partitionValues(), file.size(), file.modificationTime(), file.dataChange(), null, null,
-        file.deletionVector(), file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(),
-        file.backReference(), file.amtPassthrough());
   }
 }

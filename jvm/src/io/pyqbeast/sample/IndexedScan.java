@@ -6,18 +6,15 @@ import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.ReplicatedCubes;
 import io.pyqbeast.index.ReplicatedFiles;
 import io.pyqbeast.index.WeightRange;
+import io.pyqbeast.spark.DeltaScans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.ExpressionSet;
-import org.apache.spark.sql.catalyst.expressions.ExpressionSet$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
-import org.apache.spark.sql.delta.stats.DataSize;
-import org.apache.spark.sql.delta.stats.DeltaDataSkippingType;
 import org.apache.spark.sql.delta.stats.DeltaScan;
 import org.apache.spark.sql.delta.stats.DeltaScanGenerator;
 import org.apache.spark.sql.delta.stats.PrepareDeltaScan;
@@ -26,7 +23,6 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import scala.Option;
 import scala.collection.immutable.Seq;
-import scala.collection.immutable.Set$;
 import scala.runtime.BoxedUnit;
 
 /**
@@ -50,7 +46,7 @@ public final class IndexedScan extends PrepareDeltaScan {
     // Inside a transaction Delta has to see the scan, to find conflicts with what others wrote meanwhile.
     boolean free = generator instanceof Snapshot && limit.isEmpty();
     if (free && filters.isEmpty()) {
-      return whole(snapshot, BlockIndex.of(snapshot), filters); // Delta would run a job to list all files
+      return DeltaScans.of(snapshot, BlockIndex.of(snapshot).files(), filters); // Delta would run a job to list all files
     }
     WeightRange range =
         WeightRange.of(ScalaInterop.list(filters), IndexedColumns.of(snapshot.metadata().configuration()));
@@ -60,9 +56,9 @@ public final class IndexedScan extends PrepareDeltaScan {
     BlockIndex index = BlockIndex.of(snapshot);
     boolean onlyWeights = range.others().isEmpty() && free;
     DeltaScan scan =
-        onlyWeights ? whole(snapshot, index, filters) : readable(generator, limit, filters, relation);
+        onlyWeights ? DeltaScans.of(snapshot, index.files(), filters) : readable(generator, limit, filters, relation);
     List<AddFile> left = ScalaInterop.list(scan.files()).stream().filter(file -> index.mayHold(file, range)).toList();
-    return with(scan, left);
+    return DeltaScans.with(scan, left);
   }
 
   private DeltaScan readable(
@@ -73,7 +69,7 @@ public final class IndexedScan extends PrepareDeltaScan {
       return scan;
     }
     // Delta took so many files as it needs for the limit; without those left out they would be too few.
-    return limit.nonEmpty() ? readable(generator, Option.empty(), filters, relation) : with(scan, left);
+    return limit.nonEmpty() ? readable(generator, Option.empty(), filters, relation) : DeltaScans.with(scan, left);
   }
 
   @Override
@@ -107,26 +103,5 @@ public final class IndexedScan extends PrepareDeltaScan {
               return BoxedUnit.UNIT;
             }));
     return found[0];
-  }
-
-  private static DeltaScan whole(Snapshot snapshot, BlockIndex index, Seq<Expression> filters) {
-    DataSize size = sizeOf(index.files());
-    ExpressionSet none = ExpressionSet$.MODULE$.apply(ScalaInterop.seq(List.of()));
-    return new DeltaScan(
-        snapshot.version(), ScalaInterop.seq(index.files()), size, size, size, snapshot, none, none, none,
-        Set$.MODULE$.empty(), ExpressionSet$.MODULE$.apply(filters), 0L, DeltaDataSkippingType.dataSkippingOnlyV1());
-  }
-
-  private static DeltaScan with(DeltaScan scan, List<AddFile> files) {
-    return new DeltaScan(
-        scan.version(), ScalaInterop.seq(files), scan.total(), scan.partition(), sizeOf(files), scan.scannedSnapshot(),
-        scan.partitionFilters(), scan.dataFilters(), scan.partitionLikeDataFilters(),
-        scan.rewrittenPartitionLikeDataFilters(), scan.unusedFilters(), scan.scanDurationMs(),
-        scan.dataSkippingType());
-  }
-
-  private static DataSize sizeOf(List<AddFile> files) {
-    long bytes = files.stream().mapToLong(AddFile::size).sum();
-    return new DataSize(Option.apply(bytes), Option.empty(), Option.apply((long) files.size()), Option.empty());
   }
 }

@@ -40,6 +40,6 @@ public final class ExactParquet {
     }
     Map<String, String> configuration = new HashMap<>(ScalaInterop.map(table.configuration()));
     configuration.remove(TIMESTAMPS);
-    return Configurations.replaced(table, configuration);
+    return DeltaActions.configured(table, configuration);
   }
 }

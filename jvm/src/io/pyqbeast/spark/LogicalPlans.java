@@ -3,15 +3,20 @@ package io.pyqbeast.spark;
 import java.util.function.Function;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
+import org.apache.spark.sql.catalyst.analysis.EliminateView$;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
-import org.apache.spark.sql.catalyst.analysis.EliminateView$;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OverwriteByExpression;
+import org.apache.spark.sql.catalyst.plans.logical.OverwritePartitionsDynamic;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.StructField;
@@ -45,11 +50,36 @@ public final class LogicalPlans {
         new TahoeLogFileIndex(
             session, table.deltaLog(), table.path(), table.getSnapshot(), table.catalogTableOpt(),
             table.partitionFilters(), true);
+    return reading(relation, held);
+  }
+
+  /** The same relation with other files. */
+  public static LogicalRelation reading(LogicalRelation relation, FileIndex files) {
+    HadoopFsRelation old = (HadoopFsRelation) relation.relation();
     HadoopFsRelation read =
         new HadoopFsRelation(
-            held, files.partitionSchema(), files.dataSchema(), files.bucketSpec(), files.fileFormat(),
-            files.options(), files.sparkSession());
+            files, old.partitionSchema(), old.dataSchema(), old.bucketSpec(), old.fileFormat(), old.options(),
+            old.sparkSession());
     return relation.copy(read, relation.output(), relation.catalogTable(), relation.isStreaming(), relation.stream());
+  }
+
+  /** The same join of other sides. */
+  public static Join joined(Join join, LogicalPlan left, LogicalPlan right) {
+    return new Join(left, right, join.joinType(), join.condition(), join.hint());
+  }
+
+  /** An overwrite of all rows, in a table without partitions. */
+  public static OverwriteByExpression overwriteAll(OverwritePartitionsDynamic overwrite) {
+    return new OverwriteByExpression(
+        overwrite.table(), Literal$.MODULE$.TrueLiteral(), overwrite.query(), overwrite.writeOptions(),
+        overwrite.isByName(), overwrite.withSchemaEvolution(), Option.empty(), Option.empty());
+  }
+
+  /** The same overwrite with other rows, whose columns go by their names. */
+  public static OverwriteByExpression overwriteByName(OverwriteByExpression overwrite, LogicalPlan rows) {
+    return new OverwriteByExpression(
+        overwrite.table(), overwrite.deleteExpr(), rows, overwrite.writeOptions(), true,
+        overwrite.withSchemaEvolution(), Option.empty(), Option.empty());
   }
 
   /** Bytes of all files below a plan. */

@@ -1,4 +1,4 @@
-package io.pyqbeast.catalog;
+package io.pyqbeast.spark;
 
 import java.net.URI;
 import org.apache.spark.sql.catalyst.TableIdentifier;
@@ -37,7 +37,7 @@ public final class CatalogEntry {
   }
 
   /** The same entry under another provider. */
-  static CatalogTable withProvider(CatalogTable entry, String provider) {
+  public static CatalogTable withProvider(CatalogTable entry, String provider) {
     return entry.copy(
         entry.identifier(), entry.tableType(), entry.storage(), entry.schema(), Option.apply(provider),
         entry.partitionColumnNames(), entry.bucketSpec(), entry.owner(), entry.createTime(), entry.lastAccessTime(),

@@ -1,0 +1,33 @@
+package io.pyqbeast.spark;
+
+import java.util.Map;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.Metadata;
+
+/** Actions of Delta's log, made of others. */
+public final class DeltaActions {
+  private DeltaActions() {}
+
+  /** What a scan needs of a file: neither tags nor statistics. */
+  public static AddFile withoutTagsAndStatistics(AddFile file) {
+    return new AddFile(
+        file.path(), file.partitionValues(), file.size(), file.modificationTime(), file.dataChange(), null, null,
+        file.deletionVector(), file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(),
+        file.backReference(), file.amtPassthrough());
+  }
+
+  /** A file whose rows were in the table before. */
+  public static AddFile withoutDataChange(AddFile file) {
+    return file.copy(
+        file.path(), file.partitionValues(), file.size(), file.modificationTime(), false, file.stats(), file.tags(),
+        file.deletionVector(), file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(),
+        file.backReference(), file.amtPassthrough());
+  }
+
+  /** The same table with other entries in its configuration. */
+  public static Metadata configured(Metadata table, Map<String, String> entries) {
+    return table.copy(
+        table.id(), table.name(), table.description(), table.format(), table.schemaString(),
+        table.partitionColumns(), ScalaInterop.map(entries), table.createdTime());
+  }
+}

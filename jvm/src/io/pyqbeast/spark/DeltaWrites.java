@@ -1,0 +1,49 @@
+package io.pyqbeast.spark;
+
+import java.util.List;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.DeltaOptions;
+import org.apache.spark.sql.delta.commands.WriteIntoDelta;
+import scala.Option;
+import scala.collection.immutable.Map;
+
+/** Delta's command for a write, and what its log says of writes. */
+public final class DeltaWrites {
+  private DeltaWrites() {}
+
+  /**
+   * A write to a table without partitions.
+   *
+   * @param replacesMatches whether rows that match new ones give way to them
+   */
+  public static WriteIntoDelta command(
+      DeltaLog log,
+      SaveMode mode,
+      DeltaOptions options,
+      Map<String, String> configuration,
+      Dataset<Row> data,
+      boolean replacesMatches) {
+    return new WriteIntoDelta(
+        log, mode, options, ScalaInterop.seq(List.of()), configuration, data, Option.empty(), Option.empty(),
+        replacesMatches);
+  }
+
+  /** What the history calls a write. */
+  public static DeltaOperations.Operation operation(SaveMode mode, DeltaOptions options) {
+    Option<Object> merges = options.canMergeSchema() ? Option.apply(true) : Option.empty();
+    Option<Object> overwrites = options.canOverwriteSchema() ? Option.apply(true) : Option.empty();
+    return new DeltaOperations.Write(
+        mode, Option.apply(ScalaInterop.seq(List.of())), options.replaceWhere(), options.userMetadata(),
+        Option.empty(), overwrites, merges, options.replaceOn(), options.replaceUsing());
+  }
+
+  /** What the history calls a rewrite of rows that stay. */
+  public static DeltaOperations.Operation rewrite() {
+    return new DeltaOperations.Optimize(
+        ScalaInterop.seq(List.of()), ScalaInterop.seq(List.of()), false, Option.empty(), false);
+  }
+}

@@ -1,0 +1,28 @@
+"""The rules of a file's rows, as `verify` checks them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.format.file_tags import Block
+from pyqbeast.core.otree.invariants import check_rows
+
+ROOT = CubeId.root(1)
+POINTS = np.array([[0.1], [0.2], [0.3]])
+WEIGHTS = np.array([-5, 7, 9], np.int32)
+
+
+def rules(*blocks):
+    return [problem.rule for problem in check_rows("file", blocks, POINTS, WEIGHTS)]
+
+
+def test_rows_lie_in_the_blocks_that_count_them():
+    assert rules(Block(ROOT, -5, -5, 1), Block(ROOT.child(0), 7, 9, 2)) == []
+    assert rules(Block(ROOT, -5, -5, 1), Block(ROOT.child(0), 7, 9, 1)) == ["element count"]
+    assert rules(Block(ROOT, -5, -5, 1), Block(ROOT.child(0), 7, 8, 1)) == ["rows lie in blocks"]
+
+
+def test_a_block_that_closes_a_gap_takes_no_row_from_one_below():
+    assert rules(Block(ROOT, -5, -5, 0), Block(ROOT.child(0), -5, 9, 3)) == []
+    assert rules(Block(ROOT, -5, -5, 0), Block(ROOT.child(0), 7, 9, 2)) == ["element count"]
