@@ -1,15 +1,18 @@
-"""Multi-dimensionally indexed Delta Lake tables for PySpark."""
+"""Multi-dimensionally indexed Delta Lake tables for PySpark.
 
-from pyqbeast.approximate.answer import Estimate
-from pyqbeast.approximate.tolerance import refine, tolerance
-from pyqbeast.bridge import python_callbacks as _writers
-from pyqbeast.bridge.session import attach, configure
-from pyqbeast.bridge.session import when_attached as _when_attached
+Names that run on Spark are imported when they are first asked for: `pyqbeast.core`, `pyqbeast.delta` and
+`pyqbeast.tiledb` work without Spark, and importing one of them runs this file.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
 from pyqbeast.core.errors import (
     CommitConflictError,
     ExecutionError,
     FormatError,
     InvalidInputError,
+    MissingPackageError,
     NotIndexedError,
     QbeastError,
     SessionError,
@@ -19,14 +22,23 @@ from pyqbeast.core.errors import (
     UncertainWriteError,
     UnsupportedError,
 )
-from pyqbeast.table.convert import convert
-from pyqbeast.table.maintain.upgrade import UpgradeReport, upgrade
-from pyqbeast.table.qbeast_table import QbeastTable
-from pyqbeast.table.sql_functions import answer as _answer
-from pyqbeast.table.write.quantiles import compute_quantiles_for_column
-from pyqbeast.table.write.writer import configuration as _configuration
-from pyqbeast.table.write.writer import write as _write
-from pyqbeast.tiledb.spark.data_source import register as _register_tiledb
+
+if TYPE_CHECKING:
+    from pyqbeast import core as core
+    from pyqbeast import delta as delta
+    from pyqbeast import tiledb as tiledb
+    from pyqbeast.on_spark import (
+        Estimate,
+        QbeastTable,
+        UpgradeReport,
+        attach,
+        compute_quantiles_for_column,
+        configure,
+        convert,
+        refine,
+        tolerance,
+        upgrade,
+    )
 
 __version__ = "0.1.0"
 
@@ -36,6 +48,7 @@ __all__ = [
     "ExecutionError",
     "FormatError",
     "InvalidInputError",
+    "MissingPackageError",
     "NotIndexedError",
     "QbeastError",
     "QbeastTable",
@@ -56,5 +69,18 @@ __all__ = [
     "upgrade",
 ]
 
-_writers.set_functions(_write, _configuration, _answer)
-_when_attached(_register_tiledb)
+#: Packages that are public too.
+_DOORS = ("core", "delta", "tiledb")
+
+# A type checker sees the imports above, and so knows which names there are not.
+if not TYPE_CHECKING:
+
+    def __getattr__(name):  # noqa: ANN001, ANN202
+        if name in _DOORS:
+            return importlib.import_module(f"pyqbeast.{name}")
+        if name in __all__:
+            return getattr(importlib.import_module("pyqbeast.on_spark"), name)
+        raise AttributeError(f"module 'pyqbeast' has no attribute {name!r}")
+
+    def __dir__():  # noqa: ANN202
+        return sorted({*globals(), *__all__, *_DOORS})

@@ -5,6 +5,7 @@ import json
 import pytest
 from rich.console import Console
 
+from pyqbeast.cli.dv import render_rows, render_table
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.deletion_vectors import reports
 from pyqbeast.deletion_vectors.table import FileVector, deleted_rows, file_vectors
@@ -89,7 +90,7 @@ def test_the_report_of_a_table(table):
         "physical_rows": 4,
         "deleted_share": 0.25,
     }
-    text = printed(reports.render_table(report))
+    text = printed(render_table(report))
     assert "13 rows deleted, 3 of 5 files have a deletion vector" in " ".join(text.split())
     assert "25.0%" in text
     assert "[red]e" in text
@@ -98,7 +99,7 @@ def test_the_report_of_a_table(table):
 def test_the_report_of_a_file(table):
     report = reports.rows_report(table, "b b")
     assert report == {"table": str(table), "file": "b b", "cardinality": 2, "rows": [0, 9]}
-    assert printed(reports.render_rows(report)).split("\n")[:3] == ["b b: 2 rows deleted", "0", "9"]
+    assert printed(render_rows(report)).split("\n")[:3] == ["b b: 2 rows deleted", "0", "9"]
 
 
 def test_a_table_that_qbeast_and_delta_wrote(golden):

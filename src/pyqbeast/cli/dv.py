@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from pyqbeast.cli import common
 from pyqbeast.deletion_vectors import reports
+
+_STORAGE = {None: "", "u": "file (u)", "p": "absolute path (p)", "i": "inline (i)"}
 
 
 def dv(
@@ -22,5 +27,35 @@ def dv(
         if output is common.Output.json:
             common.print_json(report)
         else:
-            render = reports.render_table if rows is None else reports.render_rows
-            common.console.print(render(report))
+            common.console.print(render_table(report) if rows is None else render_rows(report))
+
+
+def render_table(report: dict[str, Any]) -> RenderableType:
+    """Return a `table_report` for rich to print."""
+    files = report["files"]
+    with_vector = sum(file["storage"] is not None for file in files)
+    head = (
+        f"{report['table']}, version {report['version']}: {report['deleted_rows']:,} rows deleted, "
+        f"{with_vector} of {len(files)} files have a deletion vector"
+    )
+    grid = Table("file", "vector")
+    for name in ("deleted", "rows", "share"):
+        grid.add_column(name, justify="right")
+    for file in files:
+        rows, share = file["physical_rows"], file["deleted_share"]
+        grid.add_row(
+            # A path is no markup: "[red]" can be part of a name.
+            Text(file["path"], overflow="fold"),
+            _STORAGE[file["storage"]],
+            f"{file['cardinality']:,}",
+            "?" if rows is None else f"{rows:,}",
+            "?" if share is None else f"{share:.1%}",
+        )
+    return Group(Text(head), grid)
+
+
+def render_rows(report: dict[str, Any]) -> RenderableType:
+    """Return a `rows_report` for rich to print: the row indexes, one to a line."""
+    return Text(
+        "\n".join([f"{report['file']}: {report['cardinality']:,} rows deleted", *map(str, report["rows"])])
+    )

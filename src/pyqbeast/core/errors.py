@@ -54,5 +54,9 @@ class ExecutionError(QbeastError, RuntimeError):
     """Spark or Delta failed in the middle of something. Unless it says otherwise, the table is as it was."""
 
 
+class MissingPackageError(QbeastError, ImportError):
+    """What was asked for needs a package of an extra that is not installed; the message says which to install."""
+
+
 class UnsupportedError(QbeastError, NotImplementedError):
     """A feature of a format, or a kind of query, that pyqbeast knows of and does not support."""

@@ -1,4 +1,4 @@
-"""What `pyqbeast dv` prints: the deletion vectors of a table, or the deleted rows of one of its files."""
+"""What `pyqbeast dv` tells, as data: the deletion vectors of a table, or the deleted rows of one of its files."""
 
 from __future__ import annotations
 
@@ -6,15 +6,9 @@ import dataclasses
 import os
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from pyqbeast.deletion_vectors.table import deleted_rows, file_vectors
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.reader import read_snapshot
-
-_STORAGE = {None: "", "u": "file (u)", "p": "absolute path (p)", "i": "inline (i)"}
 
 
 def table_report(table: locations.Location) -> dict[str, Any]:
@@ -39,34 +33,3 @@ def rows_report(table: locations.Location, file: str) -> dict[str, Any]:
     """
     rows = deleted_rows(table, file)
     return {"table": os.fspath(table), "file": file, "cardinality": len(rows), "rows": list(rows)}
-
-
-def render_table(report: dict[str, Any]) -> RenderableType:
-    """Return a `table_report` for rich to print."""
-    files = report["files"]
-    with_vector = sum(file["storage"] is not None for file in files)
-    head = (
-        f"{report['table']}, version {report['version']}: {report['deleted_rows']:,} rows deleted, "
-        f"{with_vector} of {len(files)} files have a deletion vector"
-    )
-    grid = Table("file", "vector")
-    for name in ("deleted", "rows", "share"):
-        grid.add_column(name, justify="right")
-    for file in files:
-        rows, share = file["physical_rows"], file["deleted_share"]
-        grid.add_row(
-            # A path is no markup: "[red]" can be part of a name.
-            Text(file["path"], overflow="fold"),
-            _STORAGE[file["storage"]],
-            f"{file['cardinality']:,}",
-            "?" if rows is None else f"{rows:,}",
-            "?" if share is None else f"{share:.1%}",
-        )
-    return Group(Text(head), grid)
-
-
-def render_rows(report: dict[str, Any]) -> RenderableType:
-    """Return a `rows_report` for rich to print: the row indexes, one to a line."""
-    return Text(
-        "\n".join([f"{report['file']}: {report['cardinality']:,} rows deleted", *map(str, report["rows"])])
-    )

@@ -7,9 +7,6 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import lz4.block
-import zstandard
-
 from pyqbeast.core.errors import FormatError, UnsupportedError
 
 
@@ -40,7 +37,8 @@ def _rebuild(problem: str, file: str, field: str) -> ArrayFormatError:
     return ArrayFormatError(problem, file=file, field=field)
 
 
-#: What the codecs and NumPy raise on bytes that make no sense, or that claim to be more than fits into memory.
+#: What NumPy and the codecs of the standard library raise on bytes that make no sense, or that claim to be more than
+#: fits into memory.
 #: Everything else is a bug of ours.
 DECODING_ERRORS = (
     MemoryError,
@@ -51,8 +49,6 @@ DECODING_ERRORS = (
     OSError,
     struct.error,
     zlib.error,
-    zstandard.ZstdError,
-    lz4.block.LZ4BlockError,
 )
 
 

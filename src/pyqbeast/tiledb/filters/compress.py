@@ -6,11 +6,11 @@ import bz2
 import threading
 import zlib
 from abc import abstractmethod
+from typing import Any
 
-import lz4.block
 import numpy as np
-import zstandard
 
+from pyqbeast.core.extras import of_extra
 from pyqbeast.tiledb.cursor import Cursor, i32, u8, u32
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
@@ -22,6 +22,14 @@ _LZ4_RATIO = 255
 _LONGEST_RUN = 0xFFFF
 
 _local = threading.local()
+
+
+def _zstandard() -> Any:  # noqa: ANN401 (a module)
+    return of_extra("tiledb", "zstandard", "tiles compressed with zstd")
+
+
+def _lz4() -> Any:  # noqa: ANN401 (a module)
+    return of_extra("tiledb", "lz4.block", "tiles compressed with lz4")
 
 
 class Compressor(Filter):
@@ -103,18 +111,24 @@ class Zstd(Compressor):
 
     def decompress(self, data: Octets, size: int, context: ChunkContext) -> bytes:
         """The `size` bytes that were compressed."""
-        # A frame that states another size would be allocated in full before anything else is seen.
-        if zstandard.frame_content_size(data.data) not in (-1, size):
-            raise ArrayFormatError(f"zstd: the frame's size is not the part's, {size}")
-        if not hasattr(_local, "decompressor"):
-            _local.decompressor = zstandard.ZstdDecompressor()
-        result: bytes = _local.decompressor.decompress(data.data, max_output_size=size)
+        zstandard = _zstandard()
+        try:
+            # A frame that states another size would be allocated in full before anything else is seen.
+            if zstandard.frame_content_size(data.data) not in (-1, size):
+                raise ArrayFormatError(f"zstd: the frame's size is not the part's, {size}")
+            if not hasattr(_local, "decompressor"):
+                _local.decompressor = zstandard.ZstdDecompressor()
+            result: bytes = _local.decompressor.decompress(data.data, max_output_size=size)
+        except zstandard.ZstdError as error:
+            raise ArrayFormatError(f"cannot be decoded ({error})") from error
         return result
 
     def compress(self, data: Octets, context: ChunkContext) -> bytes:
         """The bytes, compressed."""
+        zstandard = _zstandard()
         level = 3 if self.level < 0 else min(self.level, zstandard.MAX_COMPRESSION_LEVEL)
-        return zstandard.ZstdCompressor(level=level).compress(data.data)
+        result: bytes = zstandard.ZstdCompressor(level=level).compress(data.data)
+        return result
 
 
 class Lz4(Compressor):
@@ -126,12 +140,16 @@ class Lz4(Compressor):
         """The `size` bytes that were compressed."""
         if size > _LZ4_RATIO * data.size:
             raise ArrayFormatError(f"lz4: {size} bytes cannot come from {data.size}")
-        result: bytes = lz4.block.decompress(data.data, uncompressed_size=size)
+        lz4 = _lz4()
+        try:
+            result: bytes = lz4.decompress(data.data, uncompressed_size=size)
+        except lz4.LZ4BlockError as error:
+            raise ArrayFormatError(f"cannot be decoded ({error})") from error
         return result
 
     def compress(self, data: Octets, context: ChunkContext) -> bytes:
         """The bytes, compressed."""
-        result: bytes = lz4.block.compress(data.data, store_size=False)
+        result: bytes = _lz4().compress(data.data, store_size=False)
         return result
 
 

