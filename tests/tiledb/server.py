@@ -10,11 +10,18 @@ from pathlib import Path
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    #: Headers and body are two writes; on a connection that is kept, the second would wait for an answer to the first.
+    disable_nagle_algorithm = True
 
     def log_message(self, *args):
         pass
 
+    def do_HEAD(self):
+        return self.send_error(503) if self.server.fails else super().do_HEAD()
+
     def do_GET(self):
+        if self.server.fails:
+            return self.send_error(503)
         path = Path(self.translate_path(self.path))
         if path.is_dir():
             return self._page(path)
@@ -38,16 +45,18 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        self.wfile.write(data)
-        self.server.sent += len(data)
+        # A client may hang up when it has what it needs.
+        with contextlib.suppress(ConnectionError):
+            for start in range(0, len(data), 1 << 20):
+                self.server.sent += self.wfile.write(data[start : start + (1 << 20)])
 
 
 @contextlib.contextmanager
 def serve(folder, *, ranges=True):
-    """Serve a folder; gives the server, whose `url` and `sent` (bytes so far) tests look at."""
+    """Serve a folder; gives the server: its `url`, the bytes `sent` so far, and whether it `fails`."""
     handler = lambda *args: _Handler(*args, directory=str(folder))  # noqa: E731
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.ranges, server.sent = ranges, 0
+    server.ranges, server.sent, server.fails = ranges, 0, False
     server.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.core.errors import FormatError, StorageError, UnsupportedError
 
 
 class ArrayFormatError(FormatError):
@@ -63,9 +63,7 @@ def reading(file: str, field: str = "") -> Iterator[None]:
         raise ArrayFormatError(
             error.problem, file=error.file or file, field=": ".join(p for p in (field, error.field) if p)
         ) from error.__cause__
-    except FormatError:
-        raise
-    except FileNotFoundError:
+    except (FormatError, StorageError, FileNotFoundError):
         raise
     except DECODING_ERRORS as error:
         raise ArrayFormatError(f"cannot be decoded ({error})", file=file, field=field) from error

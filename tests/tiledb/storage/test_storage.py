@@ -8,8 +8,8 @@ import fsspec
 import pytest
 
 from pyqbeast import tiledb
-from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
-from pyqbeast.tiledb.storage.stores import FsspecStore, open_store
+from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundError
+from pyqbeast.tiledb.storage.stores import Store, open_store
 from tests.tiledb import failing  # noqa: F401  (makes `remembering://` known)
 from tests.tiledb.arrays import mixed_schema, mixed_table, rows, sorted_array
 from tests.tiledb.server import serve
@@ -41,6 +41,7 @@ def test_the_same_over_memory_and_http(golden, memory, case):
             assert str(array.read().to_pydict()) == str(local.read().to_pydict())
             assert array.metadata == local.metadata
             assert array.enumerations.keys() == local.enumerations.keys()
+            assert tiledb.verify(array).problems == tiledb.verify(local).problems
 
 
 def test_one_tile_of_a_hundred_costs_little(tmp_path, memory, monkeypatch):
@@ -49,14 +50,14 @@ def test_one_tile_of_a_hundred_costs_little(tmp_path, memory, monkeypatch):
     sorted_array(str(folder))
     size = sum(path.stat().st_size for path in folder.rglob("*.tdb"))
     read = []
-    original = FsspecStore.read
+    original = Store.read
 
     def counted(self, *args):
         data = original(self, *args)
         read.append(len(data))
         return data
 
-    monkeypatch.setattr(FsspecStore, "read", counted)
+    monkeypatch.setattr(Store, "read", counted)
     for question in ({"box": {"x": (150_000, 152_000)}}, {"where": [("v", "==", -150_300)]}):
         read.clear()
         assert tiledb.open_array(memory(folder)).read(**question).num_rows
@@ -115,11 +116,38 @@ def test_a_missing_file_is_named(tmp_path):
         array.read(["v"])
 
 
-def test_a_read_past_the_end_is_an_error(tmp_path):
+def test_a_read_past_the_end_is_an_error(tmp_path, memory):
     (tmp_path / "f").write_bytes(b"12345")
-    store = open_store(str(tmp_path))
-    assert store.read("f", 1, 3) == b"23"
-    assert store.size("nope") is None
-    for end in (6, 2**40):
-        with pytest.raises(tiledb.ArrayFormatError, match="ends"):
-            store.read("f", 0, end)
+    (tmp_path / "empty").touch()
+    with serve(tmp_path) as with_ranges, serve(tmp_path, ranges=False) as without:
+        for uri in (str(tmp_path), memory(tmp_path), with_ranges.url, without.url):
+            store = open_store(uri)
+            assert store.read("f", 1, 3) == b"23"
+            assert store.read("f", 3) == b"45"
+            assert store.read("f", 3, 3) == b""
+            assert store.read("empty") == b""
+            assert (store.size("f"), store.size("empty"), store.size("nope")) == (5, 0, None)
+            for start, end in ((0, 6), (4, 6), (5, 6), (0, 2**40)):
+                with pytest.raises(tiledb.ArrayFormatError, match=r"f: .*ends"):
+                    store.read("f", start, end)
+            with pytest.raises(tiledb.ArrayFormatError, match=r"nope: .*missing"):
+                store.read("nope", 0, 1)
+
+
+def test_no_more_is_taken_of_a_server_without_ranges_than_is_needed(tmp_path):
+    (tmp_path / "f").write_bytes(bytes(range(256)) * 400_000)
+    with serve(tmp_path, ranges=False) as server:
+        assert open_store(server.url).read("f", 100, 300) == (bytes(range(256)) * 2)[100:300]
+        assert server.sent < 50_000_000
+
+
+def test_a_server_that_fails_is_no_missing_array(tmp_path):
+    sorted_array(str(tmp_path / "a"), tiles=2)
+    with serve(tmp_path) as server:
+        array = tiledb.open_array(f"{server.url}/a")
+        server.fails = True
+        for ask in (lambda: tiledb.open_array(f"{server.url}/a"), array.read, lambda: array.store.size("x")):
+            with pytest.raises(StorageError, match=rf"{server.url}/a.*503"):
+                ask()
+    with pytest.raises(StorageError, match=server.url):
+        array.read()

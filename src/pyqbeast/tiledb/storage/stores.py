@@ -1,9 +1,8 @@
-"""Where an array's files are: any fsspec file system, or a web server that answers range requests."""
+"""Where an array's files are: any file system that fsspec knows."""
 
 from __future__ import annotations
 
 import contextlib
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import Any
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.errors import InvalidInputError, MissingPackageError
+from pyqbeast.core.extras import of_extra
 from pyqbeast.tiledb.errors import ArrayFormatError
 
 #: Ranges up to this many bytes are read without asking for the file's size first.
@@ -27,54 +27,12 @@ class Entry:
     size: int | None = None
 
 
-class Store(ABC):
+class Store:
     """The files of one array. Paths are relative to its folder and use `/`."""
-
-    uri: str
-
-    @abstractmethod
-    def entries(self, folder: str) -> list[Entry]:
-        """What a folder holds, sorted by name; nothing where it does not exist."""
-
-    @abstractmethod
-    def size(self, path: str) -> int | None:
-        """Bytes of a file, `None` where there is none."""
-
-    @abstractmethod
-    def read(self, path: str, start: int = 0, end: int | None = None) -> bytes:
-        """The bytes from `start` up to `end`.
-
-        Raises:
-            ArrayFormatError: There is no such file, or it ends before `end`.
-        """
-
-    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-        """The bytes of several ranges of a file."""
-        return [self.read(path, start, end) for start, end in ranges]
-
-    def write(self, path: str, data: bytes) -> None:
-        """Write a whole file; nobody sees a part of it."""
-        raise InvalidInputError(f"{self.uri}: this kind of storage is read-only")
-
-    def delete(self, path: str) -> None:
-        """Delete a file, or a folder with all that it holds; it may be absent."""
-        raise InvalidInputError(f"{self.uri}: this kind of storage is read-only")
-
-    def missing_folders(self, folders: Sequence[str]) -> list[str]:
-        """Which of these folders are not there, in a store where a folder without files can be."""
-        raise InvalidInputError(f"{self.uri}: this kind of storage is read-only")
-
-    def delete_if_empty(self, folder: str) -> None:
-        """Delete a folder of such a store, unless something is in it."""
-        raise InvalidInputError(f"{self.uri}: this kind of storage is read-only")
-
-
-class FsspecStore(Store):
-    """Files through fsspec."""
 
     def __init__(self, uri: str) -> None:
         self.uri = uri
-        self._fs, root = fsspec.core.url_to_fs(uri)
+        self._fs, root = _file_system(uri)
         self._root = root.rstrip("/")
 
     def _path(self, path: str) -> str:
@@ -100,12 +58,17 @@ class FsspecStore(Store):
         # Object stores remember listings, and what a listing did not have a moment ago.
         self._fs.invalidate_cache(self._path(path).rpartition("/")[0])
         try:
-            return int(self._fs.size(self._path(path)))
+            size: int | None = self._fs.size(self._path(path))
         except (FileNotFoundError, NotADirectoryError):
             return None
+        return size
 
     def read(self, path: str, start: int = 0, end: int | None = None) -> bytes:
-        """The bytes from `start` up to `end`."""
+        """The bytes from `start` up to `end`.
+
+        Raises:
+            ArrayFormatError: There is no such file, or it ends before `end`.
+        """
         if end is not None and end - start > _UNCHECKED and end > (self.size(path) or 0):
             # A broken length must not make the file system reserve memory for it.
             raise ArrayFormatError("the file ends before what is read", file=path)
@@ -113,7 +76,15 @@ class FsspecStore(Store):
             data: bytes = self._fs.cat_file(self._path(path), start=start, end=end)
         except FileNotFoundError as error:
             raise ArrayFormatError("the file is missing", file=path) from error
-        return whole(data, path, start, end)
+        if end is not None and len(data) != end - start:
+            raise ArrayFormatError(
+                f"the file ends {end - start - len(data)} bytes before the end of what is read", file=path
+            )
+        return data
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """The bytes of several ranges of a file."""
+        return [self.read(path, start, end) for start, end in ranges]
 
     def write(self, path: str, data: bytes) -> None:
         """Write a whole file; nobody sees a part of it."""
@@ -151,22 +122,21 @@ class FsspecStore(Store):
             Path(self._path(folder)).rmdir()
 
 
-def whole(data: bytes, path: str, start: int, end: int | None) -> bytes:
-    """The bytes of a range, if the file held all of them; `ArrayFormatError` where not."""
-    if end is not None and len(data) != end - start:
-        raise ArrayFormatError(
-            f"the file ends {end - start - len(data)} bytes before the end of what is read", file=path
-        )
-    return data
+def _file_system(uri: str) -> tuple[Any, str]:
+    if not uri.startswith(("http://", "https://")):
+        fs, root = fsspec.core.url_to_fs(uri)
+        return fs, str(root)
+    of_extra("tiledb", "aiohttp", "arrays behind a web server")
+    from pyqbeast.tiledb.storage.web import WebFileSystem
+
+    return WebFileSystem(), uri
 
 
 def open_store(uri: str) -> Store:
     """The store for a URI: a path, or anything that fsspec knows, or http(s)."""
-    if uri.startswith(("http://", "https://")):
-        from pyqbeast.tiledb.storage.http_store import HttpStore
-
-        return HttpStore(uri)
     try:
-        return FsspecStore(uri)
+        return Store(uri)
+    except MissingPackageError:
+        raise
     except (ValueError, ImportError) as error:
         raise InvalidInputError(f"{uri}: {error}") from error
