@@ -25,7 +25,7 @@ _POWERS = [
 SAME = [_POWERS.index(powers) for powers in _POWERS]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Population:
     """`sums` [key, moment] of LAYOUT; `spans` [key, column, 2]; rows' values `y` and the key of each row."""
 
@@ -35,6 +35,7 @@ class Population:
     y: np.ndarray
     key: np.ndarray
 
+    @cache  # noqa: B019  (populations are kept themselves)
     def truth(self, aggregate: Aggregate) -> float:
         """The aggregate of the whole population."""
         formula = FORMULAS[aggregate.kind]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -31,9 +33,10 @@ def bands_of(layout, node):
 def planned_rows(tree, layout, rows):
     """For each file how many rows are expected in it: a row goes to the first band that is not lighter."""
     planned = np.zeros(layout.files)
-    for row, node in enumerate(tree.row_node):
-        weights, files = bands_of(layout, node)
-        planned[files[np.searchsorted(weights, rows.weights[row])]] += rows.counts[row]
+    bands = [bands_of(layout, node) for node in range(len(tree))]
+    for node, weight, count in zip(tree.row_node, rows.weights, rows.counts, strict=True):
+        weights, files = bands[node]
+        planned[files[bisect.bisect_left(weights, weight)]] += count
     return planned
 
 
