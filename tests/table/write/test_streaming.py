@@ -44,6 +44,14 @@ def test_batches_are_indexed_and_a_restart_goes_on(spark, source, table_path, tm
     assert holds(spark, table_path).metrics().unindexed_files == 0
 
 
+def test_a_stream_gets_the_types_of_the_table(spark, source, table_path, tmp_path):
+    wide = rows_2d(spark, 10).selectExpr("cast(id as decimal(22,2)) as id", "a", "b", "name")
+    save(wide, table_path)
+    run(spark, source[0], table_path, str(tmp_path / "checkpoint"))
+    assert load(spark, table_path).schema.simpleString() == wide.schema.simpleString()
+    assert holds(spark, table_path).df().count() == 1_010
+
+
 def test_a_replayed_batch_changes_nothing(spark, source, table_path, tmp_path):
     checkpoint = tmp_path / "checkpoint"
     run(spark, source[0], table_path, str(checkpoint))

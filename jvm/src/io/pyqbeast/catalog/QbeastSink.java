@@ -1,13 +1,22 @@
 package io.pyqbeast.catalog;
 
 import io.pyqbeast.python.Bridge;
+import io.pyqbeast.spark.ScalaInterop;
 import java.util.Map;
 import java.util.TreeMap;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.DeltaOptions;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.execution.streaming.Sink;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.storage.StorageLevel;
+import scala.Option;
 
 /** Writes each batch of a stream as one commit, named by query and batch so that a replayed batch changes nothing. */
 public final class QbeastSink implements Sink {
@@ -35,10 +44,28 @@ public final class QbeastSink implements Sink {
             ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().toRdd(), data.schema(), false);
     rows.persist(StorageLevel.MEMORY_AND_DISK());
     try {
-      Bridge.write(mode, all, rows);
+      Bridge.write(mode, all, ofTypesInTable(session, all, rows));
     } finally {
       rows.unpersist();
     }
+  }
+
+  /** The types of a stream may differ from the table's, as Delta allows it, unless the batch may change the table's. */
+  private static Dataset<Row> ofTypesInTable(SparkSession session, Map<String, String> all, Dataset<Row> rows) {
+    DeltaOptions asked = new DeltaOptions(ScalaInterop.map(all), session.sessionState().conf());
+    if (!all.containsKey("path") || asked.canMergeSchema() || asked.canOverwriteSchema()) {
+      return rows;
+    }
+    Snapshot table = DeltaLog.forTable(session, new Path(all.get("path"))).update(false, Option.empty(), Option.empty());
+    StructType asStored = new StructType();
+    for (StructField given : rows.schema().fields()) {
+      DataType type = given.dataType();
+      for (StructField column : table.schema().fields()) {
+        type = column.name().equalsIgnoreCase(given.name()) ? column.dataType() : type;
+      }
+      asStored = asStored.add(given.name(), type);
+    }
+    return DataType.equalsIgnoreNullability(rows.schema(), asStored) ? rows : rows.to(asStored);
   }
 
   @Override
