@@ -1,11 +1,10 @@
 package io.pyqbeast.format;
 
+import io.pyqbeast.spark.PerSnapshot;
 import io.pyqbeast.spark.ScalaInterop;
-import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.WeakHashMap;
 import org.apache.spark.api.java.function.MapPartitionsFunction;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.delta.Snapshot;
@@ -19,17 +18,12 @@ import org.apache.spark.sql.delta.actions.AddFile;
  * @param isMarked whether a block is marked as replicated; {@code ReplicatedCubes} tells whether that is true
  */
 public record StoredFormat(boolean legacy, boolean isMarked) {
-  private static final Map<Snapshot, StoredFormat> CACHE = Collections.synchronizedMap(new WeakHashMap<>());
+  private static final PerSnapshot<StoredFormat> KNOWN = new PerSnapshot<>(StoredFormat::read);
   private static final int LEGACY = 1;
   private static final int MARKED = 2;
 
   public static StoredFormat of(Snapshot snapshot) {
-    StoredFormat format = CACHE.get(snapshot);
-    if (format == null) {
-      format = isIndexed(snapshot) ? read(snapshot) : new StoredFormat(false, false);
-      CACHE.put(snapshot, format);
-    }
-    return format;
+    return KNOWN.of(snapshot);
   }
 
   public static boolean isIndexed(Snapshot snapshot) {
@@ -37,6 +31,9 @@ public record StoredFormat(boolean legacy, boolean isMarked) {
   }
 
   private static StoredFormat read(Snapshot snapshot) {
+    if (!isIndexed(snapshot)) {
+      return new StoredFormat(false, false);
+    }
     MapPartitionsFunction<AddFile, Integer> kinds = files -> List.of(kindsOf(files)).iterator();
     int found = 0;
     for (int ofPart : snapshot.allFiles().mapPartitions(kinds, Encoders.INT()).collectAsList()) {

@@ -2,15 +2,14 @@ package io.pyqbeast.index;
 
 import io.pyqbeast.format.FileTags;
 import io.pyqbeast.spark.DeltaActions;
+import io.pyqbeast.spark.PerSnapshot;
 import io.pyqbeast.spark.ScalaInterop;
 import java.lang.ref.SoftReference;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.WeakHashMap;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 
@@ -19,7 +18,7 @@ import org.apache.spark.sql.delta.actions.AddFile;
  * a sample then costs no Spark job.
  */
 public final class BlockIndex {
-  private static final Map<Snapshot, BlockIndex> CACHE = Collections.synchronizedMap(new WeakHashMap<>());
+  private static final PerSnapshot<BlockIndex> KNOWN = new PerSnapshot<>(BlockIndex::new);
 
   private final List<AddFile> files = new ArrayList<>();
   private final Map<String, FileTags.Weights> weights = new HashMap<>();
@@ -43,12 +42,7 @@ public final class BlockIndex {
   }
 
   public static BlockIndex of(Snapshot snapshot) {
-    BlockIndex index = CACHE.get(snapshot);
-    if (index == null) {
-      index = new BlockIndex(snapshot);
-      CACHE.put(snapshot, index);
-    }
-    return index;
+    return KNOWN.of(snapshot);
   }
 
   /** All files of a snapshot as the log has them; without a Spark job where they are still in memory. */

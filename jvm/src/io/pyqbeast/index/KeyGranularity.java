@@ -4,11 +4,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.Json;
 import io.pyqbeast.format.StoredRows;
-import java.util.Collections;
+import io.pyqbeast.spark.PerSnapshot;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.WeakHashMap;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 
@@ -17,18 +16,13 @@ import org.apache.spark.sql.delta.actions.AddFile;
  * far as the writer recorded it. A key's rows beyond the first count, so a table of distinct keys has granularity 0.
  */
 public final class KeyGranularity {
-  private static final Map<Snapshot, Double> CACHE = Collections.synchronizedMap(new WeakHashMap<>());
+  private static final PerSnapshot<Double> KNOWN = new PerSnapshot<>(KeyGranularity::measured);
 
   private KeyGranularity() {}
 
   /** Costs the Spark job of a {@link BlockIndex}, where that is not there yet. */
   public static double of(Snapshot snapshot) {
-    Double known = CACHE.get(snapshot);
-    if (known == null) {
-      known = measured(snapshot);
-      CACHE.put(snapshot, known);
-    }
-    return known;
+    return KNOWN.of(snapshot);
   }
 
   private static double measured(Snapshot snapshot) {

@@ -4,13 +4,12 @@ import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.FileTags;
 import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.format.WeightCounts;
+import io.pyqbeast.spark.PerSnapshot;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.WeakHashMap;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 
@@ -32,7 +31,7 @@ public final class WeightProfile {
   /** Where nobody recorded how many rows share a weight, they may be this share of the table. */
   private static final double UNRECORDED_KEY = 0.01;
 
-  private static final Map<Snapshot, WeightProfile> CACHE = Collections.synchronizedMap(new WeakHashMap<>());
+  private static final PerSnapshot<WeightProfile> KNOWN = new PerSnapshot<>(WeightProfile::read);
 
   /** For each interval of {@code WeightCounts} the rows that are surely below its end, and surely not below it. */
   private final double[] below = new double[WeightCounts.INTERVALS];
@@ -93,12 +92,7 @@ public final class WeightProfile {
 
   /** Costs the Spark job of a {@link BlockIndex}, where that is not there yet. */
   public static WeightProfile of(Snapshot snapshot) {
-    WeightProfile profile = CACHE.get(snapshot);
-    if (profile == null) {
-      profile = read(snapshot);
-      CACHE.put(snapshot, profile);
-    }
-    return profile;
+    return KNOWN.of(snapshot);
   }
 
   /** Why nobody knows which weight stands for a fraction of the rows; null where it is known. */

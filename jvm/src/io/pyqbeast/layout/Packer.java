@@ -27,6 +27,7 @@ final class Packer implements RowFunction {
           .add("stretch", DataTypes.IntegerType, false)
           .add("rows", DataTypes.BinaryType, false);
 
+  // Both sizes are tuned: `python -m benchmarks.indexed_table` shows how long a write takes against plain Delta's.
   /** Bytes of rows that a task gathers before it hands packs on. */
   private static final int GATHERED_BYTES = 8 << 20;
 
