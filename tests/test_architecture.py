@@ -100,8 +100,19 @@ ALLOWED = {
     "tiledb": ["core.errors", "tiledb"],
     "on_spark": ["approximate", "bridge", "core", "table", "tiledb.spark"],
     "": ["core", "delta", "on_spark", "tiledb"],
-    "cli.tiledb": ["", "core.errors", "tiledb"],
-    "cli": ["", "approximate", "bridge", "cli.tiledb", "core", "delta_log", "deletion_vectors", "table"],
+    "cli.common": ["", "core.errors"],
+    "cli.tiledb": ["cli.common", "core.errors", "tiledb"],
+    "cli": [
+        "",
+        "approximate",
+        "bridge",
+        "cli.common",
+        "cli.tiledb",
+        "core",
+        "delta_log",
+        "deletion_vectors",
+        "table",
+    ],
 }
 #: Files below the package's own door that import it, inside functions: `bridge.session` compares the package's version
 #: with that of the jar.
@@ -112,6 +123,7 @@ ON_SPARK = {
     "approximate",
     "bridge",
     "cli",
+    "cli.common",
     "cli.tiledb",
     "on_spark",
     "tiledb.spark",

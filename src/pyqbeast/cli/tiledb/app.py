@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from pyqbeast.cli import common
 from pyqbeast.cli.tiledb import commands, render
-from pyqbeast.core.errors import QbeastError
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 app = typer.Typer(
     name="tiledb", help="Look into TileDB arrays, check them, and move them into indexed tables."
 )
 
-
-class Output(str, Enum):
-    """How results are printed."""
-
-    text = "text"
-    json = "json"
-
-
 Uri = Annotated[str, typer.Argument(help="The array: a path or URI.")]
-OutputOption = Annotated[Output, typer.Option("--output", help="Text for people, or JSON.")]
 TimestampOption = Annotated[
     int | None, typer.Option("--timestamp", help="As of this time, in ms since 1970 (UTC).")
 ]
@@ -38,15 +24,15 @@ KeyOption = Annotated[
 
 
 def _run(
-    output: Output, text: Callable[[dict[str, Any]], str], command: Callable[[], dict[str, Any]]
+    output: common.Output, text: Callable[[dict[str, Any]], str], command: Callable[[], dict[str, Any]]
 ) -> dict[str, Any]:
     """Run a command and print its result; an error is one line and exit code 1."""
-    try:
+    with common.errors_as_one_line(debug=False):
         data = command()
-    except QbeastError as error:
-        typer.echo(f"error: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(1) from None
-    typer.echo(json.dumps(data, ensure_ascii=False) if output is Output.json else text(data))
+    if output is common.Output.json:
+        common.print_json(data)
+    else:
+        typer.echo(text(data))
     return data
 
 
@@ -55,7 +41,7 @@ def info(
     uri: Uri,
     timestamp: TimestampOption = None,
     encryption_key: KeyOption = None,
-    output: OutputOption = Output.text,
+    output: common.OutputOption = common.Output.text,
 ) -> None:
     """Show the schema, fragments and metadata of an array."""
     _run(output, render.info_text, lambda: commands.info(uri, timestamp, encryption_key))
@@ -66,7 +52,7 @@ def verify(
     uri: Uri,
     timestamp: TimestampOption = None,
     encryption_key: KeyOption = None,
-    output: OutputOption = Output.text,
+    output: common.OutputOption = common.Output.text,
 ) -> None:
     """Check bounds, checksums, statistics and files; exit code 1 where something is wrong."""
     data = _run(output, render.verify_text, lambda: commands.verify(uri, timestamp, encryption_key))
@@ -80,7 +66,7 @@ def dump(
     fragment: Annotated[str | None, typer.Argument(help="A fragment's name, or the beginning of it.")] = None,
     timestamp: TimestampOption = None,
     encryption_key: KeyOption = None,
-    output: OutputOption = Output.text,
+    output: common.OutputOption = common.Output.text,
 ) -> None:
     """Show everything that the metadata of fragments says."""
     _run(output, render.dump_text, lambda: commands.dump(uri, fragment, timestamp, encryption_key))
@@ -94,13 +80,13 @@ def export(
         str | None, typer.Option(help="Columns, joined by commas; the dimensions by default.")
     ] = None,
     timestamp: TimestampOption = None,
-    output: OutputOption = Output.text,
+    output: common.OutputOption = common.Output.text,
 ) -> None:
     """Write an array's cells into a new indexed table."""
     _run(
         output,
         render.moved_text,
-        lambda: commands.export(_session(), uri, table, columns_to_index, timestamp),
+        lambda: commands.export(common.local_session(), uri, table, columns_to_index, timestamp),
     )
 
 
@@ -111,19 +97,7 @@ def import_(
     dimensions: Annotated[
         str | None, typer.Option(help="For a new array: the columns of its key, joined by commas.")
     ] = None,
-    output: OutputOption = Output.text,
+    output: common.OutputOption = common.Output.text,
 ) -> None:
     """Write an indexed table's rows into an array."""
-    _run(output, render.moved_text, lambda: commands.import_(_session(), table, uri, dimensions))
-
-
-def _session() -> SparkSession:
-    """A session with both sources."""
-    from pyspark.sql import SparkSession
-
-    import pyqbeast
-    from pyqbeast.tiledb.spark.data_source import register
-
-    spark = pyqbeast.configure(SparkSession.builder).getOrCreate()
-    register(spark)
-    return spark
+    _run(output, render.moved_text, lambda: commands.import_(common.local_session(), table, uri, dimensions))
