@@ -11,6 +11,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 _PATH = re.compile(r"`((?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:py|java|md))`")
 _LINK = re.compile(r"\[[^\]]*\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
+_MODULE = re.compile(r"python -m ((?:benchmarks|tests)\.[\w.]*\w)")
 #: Folders that the architecture names by their place in the package.
 _BASES = (ROOT, ROOT / "src/pyqbeast", ROOT / "jvm/src/io/pyqbeast")
 _OF_DEVELOPERS = [ROOT / "docs/architecture.md", ROOT / "CONTRIBUTING.md"]
@@ -41,3 +42,13 @@ def test_links_lead_somewhere(page):
         target = page.parent / path if path else page
         assert target.exists(), path
         assert not anchor or anchor in anchors(target), f"{path}#{anchor}"
+
+
+def test_commands_that_are_named_are_there():
+    """Comments and documents name the benchmark that shows why a number is as it is."""
+    sources = [*PAGES, ROOT / "Makefile"]
+    sources += [*(ROOT / "jvm/src").rglob("*.java")]
+    sources += [file for top in ("src", "benchmarks") for file in (ROOT / top).rglob("*.py")]
+    named = {name for file in sources for name in _MODULE.findall(file.read_text(encoding="utf-8"))}
+    assert named
+    assert not [name for name in named if not (ROOT / f"{name.replace('.', '/')}.py").exists()]

@@ -13,6 +13,7 @@ from pyqbeast.core.revisions.evolution import checked_cube_size
 
 #: Rows a Parquet page, a third of Parquet's default: a box query skips pages by their bounds, and a scan pays for each
 #: (with 5,000 rows a tenth of its CPU time, with 7,000 a twenty-fifth).
+#: `python -m benchmarks.indexed_table` shows both.
 PAGE_ROWS = 7_000
 #: Options that are the index's own; all others go to Delta.
 _OWN = ("columnstoindex", "cubesize", "columnstats", "tableformat", "path", "weightcolumns")

@@ -13,6 +13,7 @@ from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.core.errors import InvalidInputError
 
+# The numbers below are tuned. `python -m benchmarks.tolerance` shows the time and the rows that they cost.
 #: Keys that a pilot should hold: fewer make the first prediction poor and an early stop too easy.
 PILOT_KEYS = 3_000
 #: Steps by prediction after the pilot; what they do not settle is answered exactly.

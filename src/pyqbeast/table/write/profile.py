@@ -15,7 +15,8 @@ from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.base import ColumnStatistics, Transformation, Transformer
 from pyqbeast.table.coordinates import measured, weight
 
-#: Rows of the sample at the most, from all partitions together; the driver's memory is bounded by it.
+#: Rows of the sample at the most, from all partitions together; the driver's memory is bounded by it, as
+#: `python -m benchmarks.memory` shows.
 SAMPLE_ROWS = 500_000
 
 
