@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -52,9 +53,15 @@ def _golden_arrays():
     return sorted({str(p) for p in found if p.is_dir()}) or ["none"]
 
 
-def _open_oracle(uri, key):
+@functools.cache
+def _context(key):
+    """Kept: libtiledb now and then ruins the heap when dozens of its contexts come and go in a process."""
     config = {"sm.encryption_type": "AES_256_GCM", "sm.encryption_key": key} if key else {}
-    return oracle.open(uri, ctx=oracle.Ctx(config))
+    return oracle.Ctx(config)
+
+
+def _open_oracle(uri, key):
+    return oracle.open(uri, ctx=_context(key))
 
 
 @pytest.mark.parametrize("source", _golden_arrays())
