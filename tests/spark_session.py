@@ -23,6 +23,10 @@ def make_session(
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "UTC")
+        # Tables of tests are small: the 50 and 200 parts that Delta and Spark cut a log and a shuffle into cost most of
+        # the time.
+        .config("spark.databricks.delta.snapshotPartitions", "2")
+        .config("spark.sql.shuffle.partitions", "4")
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .config(
             "spark.driver.extraJavaOptions",
