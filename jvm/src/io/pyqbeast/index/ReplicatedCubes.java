@@ -35,7 +35,7 @@ public final class ReplicatedCubes implements Serializable {
   private static final long serialVersionUID = 1L;
 
   /** Those of a table in which no block is marked. */
-  private static final ReplicatedCubes NONE = new ReplicatedCubes();
+  private static final ReplicatedCubes NONE = new ReplicatedCubes(Set.of(), false);
 
   private record Name(long revision, String cube) implements Serializable {}
 
@@ -61,12 +61,65 @@ public final class ReplicatedCubes implements Serializable {
     }
   }
 
-  private final Set<Name> copied = new HashSet<>();
-  private boolean isAnyMarked;
-  private final transient Map<Name, Marked> marked = new HashMap<>();
-  private final transient Set<Integer> lengths = new HashSet<>();
+  /** What the blocks of a table's files say of its marked cubes, before it is judged. */
+  private static final class Evidence {
+    private final Map<Name, Marked> marked = new HashMap<>();
+    private final Map<Name, String> paths = new HashMap<>();
+    private final Set<Integer> lengths = new HashSet<>();
+    private double unindexed;
 
-  private ReplicatedCubes() {}
+    void mark(long revision, FileTags.Block block, String path) {
+      Name name = new Name(revision, block.cube());
+      marked.computeIfAbsent(name, each -> new Marked()).add(block);
+      paths.put(name, path);
+      lengths.add(block.cube().length());
+    }
+
+    /** Tells the marked cubes above a block of it, unless it has no rows. */
+    void show(long revision, FileTags.Block block) {
+      if (block.rows() == 0) {
+        return;
+      }
+      for (int length : lengths) {
+        if (length < block.cube().length()) {
+          Marked above = marked.get(new Name(revision, block.cube().substring(0, length)));
+          if (above != null) {
+            above.see(block);
+          }
+        }
+      }
+    }
+
+    /** From the deepest on: blocks that are marked without cause may hold the copies of those above them. */
+    ReplicatedCubes judged() {
+      Set<Name> copied = new HashSet<>();
+      List<Name> deepestFirst = new ArrayList<>(marked.keySet());
+      deepestFirst.sort(Comparator.comparingInt((Name name) -> name.cube().length()).reversed());
+      for (Name name : deepestFirst) {
+        Marked cube = marked.get(name);
+        boolean isEnough = cube.seen + unindexed >= cube.rows;
+        if (cube.isLightestSeen && isEnough) {
+          copied.add(name);
+        } else if (unindexed > 0 && isEnough) {
+          throw new UnsupportedOperationException(
+              "file " + paths.get(name) + " is marked as replicated: its rows would be in other files too. No file with an"
+                  + " index holds them, and files without one may, so nobody can tell. RESTORE a version in which all"
+                  + " files have an index, and run pyqbeast upgrade --drop-replicated before other programs change it");
+        } else {
+          cube.blocks.forEach(block -> show(name.revision(), block));
+        }
+      }
+      return new ReplicatedCubes(copied, copied.size() < marked.size());
+    }
+  }
+
+  private final Set<Name> copied;
+  private final boolean isAnyFalse;
+
+  private ReplicatedCubes(Set<Name> copied, boolean isAnyFalse) {
+    this.copied = copied;
+    this.isAnyFalse = isAnyFalse;
+  }
 
   /** Those of a snapshot. Costs the Spark job of a {@link BlockIndex}, where that is not there yet and a block is marked. */
   public static ReplicatedCubes of(Snapshot snapshot) {
@@ -79,35 +132,31 @@ public final class ReplicatedCubes implements Serializable {
    * @throws UnsupportedOperationException where a file is marked and files without an index may hold its rows
    */
   public static ReplicatedCubes among(Iterable<AddFile> files) {
-    ReplicatedCubes cubes = new ReplicatedCubes();
-    Map<Name, String> paths = new HashMap<>();
+    Evidence evidence = new Evidence();
     for (AddFile file : files) {
       Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
       if (FileTags.haveMark(tags)) {
         FileTags.blocks(tags).stream()
             .filter(FileTags.Block::replicated)
-            .forEach(block -> paths.put(cubes.mark(FileTags.revision(tags), block), file.path()));
+            .forEach(block -> evidence.mark(FileTags.revision(tags), block, file.path()));
       }
     }
-    if (paths.isEmpty()) {
+    if (evidence.marked.isEmpty()) {
       return NONE;
     }
-    cubes.isAnyMarked = true;
-    double unindexed = 0;
     for (AddFile file : files) {
       Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
       if (FileTags.revision(tags) == null) {
         Long rows = StoredRows.of(file);
-        unindexed += rows == null ? Double.POSITIVE_INFINITY : rows;
+        evidence.unindexed += rows == null ? Double.POSITIVE_INFINITY : rows;
       }
       for (FileTags.Block block : FileTags.blocks(tags)) {
         if (!block.replicated()) {
-          cubes.show(FileTags.revision(tags), block);
+          evidence.show(FileTags.revision(tags), block);
         }
       }
     }
-    cubes.judge(unindexed, paths);
-    return cubes;
+    return evidence.judged();
   }
 
   /** Whether a file of these tags holds a block whose rows other files hold too. */
@@ -129,7 +178,7 @@ public final class ReplicatedCubes implements Serializable {
 
   /** Whether a file is marked, and none of its rows is seen in another file. */
   public boolean areFalse(Map<String, String> tags) {
-    return isAnyMarked && FileTags.haveMark(tags) && !repeat(tags);
+    return isAnyFalse && FileTags.haveMark(tags) && !repeat(tags);
   }
 
   /** The tags of a file without a mark that is not true. */
@@ -151,47 +200,5 @@ public final class ReplicatedCubes implements Serializable {
 
   private boolean isCopied(long revision, FileTags.Block block) {
     return block.replicated() && copied.contains(new Name(revision, block.cube()));
-  }
-
-  private Name mark(long revision, FileTags.Block block) {
-    Name name = new Name(revision, block.cube());
-    marked.computeIfAbsent(name, each -> new Marked()).add(block);
-    lengths.add(block.cube().length());
-    return name;
-  }
-
-  /** Tells the marked cubes above a block of it, unless it has no rows. */
-  private void show(long revision, FileTags.Block block) {
-    if (block.rows() == 0) {
-      return;
-    }
-    for (int length : lengths) {
-      if (length < block.cube().length()) {
-        Marked above = marked.get(new Name(revision, block.cube().substring(0, length)));
-        if (above != null) {
-          above.see(block);
-        }
-      }
-    }
-  }
-
-  /** From the deepest on: blocks that are marked without cause may hold the copies of those above them. */
-  private void judge(double unindexed, Map<Name, String> paths) {
-    List<Name> deepestFirst = new ArrayList<>(marked.keySet());
-    deepestFirst.sort(Comparator.comparingInt((Name name) -> name.cube().length()).reversed());
-    for (Name name : deepestFirst) {
-      Marked cube = marked.get(name);
-      boolean isEnough = cube.seen + unindexed >= cube.rows;
-      if (cube.isLightestSeen && isEnough) {
-        copied.add(name);
-      } else if (unindexed > 0 && isEnough) {
-        throw new UnsupportedOperationException(
-            "file " + paths.get(name) + " is marked as replicated: its rows would be in other files too. No file with an"
-                + " index holds them, and files without one may, so nobody can tell. RESTORE a version in which all"
-                + " files have an index, and run pyqbeast upgrade --drop-replicated before other programs change it");
-      } else {
-        cube.blocks.forEach(block -> show(name.revision(), block));
-      }
-    }
   }
 }

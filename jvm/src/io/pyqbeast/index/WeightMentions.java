@@ -114,9 +114,10 @@ public final class WeightMentions {
     return isWeight(expression);
   }
 
-  /** Whether an expression holds a hash anywhere, of whatever columns. */
+  /** Whether an expression, analyzed or not, holds a hash anywhere, of whatever columns. */
   public static boolean holdsHash(Expression expression) {
     return expression instanceof Murmur3Hash
+        || expression instanceof UnresolvedFunction called && called.nameParts().last().equalsIgnoreCase("hash")
         || ScalaInterop.list(expression.children()).stream().anyMatch(WeightMentions::holdsHash);
   }
 
@@ -124,16 +125,11 @@ public final class WeightMentions {
   public static boolean nameHash(SparkSession session, Option<String> replaceWhere, Option<String> replaceOn)
       throws ParseException {
     for (Option<String> condition : List.of(replaceWhere, replaceOn)) {
-      if (condition.isDefined() && namesHash(session.sessionState().sqlParser().parseExpression(condition.get()))) {
+      if (condition.isDefined() && holdsHash(session.sessionState().sqlParser().parseExpression(condition.get()))) {
         return true;
       }
     }
     return false;
-  }
-
-  private static boolean namesHash(Expression parsed) {
-    return parsed instanceof UnresolvedFunction called && called.nameParts().last().equalsIgnoreCase("hash")
-        || ScalaInterop.list(parsed.children()).stream().anyMatch(WeightMentions::namesHash);
   }
 
   /** Whether a plan holds a hash anywhere, its subqueries included, of whatever columns. */
