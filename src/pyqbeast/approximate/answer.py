@@ -16,7 +16,7 @@ from pyqbeast.approximate.estimate import Aggregate, Completeness, Estimates, St
 from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.approximate.partial_aggregates import KINDS, PartialAggregates
 from pyqbeast.approximate.progress import Reading
-from pyqbeast.bridge.aggregate_query import AggregateQuery, Order, Output
+from pyqbeast.bridge.aggregate_query import AggregateQuery, Order, OutputColumn
 
 LOW, HIGH = "_low", "_high"
 WORTH = {
@@ -97,7 +97,7 @@ def exact_answer(asked: DataFrame, query: AggregateQuery | None) -> tuple[DataFr
     held = asked.sparkSession.createDataFrame(named.toArrow(), named.schema)
     shown: list[Column] = []
     for i, name in enumerate(asked.columns):
-        output = query.outputs[query.result[i][1]] if query else Output(group=0)
+        output = query.outputs[query.result[i][1]] if query else OutputColumn(group=0)
         value = F.col(f"c{i}")
         if output.group is None:
             kind = KINDS.get(output.function, "")
@@ -126,34 +126,35 @@ def estimated_answer(
     fields = [T.StructField(name, data_type) for name, data_type in partial.group_types.items()]
     columns: list[Sequence[object]] = [[group[i] for group in state.groups] for i in range(len(fields))]
     kinds: dict[int, str] = {}
-    for place, aggregate in enumerate(partial.aggregates):
+    for ordinal, aggregate in enumerate(partial.aggregates):
         if aggregate is not None:
-            kinds[place] = aggregate.kind
+            kinds[ordinal] = aggregate.kind
             found = estimates[aggregate]
             has_rows = state.sums[..., state.index(aggregate.moments)[0]].sum(axis=1) > 0
             for name, values in zip("vlh", (found.value, found.low, found.high), strict=True):
-                fields.append(T.StructField(f"{name}{place}", T.DoubleType()))
+                fields.append(T.StructField(f"{name}{ordinal}", T.DoubleType()))
                 columns.append(_nullable(values, aggregate.kind, has_rows, found.value))
     held = bridge.local_frame(asked.sparkSession, T.StructType(fields), columns)
-    types = {place: asked.schema[i].dataType for i, (_, place) in enumerate(query.result)}
+    types = {ordinal: asked.schema[i].dataType for i, (_, ordinal) in enumerate(query.result)}
 
-    def value(place: int, part: str = "v") -> Column:
-        if place not in kinds:
-            return F.col(f"g{query.outputs[place].group}")
-        number = F.col(f"{part}{place}")
+    def value(ordinal: int, part: str = "v") -> Column:
+        if ordinal not in kinds:
+            return F.col(f"g{query.outputs[ordinal].group}")
+        number = F.col(f"{part}{ordinal}")
         # An output that the query only sorts by has no type to be shown in.
-        return _typed(number, types[place]) if place in types else number
+        return _typed(number, types[ordinal]) if ordinal in types else number
 
     shown: list[Column] = []
-    for name, place in query.result:
-        if place in kinds:
+    for name, ordinal in query.result:
+        if ordinal in kinds:
             # Bounds of a type that counts would be rounded to the wrong side.
             low, high = (
-                value(place, part) if kinds[place] in _EXTREMES else F.col(f"{part}{place}") for part in "lh"
+                value(ordinal, part) if kinds[ordinal] in _EXTREMES else F.col(f"{part}{ordinal}")
+                for part in "lh"
             )
-            shown += _with_bounds(name, value(place), low, high, kinds[place], types[place])
+            shown += _with_bounds(name, value(ordinal), low, high, kinds[ordinal], types[ordinal])
         else:
-            shown.append(value(place).alias(name))
+            shown.append(value(ordinal).alias(name))
     if query.order:
         held = held.orderBy(*(_ordered(order, value(order.output)) for order in query.order))
     return held.select(*shown)

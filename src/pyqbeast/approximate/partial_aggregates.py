@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from pyqbeast.approximate.estimate import Aggregate, Layout, Moment, State
-from pyqbeast.bridge.aggregate_query import AggregateQuery, Output
+from pyqbeast.approximate.estimate import Aggregate, Moment, State, StateAxes
+from pyqbeast.bridge.aggregate_query import AggregateQuery, OutputColumn
 from pyqbeast.core.errors import UnsupportedError
 
 #: By the names of Spark's classes.
@@ -87,7 +87,7 @@ class PartialAggregates:
 
     @property
     def asked(self) -> list[Aggregate]:
-        """The aggregates, without the places of groups."""
+        """The aggregates, without the gaps that groups leave."""
         return [each for each in self.aggregates if each is not None]
 
     @property
@@ -95,7 +95,7 @@ class PartialAggregates:
         """The different percentiles; the thresholds of the k-th are the array column `t<k>` of the rows."""
         return list(dict.fromkeys(each for each in self.asked if each.kind == "percentile"))
 
-    def _add(self, output: Output, query: AggregateQuery, schema: T.StructType) -> Aggregate:
+    def _add(self, output: OutputColumn, query: AggregateQuery, schema: T.StructType) -> Aggregate:
         kind = KINDS.get(output.function)
         if kind is None:
             raise _refused(f"there is no estimate of the function {output.function}")
@@ -125,21 +125,21 @@ class PartialAggregates:
             *self.groups, "bucket", *(f"{value} AS {name}" for name, value in self.columns.items())
         )
 
-    def state(self, numbers: DataFrame, layout: Layout) -> State:
-        """The state of rows of `numbers`; with thresholds, if the layout has percentiles. One Spark job."""
-        sums = [self._sum(moment, layout) for moment in layout.moments]
-        lows = [f"coalesce(min({name}), {_literal(np.inf)})" for name in layout.columns]
-        highs = [f"coalesce(max({name}), {_literal(-np.inf)})" for name in layout.columns]
+    def state(self, numbers: DataFrame, axes: StateAxes) -> State:
+        """The state of rows of `numbers`; with thresholds, if the axes have percentiles. One Spark job."""
+        sums = [self._sum(moment, axes) for moment in axes.moments]
+        lows = [f"coalesce(min({name}), {_literal(np.inf)})" for name in axes.columns]
+        highs = [f"coalesce(max({name}), {_literal(-np.inf)})" for name in axes.columns]
         computed = [
             F.expr(f"CAST({value} AS DOUBLE) AS v{i}") for i, value in enumerate((*sums, *lows, *highs))
         ]
         table = numbers.groupBy(*self.groups, "bucket").agg(*computed).toArrow()
         if not table.num_rows:
-            return State.empty(layout, [] if self.groups else [()])
+            return State.empty(axes, [] if self.groups else [()])
         values = [column_array(table, f"v{i}") for i in range(len(computed))]
         parts = [np.reshape(part, (-1, table.num_rows)).T for part in _split(values, len(sums), len(lows))]
         buckets = column_array(table, "bucket").astype(np.int64)
-        return State.from_rows(layout, self.group_keys(table), buckets, *parts)
+        return State.from_rows(axes, self.group_keys(table), buckets, *parts)
 
     def group_keys(self, table: pa.Table) -> list[tuple[object, ...]]:
         """The key of each row's group."""
@@ -147,20 +147,20 @@ class PartialAggregates:
             return [()] * table.num_rows
         return list(zip(*(table.column(name).to_pylist() for name in self.groups), strict=True))
 
-    def _sum(self, moment: Moment, layout: Layout) -> str:
+    def _sum(self, moment: Moment, axes: StateAxes) -> str:
         if not moment.columns:
             return "count(1)"
         if moment.at_most is not None:
-            p, place = moment.at_most
+            p, entry = moment.at_most
             number = next(
                 k for k, each in enumerate(self.percentiles) if (each.p, each.columns) == (p, moment.columns)
             )
-            return f"count({_when(f'{moment.columns[0]} <= t{number}[{place}]')})"
+            return f"count({_when(f'{moment.columns[0]} <= t{number}[{entry}]')})"
         are_set = " AND ".join(f"{name} IS NOT NULL" for name in moment.columns)
         if not any(moment.powers):
             return f"count({_when(are_set)})"
         factors = [
-            f"({name} - {_literal(layout.centres.get(name, 0.0))})"
+            f"({name} - {_literal(axes.centres.get(name, 0.0))})"
             for name, power in zip(moment.columns, moment.powers, strict=True)
             for _ in range(power)
         ]

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pyqbeast.approximate.estimate import Aggregate, State, grid_from, grid_probabilities, layout_for
+from pyqbeast.approximate.estimate import Aggregate, State, axes_for, grid_from, grid_probabilities
 from pyqbeast.approximate.estimate.interval import distinct_keys
 from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.approximate.partial_aggregates import PartialAggregates
@@ -35,7 +35,7 @@ class PercentileGrid:
     def of(cls, partial: PartialAggregates, numbers: DataFrame) -> PercentileGrid:
         """From the first rows read, which are read twice: cache them. Two Spark jobs."""
         counts = [Aggregate("count", each.columns) for each in partial.percentiles]
-        state = partial.state(numbers, layout_for(counts))
+        state = partial.state(numbers, axes_for(counts))
         quantiles = []
         for k, (each, count) in enumerate(zip(partial.percentiles, counts, strict=True)):
             probabilities = grid_probabilities(each.p or 0.0, _fewest_keys(state, count, each.min_keys))

@@ -12,14 +12,14 @@ from pyqbeast.approximate.estimate import (
     Aggregate,
     Estimates,
     KnownBounds,
-    Layout,
     State,
+    StateAxes,
     Step,
     WeightScale,
+    axes_for,
     bucket_count,
     estimate,
     fold,
-    layout_for,
     merge,
     next_step,
     pilot_centres,
@@ -123,49 +123,49 @@ class Progress:
         assert not step.restart
         chosen = self.files.weights.needed(step.start, step.stop)
         files = [file for file, needed in zip(self.files.files, chosen, strict=True) if needed]
-        layout = self._state.layout if self._state else self._first_layout()
+        axes = self._state.axes if self._state else self._first_axes()
         cost = step.cost + self._query.other_bytes
-        rows = self._query.rows(files, step.start, step.stop, layout.buckets)
+        rows = self._query.rows(files, step.start, step.stop, axes.buckets)
         numbers = self.partial.numbers(rows.coalesce(1) if cost <= ONE_TASK_BYTES else rows)
         if self.partial.percentiles and self._grid is None:
-            self._read_with_grid(numbers, layout)
+            self._read_with_grid(numbers, axes)
         else:
-            self._add(self._with_grid(numbers), layout)
+            self._add(self._with_grid(numbers), axes)
         self.readings.append(Reading(self.fraction, step.fraction, cost))
         self._stop = step.stop
 
-    def _read_with_grid(self, numbers: DataFrame, layout: Layout) -> None:
+    def _read_with_grid(self, numbers: DataFrame, axes: StateAxes) -> None:
         """The thresholds come from the very rows that are counted by them: so these rows are kept meanwhile."""
         kept = numbers.persist()
         try:
             self._grid = PercentileGrid.of(self.partial, kept)
-            self._add(self._with_grid(kept), layout)
+            self._add(self._with_grid(kept), axes)
         finally:
             kept.unpersist()
 
     def _with_grid(self, numbers: DataFrame) -> DataFrame:
         return self._grid.joined(numbers, self.partial.groups) if self._grid else numbers
 
-    def _add(self, numbers: DataFrame, layout: Layout) -> None:
-        new = self.partial.state(numbers, layout)
+    def _add(self, numbers: DataFrame, axes: StateAxes) -> None:
+        new = self.partial.state(numbers, axes)
         self._state = merge(self._state, new) if self._state else new
         if not self.readings:
-            self._state = recentre(self.state, {**layout.centres, **pilot_centres(self.state)})
+            self._state = recentre(self.state, {**axes.centres, **pilot_centres(self.state)})
         fewer = bucket_count(len(self.state.groups))
-        if fewer < self.state.layout.buckets:
+        if fewer < self.state.axes.buckets:
             self._state = fold(self.state, fewer)
 
-    def _first_layout(self) -> Layout:
+    def _first_axes(self) -> StateAxes:
         """Moments about the middle of each column's bounds, until the first rows tell the mean."""
-        layout = layout_for(self.partial.asked)
+        axes = axes_for(self.partial.asked)
         squared = {
             name
-            for columns, powers, _ in layout.moments
+            for columns, powers, _ in axes.moments
             for name, p in zip(columns, powers, strict=True)
             if p == 2
         }
         middles = {name: sum(self._facts.bounds[name]) / 2 for name in squared if name in self._facts.bounds}
-        return replace(layout, centres=middles)
+        return replace(axes, centres=middles)
 
     def estimates(self, confidence: float) -> Iterator[tuple[Aggregate, Estimates]]:
         """The estimate of every different aggregate in every group of `state`."""

@@ -12,7 +12,7 @@ from pyqbeast.approximate.estimate import Files
 from pyqbeast.bridge.aggregate_query import AggregateQuery, QueriedFile
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
-from pyqbeast.core.format.file_tags import heaviest, parse_tags
+from pyqbeast.core.format.file_tags import max_row_weight, parse_tags
 from pyqbeast.core.format.key_frequency import parse_key_frequency
 from pyqbeast.core.revisions.revision import revisions_from_configuration
 
@@ -53,7 +53,7 @@ class QueriedFiles:
                     "call pyqbeast.upgrade on it, or pass exact=True"
                 )
             lows.append(min((block.min_weight for block in blocks), default=WEIGHT_MIN))
-            highs.append(heaviest(file.tags, blocks) if blocks else WEIGHT_MAX)
+            highs.append(max_row_weight(file.tags, blocks) if blocks else WEIGHT_MAX)
             rows += file.statistics.get("numRecords") or sum(block.element_count for block in blocks)
         return cls(files, Files([file.size for file in files], lows, highs), rows, _key_rows(files))
 

@@ -148,7 +148,9 @@ def _exact(query: AggregateQuery, confidence: float, readings: tuple[Reading, ..
     """The query run as it was asked, after whatever was read before."""
     answer, cost = exact_answer(query.exact(), query)
     steps = (*readings, Reading(0.0, 1.0, cost))
-    worth = {name: WORTH[Status.EXACT] for name, place in query.result if query.outputs[place].group is None}
+    worth = {
+        name: WORTH[Status.EXACT] for name, ordinal in query.result if query.outputs[ordinal].group is None
+    }
     return Estimate(answer, 1.0, True, sum(step.bytes for step in steps), cost, steps, confidence, worth)
 
 
@@ -171,8 +173,8 @@ def _estimate(
         confidence,
         {
             name: _worth(found[aggregate])
-            for name, place in query.result
-            if (aggregate := progress.partial.aggregates[place]) is not None
+            for name, ordinal in query.result
+            if (aggregate := progress.partial.aggregates[ordinal]) is not None
         },
         groups,
     )

@@ -16,7 +16,7 @@ from pyqbeast.core.format.stored_text import read_json
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputColumn:
     """One column of the aggregation: a group (by number), or a function of inputs (by number).
 
     Attributes:
@@ -81,9 +81,9 @@ class AggregateQuery:
             )
         described = json.loads(self._java.description())
         self.outputs = [
-            Output(**{**each, "inputs": tuple(each.get("inputs", ()))}) for each in described["outputs"]
+            OutputColumn(**{**each, "inputs": tuple(each.get("inputs", ()))}) for each in described["outputs"]
         ]
-        self.result: list[tuple[str, int]] = [(name, place) for name, place in described["result"]]
+        self.result: list[tuple[str, int]] = [(name, ordinal) for name, ordinal in described["result"]]
         self.order = [Order(*each) for each in described["order"]]
         self.statistics: list[str | None] = described["statistics"]
         self.other_bytes: int = described["other_bytes"]

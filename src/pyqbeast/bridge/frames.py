@@ -42,7 +42,7 @@ def arranged(data: DataFrame, point: Sequence[Column], weight: Column, tree: byt
     package = java(data.sparkSession)
     columns = [java_column(column) for column in (*point, weight)]
     return DataFrame(
-        package.layout.Arrangement.of(data._jdf, columns, package.layout.Tree(tree)), data.sparkSession
+        package.layout.RowShuffle.of(data._jdf, columns, package.layout.Tree(tree)), data.sparkSession
     )
 
 

@@ -45,7 +45,7 @@ class WrittenFile:
     strays: int = 0
 
     @property
-    def heaviest(self) -> int:
+    def max_row_weight(self) -> int:
         """The largest weight in a file that has blocks."""
         return max(block.max_weight for block in self.blocks or ())
 

@@ -65,13 +65,13 @@ def write_bytes(
 
     Raises `InvalidInputError` where an offset or size would not fit the log, before anything is written.
     """
-    parts, places, position = [_VERSION], [], len(_VERSION)
+    parts, positions, position = [_VERSION], [], len(_VERSION)
     for data in vectors:
         if position + len(data) > _LIMIT:
             raise InvalidInputError(
                 f"{len(vectors)} vectors do not fit a file of 2 GiB; write fewer into each"
             )
-        places.append((position, len(data)))
+        positions.append((position, len(data)))
         parts += [_WORD.pack(len(data)), data, _WORD.pack(zlib.crc32(data))]
         position += len(data) + 2 * _WORD.size
     file_id = uuid.uuid4()
@@ -79,4 +79,4 @@ def write_bytes(
     file_system, path = locations.open_location(location)
     file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
     file_system.pipe_file(path, b"".join(parts))
-    return file_id, places
+    return file_id, positions

@@ -87,8 +87,8 @@ def _below(file: str, table: locations.Location) -> list[str]:
     if not locations.is_absolute(file):
         return []
     root = locations.open_location(table)[1].rstrip("/") + "/"
-    places = [locations.open_location(each)[1] for each in (file, unquote(file))]
-    return [place.removeprefix(root) for place in places if place.startswith(root)]
+    positions = [locations.open_location(each)[1] for each in (file, unquote(file))]
+    return [place.removeprefix(root) for place in positions if place.startswith(root)]
 
 
 def _file_vector(file: LiveFile) -> FileVector:

@@ -124,10 +124,10 @@ def write_vectors(
     vectors = list(vectors)
     if not vectors:
         return []
-    file_id, places = files.write_bytes(table, [vector.to_bytes() for vector in vectors], random_prefix)
+    file_id, positions = files.write_bytes(table, [vector.to_bytes() for vector in vectors], random_prefix)
     return [
         DeletionVectorDescriptor.on_disk_with_relative_path(
             file_id, random_prefix, size_in_bytes=size, cardinality=len(vector), offset=offset
         )
-        for vector, (offset, size) in zip(vectors, places, strict=True)
+        for vector, (offset, size) in zip(vectors, positions, strict=True)
     ]

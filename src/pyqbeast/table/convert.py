@@ -55,7 +55,7 @@ def convert(
 def _convert(
     spark: SparkSession, identifier: str, columns_to_index: Sequence[str], cube_size: int | None
 ) -> QbeastTable:
-    kind, path = _place(spark, identifier)
+    kind, path = _kind_and_path(spark, identifier)
     log = bridge.TableLog(spark, path)
     if log.exists and revisions_from_configuration(log.configuration).last_id >= 0:
         return QbeastTable.for_path(spark, path)
@@ -79,7 +79,7 @@ def _convert(
     return QbeastTable(spark, path)
 
 
-def _place(spark: SparkSession, identifier: str) -> tuple[str, str]:
+def _kind_and_path(spark: SparkSession, identifier: str) -> tuple[str, str]:
     """The format and the path of what is to be converted."""
     match = _BY_PATH.fullmatch(identifier.strip())
     if match:

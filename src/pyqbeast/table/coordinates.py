@@ -74,9 +74,9 @@ class _SparkColumn:
     def jvm(self, function: str, value: Column, argument: Any = None) -> Column:  # noqa: ANN401
         return bridge.coordinate_of(self.spark, function, value, argument)
 
-    def place(self, transformation: Transformation) -> Column:
+    def coordinate_column(self, transformation: Transformation) -> Column:
         """The coordinate of a row; null for null."""
-        return F.when(quoted(self.name).isNotNull(), transformation.place(self))
+        return F.when(quoted(self.name).isNotNull(), transformation.coordinate_column(self))
 
 
 def _column(spark: SparkSession, transformer: Transformer, spark_type: str) -> _SparkColumn:
@@ -94,15 +94,15 @@ def measured(
     of = _column(spark, transformer, spark_type)
     if transformer.needs_bounds:
         return of.number if spark_type.startswith(_FRACTIONAL) else of.value.cast("bigint")
-    return F.lit(None).cast("double") if known is None else of.place(known)
+    return F.lit(None).cast("double") if known is None else of.coordinate_column(known)
 
 
 def coordinate(
     spark: SparkSession, transformer: Transformer, transformation: Transformation, spark_type: str
 ) -> Column:
     """The coordinate of a row in one dimension (double, never null); negative outside the revision's space."""
-    place = _column(spark, transformer, spark_type).place(transformation)
-    return F.coalesce(place, F.lit(transformation.coordinate(None)))
+    known = _column(spark, transformer, spark_type).coordinate_column(transformation)
+    return F.coalesce(known, F.lit(transformation.coordinate(None)))
 
 
 def coordinates(spark: SparkSession, revision: Revision, types: Mapping[str, str]) -> list[Column]:

@@ -16,7 +16,7 @@ from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.column import numbers
 from pyqbeast.tiledb.format.domain import MBRs
 from pyqbeast.tiledb.format.field import Field
-from pyqbeast.tiledb.format.statistics import column_statistics
+from pyqbeast.tiledb.format.statistics import tile_statistics
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.fragment import METADATA_FILE, Fragment
 from pyqbeast.tiledb.read.prune import has_trusted_bounds
@@ -196,7 +196,7 @@ def _statistics_problems(fragment: Fragment, column: Field, parts: list[pa.Array
         return
     if fragment.grid is not None:
         parts = [_without_padding(fragment, column, part, tile) for tile, part in enumerate(parts)]
-    true = column_statistics(parts, column)
+    true = tile_statistics(parts, column)
     nulls = fragment.tile_null_counts(column.name)
     counted = nulls is not None and nulls.values.size == len(parts) and column.nullable and not column.is_var
     if counted and nulls is not None and (nulls.values != true.null_counts.values).any():

@@ -11,25 +11,23 @@ from functools import cache
 
 import numpy as np
 
-from pyqbeast.approximate.estimate import Aggregate, KnownBounds, Layout, State, layout_for
+from pyqbeast.approximate.estimate import Aggregate, KnownBounds, State, StateAxes, axes_for
 from pyqbeast.approximate.estimate.formulas import FORMULAS
 
 COUNT, SUM, AVG = Aggregate("count", ("y",)), Aggregate("sum", ("y",)), Aggregate("avg", ("y",))
 SD, CORR = Aggregate("stddev_samp", ("y",)), Aggregate("corr", ("x", "y"))
 AGGREGATES = {"count": COUNT, "sum": SUM, "avg": AVG, "sd": SD, "corr": CORR}
-LAYOUT = layout_for(AGGREGATES.values())
+AXES = axes_for(AGGREGATES.values())
 # No value is missing here, so moments with the same powers are the same sums: they are added up once.
-_POWERS = [
-    tuple(sorted((c, p) for c, p in zip(m.columns, m.powers, strict=True) if p)) for m in LAYOUT.moments
-]
+_POWERS = [tuple(sorted((c, p) for c, p in zip(m.columns, m.powers, strict=True) if p)) for m in AXES.moments]
 SAME = [_POWERS.index(powers) for powers in _POWERS]
 
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """`sums` [key, moment] of LAYOUT; `spans` [key, column, 2]; rows' values `y` and the key of each row."""
+    """`sums` [key, moment] of AXES; `spans` [key, column, 2]; rows' values `y` and the key of each row."""
 
-    layout: Layout
+    axes: StateAxes
     sums: np.ndarray
     spans: np.ndarray
     y: np.ndarray
@@ -39,15 +37,15 @@ class Population:
     def truth(self, aggregate: Aggregate) -> float:
         """The aggregate of the whole population."""
         formula = FORMULAS[aggregate.kind]
-        at = [self.layout.moments.index(moment) for moment in aggregate.moments]
+        at = [self.axes.moments.index(moment) for moment in aggregate.moments]
         return float(formula.value(self.sums[:, at].sum(axis=0), np.zeros(2)))
 
     @property
-    def facts(self) -> KnownBounds:
+    def known(self) -> KnownBounds:
         """What a writer and the files' statistics would say."""
         bounds = {
             column: (float(self.spans[:, at, 0].min()), float(self.spans[:, at, 1].max()))
-            for at, column in enumerate(self.layout.columns)
+            for at, column in enumerate(self.axes.columns)
         }
         return KnownBounds(float(self.sums[:, 0].max()), bounds)
 
@@ -55,18 +53,18 @@ class Population:
 def of_rows(key: np.ndarray, y: np.ndarray, x: np.ndarray) -> Population:
     """The population of rows with these keys (0 to the number of keys - 1) and values."""
     values = {"x": x, "y": y}
-    sums = np.ones((key.max() + 1, len(LAYOUT.moments)), order="F")
-    for at, moment in enumerate(LAYOUT.moments):
+    sums = np.ones((key.max() + 1, len(AXES.moments)), order="F")
+    for at, moment in enumerate(AXES.moments):
         term = np.ones(len(key))
         for column, power in zip(moment.columns, moment.powers, strict=True):
             term *= values[column] ** power
         sums[:, at] = np.bincount(key, term)
-    spans = np.empty((len(sums), len(LAYOUT.columns), 2))
+    spans = np.empty((len(sums), len(AXES.columns), 2))
     spans[..., 0], spans[..., 1] = np.inf, -np.inf
-    for at, column in enumerate(LAYOUT.columns):
+    for at, column in enumerate(AXES.columns):
         np.minimum.at(spans[:, at, 0], key, values[column])
         np.maximum.at(spans[:, at, 1], key, values[column])
-    return Population(LAYOUT, sums, spans, y, key)
+    return Population(AXES, sums, spans, y, key)
 
 
 @cache
@@ -116,7 +114,7 @@ def samples(name, stops, repetitions, rng, spans=False, batch=50):
 
     Yields (sums [repetition, step, bucket, moment], spans [repetition, step, column, 2] or None).
     """
-    pop, steps, buckets = population(name), len(stops), LAYOUT.buckets
+    pop, steps, buckets = population(name), len(stops), AXES.buckets
     keys, last = len(pop.sums), stops[-1]
     for done in range(0, repetitions, batch):
         count = min(batch, repetitions - done)
@@ -140,7 +138,7 @@ def samples(name, stops, repetitions, rng, spans=False, batch=50):
             sums[..., moment] = added.reshape(count, steps, buckets)
         seen = None
         if spans:
-            seen = np.empty((count * steps, len(LAYOUT.columns), 2))
+            seen = np.empty((count * steps, len(AXES.columns), 2))
             seen[..., 0], seen[..., 1] = np.inf, -np.inf
             np.minimum.at(seen[..., 0], at, pop.spans[key, :, 0])
             np.maximum.at(seen[..., 1], at, pop.spans[key, :, 1])
@@ -152,7 +150,7 @@ def samples(name, stops, repetitions, rng, spans=False, batch=50):
 
 def as_state(sums, spans=None) -> State:
     """A state whose groups are repetitions, of sums [repetition, bucket, moment]."""
-    empty = State.empty(LAYOUT, [(i,) for i in range(len(sums))])
+    empty = State.empty(AXES, [(i,) for i in range(len(sums))])
     if spans is not None:
         empty.spans[:, 0] = spans
-    return State(LAYOUT, empty.groups, sums, empty.spans)
+    return State(AXES, empty.groups, sums, empty.spans)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Aggregate, KnownBounds, State, Status, estimate, layout_for
+from pyqbeast.approximate.estimate import Aggregate, KnownBounds, State, Status, axes_for, estimate
 from pyqbeast.core.errors import InvalidInputError
 
 AVG, COUNT, SD = Aggregate("avg", ("y",)), Aggregate("count"), Aggregate("stddev_samp", ("y",))
@@ -13,34 +13,34 @@ LARGEST, SMALLEST = Aggregate("max", ("y",)), Aggregate("min", ("y",))
 ALL = [AVG, COUNT, SD, LARGEST, SMALLEST, Aggregate("count_if", ("c",))]
 
 
-def sample(y, layout=None):
+def sample(y, axes=None):
     """One group; every row has a key of its own. `c` is whether y is above 0."""
-    layout = layout or layout_for(ALL)
+    axes = axes or axes_for(ALL)
     y = np.asarray(y, dtype=float)
     terms = {"y": y, "c": (y > 0).astype(float)}
-    sums = np.ones((len(y), len(layout.moments)))
-    for at, moment in enumerate(layout.moments):
+    sums = np.ones((len(y), len(axes.moments)))
+    for at, moment in enumerate(axes.moments):
         for column, power in zip(moment.columns, moment.powers, strict=True):
             sums[:, at] *= terms[column] ** power
-    ends = np.stack([terms[column] for column in layout.columns], axis=1)
+    ends = np.stack([terms[column] for column in axes.columns], axis=1)
     buckets = np.random.default_rng(0).integers(0, 128, len(y))
-    return State.from_rows(layout, [()] * len(y), buckets, sums, ends, ends)
+    return State.from_rows(axes, [()] * len(y), buckets, sums, ends, ends)
 
 
 Y = np.random.default_rng(4).normal(10, 2, 3_000)
 
 
-def status(state, aggregate, facts=None, fraction=0.1):
-    return Status(int(estimate(state, aggregate, fraction, facts=facts).status[0]))
+def status(state, aggregate, known=None, fraction=0.1):
+    return Status(int(estimate(state, aggregate, fraction, known=known).status[0]))
 
 
 def test_without_facts_the_bounds_rest_on_the_sample_only():
     state = sample(Y)
-    facts = KnownBounds(1, {"y": (0.0, 20.0)})
+    known = KnownBounds(1, {"y": (0.0, 20.0)})
     assert status(state, AVG) == Status.SAMPLE_ONLY
     assert status(state, AVG, KnownBounds(1)) == Status.SAMPLE_ONLY
-    assert status(state, AVG, KnownBounds(None, facts.bounds)) == Status.SAMPLE_ONLY
-    assert status(state, AVG, facts) == Status.BOUNDED
+    assert status(state, AVG, KnownBounds(None, known.bounds)) == Status.SAMPLE_ONLY
+    assert status(state, AVG, known) == Status.BOUNDED
     assert status(state, COUNT, KnownBounds(1)) == Status.BOUNDED
 
 
@@ -68,7 +68,7 @@ def test_a_constant_column_is_no_danger_where_its_bounds_say_so():
 
 def test_extremes_are_bounds_and_certain():
     state = sample(Y)
-    found = estimate(state, LARGEST, 0.1, facts=KnownBounds(1, {"y": (0.0, 20.0)}))
+    found = estimate(state, LARGEST, 0.1, known=KnownBounds(1, {"y": (0.0, 20.0)}))
     assert (found.low[0], found.value[0], found.high[0]) == (Y.max(), Y.max(), 20.0)
     found = estimate(state, SMALLEST, 0.1)
     assert (found.low[0], found.value[0], found.high[0]) == (-np.inf, Y.min(), Y.min())
@@ -78,7 +78,7 @@ def test_extremes_are_bounds_and_certain():
 
 def test_count_if_counts_what_holds():
     state = sample(np.where(np.arange(3_000) % 3 == 0, 1.0, -1.0))
-    found = estimate(state, Aggregate("count_if", ("c",)), 0.1, facts=KnownBounds(1))
+    found = estimate(state, Aggregate("count_if", ("c",)), 0.1, known=KnownBounds(1))
     assert found.value[0] == pytest.approx(10_000)
     assert Status(int(found.status[0])) == Status.BOUNDED
     assert found.low[0] < 10_000 < found.high[0]
@@ -115,4 +115,4 @@ def test_what_cannot_be_estimated_is_refused(kind, columns, p):
 def test_a_percentile_without_a_grid_is_refused():
     aggregate = Aggregate("percentile", ("y",), 0.5)
     with pytest.raises(InvalidInputError, match="grid"):
-        estimate(State.empty(layout_for([aggregate])), aggregate, 0.1)
+        estimate(State.empty(axes_for([aggregate])), aggregate, 0.1)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Aggregate, State, completeness, layout_for
+from pyqbeast.approximate.estimate import Aggregate, State, axes_for, completeness
 from pyqbeast.approximate.estimate.groups import missed_keys
 from pyqbeast.approximate.estimate.interval import distinct_keys
 
-LAYOUT = layout_for([Aggregate("count")])
+AXES = axes_for([Aggregate("count")])
 
 
 @pytest.mark.parametrize(("fraction", "keys"), [(0.01, 458), (0.05, 90), (0.1, 44), (0.3, 13)])
@@ -30,7 +30,7 @@ def sampled(fraction, rng):
     taken = rng.random(len(group)) < fraction
     found = group[taken]
     buckets = rng.integers(0, 128, len(found))
-    state = State.from_rows(LAYOUT, [(int(g),) for g in found], buckets, np.ones((len(found), 1)))
+    state = State.from_rows(AXES, [(int(g),) for g in found], buckets, np.ones((len(found), 1)))
     return state, keys[~np.isin(np.arange(len(keys)), found)].sum() / keys.sum()
 
 
@@ -52,7 +52,7 @@ def test_complete_only_when_exact():
     half = completeness(state, 0.5)
     assert not half.complete
     assert half.missed_rows == pytest.approx(half.missed_keys, rel=0.5)
-    nothing = completeness(State.empty(LAYOUT), 0.01)
+    nothing = completeness(State.empty(AXES), 0.01)
     assert not nothing.complete
     assert nothing.unseen_share == 1
 

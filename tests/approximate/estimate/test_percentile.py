@@ -11,10 +11,10 @@ from pyqbeast.approximate.estimate import (
     KnownBounds,
     State,
     Status,
+    axes_for,
     estimate,
     grid_from,
     grid_probabilities,
-    layout_for,
     met,
 )
 from tests.approximate.estimate.populations import population
@@ -63,10 +63,10 @@ def test_percentile_bounds_hold(name, p, keys):
         strict=True,
     )
     aggregate = Aggregate("percentile", ("y",), p)
-    layout = layout_for([aggregate])
-    state = State.empty(layout, [(i,) for i in range(repetitions)])
+    axes = axes_for([aggregate])
+    state = State.empty(axes, [(i,) for i in range(repetitions)])
     state.sums[:, :, state.index(aggregate.moments)] = np.stack(counts)
-    found = estimate(state, aggregate, fraction, facts=KnownBounds(1.0), grid=np.stack(grids))
+    found = estimate(state, aggregate, fraction, known=KnownBounds(1.0), grid=np.stack(grids))
     held = np.mean((found.low <= truth) & (truth <= found.high))
     print(f"{name} p{100 * p:.0f}: {held:.3f}, half-width {np.median(found.margin) / truth:.4f}")
     assert np.all(found.status == Status.BOUNDED)
@@ -76,9 +76,9 @@ def test_percentile_bounds_hold(name, p, keys):
 
 def one_group(p, values, grid):
     aggregate = Aggregate("percentile", ("y",), p)
-    layout = layout_for([aggregate])
+    axes = axes_for([aggregate])
     sums = [[1.0, 1.0, *(value <= t for t in grid)] for value in values]
-    state = State.from_rows(layout, [()] * len(values), np.arange(len(values)) % BUCKETS, sums)
+    state = State.from_rows(axes, [()] * len(values), np.arange(len(values)) % BUCKETS, sums)
     return aggregate, state
 
 

@@ -24,17 +24,17 @@ class Tally:
     read: float = 0.0
 
 
-def run(name, kinds, error, repetitions, largest, facts):
+def run(name, kinds, error, repetitions, largest, known):
     """Let every repetition go its way; a call for more than the fraction `largest` counts as exact."""
     pop = population(name)
     stops = [PILOT_KEYS / len(pop.sums)]
     while stops[-1] * GRAIN < largest:
         stops.append(stops[-1] * GRAIN)
     tallies = {kind: Tally() for kind in kinds}
-    for sums, spans in samples(name, stops, repetitions, np.random.default_rng(11), spans=facts is not None):
+    for sums, spans in samples(name, stops, repetitions, np.random.default_rng(11), spans=known is not None):
         for kind, tally in tallies.items():
             sampled, held, read = progress(
-                sums, spans, AGGREGATES[kind], Goal(error), np.array(stops), pop, facts
+                sums, spans, AGGREGATES[kind], Goal(error), np.array(stops), pop, known
             )
             tally.sampled += int(sampled.sum())
             tally.held += int(held.sum())
@@ -42,7 +42,7 @@ def run(name, kinds, error, repetitions, largest, facts):
     return tallies
 
 
-def progress(sums, spans, aggregate, goal, stops, pop, facts):
+def progress(sums, spans, aggregate, goal, stops, pop, known):
     """[repetition]: whether it stopped on a sample, whether that holds the truth, the fraction read."""
     each = np.arange(len(sums))
     at, exact = np.zeros(len(sums), int), np.zeros(len(sums), bool)
@@ -52,7 +52,7 @@ def progress(sums, spans, aggregate, goal, stops, pop, facts):
             as_state(sums[each, at], None if spans is None else spans[each, at]),
             aggregate,
             stops[at],
-            facts=facts,
+            known=known,
         )
         going = ~met(found, goal) & ~exact
         asked = wanted(found, goal, stops[at])
@@ -79,7 +79,7 @@ def test_looking_in_between_costs_no_coverage(name):
 )
 def test_what_is_known_of_the_keys_sends_heavy_tails_on(name, kinds):
     repetitions = 200
-    tallies = run(name, kinds, 0.1, repetitions, 0.5, population(name).facts)
+    tallies = run(name, kinds, 0.1, repetitions, 0.5, population(name).known)
     for kind, tally in tallies.items():
         missed = (tally.sampled - tally.held) / repetitions
         print(f"{name} {kind}: sampled {tally.sampled / repetitions:.2f}, missed {missed:.3f} of all")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyqbeast.core.format.constants import TAG_HEAVIEST, TAG_WEIGHTS, WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.format.constants import TAG_MAX_ROW_WEIGHT, TAG_WEIGHTS, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.weight import COMMON_FRACTIONS, weight_of
 from pyqbeast.core.format.weight_counts import BORDERS, count_weights, parse_weights_tag, weights_tag
 from pyqbeast.core.otree.invariants import check_weights
@@ -35,7 +35,7 @@ def test_a_damaged_tag_tells_nothing(text):
 
 def test_verify_sees_a_tag_that_does_not_tell_the_weights_of_the_rows():
     weights = np.array([-5, 7, 2**30], np.int32)
-    tags = {TAG_HEAVIEST: str(2**30), TAG_WEIGHTS: weights_tag(count_weights(weights))}
+    tags = {TAG_MAX_ROW_WEIGHT: str(2**30), TAG_WEIGHTS: weights_tag(count_weights(weights))}
     assert check_weights("f", tags, weights) == []
     assert check_weights("f", {}, weights) == []
     assert [p.rule for p in check_weights("f", tags, weights[:2])] == ["heaviest row", "rows by weight"]

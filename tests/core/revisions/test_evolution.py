@@ -55,7 +55,7 @@ def test_data_that_fits_goes_on_with_the_same_revision():
 
 def test_rows_do_not_join_a_revision_of_other_weights():
     first = replace(write(None, low=0, high=9), hashed_as='[{"name":"c","type":"integer"}]')
-    second = write(first, low=2, high=9, is_weighed=False)
+    second = write(first, low=2, high=9, is_prunable=False)
     assert (second.id, span(second), second.hashed_as) == (2, (0, 9), None)
 
 

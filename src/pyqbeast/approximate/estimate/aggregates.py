@@ -84,35 +84,35 @@ def estimate(
     aggregate: Aggregate,
     fraction: float | FloatArray,
     confidence: float = 0.95,
-    facts: KnownBounds | None = None,
+    known: KnownBounds | None = None,
     grid: FloatArray | None = None,
 ) -> Estimates:
     """The aggregate in every group of the state.
 
     Args:
-        state: of a layout that has the aggregate's moments and extremes.
+        state: with axes that have the aggregate's moments and extremes.
         aggregate: what to estimate.
         fraction: the exact share of the rows that was sampled; one number, or one per group.
         confidence: of each bound by itself; for m bounds at once ask for 1 - (1 - confidence) / m.
-        facts: what is known from outside the sample.
+        known: what is known from outside the sample.
         grid: [group, threshold] for a percentile; NaN rows for groups without a grid.
     """
-    facts = facts or KnownBounds()
+    known = known or KnownBounds()
     share = np.broadcast_to(np.asarray(fraction, dtype=np.float64), len(state.groups))
     if aggregate.kind in ("min", "max"):
-        return _extreme(state, aggregate, share, facts)
+        return _extreme(state, aggregate, share, known)
     if aggregate.kind != "percentile":
-        return _from_sums(state, aggregate, share, confidence, facts)
+        return _from_sums(state, aggregate, share, confidence, known)
     if grid is None:
         raise InvalidInputError("a percentile needs its grid of thresholds")
-    return _percentile(state, aggregate, share, confidence, facts, grid)
+    return _percentile(state, aggregate, share, confidence, known, grid)
 
 
 def _from_sums(
-    state: State, aggregate: Aggregate, share: FloatArray, confidence: float, facts: KnownBounds
+    state: State, aggregate: Aggregate, share: FloatArray, confidence: float, known: KnownBounds
 ) -> Estimates:
     formula, columns = FORMULAS[aggregate.kind], aggregate.columns
-    centres = state.layout.centres_of(columns)
+    centres = state.axes.centres_of(columns)
     sampled = state.sums[..., state.index(aggregate.moments)]
     value, influence = leave_out(lambda sums: formula.value(sums, centres), sampled, share)
     low, high = bounds(value, influence, share, confidence)
@@ -121,9 +121,9 @@ def _from_sums(
         population = sampled.sum(axis=1) / share[:, None]
         seen = formula.reach(population, state.span(aggregate.extremes) - centres[:, None], centres)
         missed = np.full(len(share), np.nan)
-        if facts.key_rows is not None and all(column in facts.bounds for column in aggregate.extremes):
-            span = np.array([facts.bounds[column] for column in aggregate.extremes]).reshape(1, -1, 2)
-            missed = facts.key_rows * formula.reach(population, span - centres[:, None], centres) - seen
+        if known.key_rows is not None and all(column in known.bounds for column in aggregate.extremes):
+            span = np.array([known.bounds[column] for column in aggregate.extremes]).reshape(1, -1, 2)
+            missed = known.key_rows * formula.reach(population, span - centres[:, None], centres) - seen
         unseen = missed_keys(share, confidence) * missed / (high - low)
     keys = distinct_keys(sampled[..., 0])
     # Nothing to miss is no danger, even to bounds of no width.
@@ -136,7 +136,7 @@ def _percentile(
     aggregate: Aggregate,
     share: FloatArray,
     confidence: float,
-    facts: KnownBounds,
+    known: KnownBounds,
     grid: FloatArray,
 ) -> Estimates:
     p = aggregate.p or 0.0
@@ -144,7 +144,7 @@ def _percentile(
     found = percentile_bounds(p, sampled, share, confidence, grid)
     with np.errstate(all="ignore"):
         rows = sampled[..., 0].sum(axis=1) / share
-        missed = ((facts.key_rows or np.nan) - 1) * max(p, 1 - p) / rows
+        missed = ((known.key_rows or np.nan) - 1) * max(p, 1 - p) / rows
         unseen = missed_keys(share, confidence) * missed / (2 * found.half_share)
     # Counts below thresholds do not give the exact value, not even of all rows: that takes its own query.
     below_all = np.minimum(share, np.nextafter(1, 0))
@@ -152,12 +152,12 @@ def _percentile(
     return _judged(aggregate, found.value, found.low, found.high, below_all, keys, unseen)
 
 
-def _extreme(state: State, aggregate: Aggregate, share: FloatArray, facts: KnownBounds) -> Estimates:
+def _extreme(state: State, aggregate: Aggregate, share: FloatArray, known: KnownBounds) -> Estimates:
     """The sample's own extreme bounds the true one on one side, the files' statistics on the other."""
     largest = aggregate.kind == "max"
     value = state.span(aggregate.columns)[:, 0, int(largest)]
     value = np.where(value == (-np.inf if largest else np.inf), np.nan, value)
-    outer = facts.bounds.get(aggregate.columns[0], (-np.inf, np.inf))[int(largest)]
+    outer = known.bounds.get(aggregate.columns[0], (-np.inf, np.inf))[int(largest)]
     other = np.where(share >= 1, value, outer)
     low, high = (value, other) if largest else (other, value)
     keys = distinct_keys(state.sums[..., state.index(aggregate.moments)[0]])

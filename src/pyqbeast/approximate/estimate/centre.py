@@ -16,8 +16,8 @@ def pilot_centres(state: State) -> dict[str, float]:
     Rounded to a power of two no larger than the standard deviation, so that sums of integers stay exact.
     """
     centres: dict[str, float] = {}
-    totals = dict(zip(state.layout.moments, state.sums.sum(axis=(0, 1)).tolist(), strict=True))
-    for columns, powers, _ in state.layout.moments:
+    totals = dict(zip(state.axes.moments, state.sums.sum(axis=(0, 1)).tolist(), strict=True))
+    for columns, powers, _ in state.axes.moments:
         if 2 not in powers or columns[powers.index(2)] in centres:
             continue
         ones = tuple(power // 2 for power in powers)
@@ -27,18 +27,18 @@ def pilot_centres(state: State) -> dict[str, float]:
         column, mean = columns[powers.index(2)], totals[Moment(columns, ones)] / rows
         variance = totals[Moment(columns, powers)] / rows - mean**2
         unit = 2.0 ** math.floor(math.log2(variance) / 2) if variance > 0 else 1.0
-        centres[column] = state.layout.centres.get(column, 0.0) + round(mean / unit) * unit
+        centres[column] = state.axes.centres.get(column, 0.0) + round(mean / unit) * unit
     return centres
 
 
 def recentre(state: State, centres: Mapping[str, float]) -> State:
     """The same rows with their moments about other centres (binomial theorem)."""
-    layout = replace(state.layout, centres=dict(centres))
+    axes = replace(state.axes, centres=dict(centres))
     sums = state.sums.copy()
-    for at, (columns, powers, at_most) in enumerate(layout.moments):
+    for at, (columns, powers, at_most) in enumerate(axes.moments):
         if at_most is not None:
             continue
-        shifts = state.layout.centres_of(columns) - layout.centres_of(columns)
+        shifts = state.axes.centres_of(columns) - axes.centres_of(columns)
         sums[..., at] = 0.0
         for lower in itertools.product(*(range(power + 1) for power in powers)):
             factor = math.prod(
@@ -46,5 +46,5 @@ def recentre(state: State, centres: Mapping[str, float]) -> State:
                 for power, low, shift in zip(powers, lower, shifts.tolist(), strict=True)
             )
             if factor != 0.0:
-                sums[..., at] += factor * state.sums[..., layout.moments.index(Moment(columns, lower))]
-    return State(layout, state.groups, sums, state.spans)
+                sums[..., at] += factor * state.sums[..., axes.moments.index(Moment(columns, lower))]
+    return State(axes, state.groups, sums, state.spans)

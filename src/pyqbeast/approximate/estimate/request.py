@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyqbeast.approximate.estimate import percentile
 from pyqbeast.approximate.estimate.formulas import FORMULAS
-from pyqbeast.approximate.estimate.state import ROWS, Layout, Moment
+from pyqbeast.approximate.estimate.state import ROWS, Moment, StateAxes
 from pyqbeast.core.errors import InvalidInputError
 
 
@@ -63,10 +63,10 @@ class Aggregate:
         return () if self.kind in ("count", "count_if", "percentile") else self.columns
 
 
-def layout_for(aggregates: Iterable[Aggregate], buckets: int = 128) -> Layout:
+def axes_for(aggregates: Iterable[Aggregate], buckets: int = 128) -> StateAxes:
     """The partial aggregates that a list of aggregates needs of every step."""
     moments, columns = {ROWS: None}, dict[str, None]()
     for aggregate in aggregates:
         moments.update(dict.fromkeys(aggregate.moments))
         columns.update(dict.fromkeys(aggregate.extremes))
-    return Layout(tuple(moments), tuple(columns), buckets)
+    return StateAxes(tuple(moments), tuple(columns), buckets)

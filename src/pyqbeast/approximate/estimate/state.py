@@ -40,7 +40,7 @@ ROWS = Moment()
 
 
 @dataclass(frozen=True)
-class Layout:
+class StateAxes:
     """The meaning of a state's axes.
 
     Attributes:
@@ -66,29 +66,29 @@ class State:
     """Sums and extremes of the rows read.
 
     Attributes:
-        layout: the meaning of the axes.
+        axes: the meaning of the axes.
         groups: the keys of the result groups; `((),)` where the query has no groups.
         sums: [group, bucket, moment].
         spans: [group, bucket, column, 2], smallest and largest value; +inf, -inf where nothing was read.
     """
 
-    layout: Layout
+    axes: StateAxes
     groups: tuple[Group, ...]
     sums: FloatArray
     spans: FloatArray
 
     @classmethod
-    def empty(cls, layout: Layout, groups: Sequence[Group] = ()) -> State:
+    def empty(cls, axes: StateAxes, groups: Sequence[Group] = ()) -> State:
         """No rows: what a step that returned nothing adds."""
-        slots = (len(groups), layout.buckets)
-        spans = np.empty((*slots, len(layout.columns), 2))
+        slots = (len(groups), axes.buckets)
+        spans = np.empty((*slots, len(axes.columns), 2))
         spans[..., 0], spans[..., 1] = np.inf, -np.inf
-        return cls(layout, tuple(groups), np.zeros((*slots, len(layout.moments))), spans)
+        return cls(axes, tuple(groups), np.zeros((*slots, len(axes.moments))), spans)
 
     @classmethod
     def from_rows(
         cls,
-        layout: Layout,
+        axes: StateAxes,
         groups: Sequence[Group],
         buckets: ArrayLike,
         sums: ArrayLike,
@@ -98,43 +98,43 @@ class State:
         """The state of one step, from the rows that a group-by (group, bucket) returned, in any order.
 
         Args:
-            layout: what the columns of `sums`, `lows` and `highs` are.
+            axes: what the columns of `sums`, `lows` and `highs` are.
             groups: [row] group keys.
-            buckets: [row] from 0 to `layout.buckets` - 1.
+            buckets: [row] from 0 to `axes.buckets` - 1.
             sums: [row, moment]; 0 for the sum of no values, where SQL says NULL.
             lows: [row, column] smallest values, +inf where there are none.
             highs: [row, column] largest values, -inf where there are none; NaN is the largest, as in Spark.
         """
         place: dict[Group, int] = {}
         at = np.array([place.setdefault(_key(group), len(place)) for group in groups], dtype=np.intp)
-        state = cls.empty(layout, tuple(place))
+        state = cls.empty(axes, tuple(place))
         slot = np.asarray(buckets, dtype=np.intp)
-        if slot.size and (slot.min() < 0 or slot.max() >= layout.buckets):
-            raise InvalidInputError(f"buckets run from 0 to {layout.buckets - 1}: mask the hash's low bits")
-        values = np.asarray(sums, dtype=np.float64).reshape(len(at), len(layout.moments))
+        if slot.size and (slot.min() < 0 or slot.max() >= axes.buckets):
+            raise InvalidInputError(f"buckets run from 0 to {axes.buckets - 1}: mask the hash's low bits")
+        values = np.asarray(sums, dtype=np.float64).reshape(len(at), len(axes.moments))
         np.add.at(state.sums, (at, slot), values)
-        shape = (len(at), len(layout.columns))
+        shape = (len(at), len(axes.columns))
         np.fmin.at(state.spans[..., 0], (at, slot), np.asarray(lows, dtype=np.float64).reshape(shape))
         np.maximum.at(state.spans[..., 1], (at, slot), np.asarray(highs, dtype=np.float64).reshape(shape))
         return state
 
     def index(self, moments: Sequence[Moment]) -> list[int]:
         """Where `moments` lie on the last axis of `sums`."""
-        return [self.layout.moments.index(moment) for moment in moments]
+        return [self.axes.moments.index(moment) for moment in moments]
 
     def span(self, columns: Sequence[str]) -> FloatArray:
         """[group, column, 2]: smallest and largest value of all rows read."""
-        at = [self.layout.columns.index(column) for column in columns]
+        at = [self.axes.columns.index(column) for column in columns]
         part = self.spans[:, :, at]
         return np.stack([part[..., 0].min(axis=1), part[..., 1].max(axis=1)], axis=-1)
 
 
 def merge(left: State, right: State) -> State:
     """The state of the rows of both; associative and commutative up to rounding and the order of groups."""
-    if left.layout != right.layout:
+    if left.axes != right.axes:
         raise InvalidInputError("states of different layouts cannot be merged: fold and recentre them first")
     place = {group: at for at, group in enumerate(dict.fromkeys(left.groups + right.groups))}
-    out = State.empty(left.layout, tuple(place))
+    out = State.empty(left.axes, tuple(place))
     for part in (left, right):
         at = np.array([place[group] for group in part.groups], dtype=np.intp)
         out.sums[at] += part.sums
@@ -150,16 +150,16 @@ def bucket_count(groups: int) -> int:
 
 def fold(state: State, buckets: int) -> State:
     """The same rows in fewer buckets (a power of two): low bits stay low bits."""
-    ratio, rest = divmod(state.layout.buckets, buckets)
+    ratio, rest = divmod(state.axes.buckets, buckets)
     if rest or ratio & (ratio - 1):
-        raise InvalidInputError(f"{state.layout.buckets} buckets cannot be folded into {buckets}")
+        raise InvalidInputError(f"{state.axes.buckets} buckets cannot be folded into {buckets}")
 
     def folded(values: FloatArray, add: np.ufunc) -> FloatArray:
         return np.asarray(add.reduce(values.reshape(len(values), ratio, buckets, *values.shape[2:]), axis=1))
 
     lows, highs = (folded(state.spans[..., i], add) for i, add in enumerate((np.fmin, np.maximum)))
-    layout = replace(state.layout, buckets=buckets)
-    return State(layout, state.groups, folded(state.sums, np.add), np.stack([lows, highs], axis=-1))
+    axes = replace(state.axes, buckets=buckets)
+    return State(axes, state.groups, folded(state.sums, np.add), np.stack([lows, highs], axis=-1))
 
 
 def _key(group: Group) -> Group:

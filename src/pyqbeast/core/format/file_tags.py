@@ -24,7 +24,7 @@ from pyqbeast.core.format.constants import (
     STATE_ANNOUNCED,
     STATE_REPLICATED,
     TAG_BLOCKS,
-    TAG_HEAVIEST,
+    TAG_MAX_ROW_WEIGHT,
     TAG_REVISION,
     WEIGHT_MAX,
     WEIGHT_MIN,
@@ -156,14 +156,14 @@ def _checked(cube: str, dimensions: int, low: int, high: int, count: int, *, rep
     return Block(CubeId.from_string(cube, dimensions), low, high, count, replicated)
 
 
-def heaviest(tags: Mapping[str, str], blocks: Sequence[Block]) -> int:
+def max_row_weight(tags: Mapping[str, str], blocks: Sequence[Block]) -> int:
     """The largest weight that a row of a file can have.
 
     A block's largest weight is that of its cube, wherever the cube's rows lie; files of ours tell their own as well.
     """
     lowest, highest = min(block.min_weight for block in blocks), max(block.max_weight for block in blocks)
     try:
-        told = whole_number(tags[TAG_HEAVIEST], TAG_HEAVIEST)
+        told = whole_number(tags[TAG_MAX_ROW_WEIGHT], TAG_MAX_ROW_WEIGHT)
     except (KeyError, FormatError):
         return highest
     return told if lowest <= told <= highest else highest

@@ -48,7 +48,7 @@ class FileLayout:
 def lay_out(tree: Tree, rows: SampledRows, cube_size: int) -> FileLayout:
     """Files for all nodes of a tree, for a write of which `rows` is the sample."""
     bands = bands_of(tree, rows, cube_size)
-    files = _Packer(tree, bands, cube_size).pack()
+    files = _FilePlanner(tree, bands, cube_size).pack()
     start = np.cumsum([0, *(len(of_node) for of_node in bands)]).astype(np.int32)
     weight = np.array([band.weight for of_node in bands for band in of_node], np.int32)
     file = np.array([number for of_node in files for number in of_node], np.int32)
@@ -91,7 +91,7 @@ class _Piece:
 _Pieces = defaultdict[tuple[int, int], list[_Piece]]
 
 
-class _Packer:
+class _FilePlanner:
     """Gives out file numbers from the deepest nodes up; bands too small for a file share one with their like.
 
     Bands of the same weights below `LARGE` join until the next would exceed `MOST_SHARED`, in z-order, so that a shared

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.core.format.constants import TAG_HEAVIEST, TAG_WEIGHTS
+from pyqbeast.core.format.constants import TAG_MAX_ROW_WEIGHT, TAG_WEIGHTS
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.names import column_named
@@ -115,9 +115,9 @@ def check_weights(file: str, tags: Mapping[str, str], weights: NDArray[np.int32]
         weights: n weights of its rows.
     """
     problems = []
-    heaviest = tags.get(TAG_HEAVIEST)
-    if heaviest is not None and heaviest != str(weights.max()):
-        text = f"its heaviest row has weight {weights.max()}, the log says {heaviest}"
+    max_row_weight = tags.get(TAG_MAX_ROW_WEIGHT)
+    if max_row_weight is not None and max_row_weight != str(weights.max()):
+        text = f"its heaviest row has weight {weights.max()}, the log says {max_row_weight}"
         problems.append(Problem("heaviest row", file, "", text))
     if TAG_WEIGHTS in tags and parse_weights_tag(tags) != count_weights(weights):
         text = f"its rows have other weights than the tag {TAG_WEIGHTS} counts"

@@ -66,11 +66,11 @@ class IndexStatus:
         figures = {cube: (of.max_weight, of.element_count, of.min_weight) for cube, of in self.cubes.items()}
         for block in blocks:
             if not block.replicated:
-                heaviest, count, lightest = figures.get(block.cube, (WEIGHT_MAX, 0, WEIGHT_MAX))
+                max_weight, count, min_weight = figures.get(block.cube, (WEIGHT_MAX, 0, WEIGHT_MAX))
                 figures[block.cube] = (
-                    min(heaviest, block.max_weight),
+                    min(max_weight, block.max_weight),
                     count + block.element_count,
-                    min(lightest, block.min_weight),
+                    min(min_weight, block.min_weight),
                 )
         ordered = sorted(figures, key=lambda cube: cube.path)
         return IndexStatus(self.revision, {cube: CubeStatus(cube, *figures[cube]) for cube in ordered})

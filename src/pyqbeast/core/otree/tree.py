@@ -178,16 +178,16 @@ class _Builder:
         if not within or filled[within - 1] <= slack * self.cube_size:
             return within
         full = int(np.searchsorted(filled[:within], self.cube_size))
-        heaviest = self.rows.weights[at[min(full, within - 1)]]
-        following = int(np.searchsorted(COMMON_WEIGHTS, heaviest, side="right"))
+        kept_weight = self.rows.weights[at[min(full, within - 1)]]
+        following = int(np.searchsorted(COMMON_WEIGHTS, kept_weight, side="right"))
         if following < len(COMMON_WEIGHTS) and COMMON_WEIGHTS[following] <= limit:
             lighter = int(np.searchsorted(weights, COMMON_WEIGHTS[following]))
             if filled[lighter - 1] <= ROOM_TO_FRACTION * self.cube_size:
-                heaviest = COMMON_WEIGHTS[following] - 1
-        staying = int(np.searchsorted(weights, heaviest, side="right"))
+                kept_weight = COMMON_WEIGHTS[following] - 1
+        staying = int(np.searchsorted(weights, kept_weight, side="right"))
         # Rows of one weight cannot be told apart: where all stay, nothing is sent down and a leaf remains.
         if staying < within:
-            self.weight[node] = int(heaviest)
+            self.weight[node] = int(kept_weight)
             return staying
         return within
 

@@ -70,13 +70,13 @@ def evolve(
     table_id: str,
     now_ms: int,
     rng: random.Random,
-    is_weighed: bool = True,
+    is_prunable: bool = True,
 ) -> Revision:
     """The revision that rows with these statistics go to: `current` where they fit it, else the next one.
 
     `statistics` were gathered from the data and `stated` given by the user, both by column; a range covers
     the old revision, the data and what was stated. `cube_size` None keeps the current one. Rows do not fit a
-    revision that is not `is_weighed`: its hashed columns are others by now, or hash otherwise. Raises
+    revision that is not `is_prunable`: its hashed columns are others by now, or hash otherwise. Raises
     InvalidInputError for a cube size out of 1..2^31-1 and for a column of which not enough is known.
     """
     size = cube_size if cube_size is not None or current is None else current.cube_size
@@ -91,7 +91,7 @@ def evolve(
     if current is None:
         return Revision(1, now_ms, table_id, size, tuple(transformers), merged)
     changed = replace(current, cube_size=size, transformers=tuple(transformers), transformations=merged)
-    if changed == current and is_weighed:
+    if changed == current and is_prunable:
         return current
     return replace(changed, id=current.id + 1, timestamp=now_ms, hashed_as=None)
 
@@ -99,7 +99,7 @@ def evolve(
 def known_before(
     current: Revision | None, transformers: Sequence[Transformer], stated: Mapping[str, ColumnStatistics]
 ) -> dict[str, Transformation]:
-    """The transformations of the columns that need no bounds, by column: no data is needed to know places in them.
+    """The transformations of the columns that need no bounds, by column: no data is needed to know coordinates in them.
 
     They are those that `evolve` will give, but for the stand-in for null; a column is missing where nobody stated what
     it needs.

@@ -48,7 +48,7 @@ class Transformation(ABC):
         """The coordinate of a value; None is null. Values outside the known range may fall outside 0..1."""
 
     @abstractmethod
-    def place(self, of: IndexedColumn[C]) -> C:
+    def coordinate_column(self, of: IndexedColumn[C]) -> C:
         """The same for rows, where the value is not null; `OUTSIDE` where a row cannot be in the revision's space."""
 
     def coordinates(
@@ -56,7 +56,7 @@ class Transformation(ABC):
     ) -> NDArray[np.float64]:
         """The coordinates of many rows (doubles); a value is null where `nulls` is true.
 
-        A pass over the rows has measured their places, or their values where the kind needs bounds.
+        A pass over the rows has measured their coordinates, or their values where the kind needs bounds.
         """
         return measured if nulls is None else np.where(nulls, self.coordinate(None), measured)
 
@@ -162,7 +162,7 @@ class Transformer(ABC):
 
     @property
     def needs_bounds(self) -> bool:
-        """Whether a pass over the rows measures their values; else it measures their places, known before."""
+        """Whether a pass over the rows measures their values; otherwise it measures their coordinates."""
         return self.statistics == BOUNDS
 
     @property

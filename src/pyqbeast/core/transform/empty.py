@@ -33,7 +33,7 @@ class Empty(Transformation):
         """Always 0.0."""
         return 0.0
 
-    def place(self, of: IndexedColumn[C]) -> C:
+    def coordinate_column(self, of: IndexedColumn[C]) -> C:
         """Raises FormatError: rows are not written before something is known of them."""
         raise FormatError(
             f"column {of.name!r}: rows cannot be indexed by Empty; overwrite the table to index it anew"

@@ -50,8 +50,8 @@ class Hash(Transformation):
         """The coordinate of a value. A 32-bit float has to come as `np.float32`, which prints differently."""
         return hash_coordinate(hashed_bytes(self.null_value if value is None else value))
 
-    def place(self, of: IndexedColumn[C]) -> C:
-        """See `Transformation.place`."""
+    def coordinate_column(self, of: IndexedColumn[C]) -> C:
+        """See `Transformation.coordinate_column`."""
         return of.jvm("HashCoordinate", of.value)
 
 

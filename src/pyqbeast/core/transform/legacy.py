@@ -22,9 +22,9 @@ class _Untyped(Constant):
         """The same transformation as written today, for a column of this data type."""
         raise NotImplementedError
 
-    def place(self, of: IndexedColumn[C]) -> C:
-        """See `Transformation.place`: as the Identity of the column's type."""
-        return self.as_identity(of.data_type).place(of)
+    def coordinate_column(self, of: IndexedColumn[C]) -> C:
+        """See `Transformation.coordinate_column`: as the Identity of the column's type."""
+        return self.as_identity(of.data_type).coordinate_column(of)
 
     def superseded_by(self, other: Transformation) -> bool:
         """See `Transformation.superseded_by`: as the Identity of the other one's type."""

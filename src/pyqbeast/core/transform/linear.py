@@ -95,8 +95,8 @@ class Linear(Transformation):
         points = np.where(np.isfinite(measured), points, np.where(measured < 0, 0.0, 1.0))
         return points if nulls is None else np.where(nulls, self.coordinate(None), points)
 
-    def place(self, of: IndexedColumn[C]) -> C:
-        """See `Transformation.place`."""
+    def coordinate_column(self, of: IndexedColumn[C]) -> C:
+        """See `Transformation.coordinate_column`."""
         return of.unless_infinite((of.number - float(self.minimum)) * self.scale, 0.0, 1.0)
 
     def holds(self, value: int | float) -> bool:
@@ -147,8 +147,8 @@ class Identity(Constant):
         value = None if self.value is None else printable(self.value, self.data_type)
         return {"identityValue": value, "orderedDataType": self.data_type}
 
-    def place(self, of: IndexedColumn[C]) -> C:
-        """See `Transformation.place`: any other value lies outside, for it would not be found again."""
+    def coordinate_column(self, of: IndexedColumn[C]) -> C:
+        """See `Transformation.coordinate_column`: any other value lies outside, for it would not be found again."""
         if self.value is None:
             return of.unless_infinite(of.literal(OUTSIDE), 0.0, 0.0)
         return of.unless_infinite(of.where_equal(float(self.value), 0.0, OUTSIDE), 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""Quantiles: a number's coordinate is its place among numbers that cut the rows into parts of about the same size."""
+"""Quantiles: a number's coordinate is its position among numbers that cut the rows into equal parts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def search(items: Sequence[_T], value: _T) -> tuple[bool, int]:
 
 @dataclass(frozen=True, slots=True)
 class NumericQuantiles(Transformation):
-    """The place of a number among quantiles (two at least, ascending); a straight line between neighbours.
+    """The position of a number among quantiles (two at least, ascending); a straight line between neighbours.
 
     Null takes 0.0. NaN counts as larger than every number.
     """
@@ -84,21 +84,21 @@ class NumericQuantiles(Transformation):
         double = as_double(value)
         if math.isnan(double):
             return 1.0
-        found, place = search(self.quantiles, double)
+        is_listed, position = search(self.quantiles, double)
         last = len(self.quantiles) - 1
-        if found:
-            return place / last
-        if place == 0:
+        if is_listed:
+            return position / last
+        if position == 0:
             return 0.0
-        if place > last:
+        if position > last:
             return 1.0
-        below, above = np.float64(self.quantiles[place - 1]), np.float64(self.quantiles[place])
+        below, above = np.float64(self.quantiles[position - 1]), np.float64(self.quantiles[position])
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            # Where the list does not ascend the two may be equal, and the place no number in 0..1.
-            return float(((place - 1) + (double - below) / (above - below)) / last)
+            # Where the list does not ascend the two may be equal, and the position no number in 0..1.
+            return float(((position - 1) + (double - below) / (above - below)) / last)
 
-    def place(self, of: IndexedColumn[C]) -> C:
-        """See `Transformation.place`."""
+    def coordinate_column(self, of: IndexedColumn[C]) -> C:
+        """See `Transformation.coordinate_column`."""
         return of.jvm("NumericQuantiles", of.number, self.quantiles)
 
     def superseded_by(self, other: Transformation) -> bool:

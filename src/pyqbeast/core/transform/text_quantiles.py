@@ -1,4 +1,4 @@
-"""Quantiles and histograms of texts: a text's coordinate is its place in a list."""
+"""Quantiles and histograms of texts: a text's coordinate is its position in a list."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ DEFAULT_HISTOGRAM = tuple(string.ascii_lowercase)
 
 
 @dataclass(frozen=True, slots=True)
-class TextPlaces(Transformation):
-    """The place of a text in an ascending list, compared by UTF-16 units as Java does; a step function."""
+class TextPositions(Transformation):
+    """The position of a text in an ascending list, compared by UTF-16 units as Java does; a step function."""
 
     texts: tuple[str, ...]
     _keys: tuple[bytes, ...] = dataclass_field(init=False, repr=False, compare=False)
@@ -34,21 +34,21 @@ class TextPlaces(Transformation):
             raise FormatError(f"at least two texts are needed, not {self.texts}")
         object.__setattr__(self, "_keys", tuple(map(utf16_key, self.texts)))
 
-    def _place(self, text: str) -> float:
-        found, place = search(self._keys, utf16_key(text))
+    def _position(self, text: str) -> float:
+        is_listed, position = search(self._keys, utf16_key(text))
         last = len(self.texts) - 1
-        if not found:
-            place = max(place - 1, 0)
-        return place / last
+        if not is_listed:
+            position = max(position - 1, 0)
+        return position / last
 
-    def place(self, of: IndexedColumn[C]) -> C:
-        """See `Transformation.place`."""
-        return of.jvm("TextPlaces", of.value, self.texts)
+    def coordinate_column(self, of: IndexedColumn[C]) -> C:
+        """See `Transformation.coordinate_column`."""
+        return of.jvm("TextPositions", of.value, self.texts)
 
 
 @dataclass(frozen=True, slots=True)
-class StringQuantiles(TextPlaces):
-    """The place of a text among quantiles (`texts`, two at least, ascending). Null takes 0.0."""
+class StringQuantiles(TextPositions):
+    """The position of a text among quantiles (`texts`, two at least, ascending). Null takes 0.0."""
 
     class_name = "CDFStringQuantilesTransformation"
 
@@ -63,7 +63,7 @@ class StringQuantiles(TextPlaces):
 
     def coordinate(self, value: Value) -> float:
         """See `Transformation.coordinate`; always inside 0..1."""
-        return 0.0 if value is None else self._place(_as_text(value))
+        return 0.0 if value is None else self._position(_as_text(value))
 
     def superseded_by(self, other: Transformation) -> bool:
         """See `Transformation.superseded_by`: by other quantiles."""
@@ -93,7 +93,7 @@ class StringQuantilesTransformer(QuantilesTransformer):
 
 
 @dataclass(frozen=True, slots=True)
-class StringHistogram(TextPlaces):
+class StringHistogram(TextPositions):
     """The older form of `StringQuantiles`: the same places, but null is looked up as the text `null`."""
 
     class_name = "StringHistogramTransformation"
@@ -109,7 +109,7 @@ class StringHistogram(TextPlaces):
 
     def coordinate(self, value: Value) -> float:
         """See `Transformation.coordinate`; always inside 0..1."""
-        return self._place("null" if value is None else _as_text(value))
+        return self._position("null" if value is None else _as_text(value))
 
     @property
     def is_default(self) -> bool:

@@ -162,9 +162,9 @@ class _Optimize:
     ) -> Rewrite | None:
         revision_id = self._revision_in(stored)
         own = [(file, tags) for file, tags in tagged if tags.revision_id == revision_id]
-        weighed = log.prunable_revisions
-        if revision_id == STAGING_REVISION or revision_id not in weighed:
-            return self._staging(transaction, stored, [file for file, _ in own], weighed)
+        prunable = log.prunable_revisions
+        if revision_id == STAGING_REVISION or revision_id not in prunable:
+            return self._staging(transaction, stored, [file for file, _ in own], prunable)
         revision = stored.get(revision_id)
         indexed = [StoredFile(file.path, tags.blocks, file.deleted) for file, tags in own]
         if self.asked is not None:
@@ -206,7 +206,7 @@ class _Optimize:
         transaction: bridge.Transaction,
         stored: RevisionSet,
         files: Sequence[bridge.LoggedFile],
-        weighed: Collection[int],
+        prunable: Collection[int],
     ) -> Rewrite | None:
         """Unindexed files join the latest revision as an append does; the oldest first where not all are asked.
 
@@ -225,7 +225,7 @@ class _Optimize:
             return Rewrite(paths, None)
         data = bridge.named_as(transaction.rows_of(paths), stored.get(stored.last_id).hashed_columns)
         asked = WriteOptions.parse({"path": self.path})
-        plan = plan_append(data, bridge.simple_types(data), asked, stored.latest, weighed)
+        plan = plan_append(data, bridge.simple_types(data), asked, stored.latest, prunable)
         return Rewrite(paths, plan if plan.arrangement else None)
 
 

@@ -19,8 +19,8 @@ from pyqbeast.core.format.constants import (
     HELPER_FILE,
     HELPER_WEIGHT,
     TAG_BLOCKS,
-    TAG_HEAVIEST,
     TAG_KEY_ROWS,
+    TAG_MAX_ROW_WEIGHT,
     TAG_REVISION,
     TAG_WEIGHTS,
     WEIGHT_MAX,
@@ -72,7 +72,7 @@ class Arrangement:
                 TAG_REVISION: str(revision_id),
                 TAG_BLOCKS: blocks_to_json(blocks[file.path]),
                 TAG_KEY_ROWS: KeyFrequency(self.write, file.key_rows).to_tag(),
-                TAG_HEAVIEST: str(file.heaviest),
+                TAG_MAX_ROW_WEIGHT: str(file.max_row_weight),
                 TAG_WEIGHTS: weights_tag(file.weights),
             }
             for file in files

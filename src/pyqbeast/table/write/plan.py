@@ -130,11 +130,11 @@ def plan_append(
     types: Mapping[str, str],
     asked: WriteOptions,
     current: Revision | None,
-    weighed: Collection[int],
+    prunable: Collection[int],
 ) -> Plan:
     """For rows that join a table whose latest revision is `current`, or that make a new table where there is none.
 
-    `weighed` are the revisions whose files hold rows of the weights that the same rows have today.
+    `prunable` are the revisions whose files hold rows of the weights that the same rows have today.
     """
     if current is None:
         return plan_new(data, types, asked, None)
@@ -148,8 +148,8 @@ def plan_append(
             f"the weights of the table at {asked.path} are made with weightColumns="
             f"{','.join(current.weight_columns)!r}: leave the option out to go on with them, or overwrite the table"
         )
-    is_weighed = current.id in weighed
-    return _plan(data, types, asked, specs, current, asked.cube_size, {}, extra, is_weighed=is_weighed)
+    is_prunable = current.id in prunable
+    return _plan(data, types, asked, specs, current, asked.cube_size, {}, extra, is_prunable=is_prunable)
 
 
 def _plan(
@@ -162,7 +162,7 @@ def _plan(
     stated: Mapping[str, ColumnStatistics],
     weight_columns: tuple[str, ...],
     *,
-    is_weighed: bool = True,
+    is_prunable: bool = True,
 ) -> Plan:
     transformers = _transformers(specs, types, current)
     stated = {**stated, **_stated(data.sparkSession, asked, transformers)}
@@ -182,7 +182,7 @@ def _plan(
         table_id=asked.path,
         now_ms=now,
         rng=random.Random(),
-        is_weighed=is_weighed,
+        is_prunable=is_prunable,
     )
     is_new = revision is not current
     if current is None:

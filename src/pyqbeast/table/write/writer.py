@@ -106,12 +106,12 @@ class _Write:
         if not self.is_fresh:
             check_indexed_columns(transaction, stored.latest)
         given = self.asked.delta | self._properties(transaction)
-        rows, weighed = transaction.as_stored(self.data, self.mode, given)
+        rows, prunable = transaction.as_stored(self.data, self.mode, given)
         if self.is_fresh:
             return plan_new(rows, bridge.simple_types(rows), self.asked, stored.latest)
         if stored.latest:
             rows = bridge.named_as(rows, stored.latest.hashed_columns)
-        return plan_append(rows, bridge.simple_types(rows), self.asked, stored.latest, weighed)
+        return plan_append(rows, bridge.simple_types(rows), self.asked, stored.latest, prunable)
 
     def _properties(self, transaction: bridge.Transaction) -> dict[str, str]:
         return {} if transaction.exists else self.asked.new_table_properties(self.spark)

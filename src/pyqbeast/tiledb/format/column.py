@@ -115,7 +115,7 @@ def _present_var(array: pa.Array, field: Field) -> pa.Array:
 
 
 def take(array: pa.Array | pa.ChunkedArray, rows: npt.NDArray[np.int64]) -> pa.Array | pa.ChunkedArray:
-    """The cells at these places."""
+    """The cells at these positions."""
     return array.take(pa.array(rows))
 
 

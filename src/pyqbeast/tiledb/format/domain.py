@@ -111,7 +111,7 @@ class MBRs:
         )
 
     def take(self, indices: npt.NDArray[np.intp]) -> MBRs:
-        """The rectangles at these places."""
+        """The rectangles at these positions."""
         return MBRs(tuple(low[indices] for low in self.lows), tuple(high[indices] for high in self.highs))
 
     def around(self) -> MBR:

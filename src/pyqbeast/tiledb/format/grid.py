@@ -79,20 +79,20 @@ class TileGrid:
             low = max((bounds.low - self.origin[i]) // self.extents[i], 0)
             high = min((bounds.high - self.origin[i]) // self.extents[i], self.shape[i] - 1)
             steps.append(np.arange(low, high + 1))
-        places = np.meshgrid(*steps, indexing="ij")
+        positions = np.meshgrid(*steps, indexing="ij")
         order = numpy_order(self.tile_order)
-        numbers = np.ravel_multi_index([p.reshape(-1) for p in places], self.shape, order=order)
+        numbers = np.ravel_multi_index([p.reshape(-1) for p in positions], self.shape, order=order)
         return np.sort(numbers).astype(np.intp)
 
     def tile_box(self, tile: int) -> MBR:
         """The coordinates of a tile's cells, with padding."""
         order = numpy_order(self.tile_order)
-        place = np.unravel_index(tile, self.shape, order=order)
-        lows = [o + int(p) * e for o, p, e in zip(self.origin, place, self.extents, strict=True)]
+        position = np.unravel_index(tile, self.shape, order=order)
+        lows = [o + int(p) * e for o, p, e in zip(self.origin, position, self.extents, strict=True)]
         return MBR(tuple(Range1D(low, low + e - 1) for low, e in zip(lows, self.extents, strict=True)))
 
     def cell_numbers(self, part: Slices) -> npt.NDArray[np.int64]:
-        """The places of some cells of a tile in the tile's file order, as a table with one axis per dimension.
+        """The positions of some cells of a tile in the tile's file order, as a table with one axis per dimension.
 
         Args:
             part: Which cells; the table is as large as that, however large the tile.

@@ -20,7 +20,7 @@ _LARGEST = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True)
-class ColumnStatistics:
+class TileStatistics:
     """The four sections of a column, and its entry in the fragment's statistics."""
 
     mins: TileMinsMaxs
@@ -30,7 +30,7 @@ class ColumnStatistics:
     fragment: FieldStatistics
 
 
-NO_STATISTICS = ColumnStatistics(
+NO_STATISTICS = TileStatistics(
     TileMinsMaxs(),
     TileMinsMaxs(),
     TileSums(np.zeros(0, "<u8")),
@@ -39,7 +39,7 @@ NO_STATISTICS = ColumnStatistics(
 )
 
 
-def column_statistics(tiles: list[pa.Array], field: Field) -> ColumnStatistics:
+def tile_statistics(tiles: list[pa.Array], field: Field) -> TileStatistics:
     """The statistics of a column.
 
     Args:
@@ -54,7 +54,7 @@ def column_statistics(tiles: list[pa.Array], field: Field) -> ColumnStatistics:
     if has_bounds(field):
         mins, maxs, low, high = _bounds(tiles, field)
     fragment = FieldStatistics(low, high, total, int(nulls.sum()))
-    return ColumnStatistics(mins, maxs, TileSums(sums), TileNullCount(nulls), fragment)
+    return TileStatistics(mins, maxs, TileSums(sums), TileNullCount(nulls), fragment)
 
 
 def has_bounds(field: Field) -> bool:

@@ -111,7 +111,7 @@ def read_dense(
 
 
 def _sources(fragments: Sequence[Fragment], box: MBR) -> tuple[list[Tile], npt.NDArray[np.int64]]:
-    """The tiles that cells of the box come from, and the place of each cell in these tiles' cells in a row."""
+    """The tiles that cells of the box come from, and the position of each cell in these tiles' cells in a row."""
     source = np.full(_shape(box), _NOWHERE, dtype=np.int64)
     tiles: list[Tile] = []
     per_tile = 1

@@ -124,7 +124,7 @@ class Fragment:
         return found
 
     def slot(self, column: str) -> int:
-        """The place of a column in the lists of the footer.
+        """The position of a column in the lists of the footer.
 
         Raises:
             InvalidInputError: The fragment has no such column.

@@ -58,7 +58,7 @@ def _signed(value: int) -> int:
 
 
 def row_major(keys: Keys) -> Rows | None:
-    """The places of the cells in row-major order, `None` where they are in it already. Ties keep their order."""
+    """The positions of the cells in row-major order, `None` where they are in it already. Ties keep their order."""
     if len(keys) == 1:
         key = keys[0]
         if (key[1:] >= key[:-1]).all():

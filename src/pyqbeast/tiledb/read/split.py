@@ -27,7 +27,7 @@ class Part:
     """One part of a read.
 
     Attributes:
-        fragments: Places in `Array.fragments`.
+        fragments: Positions in `Array.fragments`.
         tiles: Numbers of the tiles of the only fragment, `None` where the box says what to read.
         box: What the part covers, `None` for everything.
     """
@@ -45,10 +45,10 @@ def split(array: Array, request: Request) -> list[Part]:
     """
     if array.schema.dense:
         return _split_dense(array, request)
-    places = {fragment: i for i, fragment in enumerate(array.fragments)}
+    positions = {fragment: i for i, fragment in enumerate(array.fragments)}
     parts = []
     for group in array.groups():
-        numbers = tuple(places[fragment] for fragment in group)
+        numbers = tuple(positions[fragment] for fragment in group)
         single = len(group) == 1 and not (
             group[0].footer.has_timestamps and not array.schema.allows_duplicates
         )

@@ -63,8 +63,8 @@ def write_dense(
     for attribute in schema.attributes:
         # One cell behind the last stands for all padding.
         cells = pa.concat_arrays([raw[attribute.name], padding(attribute)])
-        tiles = [cells.take(pa.array(places)) for places in rows]
-        counted = [cells.take(pa.array(places[places < table.num_rows])) for places in rows]
+        tiles = [cells.take(pa.array(positions)) for positions in rows]
+        counted = [cells.take(pa.array(positions[positions < table.num_rows])) for positions in rows]
         columns[attribute.name] = encode_column(tiles, attribute, schema, array.key, counted)
     fragment = FragmentFiles(schema, columns, grid.tile_count, grid.cells_per_tile, region, RTree(10, ()))
     return commit_staged(array.store, put_fragment(array, fragment, timestamp))

@@ -26,7 +26,7 @@ from pyqbeast.tiledb.format.sections import (
     TileProcessedConditions,
     TileSizes,
 )
-from pyqbeast.tiledb.format.statistics import NO_STATISTICS, ColumnStatistics, column_statistics
+from pyqbeast.tiledb.format.statistics import NO_STATISTICS, TileStatistics, tile_statistics
 from pyqbeast.tiledb.format.tile import encode_tile
 from pyqbeast.tiledb.read.fragment import METADATA_FILE
 
@@ -54,7 +54,7 @@ class FieldFiles:
     var: _File = field(default_factory=_File)
     validity: _File = field(default_factory=_File)
     var_sizes: list[int] = field(default_factory=list)
-    statistics: ColumnStatistics = NO_STATISTICS
+    statistics: TileStatistics = NO_STATISTICS
 
 
 def encode_column(
@@ -99,7 +99,7 @@ def encode_column(
                 files.validity.add(encode_tile(valid, validity, flags))
     except InvalidInputError as error:
         raise InvalidInputError(f"column {column.name!r}: {error}") from error
-    files.statistics = column_statistics(tiles if counted is None else list(counted), column)
+    files.statistics = tile_statistics(tiles if counted is None else list(counted), column)
     return files
 
 

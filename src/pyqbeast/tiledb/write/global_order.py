@@ -18,7 +18,7 @@ from pyqbeast.tiledb.read.order import Keys, Rows, joined, last_of_equals, row_m
 
 
 def global_order(columns: Mapping[str, pa.Array], schema: ArraySchema) -> Rows | None:
-    """The places of cells in global order, `None` where they are in it already.
+    """The positions of cells in global order, `None` where they are in it already.
 
     Args:
         columns: Raw columns.
@@ -69,7 +69,7 @@ def _check_domain(column: pa.Array, dimension: Dimension, current: Range1D | Non
 
 
 def _tile_numbers(dimension: Dimension, coordinates: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The place of each coordinate's space tile in its dimension."""
+    """The position of each coordinate's space tile in its dimension."""
     assert dimension.domain is not None, "a tile extent comes with a domain"
     tiles: npt.NDArray[Any]
     low = np.array(dimension.domain[0], dtype=dimension.field.datatype.dtype)

@@ -49,7 +49,7 @@ public final class Door {
     try {
       return body.run();
     } catch (Exception e) {
-      throw Door.<RuntimeException>unchecked(told(e));
+      throw Door.<RuntimeException>unchecked(forPython(e));
     } finally {
       if (before.isDefined()) {
         SparkSession.setActiveSession(before.get());
@@ -65,8 +65,8 @@ public final class Door {
     throw (E) e;
   }
 
-  private Exception told(Exception e) {
-    return e instanceof Told || (!isOfStorage(e) && pysparkHasWordsFor(e)) ? e : failure(e, doing, outcome);
+  private Exception forPython(Exception e) {
+    return e instanceof BridgeException || (!isOfStorage(e) && pysparkHasWordsFor(e)) ? e : failure(e, doing, outcome);
   }
 
   /** Words for what PySpark would hand on with Java's stack for a message. */

@@ -1,7 +1,7 @@
 package io.pyqbeast.errors;
 
 /** Something below the bridge failed. The Python side turns it into an error of its own, by its kind. */
-public final class Failure extends Told {
+public final class Failure extends BridgeException {
   private static final long serialVersionUID = 1L;
 
   public enum Kind {

@@ -1,7 +1,7 @@
 package io.pyqbeast.errors;
 
 /** Python raised an exception during a write. The Python side puts the original in its place. */
-public final class PythonFailure extends Told {
+public final class PythonFailure extends BridgeException {
   private static final long serialVersionUID = 1L;
   private final String key;
 

@@ -203,10 +203,10 @@ public final class AggregateQuery {
 
   /** Reads what stands above the aggregation: orders, and projections that only choose and rename. */
   private void readTop() {
-    Map<ExprId, Integer> places = new HashMap<>();
+    Map<ExprId, Integer> ordinals = new HashMap<>();
     List<NamedExpression> computed = ScalaInterop.list(aggregate.aggregateExpressions());
     for (int i = 0; i < computed.size(); i++) {
-      places.put(computed.get(i).exprId(), i);
+      ordinals.put(computed.get(i).exprId(), i);
     }
     List<LogicalPlan> above = new ArrayList<>();
     for (LogicalPlan node = plan; node != aggregate; node = ScalaInterop.list(node.children()).get(0)) {
@@ -215,21 +215,21 @@ public final class AggregateQuery {
     for (LogicalPlan node : above) {
       if (node instanceof Project project) {
         for (NamedExpression e : ScalaInterop.list(project.projectList())) {
-          places.put(e.exprId(), place(e instanceof Alias alias ? alias.child() : (Expression) e, places));
+          ordinals.put(e.exprId(), ordinal(e instanceof Alias alias ? alias.child() : (Expression) e, ordinals));
         }
       } else if (order.isEmpty()) {
         for (SortOrder by : ScalaInterop.list(((Sort) node).order())) {
           boolean ascending = by.direction() == Ascending$.MODULE$;
-          order.add(List.of(place(by.child(), places), ascending, by.nullOrdering() == NullsFirst$.MODULE$));
+          order.add(List.of(ordinal(by.child(), ordinals), ascending, by.nullOrdering() == NullsFirst$.MODULE$));
         }
       }
     }
-    ScalaInterop.list(plan.output()).forEach(a -> result.add(List.of(a.name(), places.get(a.exprId()))));
+    ScalaInterop.list(plan.output()).forEach(a -> result.add(List.of(a.name(), ordinals.get(a.exprId()))));
   }
 
-  private static int place(Expression expression, Map<ExprId, Integer> places) {
-    if (expression instanceof AttributeReference attribute && places.containsKey(attribute.exprId())) {
-      return places.get(attribute.exprId());
+  private static int ordinal(Expression expression, Map<ExprId, Integer> ordinals) {
+    if (expression instanceof AttributeReference attribute && ordinals.containsKey(attribute.exprId())) {
+      return ordinals.get(attribute.exprId());
     }
     throw new RefusedQuery("it computes with the aggregates: " + expression.sql());
   }

@@ -48,12 +48,12 @@ public final class Constants {
   }
 
   private static Properties load() {
-    Properties facts = new Properties();
+    Properties constants = new Properties();
     try (InputStream in = Constants.class.getResourceAsStream("/pyqbeast/format.properties")) {
-      facts.load(in);
+      constants.load(in);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    return facts;
+    return constants;
   }
 }

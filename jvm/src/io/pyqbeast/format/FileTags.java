@@ -72,12 +72,12 @@ public final class FileTags {
       lowest = Math.min(lowest, block.lowest);
       highest = Math.max(highest, block.highest);
     }
-    return blocks.isEmpty() ? Weights.ANY : new Weights(lowest, heaviest(tags, lowest, highest));
+    return blocks.isEmpty() ? Weights.ANY : new Weights(lowest, maxRowWeight(tags, lowest, highest));
   }
 
   /** A block's largest weight is that of its cube, wherever the cube's rows lie; files of ours tell their own as well. */
-  private static int heaviest(Map<String, String> tags, int lowest, int highest) {
-    Long told = Json.wholeNumber(tags.get(Constants.text("TAG_HEAVIEST")));
+  private static int maxRowWeight(Map<String, String> tags, int lowest, int highest) {
+    Long told = Json.wholeNumber(tags.get(Constants.text("TAG_MAX_ROW_WEIGHT")));
     return told != null && lowest <= told && told <= highest ? told.intValue() : highest;
   }
 

@@ -43,7 +43,7 @@ public final class WeightProfile {
   private double deleted;
   private double keyRows;
   private int lightest = Constants.WEIGHT_MAX;
-  private int heaviest = Constants.WEIGHT_MIN;
+  private int maxRowWeight = Constants.WEIGHT_MIN;
   private final String problem;
 
   /** @param prunable the revisions whose weights are those that rows have today */
@@ -109,7 +109,7 @@ public final class WeightProfile {
     double before = 0;
     long start = lightest;
     for (int i = 0; i < below.length; i++) {
-      long end = Math.min(WeightCounts.end(i), heaviest + 1L);
+      long end = Math.min(WeightCounts.end(i), maxRowWeight + 1L);
       if (below[i] >= wanted && below[i] > before) {
         return (int) (start + (long) ((end - start) * (wanted - before) / (below[i] - before)));
       }
@@ -140,7 +140,7 @@ public final class WeightProfile {
     rows += live;
     deleted += gone;
     lightest = Math.min(lightest, held.lowest());
-    heaviest = Math.max(heaviest, held.highest());
+    maxRowWeight = Math.max(maxRowWeight, held.highest());
     if (counts == null) {
       uncounted += live;
       addUncounted(held, live);

@@ -79,12 +79,12 @@ public final class Tree implements Serializable {
     return files;
   }
 
-  Place place() {
-    return new Place();
+  RowTarget target() {
+    return new RowTarget();
   }
 
-  /** Where a row goes; found anew for each row. */
-  final class Place {
+  /** Where a row goes. One object serves all rows, one after the other. */
+  final class RowTarget {
     private final double[] point = new double[dimensions];
     int weight;
     long cube;
@@ -149,8 +149,8 @@ public final class Tree implements Serializable {
   }
 
   private int stretchOf(int file, long code) {
-    int found = Arrays.binarySearch(cuts, cutStart[file], cutStart[file + 1], code);
-    return (found >= 0 ? found + 1 : -(found + 1)) - cutStart[file];
+    int match = Arrays.binarySearch(cuts, cutStart[file], cutStart[file + 1], code);
+    return (match >= 0 ? match + 1 : -(match + 1)) - cutStart[file];
   }
 
   private int slotOf(long key) {

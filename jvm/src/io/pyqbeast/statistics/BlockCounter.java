@@ -1,7 +1,7 @@
 package io.pyqbeast.statistics;
 
 import io.pyqbeast.format.WeightCounts;
-import io.pyqbeast.layout.RowPlaces;
+import io.pyqbeast.layout.RowTargets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -27,7 +27,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
   private static final int PROBES = 8;
 
   private final WriteTaskStatsTracker statistics;
-  private final RowPlaces places = RowPlaces.ofTask();
+  private final RowTargets targets = RowTargets.ofTask();
   private final List<Closed> closed = new ArrayList<>();
   private Map<Long, long[]> blocks = new HashMap<>();
   private long[] weights = new long[WeightCounts.INTERVALS];
@@ -35,7 +35,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
   private final int[] weightOfCount = new int[1 << COUNTER_BITS];
   private final int[] runOfCount = new int[1 << COUNTER_BITS];
   private final WrittenWeight.OfRow weight;
-  private boolean placed = true;
+  private boolean isTracked = true;
   private long strays;
   private String open;
   private long rows;
@@ -51,12 +51,12 @@ final class BlockCounter implements WriteTaskStatsTracker {
   BlockCounter(WriteTaskStatsTracker statistics, WrittenWeight weight) {
     this.statistics = statistics;
     this.weight = weight.ofRow();
-    places.ask();
+    targets.expectCounter();
   }
 
   @Override
   public void newPartition(InternalRow values) {
-    placed = false; // Rows are sorted by partition, or go to several open files: their order says nothing then.
+    isTracked = false; // Rows are sorted by partition, or go to several open files: their order says nothing then.
     if (statistics != null) {
       statistics.newPartition(values);
     }
@@ -77,10 +77,10 @@ final class BlockCounter implements WriteTaskStatsTracker {
       statistics.newRow(path, row);
     }
     rows++;
-    placed = placed && path.equals(open) && places.next();
-    if (placed) {
-      strays += weight.of(row) == places.weight() ? 0 : 1;
-      note(places.cube(), places.stretch(), places.weight());
+    isTracked = isTracked && path.equals(open) && targets.next();
+    if (isTracked) {
+      strays += weight.of(row) == targets.weight() ? 0 : 1;
+      note(targets.cube(), targets.stretch(), targets.weight());
     }
   }
 
@@ -94,7 +94,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
   @Override
   public WriteTaskStats getFinalStats(long milliseconds) {
     endFile();
-    boolean known = placed && places.isEmpty();
+    boolean known = isTracked && targets.isEmpty();
     List<WrittenBlocks.OfFile> files = new ArrayList<>();
     for (Closed file : closed) {
       List<long[]> found = known ? new ArrayList<>(file.blocks().values()) : null;

@@ -31,8 +31,8 @@ import scala.collection.immutable.Seq;
  */
 final class FileStatistics implements WriteTaskStatsTracker {
   private final Expression statistics;
-  private final Map<Integer, ColumnStatistics> columnAt = new HashMap<>();
-  private final ColumnStatistics[] columns;
+  private final Map<Integer, FileColumnStatistics> columnAt = new HashMap<>();
+  private final FileColumnStatistics[] columns;
 
   /** The value that each aggregate has for the open file. */
   private final Map<AggregateExpression, Figure> figures = new HashMap<>();
@@ -53,7 +53,7 @@ final class FileStatistics implements WriteTaskStatsTracker {
     for (AggregateExpression aggregate : aggregates()) {
       figures.put(aggregate, figureOf(aggregate, attributes, ordinals));
     }
-    columns = columnAt.values().toArray(ColumnStatistics[]::new);
+    columns = columnAt.values().toArray(FileColumnStatistics[]::new);
   }
 
   /**
@@ -93,8 +93,8 @@ final class FileStatistics implements WriteTaskStatsTracker {
       return null;
     }
     int ordinal = ordinals.get(column.exprId());
-    ColumnStatistics seen =
-        columnAt.computeIfAbsent(ordinal, at -> ColumnStatistics.of(at, data.get(at).dataType()));
+    FileColumnStatistics seen =
+        columnAt.computeIfAbsent(ordinal, at -> FileColumnStatistics.of(at, data.get(at).dataType()));
     if (countsNulls) {
       return () -> seen.nulls;
     } else if (function instanceof Min && seen.hasBounds()) {
@@ -116,7 +116,7 @@ final class FileStatistics implements WriteTaskStatsTracker {
   public void newFile(String path) {
     open = path;
     rows = 0;
-    for (ColumnStatistics column : columns) {
+    for (FileColumnStatistics column : columns) {
       column.clear();
     }
   }
@@ -124,7 +124,7 @@ final class FileStatistics implements WriteTaskStatsTracker {
   @Override
   public void newRow(String path, InternalRow row) {
     rows++;
-    for (ColumnStatistics column : columns) {
+    for (FileColumnStatistics column : columns) {
       column.see(row);
     }
   }

@@ -2,14 +2,14 @@ package io.pyqbeast.layout;
 
 import java.util.Arrays;
 
-/** Numbers for the places that rows go to, each a file, a stretch of the z-order curve in it, and a cube. */
-final class Places {
+/** Numbers for the targets of rows, each a file, a stretch of the z-order curve in it, and a cube. */
+final class TargetNumbers {
   private int size;
   private int[] files = new int[1024];
   private int[] stretches = new int[1024];
   private long[] cubes = new long[1024];
 
-  /** Open addressing: the number of a place plus one; zero where there is none. */
+  /** Open addressing: the number of a target plus one; zero where there is none. */
   private int[] slots = new int[4096];
 
   int size() {
@@ -33,7 +33,7 @@ final class Places {
     Arrays.fill(slots, 0);
   }
 
-  /** The number of a place: a new one where it is asked for first. */
+  /** The number of a target: a new one where it is asked for first. */
   int number(int file, int stretch, long cube) {
     int slot = slotOf(file, stretch, cube);
     if (slots[slot] == 0) {

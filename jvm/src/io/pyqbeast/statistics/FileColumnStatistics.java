@@ -21,16 +21,16 @@ import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** Nulls of a column and, of types that have an order, its smallest and largest value as Spark's min and max have it. */
-abstract class ColumnStatistics {
+abstract class FileColumnStatistics {
   final int ordinal;
   long nulls;
   boolean empty = true;
 
-  private ColumnStatistics(int ordinal) {
+  private FileColumnStatistics(int ordinal) {
     this.ordinal = ordinal;
   }
 
-  static ColumnStatistics of(int ordinal, DataType type) {
+  static FileColumnStatistics of(int ordinal, DataType type) {
     if (type instanceof ByteType) {
       return new Whole(ordinal, InternalRow::getByte, value -> (byte) value);
     } else if (type instanceof ShortType) {
@@ -87,7 +87,7 @@ abstract class ColumnStatistics {
 
   abstract Object high();
 
-  private static final class NullsOnly extends ColumnStatistics {
+  private static final class NullsOnly extends FileColumnStatistics {
     NullsOnly(int ordinal) {
       super(ordinal);
     }
@@ -115,7 +115,7 @@ abstract class ColumnStatistics {
     long from(InternalRow row, int ordinal);
   }
 
-  private static final class Whole extends ColumnStatistics {
+  private static final class Whole extends FileColumnStatistics {
     private final ReadWhole read;
     private final LongFunction<Object> typed;
     private long low;
@@ -149,7 +149,7 @@ abstract class ColumnStatistics {
     double from(InternalRow row, int ordinal);
   }
 
-  private static final class Fractional extends ColumnStatistics {
+  private static final class Fractional extends FileColumnStatistics {
     private final ReadFractional read;
     private final DoubleFunction<Object> typed;
     private double low;
@@ -189,7 +189,7 @@ abstract class ColumnStatistics {
   }
 
   /** Values that are objects; what the row hands out may point into it, and the next row overwrites that. */
-  private static final class Objects<T> extends ColumnStatistics {
+  private static final class Objects<T> extends FileColumnStatistics {
     private final Read<T> read;
     private final Comparator<T> order;
     private final UnaryOperator<T> copy;

@@ -7,49 +7,49 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * The places of the rows that a task is about to write, in the order of the rows. {@link Unpacker} adds a place for each
- * row that it hands on, and {@code BlockCounter} takes it when the row arrives at its file. Delta's plan lies between
- * the two: it hands on each row once and in order, and may hold rows back for a while.
+ * The cubes, stretches and weights of the rows that a task is about to write, in the order of the rows. {@link
+ * RowUnpacker} adds a target for each row that it hands on. {@code BlockCounter} takes the target when the row arrives at
+ * its file. Delta's plan lies between the two: it hands on each row once and in order, and may hold rows back for a while.
  */
-public final class RowPlaces {
-  private static final Map<Long, RowPlaces> OF_TASK = new ConcurrentHashMap<>();
+public final class RowTargets {
+  private static final Map<Long, RowTargets> OF_TASK = new ConcurrentHashMap<>();
 
-  /** Places that are kept for a task without a counter: nobody takes them, and a plan holds back fewer rows. */
-  private static final int UNASKED = 4096;
+  /** Targets that are kept for a task without a counter. Nobody takes them then, and no plan holds back so many rows. */
+  private static final int WITHOUT_COUNTER = 4096;
 
   private long[] cubes = new long[64];
   private int[] stretches = new int[64];
   private int[] weights = new int[64];
   private int first;
   private int count;
-  private boolean asked;
+  private boolean hasCounter;
   private boolean dropped;
 
   private long cube;
   private int stretch;
   private int weight;
 
-  private RowPlaces() {}
+  private RowTargets() {}
 
   /** Those of the task that this thread runs. */
-  public static RowPlaces ofTask() {
+  public static RowTargets ofTask() {
     TaskContext task = TaskContext.get();
     return OF_TASK.computeIfAbsent(
         task.taskAttemptId(),
         id -> {
           task.addTaskCompletionListener((TaskCompletionListener) ended -> OF_TASK.remove(id));
-          return new RowPlaces();
+          return new RowTargets();
         });
   }
 
-  /** From now on places are kept until they are taken, however many there are. */
-  public void ask() {
-    asked = true;
+  /** From now on targets are kept until they are taken, however many there are. */
+  public void expectCounter() {
+    hasCounter = true;
   }
 
   /** @param stretch of the file by which the partition is sorted */
   void add(long cube, int stretch, int weight) {
-    if (!asked && count == UNASKED) {
+    if (!hasCounter && count == WITHOUT_COUNTER) {
       dropped = true;
     }
     if (dropped) {
@@ -81,7 +81,7 @@ public final class RowPlaces {
     first = 0;
   }
 
-  /** Moves on to the place of the next row. False where there is none: the row did not come through an Unpacker. */
+  /** Moves on to the target of the next row. False where there is none: the row did not come through a RowUnpacker. */
   public boolean next() {
     if (dropped || count == 0) {
       return false;
@@ -94,7 +94,7 @@ public final class RowPlaces {
     return true;
   }
 
-  /** Whether every place has been taken. */
+  /** Whether every target has been taken. */
   public boolean isEmpty() {
     return !dropped && count == 0;
   }

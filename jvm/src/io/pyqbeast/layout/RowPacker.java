@@ -16,9 +16,9 @@ import org.apache.spark.unsafe.Platform;
  * z-order curve. To send, sort and count a pack costs Spark as much as a row would.
  *
  * <p>A pack is a row of {@link #SCHEMA}. Its bytes are the cube (long) and then, for each row, the row's size and weight
- * (ints) and the row itself as Spark holds it. {@link Unpacker} takes it apart.
+ * (ints) and the row itself as Spark holds it. {@link RowUnpacker} takes it apart.
  */
-final class Packer implements RowFunction {
+final class RowPacker implements RowFunction {
   private static final long serialVersionUID = 1L;
 
   static final StructType SCHEMA =
@@ -45,7 +45,7 @@ final class Packer implements RowFunction {
   private final StructType schema;
 
   /** @param schema of the rows */
-  Packer(Tree tree, StructType schema) {
+  RowPacker(Tree tree, StructType schema) {
     this.tree = tree;
     this.schema = schema;
   }
@@ -59,17 +59,17 @@ final class Packer implements RowFunction {
     private final Iterator<InternalRow> rows;
     private final Values values;
     private final UnsafeProjection unsafe = UnsafeProjection.create(schema);
-    private final Places places = new Places();
-    private final Tree.Place place = tree.place();
+    private final TargetNumbers targets = new TargetNumbers();
+    private final Tree.RowTarget target = tree.target();
     private final UnsafeRow pack = new UnsafeRow(3);
 
     private byte[] gathered = new byte[1 << 20];
     private int used;
     private int count;
     private int[] starts = new int[1024];
-    private int[] placeOf = new int[1024];
+    private int[] targetOf = new int[1024];
 
-    /** The gathered rows by place, and how many of them have been handed on. */
+    /** The gathered rows by target, and how many of them have been handed on. */
     private int[] order = new int[0];
 
     private int handedOn;
@@ -93,11 +93,11 @@ final class Packer implements RowFunction {
       if (!hasNext()) {
         throw new NoSuchElementException();
       }
-      int at = placeOf[order[handedOn]];
+      int at = targetOf[order[handedOn]];
       int end = FIXED;
-      Platform.putLong(bytes, BASE + end, places.cube(at));
+      Platform.putLong(bytes, BASE + end, targets.cube(at));
       end += PACK_HEAD;
-      while (handedOn < count && placeOf[order[handedOn]] == at && end < PACK_BYTES) {
+      while (handedOn < count && targetOf[order[handedOn]] == at && end < PACK_BYTES) {
         int start = starts[order[handedOn++]];
         int length = ROW_HEAD + Platform.getInt(gathered, BASE + start);
         if (end + length > bytes.length) {
@@ -107,8 +107,8 @@ final class Packer implements RowFunction {
         end += length;
       }
       pack.pointTo(bytes, BASE, end);
-      pack.setInt(0, places.file(at));
-      pack.setInt(1, places.stretch(at));
+      pack.setInt(0, targets.file(at));
+      pack.setInt(1, targets.stretch(at));
       pack.setLong(2, ((long) FIXED << 32) | (end - FIXED));
       return pack;
     }
@@ -117,7 +117,7 @@ final class Packer implements RowFunction {
       used = 0;
       count = 0;
       handedOn = 0;
-      places.clear();
+      targets.clear();
       while (used < GATHERED_BYTES && rows.hasNext()) {
         InternalRow row = rows.next();
         keep(row instanceof UnsafeRow ready ? ready : unsafe.apply(row), values.of(row));
@@ -126,28 +126,28 @@ final class Packer implements RowFunction {
     }
 
     private void keep(UnsafeRow row, UnsafeRow pointAndWeight) {
-      place.find(pointAndWeight);
+      target.find(pointAndWeight);
       int size = row.getSizeInBytes();
       if (used + ROW_HEAD + size > gathered.length) {
         gathered = Arrays.copyOf(gathered, (int) Math.max(2L * gathered.length, (long) used + ROW_HEAD + size));
       }
       if (count == starts.length) {
         starts = Arrays.copyOf(starts, 2 * count);
-        placeOf = Arrays.copyOf(placeOf, 2 * count);
+        targetOf = Arrays.copyOf(targetOf, 2 * count);
       }
       starts[count] = used;
-      placeOf[count++] = places.number(place.file, place.stretch, place.cube);
+      targetOf[count++] = targets.number(target.file, target.stretch, target.cube);
       Platform.putInt(gathered, BASE + used, size);
-      Platform.putInt(gathered, BASE + used + 4, place.weight);
+      Platform.putInt(gathered, BASE + used + 4, target.weight);
       row.writeToMemory(gathered, BASE + used + ROW_HEAD);
       used += ROW_HEAD + size;
     }
 
-    /** Counting sort: rows of a place keep the order in which they came. */
+    /** Counting sort: rows of a target keep the order in which they came. */
     private void sort() {
-      int[] next = new int[places.size() + 1];
+      int[] next = new int[targets.size() + 1];
       for (int i = 0; i < count; i++) {
-        next[placeOf[i] + 1]++;
+        next[targetOf[i] + 1]++;
       }
       for (int i = 1; i < next.length; i++) {
         next[i] += next[i - 1];
@@ -156,7 +156,7 @@ final class Packer implements RowFunction {
         order = new int[starts.length];
       }
       for (int i = 0; i < count; i++) {
-        order[next[placeOf[i]]++] = i;
+        order[next[targetOf[i]]++] = i;
       }
     }
   }

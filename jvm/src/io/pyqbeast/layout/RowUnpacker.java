@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.unsafe.Platform;
 
-/** Takes the rows out of the packs that {@link Packer} made, and says where each of them lies: {@link RowPlaces}. */
-final class Unpacker implements RowFunction {
+/** Takes the rows out of the packs that {@link RowPacker} made, and notes the target of each: {@link RowTargets}. */
+final class RowUnpacker implements RowFunction {
   private static final long serialVersionUID = 1L;
   private static final int STRETCH = 1;
   private static final int ROWS = 2;
@@ -16,7 +16,7 @@ final class Unpacker implements RowFunction {
   private final int columns;
 
   /** @param columns of a row */
-  Unpacker(int columns) {
+  RowUnpacker(int columns) {
     this.columns = columns;
   }
 
@@ -27,7 +27,7 @@ final class Unpacker implements RowFunction {
 
   private final class Rows implements Iterator<InternalRow> {
     private final Iterator<InternalRow> packs;
-    private final RowPlaces places = RowPlaces.ofTask();
+    private final RowTargets targets = RowTargets.ofTask();
     private final UnsafeRow row = new UnsafeRow(columns);
     private Object base;
     private long at;
@@ -50,9 +50,9 @@ final class Unpacker implements RowFunction {
         open();
       }
       int size = Platform.getInt(base, at);
-      places.add(cube, stretch, Platform.getInt(base, at + 4));
-      row.pointTo(base, at + Packer.ROW_HEAD, size);
-      at += Packer.ROW_HEAD + size;
+      targets.add(cube, stretch, Platform.getInt(base, at + 4));
+      row.pointTo(base, at + RowPacker.ROW_HEAD, size);
+      at += RowPacker.ROW_HEAD + size;
       return row;
     }
 

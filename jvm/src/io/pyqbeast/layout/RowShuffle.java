@@ -16,22 +16,24 @@ import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.StructType;
 
-/** Rows on their way to the files of a {@link Tree}: one partition a file, along the z-order curve in it. */
-public final class Arrangement {
-  private Arrangement() {}
+/** Shuffles rows to the files of a {@link Tree}: one partition a file, sorted along the z-order curve. */
+public final class RowShuffle {
+  private RowShuffle() {}
 
   /**
+   * The rows of {@code data}, in the partitions and the order in which they have to be written.
+   *
    * @param data the rows
    * @param pointAndWeight the coordinates of a row (doubles) and its weight (int); never null
    */
   public static Dataset<Row> of(Dataset<Row> data, List<Column> pointAndWeight, Tree tree) {
     Project project = (Project) plan(data.select(pointAndWeight.toArray(Column[]::new)));
-    List<Expression> asked = new ArrayList<>();
-    ScalaInterop.list(project.projectList()).forEach(named -> asked.add((Expression) named));
-    Dataset<Row> packs = over(data, project.child(), asked, Packer.SCHEMA, new Packer(tree, data.schema()));
-    Dataset<Row> sent =
+    List<Expression> computed = new ArrayList<>();
+    ScalaInterop.list(project.projectList()).forEach(column -> computed.add((Expression) column));
+    Dataset<Row> packs = over(data, project.child(), computed, RowPacker.SCHEMA, new RowPacker(tree, data.schema()));
+    Dataset<Row> shuffled =
         packs.repartitionById(tree.files() + 1, functions.col("file")).sortWithinPartitions("stretch");
-    return over(data, plan(sent), List.of(), data.schema(), new Unpacker(data.schema().length()));
+    return over(data, plan(shuffled), List.of(), data.schema(), new RowUnpacker(data.schema().length()));
   }
 
   private static LogicalPlan plan(Dataset<Row> data) {
@@ -39,10 +41,10 @@ public final class Arrangement {
   }
 
   private static Dataset<Row> over(
-      Dataset<Row> data, LogicalPlan child, List<Expression> asked, StructType schema, RowFunction function) {
+      Dataset<Row> data, LogicalPlan child, List<Expression> computed, StructType schema, RowFunction function) {
     List<Attribute> output = new ArrayList<>(ScalaInterop.list(DataTypeUtils.toAttributes(schema)));
     return org.apache.spark.sql.classic.Dataset.ofRows(
         (org.apache.spark.sql.classic.SparkSession) data.sparkSession(),
-        new MapPartitionsWithExpressions(child, ScalaInterop.seq(asked), ScalaInterop.seq(output), function));
+        new MapPartitionsWithExpressions(child, ScalaInterop.seq(computed), ScalaInterop.seq(output), function));
   }
 }

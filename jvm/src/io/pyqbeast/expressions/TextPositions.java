@@ -7,13 +7,13 @@ import com.fasterxml.jackson.databind.ObjectMapper;
  * The place of a text in an ascending list of two or more: at the last that is not above it, by the order of Java's
  * strings, which is that of UTF-16 units.
  */
-public final class TextPlaces implements CoordinateFunction {
+public final class TextPositions implements CoordinateFunction {
   private static final long serialVersionUID = 1L;
 
   private final String[] texts;
 
   /** @param texts a JSON array of texts */
-  public TextPlaces(String texts) throws JsonProcessingException {
+  public TextPositions(String texts) throws JsonProcessingException {
     this.texts = new ObjectMapper().readValue(texts, String[].class);
   }
 
