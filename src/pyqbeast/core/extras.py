@@ -1,4 +1,4 @@
-"""Packages that come with an extra (`pip install 'pyqbeast[tiledb]'`), imported where something first needs them."""
+"""Imports packages that come with an extra (`pip install 'pyqbeast[tiledb]'`) when something first needs them."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
 
 /**
- * Delta's catalog, for which {@code USING qbeast} makes an indexed table. In the metastore it stands as the Delta table
- * that it is, so that other engines see no difference.
+ * Delta's catalog, extended so that {@code USING qbeast} makes an indexed table. The metastore lists such a table as
+ * a Delta table, so that other engines can read it.
  */
 @SuppressWarnings("overrides") // Scala drops the three dots of a parameter that Spark declares with them
 public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalog {
@@ -57,7 +57,10 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     return IndexedTable.of(super.loadPathTable(name));
   }
 
-  /** Beside a session catalog, under another name, it shows the session catalog's databases and tables. */
+  /**
+   * Under another name than that of the session catalog, this catalog shows the session catalog's databases and
+   * tables.
+   */
   @Override
   public void initialize(String name, CaseInsensitiveStringMap options) {
     super.initialize(name, options);
@@ -98,9 +101,9 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   }
 
   /**
-   * An indexed column stays: without it no row has a weight any more. Its type may grow to one that can be indexed. The
-   * files stay as the index laid
-   * them out: Delta's clustering would undo that.
+   * Refuses to drop or rename an indexed column, because the weights of all rows are computed from it. The type of an
+   * indexed column may change to another one that can be indexed. Clustering is refused because Delta would move the
+   * rows out of the files that the index gave them.
    */
   @Override
   public Table alterTable(Identifier name, TableChange[] changes) {
@@ -163,8 +166,8 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   }
 
   /**
-   * The properties of a Delta table that is indexed from its first row on. Without columns there is nothing to settle:
-   * the statement names a table that exists.
+   * The properties of a Delta table that is indexed from its first row on. A statement without columns names a table
+   * that exists, so its index is settled already.
    */
   private Map<String, String> indexed(
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties) {

@@ -58,7 +58,10 @@ public final class QbeastDataSource
     static final org.apache.spark.sql.delta.sources.DeltaDataSource SOURCE =
         new org.apache.spark.sql.delta.sources.DeltaDataSource();
 
-    /** The table at a path as this process knows it: Delta looks at the log before a commit, and not behind it. */
+    /**
+     * The table at a path, in the version that this process knows already. A commit has just listed the log, so the
+     * log is not listed again: that could fail, although the write has landed.
+     */
     static BaseRelation known(SQLContext context, String path) {
       return DeltaLog.forTable(context.sparkSession(), new Path(path))
           .createRelation(ScalaInterop.seq(List.of()), Option.empty(), Option.empty(), false);
@@ -108,7 +111,10 @@ public final class QbeastDataSource
     }
   }
 
-  /** A relation that is no table's. Spark looks for the written table among those in its cache, and finds none. */
+  /**
+   * Stands for a written table that cannot be opened. Spark compares it with the tables in its cache and finds none
+   * alike.
+   */
   private static final class Unknown extends BaseRelation {
     private final SQLContext context;
     private final StructType schema;

@@ -14,22 +14,24 @@ INT_MIN = WEIGHT_MIN
 INT_MAX = WEIGHT_MAX
 LONG_MIN = -(2**63)
 LONG_MAX = 2**63 - 1
-#: How deep arrays and objects of a stored text may lie in each other, and how many digits a number in it may have.
-#: No writer comes near; without bounds a hostile text costs its reader the stack or much time.
+#: How deep arrays and objects of a stored text may be nested, and how many digits a number in it may have. No
+#: writer comes near these bounds. Without them a hostile text could exhaust the reader's stack or cost it much
+#: time.
 JSON_DEPTH = 100
 JSON_DIGITS = 1_000
-#: Symbols of the longest cube id that is read. A level takes one at least, and a double can be halved 1,074 times.
+#: Symbols of the longest cube id that is read. A level takes at least one symbol, and a double can be halved
+#: 1,074 times.
 MOST_CUBE_SYMBOLS = 1_074
 #: fraction = (weight - WEIGHT_OFFSET) / WEIGHT_RANGE, in doubles.
 WEIGHT_OFFSET = -2147483648.0
 WEIGHT_RANGE = 4294967295.0
 #: Seed of Spark's `hash` over the indexed columns, which is the weight of a row.
 HASH_SEED = 42
-#: Seed of the hash of a weight that puts rows into buckets of keys. The bits of the weight itself would not do: a query
-#: may pick rows by them.
+#: Seed of the hash of a weight that puts rows into buckets of keys. The bits of the weight itself would not do,
+#: because a query may pick rows by them.
 BUCKET_SEED = 1_031_517_029
-#: Fractions, ascending, between which the rows of a file are counted by weight: those that people sample by (1, 2, 3, 5
-#: and 7 times each power of ten), and every 32nd.
+#: Fractions, ascending. The rows of a file are counted by weight between them. They are the fractions that
+#: people sample by (1, 2, 3, 5 and 7 times each power of ten), and the multiples of 1/32 from 1/8 on.
 WEIGHT_BORDERS = " ".join(
     str(border)
     for border in sorted(
@@ -41,11 +43,14 @@ WEIGHT_BORDERS = " ".join(
 #: Keys of the table's configuration.
 REVISION_PREFIX = "qbeast.revision."
 LAST_REVISION = "qbeast.lastRevisionID"
-#: Before format 0.6: the cubes of a revision whose rows were copied to their children.
+#: Prefix of keys written before format 0.6, which list the cubes of a revision whose rows were copied to their
+#: children.
 LEGACY_REPLICATED_SET_PREFIX = "qbeast.replicatedSet."
-#: Of ours: a command has deleted rows by their weight. What deletion vectors hide may be of any weight then.
+#: Key that only pyqbeast writes: a command has deleted rows by their weight. From then on the rows that
+#: deletion vectors hide may have any weights.
 DELETED_BY_WEIGHT = "pyqbeast.deletedByWeight"
-#: Of ours: rows were written that somebody had chosen by their weight. Files that lose their tags may hold any of them.
+#: Key that only pyqbeast writes: rows were written that somebody had chosen by their weight. A file that loses
+#: its tags may hold such rows, so its weights are not known to be spread evenly.
 CHOSEN_BY_WEIGHT = "pyqbeast.chosenByWeight"
 #: The revision of files that carry no index metadata.
 STAGING_REVISION = 0
@@ -84,7 +89,8 @@ STATE_REPLICATED = "REPLICATED"
 #: Symbols of a cube id, each standing for six bits.
 CUBE_SYMBOLS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-#: Names that the write path adds to the rows; a table column must not have one of them.
+#: Names of columns that other writers add to the rows while they write. A table column must not have one of
+#: them.
 HELPER_WEIGHT = "_qbeastWeight"
 HELPER_CUBE = "_qbeastCube"
 HELPER_FILE = "_qbeastFileUUID"
@@ -97,8 +103,8 @@ STATISTIC_HISTOGRAM = "_histogram"
 
 #: Package that prefixes the class names in a revision.
 CLASS_PREFIX = "io.qbeast.core.transform."
-#: Stands for it in the transformers of a revision with weight columns: a reader that would not hash those columns
-#: finds no such class, and fails instead of taking a wrong sample.
+#: Prefix in the transformers of a revision with weight columns. A reader that would not hash those columns
+#: finds no such class, so it fails instead of taking a wrong sample.
 WEIGHTED_CLASS_PREFIX = "io.pyqbeast.weighted."
 
 #: The format's names of data types.
@@ -106,15 +112,15 @@ DATA_TYPES = (
     "IntegerDataType LongDataType DoubleDataType FloatDataType DecimalDataType TimestampDataType DateDataType "
     "StringDataType"
 )
-#: Spark's types and the format's names of them. It has no name for the last three: their values fit an integer and
-#: hash as one. Decimals of all precisions and scales share one name.
+#: Spark's types and the format's names of them. The format has no names of their own for the last three; their
+#: values fit an integer and hash as one. Decimals of all precisions and scales share one name.
 FORMAT_TYPES = (
     "int=IntegerDataType bigint=LongDataType double=DoubleDataType float=FloatDataType timestamp=TimestampDataType "
     "date=DateDataType string=StringDataType tinyint=IntegerDataType smallint=IntegerDataType "
     "boolean=IntegerDataType"
 )
 DECIMAL_TYPE = "DecimalDataType"
-#: Field of a revision that other writers do not know: columns that are hashed after the indexed ones.
+#: Field of a revision that other writers do not know: columns that are hashed after the indexed columns.
 WEIGHT_COLUMNS = "weightColumns"
 #: Field of a revision that other writers do not know: its hashed columns as the files hold them. See HashedLayout.java.
 HASHED_AS = "hashedAs"

@@ -38,9 +38,9 @@ from pyqbeast.core.format.stored_text import read_json, shown, whole_number
 class Block:
     """The rows of one cube inside one file.
 
-    Every row's weight lies in `min_weight`..`max_weight`; `max_weight` is the weight of the cube, not of a
-    row. The rows of a `replicated` block are stored a second time, in blocks of child cubes: readers leave it
-    out.
+    Every row's weight lies in `min_weight`..`max_weight`. `max_weight` is the largest weight that the cube
+    keeps, and no row need have it. The rows of a `replicated` block are stored a second time, in blocks of
+    child cubes, so readers leave the block out.
     """
 
     cube: CubeId
@@ -53,8 +53,7 @@ class Block:
 class FileTags(NamedTuple):
     """What the tags of a file say. A file of revision 0 is not indexed and has no blocks.
 
-    `problem` tells why a file that has index tags is nevertheless taken as not indexed; None where all is
-    well.
+    `problem` says why a file with index tags counts as not indexed; None if the tags are good, or there are none.
     """
 
     revision_id: int
@@ -149,7 +148,7 @@ def _text(tags: Mapping[str, str], name: str) -> str:
 
 
 def _checked(cube: str, dimensions: int, low: int, high: int, count: int, *, replicated: bool) -> Block:
-    """A block whose figures can be true; files are skipped because of them, so others are not let in."""
+    """A block, if its figures can be true. Samples skip files by these figures. Raises FormatError for others."""
     if not (WEIGHT_MIN <= low <= high <= WEIGHT_MAX and 0 <= count <= LONG_MAX):
         figures = f"weights {shown(low)}..{shown(high)} and {shown(count)} rows"
         raise FormatError(f"the block of cube {shown(cube)} has {figures}")
@@ -159,7 +158,8 @@ def _checked(cube: str, dimensions: int, low: int, high: int, count: int, *, rep
 def max_row_weight(tags: Mapping[str, str], blocks: Sequence[Block]) -> int:
     """The largest weight that a row of a file can have.
 
-    A block's largest weight is that of its cube, wherever the cube's rows lie; files of ours tell their own as well.
+    A block's largest weight is that of its cube, which may be above all rows of the block. So pyqbeast also
+    writes a tag with the largest weight of the file's own rows.
     """
     lowest, highest = min(block.min_weight for block in blocks), max(block.max_weight for block in blocks)
     try:

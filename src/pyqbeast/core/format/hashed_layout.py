@@ -1,8 +1,9 @@
 """What a revision records of its hashed columns: how the data files hold them.
 
-A JSON list with an object a column: `name` in the files, `id` where the table maps names, and `type`. A type is written
-as Delta writes it, without what says nothing of the values: a text, or an object for structs (`fields`, each such an
-object) and arrays (`elementType`). `HashedLayout.java` makes it and compares it with the table of today.
+The record is a JSON list with one object for each column: `name` in the files, `id` if the table maps names,
+and `type`. A type is written as Delta writes it, reduced to what describes the values. It is a text, or an
+object for structs (`fields`, each an object like that of a column) and arrays (`elementType`).
+`HashedLayout.java` makes the record and compares it with the table of today.
 """
 
 from __future__ import annotations

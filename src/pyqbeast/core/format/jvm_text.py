@@ -1,7 +1,6 @@
 """What a Scala or Java writer does to text: its hashes of bytes and strings, and how it prints numbers.
 
-The hash that spreads a column over 0..1 is taken from the printed number, so the text has to agree to the
-character.
+A hashed column's coordinate is a hash of the printed value, so the text has to agree to the character.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ def _rotated(value: int, count: int) -> int:
 
 
 def _mixed_last(state: int, word: int) -> int:
-    """The hash state after a word, without the closing rotation."""
+    """The state of a Murmur3 hash after a word, without the rotation that follows."""
     word = _rotated(word * 0xCC9E2D51 & _BITS, 15) * 0x1B873593 & _BITS
     return state ^ word
 
@@ -30,7 +29,7 @@ def _mixed(state: int, word: int) -> int:
 
 
 def _finished(state: int, length: int) -> int:
-    """The closing avalanche, as a signed 32-bit number."""
+    """The last mixing of a Murmur3 hash; a signed 32-bit number."""
     state ^= length
     state = (state ^ state >> 16) * 0x85EBCA6B & _BITS
     state = (state ^ state >> 13) * 0xC2B2AE35 & _BITS
@@ -108,8 +107,8 @@ def _java_text(value: float, shortest: str) -> str:
         return sign + "0.0"
     digits, exponent = _digits(shortest)
     if len(digits) == 1:
-        # Java prints two digits at least and takes the nearest number of two digits, not the single digit and
-        # a 0: the smallest double is 4.9E-324 there.
+        # Java prints at least two digits. It takes the nearest number of two digits instead of adding a 0: the
+        # smallest double, 5e-324 in Python, is 4.9E-324 in Java.
         digits, exponent = _digits(f"{value:.1e}")
     if -3 <= exponent < 0:
         return f"{sign}0.{'0' * (-exponent - 1)}{digits}"

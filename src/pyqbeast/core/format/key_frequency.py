@@ -1,4 +1,5 @@
-"""How many rows share one key: recorded with each file, so that a sample knows what it may have missed.
+"""How many rows share one key. This is recorded with each file, so that an estimate knows what a sample may
+have missed.
 
 A key is a combination of values in the indexed columns. Its rows share one weight and are sampled together.
 """
@@ -17,8 +18,8 @@ from pyqbeast.core.format.stored_text import read_json
 class KeyFrequency(NamedTuple):
     """The rows of the most frequent key of a file, and the write that the file came from.
 
-    In one write a key lies in one cube; so over the files of a write the largest number counts, and over the
-    writes of a table their sum.
+    In one write all rows of a key lie in one cube. So the rows of the most frequent key of a write are the
+    largest number among its files, and those of a table at most the sum over its writes.
     """
 
     write: str
@@ -30,7 +31,7 @@ class KeyFrequency(NamedTuple):
 
 
 def parse_key_frequency(tags: Mapping[str, str]) -> KeyFrequency | None:
-    """What the tags of a file say; None where they say nothing that can be used."""
+    """The key frequency in the tags of a file; None if there is none that can be used."""
     if not isinstance(tags.get(TAG_KEY_ROWS), str):
         return None
     try:

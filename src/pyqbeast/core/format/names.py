@@ -1,4 +1,4 @@
-"""Names of columns: two that differ in case are one column to Delta, and to Spark unless it is told otherwise."""
+"""Names of columns. To Delta two names that differ only in case are one column, and so they are to Spark by default."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Collection
 
 
 def column_named(name: str, columns: Collection[str], *, case_sensitive: bool = False) -> str | None:
-    """The one of some columns that a name means, None where there is none. One of exactly this name comes first."""
+    """The column that a name means among some columns, None if there is none.
+
+    A column of exactly this name comes first.
+    """
     if name in columns:
         return name
     if case_sensitive:

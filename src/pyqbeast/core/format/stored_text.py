@@ -1,7 +1,8 @@
-"""The one door for texts that somebody else has stored: JSON, and whole numbers in decimal digits.
+"""Reads all texts that other programs may have stored: JSON, and whole numbers in decimal digits.
 
-A table's log is open to other programs, so a text may be anything. Java reads the same texts by the same rules in
-`Json.java`: what one side takes the other must take too, or they would not agree which files a sample has to open.
+Anybody can write to a table's log, so a text may be anything. Java reads the same texts by the same rules in
+`Json.java`. A text that one side accepts the other must accept too, or the two would not agree which files a
+sample has to open.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def read_json(text: str | bytes, what: str) -> Any:  # noqa: ANN401 (any JSON va
     """
     try:
         value = _DECODER.decode(text.decode() if isinstance(text, bytes) else text)
-    # The second one is what the decoder says to deep nesting.
+    # The decoder raises RecursionError for deep nesting.
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{what}: not JSON ({error}): {shown(text)}") from None
     if _is_too_deep(value):

@@ -53,9 +53,9 @@ def format_type(column: str, spark_type: str) -> str:
 
 
 def type_when_indexed(spark_type: str, data_type: str) -> str:
-    """The Spark type of values that were indexed as `data_type`, where the column is of `spark_type` by now.
+    """The Spark type that a column had when it was indexed as `data_type`, if its type is `spark_type` today.
 
-    Every type is widened by a type of another name, except decimals.
+    A type always widens to one with another name in the format, except for decimals.
     """
     if _known_type(spark_type) == data_type:
         return spark_type

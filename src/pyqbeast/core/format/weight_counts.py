@@ -1,8 +1,9 @@
-"""How many rows of a file have weights between fixed borders: with it a table tells which weights its rows have.
+"""How many rows of a file have weights between fixed borders. By these counts a table shows which weights its
+rows have.
 
-A hash spreads the rows of a table evenly over all weights, unless somebody has chosen rows by weight: a sample that is
-stored as a table of its own has none of the heavier ones. `WeightProfile.java` adds the counts of all files up and
-tells which weight then stands for a fraction of the rows.
+A hash spreads the rows of a table evenly over all weights, unless somebody has chosen rows by weight. A sample
+that is stored as a table of its own, for example, has no heavy rows. `WeightProfile.java` adds up the counts of
+all files and finds the weight that stands for a fraction of the rows.
 """
 
 from __future__ import annotations
@@ -28,13 +29,15 @@ def count_weights(weights: NDArray[np.int32]) -> tuple[int, ...]:
 
 
 def weights_tag(rows: Sequence[int]) -> str:
-    """The text of a file's tag: the first interval with rows, and the rows of it and of each after it to the last."""
+    """The text of a file's tag: the number of the first interval with rows, then the rows of each interval up
+    to the last one with rows.
+    """
     held = [interval for interval, count in enumerate(rows) if count]
     return ",".join(map(str, [held[0], *rows[held[0] : held[-1] + 1]]))
 
 
 def parse_weights_tag(tags: Mapping[str, str]) -> tuple[int, ...] | None:
-    """The rows of each interval; None where the tags of a file tell nothing that can be used."""
+    """The rows of each interval by the tags of a file; None if they have no counts that can be used."""
     try:
         first, *rows = (whole_number(part, TAG_WEIGHTS) for part in str(tags.get(TAG_WEIGHTS)).split(","))
     except FormatError:

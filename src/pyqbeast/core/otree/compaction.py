@@ -1,7 +1,7 @@
-"""Which files of a revision are worth rewriting, told from their blocks alone.
+"""Which files of a revision are worth rewriting, judged by their blocks alone.
 
-A file is left as it is where a rewrite would bring forth one like it: so a table that has just been optimized has no
-work, and one that is written in small appends has.
+A file stays as it is if a rewrite would make a file like it. So a table that has just been optimized has no
+files to rewrite, and a table of many small appends has.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from pyqbeast.core.format.weight import fraction_of
 from pyqbeast.core.otree.status import CubeStatus, kept_above
 from pyqbeast.core.otree.weight_bands import LARGE, MOST_SHARED
 
-#: A file of less than this share of the cube size is small. A little below what the layout closes a shared file with,
-#: as that goes by estimates.
+#: A file with fewer rows than this share of the cube size is small. The layout goes by estimates, so this is a
+#: little below the fewest rows that it plans for a shared file.
 SMALL = 0.9 * (MOST_SHARED - LARGE)
-#: A file of less than this share is small also where it holds one cube alone: no band of a cube is planned so small.
+#: A file with fewer rows than this share is small even if it holds one cube alone, because no band of a cube is
+#: planned so small.
 TINY = 1 / 16
-#: A file whose lightest row lies in this share of its cube's weights is not an upper band of the cube.
+#: A file holds the lowest band of its cube if its lightest row lies in this lowest share of the cube's weights.
 BOTTOM = 1 / 32
 
 
@@ -77,7 +78,7 @@ def _small(files: Sequence[StoredFile], cube_size: int) -> set[str]:
             small.add(file.path)
         elif _is_at_bottom(file.blocks[0], largest):
             bottoms[file.blocks[0].cube].append(file.path)
-    # One file at the bottom of a cube is its first band; a second one came later.
+    # A cube has one file with its lowest band. A second one came with a later write.
     return small.union(*(paths for paths in bottoms.values() if len(paths) > 1))
 
 
@@ -89,7 +90,7 @@ def _is_at_bottom(block: Block, largest: Mapping[CubeId, int]) -> bool:
 
 
 def broken_cubes(cubes: Mapping[CubeId, CubeStatus]) -> set[CubeId]:
-    """The stored cubes of a revision that have to be built anew: those that `invariants` names.
+    """The stored cubes of a revision that have to be built anew: those that break a rule of `invariants`.
 
     They lie below a gap, or hold a row lighter than what an ancestor keeps. Deleted rows, files that plain Delta
     rewrote, and other writers that append above a gap leave such cubes behind.

@@ -1,7 +1,6 @@
-"""Which file a cube's rows go to: each large band of a cube gets its own, small ones share one with their neighbours.
+"""Which file a cube's rows go to. Each large band of a cube gets a file of its own, and small bands share files.
 
-Inside a file the rows follow the z-order curve, so that a box query skips
-most of its pages.
+Inside a file the rows follow the z-order curve, so that a box query skips most of its pages.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from pyqbeast.core.otree.tree import Ints, Longs, SampledRows, Tree
 from pyqbeast.core.otree.weight_bands import LARGE, MOST_SHARED, Band, bands_of
 from pyqbeast.core.otree.z_order import z_order
 
-#: Rows between two cuts of the z-order curve in a file: a few stretches make a Parquet page.
+#: Rows between two cuts of the z-order curve in a file. A few such stretches make a Parquet page.
 #: `python -m benchmarks.indexed_table` shows how many rows boxes scan.
 STRETCH_ROWS = 2_000
-#: Sampled rows that the cuts are chosen by.
+#: About how many of the sampled rows the cuts are computed from.
 SAMPLE_FOR_STRETCHES = 200_000
 
 
@@ -29,7 +28,7 @@ class FileLayout:
     """Files of a tree's nodes. The bands of node i are those from `start[i]` to `start[i + 1] - 1`.
 
     Attributes:
-        start: m + 1 numbers of bands.
+        start: m + 1 numbers of bands, for m nodes.
         weight: for each band the largest weight in it.
         file: for each band its file, from 0 to `files - 1`.
         files: number of files.
@@ -46,7 +45,7 @@ class FileLayout:
 
 
 def lay_out(tree: Tree, rows: SampledRows, cube_size: int) -> FileLayout:
-    """Files for all nodes of a tree, for a write of which `rows` is the sample."""
+    """Gives a file to each band of each node, for a write of which `rows` is the sample."""
     bands = bands_of(tree, rows, cube_size)
     files = _FilePlanner(tree, bands, cube_size).pack()
     start = np.cumsum([0, *(len(of_node) for of_node in bands)]).astype(np.int32)
@@ -82,7 +81,9 @@ def _node_and_weight(node: Longs, weight: Ints) -> Longs:
 
 @dataclass
 class _Piece:
-    """Bands, each as node and number in it, that share a file, and the rows expected in it."""
+    """Bands that share a file, each as its node and its number in the node, and how many rows they are expected
+    to have.
+    """
 
     rows: float
     bands: list[tuple[int, int]]
@@ -92,10 +93,11 @@ _Pieces = defaultdict[tuple[int, int], list[_Piece]]
 
 
 class _FilePlanner:
-    """Gives out file numbers from the deepest nodes up; bands too small for a file share one with their like.
+    """Gives a file number to each band, from the deepest nodes up.
 
-    Bands of the same weights below `LARGE` join until the next would exceed `MOST_SHARED`, in z-order, so that a shared
-    file stays compact; what is left goes up to the parent.
+    A band of fewer rows than `LARGE` shares a file with other bands of the same weights. They join in z-order,
+    so that the file covers a compact region, until the next band would exceed `MOST_SHARED`. Bands that do not
+    fill a file wait for those of the parent's other children.
     """
 
     def __init__(self, tree: Tree, bands: list[list[Band]], cube_size: int) -> None:
@@ -124,7 +126,7 @@ class _FilePlanner:
         return self.files
 
     def _join(self, pieces: Iterable[_Piece]) -> _Piece:
-        """Closes full pieces and returns the last one, which is not full."""
+        """Joins pieces into files. Returns the last piece, which does not fill a file yet."""
         current = _Piece(0.0, [])
         for piece in pieces:
             if current.bands and current.rows + piece.rows > MOST_SHARED * self.cube_size:

@@ -1,9 +1,9 @@
-"""Keeps the stored cubes of a revision without gaps: each has its ancestors stored, and holds no row that one keeps.
+"""Closes gaps in the tree: each stored cube needs stored ancestors, and no row may be lighter than what they keep.
 
-Deleted rows, files that plain Delta rewrites, and a source that gives other rows when it is evaluated again can leave
-a cube without rows while there are some below it. Other implementations cannot append to such a table, or they take the
-missing cube for a leaf and put rows into it that are heavier than those below; their samples then lose rows.
-A block without rows tells them what such a cube may keep.
+A cube can end up without rows while cubes below it have some. The reasons are deleted rows, files that plain
+Delta rewrites, and a source that gives other rows when it is evaluated again. Some other implementations cannot
+append to such a table. Others take the missing cube for a leaf and put rows into it that are heavier than those
+below, and then their samples lose rows. A block without rows tells them what such a cube may keep.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def announcements(cubes: Mapping[CubeId, CubeStatus]) -> dict[CubeId, int]:
             lightest_below[parent] = min(lightest, lightest_below.get(parent, WEIGHT_MAX))
         for cube, lightest in lightest_below.items():
             if cube not in cubes or cubes[cube].max_weight > lightest:
-                # A cube that keeps everything is a leaf, and the Scala project fails on one without rows.
+                # A cube whose weight is the largest of all counts as a leaf, and the Scala project fails on a
+                # leaf without rows.
                 needed[cube] = min(lightest, WEIGHT_MAX - 1)
             levels[depth - 1][cube] = min(needed.get(cube, lightest), levels[depth - 1].get(cube, WEIGHT_MAX))
     return needed

@@ -47,10 +47,11 @@ def check_columns(revision: Revision, columns: Collection[str]) -> list[Problem]
 
 
 def check_tree(revision_id: int, status: IndexStatus, copied: Collection[CubeId] = ()) -> list[Problem]:
-    """Rules of the stored cubes of one revision: no gap between levels, and no row that an ancestor keeps to itself.
+    """Checks the stored cubes of one revision: no gap between levels, and no row so light that an ancestor must
+    keep it.
 
-    A leaf need not keep everything: the Scala project gives many the weight that it estimated. What is heavier goes to
-    children that are not there yet.
+    A leaf's largest weight may be below the largest of all: the Scala project gives many leaves a weight that
+    it estimated. Heavier rows will go to children that do not exist yet.
 
     `copied` are cubes of replicated blocks, which may stand where otherwise a gap would be. Their rows lie in other
     cubes a second time, whatever they keep.
@@ -85,7 +86,8 @@ def check_rows(
     """
     problems = []
     free = np.ones(len(weights), bool)
-    # A block without rows closes a gap above others, and its weight may be that of a row below.
+    # A block without rows only closes a gap, and its weight may be that of a row in a cube below. So it is
+    # tried last.
     for block in sorted(blocks, key=lambda each: (each.element_count == 0, each.cube.depth)):
         name = block.cube.to_string()
         inside = (
@@ -107,11 +109,12 @@ def check_rows(
 
 
 def check_weights(file: str, tags: Mapping[str, str], weights: NDArray[np.int32]) -> list[Problem]:
-    """What tags of ours say of the weights of a file's rows: the largest, and how many rows have which.
+    """Checks the tags that pyqbeast adds: the largest weight of a file's rows, and the rows of each interval of
+    weights.
 
     Args:
         file: its path, for the report.
-        tags: of the file. Those that it does not have say nothing.
+        tags: of the file. Tags that it lacks are not checked.
         weights: n weights of its rows.
     """
     problems = []

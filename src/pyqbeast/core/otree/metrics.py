@@ -70,7 +70,7 @@ class LevelStats:
 
 @dataclass(frozen=True)
 class IndexMetrics:
-    """The index of one revision. For revision 0, the files without an index: each counts as a root without rows.
+    """The index of one revision. Revision 0 stands for the files without an index; each counts as a root without rows.
 
     Attributes:
         element_count: rows in its blocks, deleted ones included.

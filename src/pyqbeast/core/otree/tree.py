@@ -1,8 +1,8 @@
-"""The tree builder: from a sample of the rows to be written to cubes and their largest weights.
+"""Builds the tree of cubes for a write, from a sample of its rows.
 
-A cube keeps the rows of lowest weight that reach it, about as many as the cube size, and sends the rest to the
-children that contain them. The shape of the tree is free in the format; what readers rely on is that every row lies
-in its cube and that a row in a child is heavier than everything its parent may keep.
+A cube keeps the lightest rows that reach it, about as many as the cube size, and sends the others to the
+children that contain them. The format leaves the shape of the tree free. Readers rely on two rules: every row
+lies in its cube, and a row in a child is heavier than every row that its parent may keep.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.weight import COMMON_WEIGHTS
 from pyqbeast.core.otree.status import CubeStatus
 
-#: Deeper than this, halving a double no longer tells two points apart.
+#: Deepest level of a tree. Below it, halving a double no longer separates two points.
 MAX_DEPTH = 48
 #: A cube is cut when more rows reach it than this many times the cube size. A cut makes new children, and children of
 #: few rows make small files, so a cube may hold a little more than its size.
@@ -41,7 +41,7 @@ class SampledRows:
     Attributes:
         points: n × d coordinates in [0, 1].
         weights: n row weights, ascending.
-        counts: n numbers of rows that each stands for.
+        counts: for each sampled row how many rows it stands for.
     """
 
     points: Doubles
@@ -61,10 +61,10 @@ class Tree:
 
     Attributes:
         dimensions: number of indexed columns.
-        parent: m numbers of parents; that of the root is 0.
-        child: m numbers among the siblings, from 0 to 2^d - 1; that of the root is 0.
-        max_weight: m largest weights that a node keeps; 2^31 - 1 in a leaf.
-        expected: m estimates of how many rows of this write stay in the node.
+        parent: for each of the m nodes the number of its parent; 0 for the root.
+        child: for each node its number among its siblings, from 0 to 2^d - 1; 0 for the root.
+        max_weight: for each node the largest weight that it keeps; 2^31 - 1 in a leaf.
+        expected: for each node an estimate of how many rows of this write stay in it.
         row_node: for each sampled row the node that it stays in.
     """
 
@@ -103,7 +103,7 @@ def build_tree(rows: SampledRows, dimensions: int, cube_size: int, stored: Itera
 
 
 class _Builder:
-    """Nodes as growing lists. Rows go down from the root, those of one node at a time."""
+    """Builds the nodes as growing lists. The rows of one node at a time go down to its children."""
 
     def __init__(self, rows: SampledRows, dimensions: int, cube_size: int) -> None:
         self.rows = rows
@@ -131,9 +131,10 @@ class _Builder:
         return number
 
     def take_over(self, stored: Iterable[CubeStatus]) -> None:
-        """The cubes that are there already, and those that others left out above them.
+        """Adds the cubes that are stored already, and ancestors that other writers left out.
 
-        What lies above a row keeps nothing heavier than it. So a gap closes with the rows that its cube may keep.
+        An ancestor keeps no row that is heavier than one below it. So a missing ancestor gets the smallest
+        weight of the rows below, and takes new rows up to that weight.
         """
         for status in sorted(stored, key=lambda each: each.cube.depth):
             node = 0
@@ -161,9 +162,9 @@ class _Builder:
                 waiting.append((child, depth + 1, at[staying:][part], inner[part]))
 
     def settle(self, node: int, depth: int, at: Longs) -> int:
-        """Sets the largest weight that a node keeps and tells how many of the rows that reached it stay.
+        """Sets the largest weight that a node keeps. Returns how many of the rows that reached the node stay.
 
-        Rows that the node holds already count as spread evenly over the weights it has kept so far.
+        Rows that the node holds already are taken to be spread evenly over the weights that it has kept so far.
         """
         if depth >= MAX_DEPTH:
             self.weight[node] = constants.WEIGHT_MAX
@@ -185,7 +186,7 @@ class _Builder:
             if filled[lighter - 1] <= ROOM_TO_FRACTION * self.cube_size:
                 kept_weight = COMMON_WEIGHTS[following] - 1
         staying = int(np.searchsorted(weights, kept_weight, side="right"))
-        # Rows of one weight cannot be told apart: where all stay, nothing is sent down and a leaf remains.
+        # Rows of one weight stay together. If all rows stay, nothing is sent down and the node remains a leaf.
         if staying < within:
             self.weight[node] = int(kept_weight)
             return staying

@@ -13,9 +13,11 @@ from pyqbeast.core.format import constants
 from pyqbeast.core.format.weight import COMMON_FRACTIONS, COMMON_WEIGHTS
 from pyqbeast.core.otree.tree import Doubles, Ints, SampledRows, Tree
 
-#: The place of a tenth among the common fractions. Below it most samples end, above it most rows lie.
+#: The position of a tenth among the common fractions. Most samples end below a tenth, and most rows lie above
+#: it.
 A_TENTH = COMMON_FRACTIONS.index(0.1)
-#: Which of them go first where not all have room: one before five, two, three and seven; above a tenth the lowest.
+#: Which fractions are cut first if there is no room for all: 1 before 5, 2, 3 and 7 times a power of ten. Above
+#: a tenth the lowest comes first.
 PRIORITY = (0, 2, 3, 1, 4)
 ORDER = sorted(
     range(len(COMMON_FRACTIONS)),
@@ -29,23 +31,24 @@ LARGE = 0.85
 MOST_SHARED = 1.6
 #: No cut leaves less than this share of the cube size on either side.
 SMALLEST_BAND = 1 / 8
-#: Bands of the root below a tenth may be smaller, where the tree has several cubes: a cut of the root makes only one
-#: file more in the whole table.
+#: The same for bands of the root below a tenth, in a tree of several cubes. They may be smaller because a cut
+#: of the root makes only one more file in the whole table.
 SMALLEST_BAND_OF_ROOT = 1 / 64
-#: Bands above a tenth may be smaller as well: leaves are many, and bands of many leaves share a file.
+#: The same for bands above a tenth. They may be smaller because bands of many leaves share a file.
 SMALLEST_BAND_ABOVE_A_TENTH = 1 / 20
-#: Neither holds fewer rows than this.
+#: No band of these two kinds holds fewer rows than this.
 SMALLEST_ROWS = 8_000
-#: In a table of one cube a band above a tenth has a file of its own, for so many rows.
+#: The same for bands above a tenth in a table of one cube, where each of them makes a file of its own.
 SMALLEST_ROWS_OF_ONE_CUBE = 100_000
-#: Cuts of one cube above a tenth. Each makes the rows of a file lie further apart, so that a box query finds fewer of
-#: its rows on a page and opens more files: with two it took twice as long as with none, with one a third longer.
+#: Cuts of one cube above a tenth. With each cut the rows of a file lie further apart, so that a box query finds
+#: fewer of its rows on a page and opens more files. Box queries took a third longer with one cut than with
+#: none, and twice as long with two.
 CUTS_ABOVE_A_TENTH = 1
 
 
 @dataclass(frozen=True)
 class Band:
-    """The rows of a node of weights above `above` and up to `weight`, and how many they are expected to be."""
+    """The rows of a node with weights above `above` and up to `weight`. `rows` is their expected number."""
 
     above: int
     weight: int
@@ -53,7 +56,7 @@ class Band:
 
 
 def bands_of(tree: Tree, rows: SampledRows, cube_size: int) -> list[list[Band]]:
-    """The bands of each node, lightest first. The last of a node goes up to 2^31 - 1 and takes what is left."""
+    """The bands of each node, lightest first. The last band of a node goes up to 2^31 - 1."""
     bands = [[Band(constants.WEIGHT_MIN, constants.WEIGHT_MAX, float(count))] for count in tree.expected]
     least, of_root = _smallest(len(tree) == 1, cube_size)
     order = np.argsort(tree.row_node, kind="stable")

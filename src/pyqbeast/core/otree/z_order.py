@@ -1,4 +1,4 @@
-"""Where points lie on the z-order curve, as `ZOrder.java` tells it of the rows that are written."""
+"""Where points lie on the z-order curve. `ZOrder.java` computes the same for the rows that are written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ BITS = 63
 
 
 def z_order(points: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The codes of n × d points in [0, 1]: the bits of the coordinates in turn, the first coordinate's highest."""
+    """The codes of n × d points in [0, 1].
+
+    A code interleaves the bits of the coordinates, the first coordinate's first.
+    """
     dimensions = points.shape[1]
     levels = BITS // dimensions
     inside = np.where(points < 1.0, points, 0.0)

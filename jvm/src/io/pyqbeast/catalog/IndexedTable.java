@@ -15,8 +15,8 @@ import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import scala.Option;
 
 /**
- * A Delta table whose inserts are indexed where the table is. Whether it is can change with any commit, so it is asked
- * when a write begins and not when the table is loaded.
+ * A Delta table whose inserts go through the index if the table is indexed. Any commit can change whether it is. So
+ * this is looked up when a write begins, and not when the table is loaded.
  */
 public final class IndexedTable extends DeltaTableV2 {
   private IndexedTable(

@@ -17,8 +17,9 @@ import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.sources.InsertableRelation;
 
 /**
- * A write to an indexed table through Spark's catalog: the same write as that of the data source. Only here a column that
- * the rows do not have is null where Spark's settings say so, and a generated column may be computed from it.
+ * A write to an indexed table through Spark's catalog. It differs from a write through the data source in one way: by
+ * Spark's settings a column that the rows lack may become null, and a generated column may be computed from that
+ * null.
  */
 final class IndexedWrite implements WriteBuilder, SupportsOverwrite, SupportsTruncate {
   private final Map<String, String> options = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);

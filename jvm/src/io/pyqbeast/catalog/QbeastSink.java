@@ -38,7 +38,7 @@ public final class QbeastSink implements Sink {
     all.putAll(options);
     all.put("txnAppId", session.sparkContext().getLocalProperty(QUERY_ID));
     all.put("txnVersion", Long.toString(batchId));
-    // The plan of a batch runs once in its own way; what is written looks at the rows twice, so they are kept.
+    // Spark allows a batch to be computed once, and an indexed write reads the rows twice. So the rows are kept.
     Dataset<Row> rows =
         session.internalCreateDataFrame(
             ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().toRdd(), data.schema(), false);
@@ -50,7 +50,10 @@ public final class QbeastSink implements Sink {
     }
   }
 
-  /** The types of a stream may differ from the table's, as Delta allows it, unless the batch may change the table's. */
+  /**
+   * Casts the columns of a stream to the table's types, as Delta's sink does. Left alone are batches that may change
+   * the table's types.
+   */
   private static Dataset<Row> ofTypesInTable(SparkSession session, Map<String, String> all, Dataset<Row> rows) {
     DeltaOptions asked = new DeltaOptions(ScalaInterop.map(all), session.sessionState().conf());
     if (!all.containsKey("path") || asked.canMergeSchema() || asked.canOverwriteSchema()) {

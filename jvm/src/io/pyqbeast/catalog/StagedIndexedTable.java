@@ -24,11 +24,11 @@ import org.apache.spark.sql.sources.InsertableRelation;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A table that is written together with its first rows: the rows first, then its name. Where no rows come, Delta makes
- * the empty table.
+ * A table that is made together with its first rows. The rows are written first, and then the catalog gets the
+ * table's name. Delta makes the empty table if no rows come.
  */
 public final class StagedIndexedTable implements StagedTable, SupportsWrite {
-  /** What {@code saveAsTable} says in mode overwrite: other rows, the same table. */
+  /** Option that {@code saveAsTable} sets in mode overwrite: the rows are replaced, and the table's metadata stays. */
   private static final String KEEPS_METADATA = "__v1_save_as_table_overwrite";
 
   private final String name;
@@ -99,7 +99,7 @@ public final class StagedIndexedTable implements StagedTable, SupportsWrite {
     Bridge.write(mode.name(), given, rows);
     try {
       register.run();
-    } catch (Exception e) { // of Scala's methods the compiler does not know which
+    } catch (Exception e) { // Scala's methods do not declare what they throw
       throw new Failure(
           Failure.Kind.EXECUTION,
           "the rows of " + name + " have landed at " + location + ", but the catalog did not take the name: "

@@ -23,9 +23,10 @@ import org.apache.spark.sql.execution.command.RunnableCommand;
 import scala.Option;
 
 /**
- * A DELETE or MERGE of Delta's that names a hash on an indexed table. What it deletes may have been chosen by weight,
- * which no deletion vector tells; so the table's configuration notes it first, and {@code WeightProfile} trusts only
- * files without deleted rows from then on.
+ * A DELETE or MERGE of Delta's whose condition names a hash, on an indexed table. Such a condition may choose rows by
+ * their weight, and a deletion vector does not tell the weights of the rows that it hides. So this is noted in the
+ * table's configuration before the command runs. From then on {@code WeightProfile} trusts only files without deleted
+ * rows.
  */
 public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
   private static final long serialVersionUID = 1L;

@@ -22,9 +22,10 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.commands.RestoreTableCommand;
 
 /**
- * Delta's {@code RESTORE}, which leaves alone what the log says of files that are in both versions. Where the restored
- * version is of before format 0.6 their old tags come back too, in a commit of its own: what read the table then can
- * read it again. Between the two commits the table is whole, as both kinds of tags say the same.
+ * Delta's {@code RESTORE}, followed by a commit that restores tags. Delta leaves the log's entries of files alone
+ * that are in both versions, so their tags stay as they are now. If the restored version was written before format
+ * 0.6, a second commit gives those files their old tags back, and programs that could read that version can read it
+ * again. Between the two commits the table can be read as well, as both kinds of tags say the same.
  */
 public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
   private static final long serialVersionUID = 1L;
@@ -72,7 +73,7 @@ public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
         null);
   }
 
-  /** Files of now that have other tags than they had, with those. */
+  /** The files of {@code now} whose tags were others in {@code then}, with the tags of {@code then}. */
   private static Dataset<Row> retagged(Dataset<Row> now, Dataset<Row> then) {
     Column[] columns = Arrays.stream(now.columns()).map(name -> col(name)).toArray(Column[]::new);
     Dataset<Row> tags = then.select(col("path"), col("tags").as("tagsThen"));

@@ -15,8 +15,8 @@ import org.apache.spark.sql.delta.commands.UpdateCommand;
 import scala.Option;
 
 /**
- * Refuses the commands of Delta that rewrite files in place on tables where that would do harm: a replicated block that
- * is rewritten loses its tags, and its rows would then be read a second time.
+ * Refuses Delta's commands that rewrite files, on tables with replicated blocks. A rewritten block loses the tag that
+ * marks it as replicated, and its rows would then be read a second time.
  */
 public final class LegacyTableGuard {
   private LegacyTableGuard() {}

@@ -40,12 +40,12 @@ import scala.Tuple2;
 import scala.collection.immutable.Seq;
 
 /**
- * A Delta transaction that gives one data file a new deletion vector, which Python has written. Statistics, tags and
- * what becomes of a file without live rows are Delta's own doing, as in its DELETE.
+ * A Delta transaction that gives one data file a new deletion vector, which Python has written. Delta itself updates
+ * statistics and tags, and removes a file without live rows, as in its DELETE.
  */
 public final class RowDeletion {
   private static final ObjectMapper JSON = new ObjectMapper();
-  /** Delta's name for a count, where its history has another. */
+  /** Delta's names of counts that have another name in the table's history. */
   private static final Map<String, String> IN_HISTORY = Map.of("numModifiedRows", "numDeletedRows");
 
   private final SparkSession session;
@@ -93,15 +93,15 @@ public final class RowDeletion {
   }
 
   private String opened(String path) throws JsonProcessingException {
-    List<Object> told = new ArrayList<>();
+    List<Object> fileState = new ArrayList<>();
     AddFile[] found =
         (AddFile[]) transaction.snapshot().allFiles().filter(functions.col("path").equalTo(path)).collect();
     if (found.length > 0) {
       file = found[0];
-      told.add(StoredRows.of(file));
-      told.add(file.deletionVector() == null ? null : JsonUtils.mapper().writeValueAsString(file.deletionVector()));
+      fileState.add(StoredRows.of(file));
+      fileState.add(file.deletionVector() == null ? null : JsonUtils.mapper().writeValueAsString(file.deletionVector()));
     }
-    return JSON.writeValueAsString(told);
+    return JSON.writeValueAsString(fileState);
   }
 
   /**
@@ -140,7 +140,7 @@ public final class RowDeletion {
     return true;
   }
 
-  /** What Spark holds in its cache of this table is computed again, or it would show the rows that are gone. */
+  /** Makes Spark compute again what it caches of this table. The cached rows include those that are deleted now. */
   private void refreshCaches() {
     CacheManager caches = ((org.apache.spark.sql.classic.SparkSession) session).sharedState().cacheManager();
     if (caches.isEmpty()) {
@@ -159,7 +159,7 @@ public final class RowDeletion {
     return conflict;
   }
 
-  /** The counts of a DELETE for the table's history; it asks for all of them. */
+  /** The counts of a DELETE for the table's history, which wants every one of them to be there. */
   private scala.collection.immutable.Map<String, SQLMetric> metrics(Map<String, Object> counted) {
     Map<String, SQLMetric> metrics = new HashMap<>();
     ScalaInterop.list(DeltaOperationMetrics.DELETE().toSeq())

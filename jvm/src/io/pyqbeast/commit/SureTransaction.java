@@ -41,9 +41,10 @@ import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 
 /**
- * A Delta transaction that tells the truth about its commit. Delta raises what fails behind a commit that has landed
- * (asking for the new file, listing, its hooks) as if the commit had failed, and who then writes again has the rows
- * twice. Here the log is asked: every commit carries the transaction's own id.
+ * A Delta transaction that finds out whether its commit has landed. After a commit Delta reads the new file, lists
+ * the log and runs hooks. If one of these steps fails, Delta raises an error as if the commit had failed, and a user
+ * who then writes again has the rows twice. So this class looks into the log after an error: every commit carries the
+ * transaction's own id.
  */
 class SureTransaction extends OptimisticTransaction {
   private final List<FileAction> newFiles = new ArrayList<>();
@@ -121,7 +122,7 @@ class SureTransaction extends OptimisticTransaction {
     }
   }
 
-  /** Asks the log what became of the commit that ended with {@code why}. */
+  /** Looks into the log for a commit that ended with the error {@code why}. */
   private void findOut(Exception why) {
     try {
       landed = ownVersion();
@@ -174,8 +175,8 @@ class SureTransaction extends OptimisticTransaction {
   }
 
   /**
-   * Deletes what was written for a commit that certainly did not land: data files, and the vectors that files get in
-   * {@code actions}. Where that is not certain, all stays.
+   * Deletes what was written for a commit that certainly did not land: data files, and the deletion vectors that
+   * {@code actions} name. If the commit may have landed, all files stay.
    */
   void discard(Seq<Action> actions) throws IOException {
     Set<String> paths = new HashSet<>();

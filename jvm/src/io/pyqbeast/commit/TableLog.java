@@ -110,15 +110,16 @@ public final class TableLog {
         () -> {
           LogicalPlan plan =
               ((org.apache.spark.sql.classic.Dataset<Row>) snapshot.allFiles().toDF()).queryExecution().analyzed();
-          // Delta's frame is of whichever session looked at this version first, and would follow its settings.
+          // Delta's own frame belongs to the session that looked at this version first, and follows that session's
+          // settings.
           return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
               (org.apache.spark.sql.classic.SparkSession) session, plan);
         });
   }
 
   /**
-   * Writes a line of JSON a live file: path, size, rows in it, rows deleted from it, tags, and whether these were marked
-   * as replicated without cause. The tags come without such a mark.
+   * Writes one line of JSON for each live file: path, size, rows in it, rows deleted from it, tags, and whether the
+   * tags had a replicated mark that is not true. The tags are written without such a mark.
    */
   public void filesTo(String target) {
     door.open(

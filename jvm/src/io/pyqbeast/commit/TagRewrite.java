@@ -19,9 +19,9 @@ import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * A commit that gives files other tags: the upgrade to format 0.6, where entries of the configuration go too, and so
- * may files of replicated blocks; and its way back. The log is written as the files are listed, so memory does not grow
- * with their number.
+ * A commit that gives files other tags: the upgrade to format 0.6, and the way back from it. The upgrade also removes
+ * entries of the configuration, and may remove files of replicated blocks. The commit is written while the files are
+ * listed, so memory does not grow with their number.
  */
 public final class TagRewrite {
   private TagRewrite() {}

@@ -71,7 +71,10 @@ import scala.collection.immutable.Set$;
  */
 public final class Transaction extends SureTransaction {
   private static final ObjectMapper JSON = new ObjectMapper();
-  /** What the table's configuration says of rows that were chosen by weight; it goes with the rows. */
+  /**
+   * Entries of the table's configuration about rows that were chosen by weight. They are removed when all rows are
+   * replaced.
+   */
   private static final Set<String> NOTES =
       Set.of(Constants.text("DELETED_BY_WEIGHT"), Constants.text("CHOSEN_BY_WEIGHT"));
   private static final System.Logger LOG = System.getLogger(Transaction.class.getName());
@@ -85,12 +88,12 @@ public final class Transaction extends SureTransaction {
   private final SparkSession session;
   private final Door door;
 
-  /** A file of laid out rows, and what was counted in it; null where Delta would not let us count. */
+  /** A file of laid out rows, and what was counted in it; null where Delta uses its own tracker instead of ours. */
   private record Written(AddFile file, WrittenBlocks.OfFile counted) {}
 
   private final List<Written> written = new ArrayList<>();
 
-  /** Of the files that are being written now: whether their rows are laid out, and what records them. */
+  /** Whether the rows of the files that are being written now are laid out, so that their blocks are counted. */
   private boolean counts;
 
   private StatisticsOfJob tracker;
@@ -98,11 +101,11 @@ public final class Transaction extends SureTransaction {
   private DeltaOptions options;
   private Map<String, String> stored = Map.of();
 
-  /** Properties that the statement gives the table; they count where it makes or replaces the table. */
+  /** Properties that the statement gives the table. They take effect if it makes or replaces the table. */
   private Map<String, String> properties = Map.of();
   private boolean dropsRevisions;
 
-  /** Those of {@link #NOTES} that this transaction makes true. */
+  /** The entries of {@link #NOTES} that this transaction adds. */
   private final Set<String> notes = new HashSet<>();
 
   /** Whether files are being written. */
@@ -110,15 +113,21 @@ public final class Transaction extends SureTransaction {
 
   private String conflict = "";
 
-  /** The table as it will be with the rows of {@link #asStored}. */
+  /** The table's metadata once the rows of {@link #asStored} are in it. */
   private Metadata planned;
 
-  /** The rows to write, laid out; and without what Delta takes from no user: columns that number the rows. */
+  /**
+   * The rows to write, laid out. {@code source} is the same without identity columns, which Delta accepts from no
+   * user.
+   */
   private Dataset<Row> laidOut;
 
   private Dataset<Row> source;
 
-  /** The rows before they were completed: Delta finds in them the columns that a match names. */
+  /**
+   * The rows before {@link #asStored} completed them. Delta resolves the columns of {@code replaceOn} and {@code
+   * replaceUsing} in these.
+   */
   private Dataset<Row> asGiven;
   private scala.collection.immutable.Set<String> numbers = Set$.MODULE$.empty();
 
@@ -222,7 +231,10 @@ public final class Transaction extends SureTransaction {
     return DataType.equalsIgnoreNullability(rows.schema(), stored) ? rows : rows.to(stored);
   }
 
-  /** Names and types only: what else the rows' own columns say, a table that is made of them shall keep. */
+  /**
+   * The schema with names and types only. A new table must keep the metadata of the rows' own columns, so none is put
+   * in its place.
+   */
   private static StructType plain(StructType schema) {
     StructType plain = new StructType();
     for (StructField column : schema.toNullable().fields()) {
@@ -231,7 +243,10 @@ public final class Transaction extends SureTransaction {
     return plain;
   }
 
-  /** The revisions whose blocks tell the weights that rows have, once those of {@link #asStored} are in the table. */
+  /**
+   * The revisions whose blocks tell the weights that rows have after this write, as {@code PrunableRevisions} finds
+   * them.
+   */
   public String prunableRevisions() {
     return door.open(() -> JSON.writeValueAsString(PrunableRevisions.of(planned)));
   }
@@ -247,8 +262,8 @@ public final class Transaction extends SureTransaction {
           laidOut = inOwnSession(data, pageRows);
           Dataset<Row> withoutNumbers = numbers.isEmpty() ? laidOut : laidOut.drop(numbers.toSeq());
           boolean replacesMatches = optionsOf(given).isReplaceOnOrUsingDefined();
-          Dataset<Row> told = replacesMatches ? inOwnSession(asGiven, pageRows) : withoutNumbers;
-          WriteIntoDelta command = command(told, SaveMode.valueOf(mode), given);
+          Dataset<Row> rows = replacesMatches ? inOwnSession(asGiven, pageRows) : withoutNumbers;
+          WriteIntoDelta command = command(rows, SaveMode.valueOf(mode), given);
           source = command.data();
           if (exists() && WeightMentions.nameHash(session, options.replaceWhere(), options.replaceOn())) {
             notes.add(Constants.text("DELETED_BY_WEIGHT"));
@@ -353,7 +368,10 @@ public final class Transaction extends SureTransaction {
         DeltaInsertReplaceOnOrUsingCommand$.MODULE$.addOrdinalAliasProjection(plan, plan.output()));
   }
 
-  /** Metadata can change once a transaction, and not after the first file: where Delta will not do it, we have to. */
+  /**
+   * Stores the revision before the first file is written, unless Delta is going to update the metadata itself. A
+   * transaction may update its metadata only once, and not after its first file.
+   */
   private void storeUnlessDeltaWill(WriteIntoDelta command, StructType rows) {
     if (!exists() || (stored.isEmpty() && !dropsRevisions)) {
       return;
@@ -383,7 +401,10 @@ public final class Transaction extends SureTransaction {
     recordLayout();
   }
 
-  /** A revision that is stored records what its weights are made of; only now all columns have their names in files. */
+  /**
+   * Adds to a new revision how its hashed columns are stored. This has to wait until Delta has given all columns
+   * their names in files.
+   */
   private void recordLayout() {
     Map<String, String> configuration = new HashMap<>(ScalaInterop.map(metadata().configuration()));
     String key = Constants.REVISION_PREFIX + stored.get(Constants.LAST_REVISION);
@@ -395,7 +416,10 @@ public final class Transaction extends SureTransaction {
     newMetadata_$eq(Option.apply(DeltaActions.configured(metadata(), configuration)));
   }
 
-  /** Rows that Delta sorts into change data and others, as it does where it deletes besides, are left to its tracker. */
+  /**
+   * Puts our tracker in the place of Delta's. Delta keeps its own where it splits the rows into partitions of change
+   * data and others, which it does when the same commit deletes rows.
+   */
   @Override
   public Tuple2<Option<DeltaJobStatisticsTracker>, Option<StatisticsCollection>>
       getOptionalStatsTrackerAndStatsCollection(
@@ -417,8 +441,9 @@ public final class Transaction extends SureTransaction {
   }
 
   /**
-   * What Delta rewrites besides, for replaceWhere, comes without options and keeps no index. Files are written as
-   * optimize writes them: Delta would otherwise lay the rows out again, or its auto compaction the files.
+   * Writes files without another shuffle. The flag {@code isOptimize} stops Delta's optimized write and auto
+   * compaction, which would undo the layout. Rows that Delta rewrites itself, for {@code replaceWhere}, come without
+   * options; their files get no index.
    */
   @Override
   public Seq<FileAction> writeFiles(
@@ -456,7 +481,7 @@ public final class Transaction extends SureTransaction {
     for (Written each : written) {
       Map<String, Object> entry = new HashMap<>();
       if (each.counted() != null) {
-        entry.putAll(each.counted().told());
+        entry.putAll(each.counted().fields());
       }
       entry.put("path", each.file().path());
       entry.put("size", each.file().size());

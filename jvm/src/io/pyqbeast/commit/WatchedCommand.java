@@ -16,9 +16,9 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Runs one of Delta's own commands (DELETE, RESTORE, ALTER TABLE, CONVERT) on a {@link SureTransaction}. Delta asks the
- * observer of a thread for each transaction that it starts; this one hands over its own for the first. Those that follow
- * are of hooks behind the commit.
+ * Runs one of Delta's own commands (DELETE, RESTORE, ALTER TABLE, CONVERT) on a {@link SureTransaction}. Delta asks a
+ * thread's observer for each transaction that it starts. This observer hands over its own transaction for the first
+ * one. Later ones belong to hooks that run after the commit.
  */
 public final class WatchedCommand implements TransactionExecutionObserver {
   private Option<TransactionExecutionObserver> next = Option.empty();
@@ -29,7 +29,7 @@ public final class WatchedCommand implements TransactionExecutionObserver {
   /**
    * Deletes the rows of the table at a path that meet a condition.
    *
-   * @return Delta's words for what another writer changed first, and then nothing is deleted; empty where the rows are
+   * @return Delta's message where another writer's change stood in the way, and nothing is deleted; empty on success
    */
   public static String delete(SparkSession session, String path, Column condition) {
     return Door.writing(session, path)
@@ -57,7 +57,7 @@ public final class WatchedCommand implements TransactionExecutionObserver {
   /**
    * Runs a command.
    *
-   * @param landed what to return where something fails behind the commit
+   * @param landed what to return if something fails after the commit has landed
    */
   static <T> T run(Door.Body<T> command, T landed) throws Exception {
     WatchedCommand watch = new WatchedCommand();
@@ -136,7 +136,7 @@ public final class WatchedCommand implements TransactionExecutionObserver {
 
   @Override
   public void beginDoCommit() {
-    // The transaction itself sees to what is to be known.
+    // The transaction itself finds out what has to be known.
   }
 
   @Override

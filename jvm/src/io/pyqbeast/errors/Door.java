@@ -11,12 +11,12 @@ import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import scala.Option;
 
 /**
- * What Python calls goes through a door. It runs under the session that asks, whichever thread asks: Delta looks for the
- * thread's own session, and a new thread of Python's has none. What fails on the way says what was going on, why it
- * failed, and what became of the table.
+ * Every call from Python goes through a door, which does two things. It sets the session of the thread: Delta looks
+ * for a thread's active session, and a new thread of Python's has none. It also turns exceptions into ones that say
+ * what was going on, why it failed, and what became of the table.
  */
 public final class Door {
-  /** What is done behind the door. */
+  /** The code that a call runs. */
   public interface Body<T> {
     T run() throws Exception;
   }
@@ -59,7 +59,10 @@ public final class Door {
     }
   }
 
-  /** An exception of any kind where the compiler knows of none: Scala's methods do not declare theirs. */
+  /**
+   * Throws any exception without declaring it: Scala's methods do not declare what they throw, so Java cannot catch
+   * it by kind.
+   */
   @SuppressWarnings("unchecked")
   public static <E extends Exception> E unchecked(Exception e) throws E {
     throw (E) e;
@@ -69,7 +72,9 @@ public final class Door {
     return e instanceof BridgeException || (!isOfStorage(e) && pysparkHasWordsFor(e)) ? e : failure(e, doing, outcome);
   }
 
-  /** Words for what PySpark would hand on with Java's stack for a message. */
+  /**
+   * An exception with a message for users, for one that PySpark would hand on with a Java stack trace as its message.
+   */
   public static Failure failure(Throwable e, String doing, String outcome) {
     Failure.Kind kind =
         e instanceof DeltaConcurrentModificationException
@@ -82,7 +87,10 @@ public final class Door {
     return has(e, IOException.class) || has(e, UncheckedIOException.class);
   }
 
-  /** PySpark raises exceptions of its own for these; all others it hands on with Java's stack for a message. */
+  /**
+   * Whether PySpark raises an exception of its own with a readable message. All others it hands on with a Java stack
+   * trace as their message.
+   */
   private static boolean pysparkHasWordsFor(Exception e) {
     return e instanceof AnalysisException
         || e instanceof IllegalArgumentException
@@ -97,7 +105,7 @@ public final class Door {
     return e != null && (kind.isInstance(e) || has(e.getCause(), kind));
   }
 
-  /** The first cause in a line: its kind and its message. */
+  /** The root cause in one line: its class and its message. */
   public static String words(Throwable e) {
     Throwable first = e;
     while (first.getCause() != null) {

@@ -9,7 +9,7 @@ public final class Failure extends BridgeException {
     CONFLICT,
     /** A file could not be read or written. */
     STORAGE,
-    /** A commit was sent off, and nobody can tell whether it arrived. */
+    /** A commit was sent to the storage, and nobody can tell whether it arrived. */
     UNCERTAIN,
     /** Anything else that Spark or Delta stumbled over. */
     EXECUTION

@@ -1,12 +1,15 @@
 package io.pyqbeast.errors;
 
-/** What comes behind a commit that has landed: it may fail, and whoever wrote must not hear of it as a failed write. */
+/**
+ * Runs the steps after a commit that has landed. A failure of such a step is logged and not raised, because the
+ * caller would take it for a failed write.
+ */
 public final class Landed {
   private static final System.Logger LOG = System.getLogger("io.pyqbeast.errors.Landed");
 
   private Landed() {}
 
-  /** Runs what is good to have done. */
+  /** Runs a step that may fail. */
   public static void quietly(Object table, Runnable body) {
     try {
       body.run();
@@ -15,7 +18,7 @@ public final class Landed {
     }
   }
 
-  /** Tells the log what failed. */
+  /** Logs what failed. */
   public static void butThen(Object table, Exception e) {
     LOG.log(System.Logger.Level.WARNING, "a write to " + table + " has landed; afterwards this failed, and was let be", e);
   }

@@ -47,8 +47,9 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
- * A query that ends in an aggregation over one indexed table, taken apart for Python: what is aggregated, of which files,
- * and the rows before the aggregation for a part of those files. All parts are of one version of the table.
+ * A query that ends in an aggregation over one indexed table, taken apart for Python. It tells what is aggregated and
+ * which files are read, and gives the rows before the aggregation for some of those files. All parts are of one
+ * version of the table.
  */
 public final class AggregateQuery {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -82,7 +83,7 @@ public final class AggregateQuery {
     exact = Dataset$.MODULE$.ofRows(session, plan);
   }
 
-  /** @return null for a query that {@link #refusal} tells the reason of */
+  /** @return null for a query that cannot be taken apart; {@link #refusal} says why */
   public static AggregateQuery of(Dataset<Row> query) {
     try {
       return new AggregateQuery((org.apache.spark.sql.classic.Dataset<Row>) query);
@@ -179,7 +180,7 @@ public final class AggregateQuery {
     return Dataset$.MODULE$.ofRows(session, new Project(ScalaInterop.seq(columns), rows.plan()));
   }
 
-  /** Delta's own choice of files; of a plan that Spark finds to be empty there are none. */
+  /** Collects the files that Delta chooses. A plan that Spark's optimizer finds to be empty has none. */
   private void collectFiles(LogicalPlan node, Set<String> left) {
     if (node instanceof LogicalRelation relation
         && relation.relation() instanceof HadoopFsRelation read

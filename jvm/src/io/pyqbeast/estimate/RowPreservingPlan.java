@@ -33,8 +33,8 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.NumericType;
 
 /**
- * A plan of filters, projections and joins over one indexed table, each of whose rows comes from one row of that table:
- * so the plan over a part of the table's rows gives a part of its result.
+ * A plan of filters, projections and joins over one indexed table. Each row of its result comes from one row of that
+ * table, so the plan over some of the table's rows gives some of the result.
  */
 final class RowPreservingPlan {
   /** Joins that keep or fan out single rows of the left side, and of the right side. */
@@ -125,7 +125,8 @@ final class RowPreservingPlan {
     if (to <= Constants.WEIGHT_MAX) {
       conditions.add(new LessThan(weight, Literal$.MODULE$.apply((int) to)));
     }
-    // Another hash of the weight: a query may pick rows by bits of the weight itself, and would leave buckets empty.
+    // The bucket is another hash of the weight. A query may pick rows by bits of the weight itself, and some buckets
+    // would be empty then.
     Expression mixed =
         new Murmur3Hash(ScalaInterop.seq(List.of(weight)), Integer.parseInt(Constants.text("BUCKET_SEED")));
     return over(files, conditions, new BitwiseAnd(mixed, Literal$.MODULE$.apply(buckets - 1)));
@@ -221,7 +222,10 @@ final class RowPreservingPlan {
     check(isLeft ? join.left() : join.right());
   }
 
-  /** Every step computes the other side of a join again. */
+  /**
+   * Checks the other side of a join. Each step of an estimate computes it again, so it has to give the same rows each
+   * time.
+   */
   private static void checkJoined(LogicalPlan node) {
     refuseRandom(node);
     ScalaInterop.list(node.children()).forEach(RowPreservingPlan::checkJoined);

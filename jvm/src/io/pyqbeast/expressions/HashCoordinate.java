@@ -8,9 +8,9 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * The coordinate of a value in a hashed dimension: Scala's hash of the bytes of its text, as a share of 2^31 - 1.
  *
- * <p>The text of a double or float is the shortest that reads back as the same number, which is what Java prints from
- * version 19 on. Older ones print a needless digit for one double in two hundred and one float in ten, and a row must not
- * lie in another cube because another Java wrote it. So the text is made by Jackson, which prints the same under all.
+ * <p>The text of a double or float is the shortest that reads back as the same number. Java prints this text from
+ * version 19 on; older versions print a needless digit for one double in two hundred and one float in ten. A row must
+ * not lie in another cube because another Java wrote it, so Jackson prints the text, the same in all versions.
  */
 public final class HashCoordinate implements CoordinateFunction {
   private static final long serialVersionUID = 1L;

@@ -3,7 +3,7 @@ package io.pyqbeast.expressions;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
-/** The place of a number in an ascending list of two or more, on the straight line between its neighbours. */
+/** The position of a number in an ascending list of two or more, interpolated between its neighbours. */
 public final class NumericQuantiles implements CoordinateFunction {
   private static final long serialVersionUID = 1L;
 

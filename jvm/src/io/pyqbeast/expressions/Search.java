@@ -7,10 +7,11 @@ final class Search {
   private Search() {}
 
   /**
-   * Of equal items the one that is met first, and stored cubes depend on which one that is: the steps have to stay.
+   * A binary search. Of equal items it returns the one that it meets first. Stored cubes depend on which one that is,
+   * so the steps must not change.
    *
-   * @param sign of the difference between the item of a number and what is looked for
-   * @return the place of the item, or -1 less the place where it would be inserted
+   * @param sign for the number of an item the sign of the item minus the value that is looked for
+   * @return the position of the item, or -1 minus the position where it would be inserted
    */
   static int search(int items, IntUnaryOperator sign) {
     int low = 0;

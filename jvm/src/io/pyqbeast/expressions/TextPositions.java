@@ -4,8 +4,8 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 /**
- * The place of a text in an ascending list of two or more: at the last that is not above it, by the order of Java's
- * strings, which is that of UTF-16 units.
+ * The position of a text in an ascending list of two or more: that of the last item that is not above the text. Texts
+ * compare as Java's strings do, by UTF-16 units.
  */
 public final class TextPositions implements CoordinateFunction {
   private static final long serialVersionUID = 1L;

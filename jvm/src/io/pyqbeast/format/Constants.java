@@ -34,7 +34,10 @@ public final class Constants {
 
   private Constants() {}
 
-  /** The smallest weight outside the lowest {@code fraction} of all weights; Java's cast truncates and saturates. */
+  /**
+   * The smallest weight above the lowest {@code fraction} of all weights. Java's cast truncates toward zero and stays
+   * within an int, as {@code weight_of} of {@code core/format/weight.py} does.
+   */
   public static int weightOf(double fraction) {
     return (int) (fraction * WEIGHT_RANGE + WEIGHT_OFFSET);
   }

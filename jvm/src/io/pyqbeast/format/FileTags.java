@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What the tags of one file say to a reader. Tags of both kinds are understood: a list of blocks, and the tags of the
- * only block that a file held before format 0.6. Tags that cannot be used say nothing: the file is always read. The rules
- * are those of {@code core/format/file_tags.py}, and a test holds the two together.
+ * Reads the tags of one file. There are two kinds: a list of blocks, and the tags of the only block that a file held
+ * before format 0.6. A file whose tags cannot be used counts as not indexed, so every query reads it. The rules are
+ * those of {@code core/format/file_tags.py}, and a test holds the two together.
  */
 public final class FileTags {
   private static final String SYMBOLS = Constants.text("CUBE_SYMBOLS");
@@ -22,7 +22,7 @@ public final class FileTags {
    */
   public record Block(String cube, int lowest, int highest, long rows, boolean replicated) {}
 
-  /** Smallest and largest weight in a file; everything where the file is not indexed. */
+  /** Smallest and largest weight in a file. For a file that is not indexed these are the ends of the range. */
   public record Weights(int lowest, int highest) {
     public static final Weights ANY = new Weights(Constants.WEIGHT_MIN, Constants.WEIGHT_MAX);
   }
@@ -75,10 +75,13 @@ public final class FileTags {
     return blocks.isEmpty() ? Weights.ANY : new Weights(lowest, maxRowWeight(tags, lowest, highest));
   }
 
-  /** A block's largest weight is that of its cube, wherever the cube's rows lie; files of ours tell their own as well. */
+  /**
+   * The largest weight that a row of the file can have. A block's largest weight is that of its cube, which may be
+   * above all rows of the block. So pyqbeast also writes a tag with the largest weight of the file's own rows.
+   */
   private static int maxRowWeight(Map<String, String> tags, int lowest, int highest) {
-    Long told = Json.wholeNumber(tags.get(Constants.text("TAG_MAX_ROW_WEIGHT")));
-    return told != null && lowest <= told && told <= highest ? told.intValue() : highest;
+    Long recorded = Json.wholeNumber(tags.get(Constants.text("TAG_MAX_ROW_WEIGHT")));
+    return recorded != null && lowest <= recorded && recorded <= highest ? recorded.intValue() : highest;
   }
 
   private static List<Block> listed(JsonNode stored) {
@@ -116,7 +119,7 @@ public final class FileTags {
     return checked(tags.get(Constants.LEGACY_TAG_CUBE), low, high, rows, replicated);
   }
 
-  /** A block whose figures can be true, null for others: files are skipped because of them. */
+  /** A block, if its figures can be true; else null. Samples skip files by these figures. */
   private static Block checked(String cube, Long low, Long high, Long rows, boolean replicated) {
     boolean canBe =
         low != null && high != null && rows != null

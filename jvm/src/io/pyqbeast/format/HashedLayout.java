@@ -15,9 +15,10 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.types.Decimal;
 
 /**
- * The columns that are hashed into a row's weight, as the files hold them: of each its name there, its id where the table
- * maps names, and its type down to the fields of structs. A column that keeps its name can become another one, and a value
- * of another type or with its fields in another order hashes otherwise, so a weight is known only together with this.
+ * How the files hold the columns that are hashed into a row's weight: for each column its name in the files, its id
+ * if the table maps names, and its type down to the fields of structs. A weight stays what it was only as long as
+ * this record does: another column may take over a name, and a value hashes otherwise if its type or the order of its
+ * fields changes.
  */
 public final class HashedLayout {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -64,7 +65,7 @@ public final class HashedLayout {
     return column;
   }
 
-  /** A type as Delta writes it, without what says nothing of the values. */
+  /** A type as Delta writes it, reduced to what describes the values. */
   private static JsonNode type(JsonNode type, boolean mapped) {
     if (type.has("fields")) {
       ObjectNode struct = JSON.createObjectNode().put(TYPE, "struct");
@@ -87,12 +88,13 @@ public final class HashedLayout {
 
   /** Whether rows that were hashed by a recorded layout have the same weights today. */
   public boolean isSameAs(JsonNode recorded) {
-    // A table that maps no names has no ids; where it begins to, its columns keep the names that they have in files.
+    // A table that maps no names has no ids. If it begins to map them, its columns keep the names that they have in
+    // files.
     boolean withIds = recorded.findValue(ID) != null;
     return hashed(columns, withIds).equals(hashed(recorded, withIds));
   }
 
-  /** A layout without what makes no difference to a hash. */
+  /** A layout reduced to what makes a difference to a hash. */
   private static JsonNode hashed(JsonNode layout, boolean withIds) {
     if (layout.isTextual()) {
       return TextNode.valueOf(hashedAs(layout.asText()));

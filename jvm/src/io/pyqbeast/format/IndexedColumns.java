@@ -8,13 +8,13 @@ import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import scala.collection.immutable.Seq;
 
-/** The columns that are hashed into a row's weight, in order: those that the table is indexed by, and more. */
+/** The columns that are hashed into a row's weight, in order: first the indexed columns, then the weight columns. */
 public final class IndexedColumns {
   private IndexedColumns() {}
 
   /**
-   * Read from the last revision in a table's configuration; empty where the table is not indexed. A damaged revision makes
-   * the table an unindexed one: it is read whole and sampled by Spark.
+   * Reads their names from the last revision in a table's configuration; empty if the table is not indexed. A table
+   * with a damaged revision counts as not indexed: it is read whole, and Spark samples it.
    */
   public static List<String> of(scala.collection.immutable.Map<String, String> configuration) {
     String last = configuration.get(Constants.LAST_REVISION).getOrElse(() -> null);

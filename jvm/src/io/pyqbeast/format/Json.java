@@ -11,8 +11,8 @@ import com.fasterxml.jackson.databind.node.MissingNode;
 import java.util.regex.Pattern;
 
 /**
- * The one door for texts that somebody else has stored. A table's log is open to other programs, so a text may be
- * anything. Python reads the same texts by the same rules in {@code core/format/stored_text.py}.
+ * Reads all texts that other programs may have stored. Anybody can write to a table's log, so a text may be anything.
+ * Python reads the same texts by the same rules in {@code core/format/stored_text.py}.
  */
 public final class Json {
   private static final Pattern WHOLE = Pattern.compile("-?[0-9]{1,19}");
@@ -23,7 +23,10 @@ public final class Json {
 
   private Json() {}
 
-  /** The value of a JSON text; a missing node for every text that Python's door refuses too, and for null. */
+  /**
+   * The value of a JSON text. It is a missing node for null, and for every text that {@code read_json} in Python
+   * refuses.
+   */
   public static JsonNode read(String text) {
     try {
       JsonNode value = text == null ? MissingNode.getInstance() : MAPPER.readTree(text);

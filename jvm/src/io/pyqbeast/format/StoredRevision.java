@@ -9,9 +9,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The text of one revision in a table's configuration, and whether it can be used. The rules are those of
- * {@code core/revisions/revision.py}, and a test holds the two together; only the parameters of transformations are not looked at
- * here, since no weight depends on them.
+ * Reads the text of one revision in a table's configuration and decides whether it can be used. The rules are those
+ * of {@code core/revisions/revision.py}, and a test holds the two together. Only the parameters of transformations
+ * are not checked here, since no weight depends on them.
  */
 public final class StoredRevision {
   private static final String CLASS_PREFIX = Constants.text("CLASS_PREFIX");
@@ -20,7 +20,7 @@ public final class StoredRevision {
   private static final List<String> DATA_TYPES = List.of(Constants.text("DATA_TYPES").split(" "));
   private static final Set<String> TRANSFORMATIONS = new HashSet<>(List.of(Constants.text("TRANSFORMATIONS").split(" ")));
 
-  /** These store no type: their columns are always texts. */
+  /** The class of transformers that store no type, as their columns are always texts. */
   private static final String STRING_QUANTILES = "CDFStringQuantilesTransformer";
 
   private static final String STRING = "StringDataType";

@@ -19,7 +19,7 @@ public final class WeightCounts {
 
   private WeightCounts() {}
 
-  /** The smallest weight above the intervals up to {@code i}; of the last one more than the largest weight. */
+  /** The smallest weight above interval {@code i}. For the last interval this is one more than the largest weight. */
   public static long end(int i) {
     return i < BORDERS.length ? BORDERS[i] : Constants.WEIGHT_MAX + 1L;
   }

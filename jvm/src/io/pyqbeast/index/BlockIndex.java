@@ -24,7 +24,7 @@ public final class BlockIndex {
   private final Map<String, FileTags.Weights> weights = new HashMap<>();
   private final ReplicatedCubes replicatedCubes;
 
-  /** The files with their tags and statistics, for as long as there is memory to spare. */
+  /** The files with their tags and statistics. The garbage collector may take them when memory runs short. */
   private volatile SoftReference<List<AddFile>> complete;
 
   private BlockIndex(Snapshot snapshot) {
@@ -45,7 +45,7 @@ public final class BlockIndex {
     return KNOWN.of(snapshot);
   }
 
-  /** All files of a snapshot as the log has them; without a Spark job where they are still in memory. */
+  /** All files of a snapshot as the log has them. No Spark job runs if they are still in memory. */
   public static List<AddFile> completeFiles(Snapshot snapshot) {
     BlockIndex index = of(snapshot);
     List<AddFile> all = index.complete.get();

@@ -12,8 +12,9 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 
 /**
- * How fine the rows of a table can be sampled by weight: the share of the rows that its most frequent key may hold, as
- * far as the writer recorded it. A key's rows beyond the first count, so a table of distinct keys has granularity 0.
+ * How small a sample by weight can be. Rows of one key have one weight and are sampled together, so no sample is
+ * finer than the share of rows that the most frequent key may hold. That share is known as far as writers recorded
+ * it. Only a key's rows beyond the first count, so a table of distinct keys has granularity 0.
  */
 public final class KeyGranularity {
   private static final PerSnapshot<Double> KNOWN = new PerSnapshot<>(KeyGranularity::measured);

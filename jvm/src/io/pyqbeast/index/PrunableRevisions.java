@@ -23,13 +23,13 @@ import org.apache.spark.sql.types.StructField;
 import scala.Option;
 
 /**
- * The revisions whose blocks tell the weights that their rows have today. A weight is a hash of columns, and rows hash
- * otherwise once another column has the name of one, or a column another type. Samples must not prune by the other
- * revisions.
+ * The revisions whose blocks tell the weights that their rows have today. A weight is a hash of columns. The same
+ * rows hash otherwise once a column has another type, or once its name belongs to another column. Samples must not
+ * skip files of such revisions.
  *
- * <p>Our revisions record what was hashed: {@code HashedLayout}. Those of other writers and of before we did so tell
- * names and the format's types, which is enough where it cannot have changed unseen: columns of plain types, in a table
- * that never maps names.
+ * <p>Revisions of pyqbeast record what was hashed: {@code HashedLayout}. Other revisions, of other writers and of
+ * early versions, record only names and the format's types. That is enough if nothing else can have changed unseen:
+ * for columns of plain types, in a table that never maps names.
  */
 public final class PrunableRevisions {
   private static final String DECIMAL = Constants.text("DECIMAL_TYPE");
@@ -78,7 +78,7 @@ public final class PrunableRevisions {
     return true;
   }
 
-  /** @param transformer of an indexed column; none for a weight column, whose type no revision tells */
+  /** @param transformer of an indexed column; a missing node for a weight column, whose type no revision tells */
   private static boolean hashesAsBefore(JsonNode transformer, StructField field) {
     Option<TypeWideningMetadata> widened = TypeWideningMetadata.fromField(field);
     if (transformer.isMissingNode()) {

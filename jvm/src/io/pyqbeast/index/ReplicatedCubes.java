@@ -34,7 +34,7 @@ import org.apache.spark.sql.delta.actions.AddFile;
 public final class ReplicatedCubes implements Serializable {
   private static final long serialVersionUID = 1L;
 
-  /** Those of a table in which no block is marked. */
+  /** For a table in which no block is marked. */
   private static final ReplicatedCubes NONE = new ReplicatedCubes(Set.of(), false);
 
   private record Name(long revision, String cube) implements Serializable {}
@@ -61,7 +61,7 @@ public final class ReplicatedCubes implements Serializable {
     }
   }
 
-  /** What the blocks of a table's files say of its marked cubes, before it is judged. */
+  /** What the blocks of a table's files show about its marked cubes, before the marks are judged. */
   private static final class Evidence {
     private final Map<Name, Marked> marked = new HashMap<>();
     private final Map<Name, String> paths = new HashMap<>();
@@ -75,7 +75,7 @@ public final class ReplicatedCubes implements Serializable {
       lengths.add(block.cube().length());
     }
 
-    /** Tells the marked cubes above a block of it, unless it has no rows. */
+    /** Shows a block to the marked cubes above it, unless the block has no rows. */
     void show(long revision, FileTags.Block block) {
       if (block.rows() == 0) {
         return;
@@ -90,7 +90,10 @@ public final class ReplicatedCubes implements Serializable {
       }
     }
 
-    /** From the deepest on: blocks that are marked without cause may hold the copies of those above them. */
+    /**
+     * Judges the marked cubes from the deepest up, because a block whose mark turned out to be false may hold the
+     * copies of a cube above it.
+     */
     ReplicatedCubes judged() {
       Set<Name> copied = new HashSet<>();
       List<Name> deepestFirst = new ArrayList<>(marked.keySet());
@@ -121,13 +124,16 @@ public final class ReplicatedCubes implements Serializable {
     this.isAnyFalse = isAnyFalse;
   }
 
-  /** Those of a snapshot. Costs the Spark job of a {@link BlockIndex}, where that is not there yet and a block is marked. */
+  /**
+   * The replicated cubes of a snapshot. If a block is marked, this needs the {@link BlockIndex}, which costs one
+   * Spark job a version.
+   */
   public static ReplicatedCubes of(Snapshot snapshot) {
     return StoredFormat.of(snapshot).isMarked() ? BlockIndex.of(snapshot).replicatedCubes() : NONE;
   }
 
   /**
-   * Those of a table of these files.
+   * The replicated cubes of a table of these files.
    *
    * @throws UnsupportedOperationException where a file is marked and files without an index may hold its rows
    */
@@ -166,7 +172,7 @@ public final class ReplicatedCubes implements Serializable {
         && FileTags.blocks(tags).stream().anyMatch(block -> isCopied(FileTags.revision(tags), block));
   }
 
-  /** Whether all blocks of a file of these tags are such blocks. */
+  /** Whether other files hold the rows of all blocks of a file with these tags. */
   public boolean repeatAll(Map<String, String> tags) {
     return repeat(tags)
         && FileTags.blocks(tags).stream().allMatch(block -> isCopied(FileTags.revision(tags), block));

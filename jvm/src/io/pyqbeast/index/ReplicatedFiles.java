@@ -12,7 +12,7 @@ public final class ReplicatedFiles {
   private ReplicatedFiles() {}
 
   /**
-   * Those of some files of a snapshot that a reader has to look at.
+   * The files without those whose rows other files of the snapshot hold too.
    *
    * @throws UnsupportedOperationException where a file holds replicated blocks and others: their rows look alike
    */

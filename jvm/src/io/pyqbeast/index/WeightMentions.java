@@ -35,8 +35,9 @@ import scala.Option;
 import scala.runtime.BoxedUnit;
 
 /**
- * Finds expressions that depend on the weight by which the rows of a table are sampled. Rows that are picked by such an
- * expression are not sampled evenly: of {@code hash(a, b) < 0} every light row is left, and none of the others.
+ * Finds expressions that depend on the weight by which the rows of a table are sampled. Rows that such an expression
+ * picks are not sampled evenly: a filter {@code hash(a, b) < 0} leaves only light rows, and a sample of half of all
+ * weights would keep every one of them.
  */
 public final class WeightMentions {
   private static final int LARGEST_DIVISOR = 1024;
@@ -54,7 +55,7 @@ public final class WeightMentions {
     columns.forEach(column -> hashed.add(column.exprId()));
   }
 
-  /** Takes in what the columns of a projection stand for. */
+  /** Remembers what the columns of a projection stand for. */
   public void learn(Project project) {
     for (NamedExpression expression : ScalaInterop.list(project.projectList())) {
       if (expression instanceof Alias alias) {
@@ -63,7 +64,7 @@ public final class WeightMentions {
     }
   }
 
-  /** What a column of a projection stands for; the column itself where it is none. */
+  /** What a column of a projection stands for; any other column stands for itself. */
   public Expression resolved(Attribute column) {
     return aliases.getOrDefault(column.exprId(), (Expression) column);
   }
@@ -88,8 +89,9 @@ public final class WeightMentions {
   }
 
   /**
-   * Whether an expression is the weight modulo a small number, as people use it to split rows: every range of weights
-   * has as many rows of one remainder as of another. The sign of {@code %} is that of the weight, so it is none of them.
+   * Whether an expression is the weight modulo a small number, as people use it to split rows. Such an expression is
+   * harmless, because every range of weights has as many rows of one remainder as of another. That holds for {@code
+   * pmod} but not for {@code %}, whose sign is that of the weight.
    */
   private boolean isRemainder(Expression expression) {
     Expression divisor = expression instanceof Pmod pmod ? pmod.right() : null;
@@ -163,22 +165,25 @@ public final class WeightMentions {
     return isWhole && copies().contains(column.exprId());
   }
 
-  /** Columns whose bounds are, in every file that tells them, the weights of its lightest and of its heaviest row. */
+  /**
+   * The columns that seem to store the weight: in every file with statistics, their bounds are the smallest and the
+   * largest weight of the file's rows.
+   */
   private Set<ExprId> copies() {
     if (copies == null) {
       copies = new HashSet<>();
-      Map<String, ExprId> left = new HashMap<>();
-      ScalaInterop.list(relation.output()).forEach(a -> left.put(LogicalPlans.physicalName(a), a.exprId()));
-      boolean anyTold = false;
+      Map<String, ExprId> candidates = new HashMap<>();
+      ScalaInterop.list(relation.output()).forEach(a -> candidates.put(LogicalPlans.physicalName(a), a.exprId()));
+      boolean hasStatistics = false;
       for (AddFile file : BlockIndex.completeFiles(snapshot)) {
         FileTags.Weights held = FileTags.weights(ScalaInterop.map(file.tagsOrEmpty()));
-        if (!held.equals(FileTags.Weights.ANY) && file.stats() != null && !left.isEmpty()) {
-          anyTold = true;
-          keepEqual(left, file.stats(), held);
+        if (!held.equals(FileTags.Weights.ANY) && file.stats() != null && !candidates.isEmpty()) {
+          hasStatistics = true;
+          keepEqual(candidates, file.stats(), held);
         }
       }
-      if (anyTold) {
-        copies.addAll(left.values());
+      if (hasStatistics) {
+        copies.addAll(candidates.values());
       }
     }
     return copies;

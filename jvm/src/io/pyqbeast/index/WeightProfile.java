@@ -16,19 +16,19 @@ import org.apache.spark.sql.delta.actions.AddFile;
 /**
  * Which weights the rows of a snapshot have, as far as the log tells, and so which weight a fraction of them stands for.
  *
- * <p>A hash spreads rows evenly over all weights, and then a fraction of the rows is a fraction of the weights. It is
- * otherwise where somebody has chosen rows by their weight: a stored sample has light rows only. The log shows that where
- * more rows are known to be lighter (or heavier) than a border than chance puts there. Where all rows are counted, the
- * counts then tell the weight of a fraction; where not, nothing does.
+ * <p>A hash spreads rows evenly over all weights, and then a fraction of the rows is the same fraction of the
+ * weights. This fails if somebody has chosen the rows by their weight: a sample that is stored as a table has light
+ * rows only. The log shows it: more rows are below (or above) a border than chance would put there. The weight of a
+ * fraction then comes from the counts in the files' tags. If some file has no counts, it is not known.
  *
- * <p>Deleted rows count as spread over the weights of their file, unless {@code DeletionByWeight} was noted in the
- * table.
+ * <p>Deleted rows are taken to be spread over the weights of their file, unless {@code DeletionByWeight} has left its
+ * note in the table.
  */
 public final class WeightProfile {
-  /** The chance of finding a spread uneven that is even: e to the power of minus this. */
+  /** How rarely an even spread is taken for an uneven one: with a chance of e to the power of minus this. */
   private static final double EVIDENCE = 20;
 
-  /** Where nobody recorded how many rows share a weight, they may be this share of the table. */
+  /** The share of the table that rows of one weight may be, if no writer recorded how many they are. */
   private static final double UNRECORDED_KEY = 0.01;
 
   private static final PerSnapshot<WeightProfile> KNOWN = new PerSnapshot<>(WeightProfile::read);
@@ -90,17 +90,17 @@ public final class WeightProfile {
     return new WeightProfile(all, prunable, false, false).isUneven;
   }
 
-  /** Costs the Spark job of a {@link BlockIndex}, where that is not there yet. */
+  /** The profile of a snapshot. It needs the {@link BlockIndex}, which costs one Spark job a version. */
   public static WeightProfile of(Snapshot snapshot) {
     return KNOWN.of(snapshot);
   }
 
-  /** Why nobody knows which weight stands for a fraction of the rows; null where it is known. */
+  /** Why it is not known which weight stands for a fraction of the rows; null if it is known. */
   public String problem() {
     return problem;
   }
 
-  /** The smallest weight outside the lightest {@code fraction} of the rows, a fraction below 1. */
+  /** The smallest weight above the lightest {@code fraction} of the rows, for a fraction below 1. */
   public int weightOf(double fraction) {
     if (!isUneven) {
       return Constants.weightOf(fraction);
@@ -120,8 +120,8 @@ public final class WeightProfile {
   }
 
   /**
-   * The weights at which it is known how many rows are lighter, ascending, and how many they are; empty where rows are
-   * spread evenly, and every weight tells.
+   * Weights, ascending, each with the number of rows that are lighter, where that number is known. Empty if rows are
+   * spread evenly, because then every weight tells the number.
    */
   public List<List<Number>> counted() {
     List<List<Number>> counted = new ArrayList<>();

@@ -12,8 +12,8 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * Puts rows that belong together into packs before the shuffle: those of one file, one cube, and one stretch of the
- * z-order curve. To send, sort and count a pack costs Spark as much as a row would.
+ * Puts rows that belong together into packs before the shuffle: rows of one file, one cube, and one stretch of the
+ * z-order curve. Spark sends, sorts and counts a pack at about the cost of a single row.
  *
  * <p>A pack is a row of {@link #SCHEMA}. Its bytes are the cube (long) and then, for each row, the row's size and weight
  * (ints) and the row itself as Spark holds it. {@link RowUnpacker} takes it apart.
@@ -69,7 +69,7 @@ final class RowPacker implements RowFunction {
     private int[] starts = new int[1024];
     private int[] targetOf = new int[1024];
 
-    /** The gathered rows by target, and how many of them have been handed on. */
+    /** The numbers of the gathered rows, sorted by target. The first {@code handedOn} of them have been handed on. */
     private int[] order = new int[0];
 
     private int handedOn;

@@ -31,7 +31,7 @@ public final class RowTargets {
 
   private RowTargets() {}
 
-  /** Those of the task that this thread runs. */
+  /** The targets of the task that this thread runs. */
   public static RowTargets ofTask() {
     TaskContext task = TaskContext.get();
     return OF_TASK.computeIfAbsent(

@@ -7,7 +7,7 @@ import java.util.Arrays;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
- * The tree of cubes that a write uses, as Python built it: sends a row to its cube, to the file of that cube, and to a
+ * The tree of cubes that a write uses, as Python built it. It finds the cube of a row, the file of that cube, and the
  * stretch of the z-order curve inside the file.
  *
  * <p>A row goes down from the root along the cubes that contain its point and stays in the first whose largest weight
@@ -119,7 +119,7 @@ public final class Tree implements Serializable {
     return true;
   }
 
-  /** Uses up the point. */
+  /** Walks down the tree. The point is overwritten on the way with its coordinates inside the cube. */
   private long cubeOf(double[] point, int weight) {
     int node = 0;
     while (weight > largest[node]) {

@@ -13,7 +13,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 
-/** Where Python and the JVM meet. */
+/** Calls from the JVM to Python, and what Python has to know of the jar. */
 public final class Bridge {
   private static volatile PythonCallbacks writer;
 

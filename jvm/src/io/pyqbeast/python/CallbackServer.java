@@ -18,8 +18,9 @@ import py4j.Py4JPythonClientPerThread;
 import py4j.PythonClient;
 
 /**
- * How threads of the JVM call Python. One that serves a thread of Python's uses the connection that Python opened. All
- * others need Python to listen on a port: it does so once the first of them asks, and demands the gateway's secret.
+ * How threads of the JVM call Python. A thread that serves a call from Python answers on the connection that Python
+ * opened. All other threads need Python to listen on a port. Python begins to listen when the first of them asks, and
+ * demands the gateway's secret.
  */
 public final class CallbackServer {
   private static final CountDownLatch ASKED = new CountDownLatch(1);
@@ -29,7 +30,7 @@ public final class CallbackServer {
 
   private CallbackServer() {}
 
-  /** Python attaches a session: from now on the JVM tells the secret to whoever listens at Python's port. */
+  /** Called when Python attaches a session. From then on the JVM sends the secret when it connects to Python's port. */
   public static void secure(GatewayServer server, String secret) throws ReflectiveOperationException {
     Gateway ours = server.getGateway();
     if (ours.getCallbackClient() instanceof PythonClient client && !(client instanceof SecretClient)) {
@@ -41,12 +42,12 @@ public final class CallbackServer {
     gateway = ours;
   }
 
-  /** Returns once a thread of the JVM's own wants to call Python. */
+  /** Waits until a thread that serves no call from Python wants to call Python. */
   public static void awaitAsked() throws InterruptedException {
     ASKED.await();
   }
 
-  /** Python listens. */
+  /** Called when Python has begun to listen. */
   public static void listening() {
     LISTENS.countDown();
   }
@@ -96,7 +97,10 @@ public final class CallbackServer {
       return super.startClientSocket();
     }
 
-    /** A client closes the connections that it was given back when another takes its place: not those of Python's. */
+    /**
+     * Takes back only connections that the JVM opened. A client closes all connections that it has taken back when
+     * another client replaces it, and those of Python's threads must stay open.
+     */
     @Override
     protected void giveBackConnection(Py4JClientConnection connection) {
       if (((ClientServerConnection) connection).isInitiatedFromClient()) {

@@ -7,8 +7,9 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 
 /**
- * The Python side of writes and of SQL's questions about an index. An object of Python's implements it. Each method returns an empty text, or the key under
- * which Python keeps the exception that ended it, a line feed, and its message.
+ * What the JVM calls in Python: writes, and SQL's questions about an index. A Python object implements it. Each
+ * method returns an empty text on success. After an exception it returns the key under which Python keeps the
+ * exception, a line feed, and the message.
  */
 public interface PythonCallbacks {
   /**

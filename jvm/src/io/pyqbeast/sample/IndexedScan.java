@@ -26,10 +26,10 @@ import scala.collection.immutable.Seq;
 import scala.runtime.BoxedUnit;
 
 /**
- * Takes the place of Delta's preparation of scans, which chooses the files that a scan reads. It leaves out two kinds of
- * files more. Filters may bound the weight of the rows: then files whose blocks lie outside of the bounds go. Files of
- * replicated blocks go always, also from counts that Delta answers from statistics. Snapshot isolation, deletion vectors
- * and data skipping stay Delta's.
+ * Replaces Delta's preparation of scans, which chooses the files that a scan reads. It leaves out two more kinds of
+ * files. If filters bound the weight of the rows, it leaves out files whose blocks lie outside of these bounds. It
+ * always leaves out files of replicated blocks, also from counts that Delta answers from statistics. Snapshot
+ * isolation, deletion vectors and data skipping stay as Delta does them.
  */
 public final class IndexedScan extends PrepareDeltaScan {
   public IndexedScan(SparkSession session) {
@@ -68,7 +68,8 @@ public final class IndexedScan extends PrepareDeltaScan {
     if (left.size() == scan.files().size()) {
       return scan;
     }
-    // Delta took so many files as it needs for the limit; without those left out they would be too few.
+    // Delta chose just as many files as the limit needs. They may be too few once some are left out, so the limit is
+    // ignored.
     return limit.nonEmpty() ? readable(generator, Option.empty(), filters, relation) : DeltaScans.with(scan, left);
   }
 

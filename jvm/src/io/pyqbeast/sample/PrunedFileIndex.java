@@ -12,10 +12,11 @@ import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
 import scala.collection.immutable.Seq;
 
 /**
- * The files of a scan as Delta prepares them, which deletion vectors leave as they are. Before every scan of a table
- * that may have vectors, Delta asks for all files of the snapshot, whether one has a vector, and runs a job for the
- * answer; here memory gives it. And where there is one, Delta would select the files anew and forget the sample.
- * Where it does select anew, files of replicated blocks stay out here too.
+ * The files of a scan as Delta prepares them, kept when Delta adds deletion vectors to the scan. Delta does two
+ * things before a scan of a table that may have vectors. It lists all files of the snapshot to see whether one has a
+ * vector, which takes a Spark job; here the list comes from memory. If one has a vector, Delta selects the files
+ * anew, without the range of weights of a sample; here the prepared files stay. If other filters make Delta select
+ * anew, files of replicated blocks are still left out.
  */
 final class PrunedFileIndex extends PreparedDeltaFileIndex {
   private static final long serialVersionUID = 1L;
@@ -37,8 +38,8 @@ final class PrunedFileIndex extends PreparedDeltaFileIndex {
   }
 
   /**
-   * The filters that the scan was prepared with. In a table with a vector Delta adds one that leaves deleted rows out;
-   * it says nothing about files, and with it Delta would take the prepared ones for those of another query.
+   * The filters that the scan was prepared with. In a table with a vector Delta adds a filter that leaves deleted
+   * rows out. That filter says nothing about files, and because of it Delta would not recognise the prepared scan.
    */
   private static Seq<Expression> withoutVectors(Seq<Expression> filters) {
     return ScalaInterop.seq(ScalaInterop.list(filters).stream().filter(filter -> !asksForDeleted(filter)).toList());
@@ -49,7 +50,10 @@ final class PrunedFileIndex extends PreparedDeltaFileIndex {
     return ScalaInterop.list(filter.references().toSeq()).stream().anyMatch(column -> column.name().equals(deleted));
   }
 
-  /** Whether the filters let everything through and say so: without any, only the prepared files are meant. */
+  /**
+   * Whether there are filters and all of them are true: Delta asks for all files in this way. No filters at all mean
+   * the prepared files.
+   */
   private static boolean isAnything(Seq<Expression> filters) {
     Stream<Expression> each = ScalaInterop.list(filters).stream();
     return !filters.isEmpty() && each.allMatch(Literal$.MODULE$.TrueLiteral()::equals);

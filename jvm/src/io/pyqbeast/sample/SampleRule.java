@@ -31,9 +31,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 /**
  * Turns a sample of an indexed table into a filter on the rows' weights, which {@link IndexedScan} then prunes by.
  *
- * <p>Only a sample without replacement over deterministic projections and filters of one relation means the same as the
- * filter; every other shape keeps Spark's own sampling. So does a sample of rows that a filter has picked by their
- * weight, a sample of a sample for instance: the two would pick the same rows.
+ * <p>The filter means the same only for a sample without replacement over deterministic projections and filters of
+ * one relation. Every other shape keeps Spark's own sampling. So does a sample of rows that a filter has picked by
+ * their weight, such as a sample of a sample: both would pick the same rows.
  */
 public final class SampleRule extends Rule<LogicalPlan> {
   static final String ENABLED = "spark.qbeast.sample.pushdown";
@@ -101,7 +101,7 @@ public final class SampleRule extends Rule<LogicalPlan> {
     if (plan instanceof LogicalRelation) {
       return false;
     }
-    // What a column of a projection stands for has to be known before the filters above it are looked at.
+    // The plan below comes first: the filters above a projection are judged by what its columns stand for.
     boolean isBelow = picksByWeight(ScalaInterop.list(plan.children()).get(0), mentions);
     if (plan instanceof Project project) {
       mentions.learn(project);
@@ -118,8 +118,8 @@ public final class SampleRule extends Rule<LogicalPlan> {
   }
 
   /**
-   * Whether the lightest rows are a sample of the fraction. Rows of one key come together: a sample smaller than a key
-   * would be far from the share that was asked for.
+   * Whether the lightest rows are about the fraction of all rows. Rows of one key are sampled together, so a sample
+   * smaller than a key would be far from the fraction.
    */
   private boolean isFineEnough(Snapshot snapshot, double fraction) {
     if (fraction >= 1.0) {
@@ -133,10 +133,10 @@ public final class SampleRule extends Rule<LogicalPlan> {
     if (problem == null) {
       return true;
     }
-    String told =
+    String message =
         "sample of " + fraction + " of " + snapshot.dataPath() + ": " + problem
             + "; Spark samples row by row and reads all of them";
-    logWarning(() -> told);
+    logWarning(() -> message);
     return false;
   }
 
@@ -145,7 +145,7 @@ public final class SampleRule extends Rule<LogicalPlan> {
     Expression weight = new Murmur3Hash(ScalaInterop.seq(new ArrayList<Expression>(columns)), Constants.HASH_SEED);
     Expression condition = null;
     if (sample.upperBound() < 1.0) {
-      // All of a table is all of it: the row with the largest weight of all belongs to it too.
+      // A sample of the whole table has no upper bound, as the row with the largest weight belongs to it too.
       condition = new LessThan(weight, weightOf(sample.upperBound(), snapshot));
     }
     if (sample.lowerBound() > 0.0) {

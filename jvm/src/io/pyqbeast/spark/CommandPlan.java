@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution.command.RunnableCommand;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
-/** How Spark carries out a command of Delta's that needs something of ours before or after it. */
+/** The physical plan of a command of Delta's that needs a step of ours before or after it. */
 public abstract class CommandPlan<C extends RunnableCommand> extends SparkPlan {
   private static final long serialVersionUID = 1L;
 
@@ -24,7 +24,7 @@ public abstract class CommandPlan<C extends RunnableCommand> extends SparkPlan {
     this.command = command;
   }
 
-  /** Takes the place of Spark's own way to run the commands that a function has a plan for; it gives null for others. */
+  /** Plans commands by a function. The function gives null for commands that Spark plans itself. */
   public static final class Strategy extends SparkStrategy {
     private static final long serialVersionUID = 1L;
 

@@ -8,8 +8,8 @@ import org.apache.spark.sql.delta.sources.DeltaSQLConf;
 import org.apache.spark.sql.internal.SQLConf;
 
 /**
- * Makes Parquet store every value as it is. A row's weight is a hash of its values, so a setting that stores other ones,
- * such as timestamps cut to milliseconds, would part the rows from the weights in the index.
+ * Makes Parquet store every value as it is. A row's weight is a hash of its values. A setting that stores other
+ * values, such as timestamps cut to milliseconds, would give the stored rows other weights than the index has.
  */
 public final class ExactParquet {
   private static final String TIMESTAMPS = SQLConf.PARQUET_OUTPUT_TIMESTAMP_TYPE().key();
@@ -18,14 +18,14 @@ public final class ExactParquet {
   private static final String[][] REPLACED = {
     {TIMESTAMPS, "TIMESTAMP_MILLIS", "TIMESTAMP_MICROS"},
     {DeltaSQLConf.TABLE_PARQUET_V2_DEFAULT_TIMESTAMP_ENCODING().key(), "TIMESTAMP_MILLIS", "TIMESTAMP_MICROS"},
-    // The Julian calendar lacks ten days of ours, and in most time zones some hours.
+    // LEGACY writes the Julian calendar, which lacks ten days of ours, and in most time zones some hours.
     {SQLConf.PARQUET_REBASE_MODE_IN_WRITE().key(), "LEGACY", "CORRECTED"},
     {SQLConf.PARQUET_INT96_REBASE_MODE_IN_WRITE().key(), "LEGACY", "CORRECTED"},
   };
 
   private ExactParquet() {}
 
-  /** Sets them all in a session: what is not set there could come from Hadoop's configuration. */
+  /** Sets all of them in a session. A setting that is missing there could come from Hadoop's configuration. */
   public static void set(RuntimeConfig session) {
     for (String[] setting : REPLACED) {
       String now = session.get(setting[0]);
@@ -33,7 +33,10 @@ public final class ExactParquet {
     }
   }
 
-  /** A table as its writer sees it: Delta takes the table's properties for settings of Parquet, above the session's. */
+  /**
+   * A table's metadata for its writer, without properties that change values. Delta hands a table's properties to
+   * Parquet as settings, and they override the session's.
+   */
   public static Metadata of(Metadata table) {
     if (!table.configuration().contains(TIMESTAMPS)) {
       return table;

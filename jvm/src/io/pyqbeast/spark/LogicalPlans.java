@@ -22,11 +22,13 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.StructField;
 import scala.Option;
 
-/** What several steps of a query need of Spark's logical plans. */
+/** Helpers for Spark's logical plans that more than one room needs. */
 public final class LogicalPlans {
   private LogicalPlans() {}
 
-  /** The plan without names of subqueries and views, and with every Delta table held at its present version. */
+  /**
+   * The plan without the nodes of subquery names and views, and with every Delta table pinned to its present version.
+   */
   public static LogicalPlan pinned(LogicalPlan analyzed) {
     LogicalPlan inlined = new InlineCTE(true, false).apply(analyzed);
     LogicalPlan bare = EliminateView$.MODULE$.apply(EliminateSubqueryAliases$.MODULE$.apply(inlined));

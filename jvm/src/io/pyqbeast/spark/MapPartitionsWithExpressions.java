@@ -10,7 +10,9 @@ import org.apache.spark.sql.execution.SparkStrategy;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
-/** A {@link RowFunction} over all rows of a plan, and expressions of the rows that it needs. */
+/**
+ * Applies a {@link RowFunction} to all rows of a plan, together with expressions of the rows that the function needs.
+ */
 public final class MapPartitionsWithExpressions extends LogicalPlan {
   private static final long serialVersionUID = 1L;
 
@@ -43,7 +45,7 @@ public final class MapPartitionsWithExpressions extends LogicalPlan {
     return output;
   }
 
-  /** The function takes rows as they are, so that no column below may be left out. */
+  /** All columns below are needed, because the function takes whole rows. */
   @Override
   public AttributeSet references() {
     return child.outputSet();

@@ -6,23 +6,27 @@ import java.util.WeakHashMap;
 import java.util.function.Function;
 import org.apache.spark.sql.delta.Snapshot;
 
-/** What was found out about a snapshot, kept for as long as Delta keeps the snapshot. It must not refer to it. */
+/**
+ * A value that is computed once for each snapshot and kept as long as Delta keeps the snapshot. The value must not
+ * refer to the snapshot, or neither would ever be freed.
+ */
 public final class PerSnapshot<T> {
   private final Map<Snapshot, T> known = Collections.synchronizedMap(new WeakHashMap<>());
-  private final Function<Snapshot, T> finding;
+  private final Function<Snapshot, T> compute;
 
-  /** @param finding what is asked once a snapshot, or seldom again where threads ask at the same time; never null */
-  public PerSnapshot(Function<Snapshot, T> finding) {
-    this.finding = finding;
+  /** @param compute computes the value, which is never null; several threads at the same time may compute it twice */
+  public PerSnapshot(Function<Snapshot, T> compute) {
+    this.compute = compute;
   }
 
   public T of(Snapshot snapshot) {
-    // Without a lock meanwhile: it may take a Spark job, and asks for other things about the same snapshot.
-    T found = known.get(snapshot);
-    if (found == null) {
-      found = finding.apply(snapshot);
-      known.put(snapshot, found);
+    // No lock is held while the value is computed: that may take a Spark job, and may need other values of the same
+    // snapshot.
+    T value = known.get(snapshot);
+    if (value == null) {
+      value = compute.apply(snapshot);
+      known.put(snapshot, value);
     }
-    return found;
+    return value;
   }
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import scala.Option;
 
-/** What the file scans of a query that has run say of themselves. */
+/** The metrics of the file scans in a query that has run. */
 public final class Scans {
   private static final String[] METRICS = {"numFiles", "filesSize", "numOutputRows"};
 

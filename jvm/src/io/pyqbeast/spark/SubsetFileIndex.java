@@ -9,7 +9,7 @@ import org.apache.spark.sql.delta.files.TahoeFileIndexWithSnapshotDescriptor;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import scala.collection.immutable.Seq;
 
-/** Chosen files of one snapshot. Indexed tables have no partitions, so no filter takes any of them away. */
+/** Some files of one snapshot. Filters on partitions leave all of them in, as indexed tables have no partitions. */
 public final class SubsetFileIndex extends TahoeFileIndexWithSnapshotDescriptor {
   private final List<AddFile> files;
 

@@ -12,16 +12,20 @@ import org.apache.spark.sql.execution.datasources.WriteTaskStats;
 import org.apache.spark.sql.execution.datasources.WriteTaskStatsTracker;
 
 /**
- * Counts what one task really writes to each file: rows by weight, and rows with their smallest and largest weight a
- * cube. It hears of every file and row from the writer itself, so it needs no rule about when a file ends or what it is
- * called, and the task hands its counts over together with the files: those of an attempt that failed go with that
- * attempt's files.
+ * Counts what one task really writes to each file: the rows of each interval of weights, and for each cube its rows
+ * with their smallest and largest weight. The writer itself reports every file and row, so no rule is needed about
+ * when a file ends or what it is called. The task hands over its counts together with its files, so the counts of a
+ * failed attempt are dropped with the files of that attempt.
  *
- * <p>It weighs each row once more as it is written. Samples skip files by the weights that rows were laid out by, so
- * nothing that happened to a row since, be it by a cast or by a mistake of ours, may have given it another.
+ * <p>The counter computes the weight of each row once more from the values that are written. Samples skip files by
+ * the weights that rows were laid out by. If a cast or a mistake has changed a value since, the row has another
+ * weight in the file, and the file must not be indexed.
  */
 final class BlockCounter implements WriteTaskStatsTracker {
-  /** Counters of the keys in one stretch: 2 to this power. Where there are too many keys, several share a counter. */
+  /**
+   * The number of counters for the keys of one stretch is 2 to this power. If there are more keys, several share a
+   * counter.
+   */
   private static final int COUNTER_BITS = 13;
 
   private static final int PROBES = 8;
@@ -56,7 +60,8 @@ final class BlockCounter implements WriteTaskStatsTracker {
 
   @Override
   public void newPartition(InternalRow values) {
-    isTracked = false; // Rows are sorted by partition, or go to several open files: their order says nothing then.
+    // Spark has sorted the rows by partition, or writes to several open files: they lost the order of their targets.
+    isTracked = false;
     if (statistics != null) {
       statistics.newPartition(values);
     }
@@ -97,9 +102,9 @@ final class BlockCounter implements WriteTaskStatsTracker {
     boolean known = isTracked && targets.isEmpty();
     List<WrittenBlocks.OfFile> files = new ArrayList<>();
     for (Closed file : closed) {
-      List<long[]> found = known ? new ArrayList<>(file.blocks().values()) : null;
+      List<long[]> blocksOfFile = known ? new ArrayList<>(file.blocks().values()) : null;
       files.add(
-          new WrittenBlocks.OfFile(file.name(), file.rows(), keyRows, found, file.weights(), file.strays()));
+          new WrittenBlocks.OfFile(file.name(), file.rows(), keyRows, blocksOfFile, file.weights(), file.strays()));
     }
     return new WrittenBlocks(statistics == null ? null : statistics.getFinalStats(milliseconds), files);
   }
@@ -128,7 +133,10 @@ final class BlockCounter implements WriteTaskStatsTracker {
     weights[WeightCounts.interval(weight)]++;
   }
 
-  /** Never counts a key too low: rows of one key have one weight, and lie in one stretch. */
+  /**
+   * Counts the rows of each key, by weight. The count may be too high and is never too low: rows of one key have one
+   * weight and lie in one stretch.
+   */
   private void noteKey(int stretch, int weight) {
     if (run == 0 || stretch != lastStretch) {
       lastStretch = stretch;

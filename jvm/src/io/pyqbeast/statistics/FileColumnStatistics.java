@@ -20,7 +20,10 @@ import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Nulls of a column and, of types that have an order, its smallest and largest value as Spark's min and max have it. */
+/**
+ * The statistics of one column of the open file: its nulls and, for types with an order, its smallest and largest
+ * value by the order of Spark's min and max.
+ */
 abstract class FileColumnStatistics {
   final int ordinal;
   long nulls;
@@ -80,7 +83,7 @@ abstract class FileColumnStatistics {
     return true;
   }
 
-  /** Takes in a value that is not null. */
+  /** Widens the bounds to a value that is not null. */
   abstract void bound(InternalRow row);
 
   abstract Object low();
@@ -188,7 +191,10 @@ abstract class FileColumnStatistics {
     T from(InternalRow row, int ordinal);
   }
 
-  /** Values that are objects; what the row hands out may point into it, and the next row overwrites that. */
+  /**
+   * Values that are objects. Bounds are copied, because a value may point into the row, which the next row
+   * overwrites.
+   */
   private static final class Objects<T> extends FileColumnStatistics {
     private final Read<T> read;
     private final Comparator<T> order;

@@ -26,8 +26,9 @@ import org.apache.spark.sql.execution.datasources.WriteTaskStatsTracker;
 import scala.collection.immutable.Seq;
 
 /**
- * What Delta stores of each written file. The aggregates in it are computed column by column, without the boxes and
- * copies of Delta's own tracker, and put into Delta's expression, which does the rest, such as the shortening of texts.
+ * Computes the statistics that Delta stores for each written file. The aggregates are computed column by column,
+ * without the boxes and copies of Delta's own tracker. Their results are put into Delta's expression, which does the
+ * rest, such as shortening texts.
  */
 final class FileStatistics implements WriteTaskStatsTracker {
   private final Expression statistics;
@@ -57,7 +58,7 @@ final class FileStatistics implements WriteTaskStatsTracker {
   }
 
   /**
-   * The tracker of one task: Delta's own where a table has columns in structs or of types without a plain order.
+   * The tracker of one task. It is Delta's own if a table has columns in structs or of types without a plain order.
    *
    * @param data the columns of the rows that will be written
    * @param statistics what Delta stores of a file, as an expression with aggregates

@@ -20,9 +20,9 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * What is recorded of the files of one write: Delta's statistics, gathered by {@link FileStatistics}, and the blocks of
- * laid out rows, counted by {@link BlockCounter}. Delta's own tracker would carry the whole Hadoop configuration to each
- * task, which takes it longer to read than a small file to write.
+ * Records the files of one write: Delta's statistics, gathered by {@link FileStatistics}, and the blocks of laid out
+ * rows, counted by {@link BlockCounter}. Delta's own tracker sends the whole Hadoop configuration to each task. A
+ * task takes longer to read that than to write a small file.
  */
 public final class StatisticsOfJob extends DeltaJobStatisticsTracker {
   private static final long serialVersionUID = 1L;
@@ -88,7 +88,7 @@ public final class StatisticsOfJob extends DeltaJobStatisticsTracker {
     return counted.get(name);
   }
 
-  /** What of it a task gets. */
+  /** The part that is sent to each task. */
   private record OnTask(Seq<Attribute> data, Expression statistics, WrittenWeight weight)
       implements WriteJobStatsTracker, Serializable {
     @Override

@@ -6,7 +6,10 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.execution.datasources.WriteTaskStats;
 
-/** What {@link BlockCounter} counted in one task, and Delta's statistics of the same files. No record, for Kryo's sake. */
+/**
+ * What {@link BlockCounter} counted in one task, and Delta's statistics of the same files. It is no record because
+ * Kryo cannot read records.
+ */
 public final class WrittenBlocks implements WriteTaskStats {
   private static final long serialVersionUID = 1L;
 
@@ -40,7 +43,8 @@ public final class WrittenBlocks implements WriteTaskStats {
 
     /**
      * @param keyRows rows of the most frequent key of the task: all rows of a key go to one
-     * @param blocks cube, rows, smallest and largest weight of each block; null where nobody said where the rows lie
+     * @param blocks cube, rows, smallest and largest weight of each block; null if the targets of the rows are not
+     *     known
      * @param weights rows of each interval of {@code WeightCounts}
      * @param strays rows that have another weight in the file than they were laid out by
      */
@@ -57,15 +61,15 @@ public final class WrittenBlocks implements WriteTaskStats {
       return name;
     }
 
-    /** As {@code Transaction.written} tells it. */
-    public Map<String, Object> told() {
-      Map<String, Object> told = new HashMap<>();
-      told.put("rows", rows);
-      told.put("key_rows", keyRows);
-      told.put("blocks", blocks);
-      told.put("weights", weights);
-      told.put("strays", strays);
-      return told;
+    /** The fields of Python's {@code WrittenFile}. */
+    public Map<String, Object> fields() {
+      Map<String, Object> fields = new HashMap<>();
+      fields.put("rows", rows);
+      fields.put("key_rows", keyRows);
+      fields.put("blocks", blocks);
+      fields.put("weights", weights);
+      fields.put("strays", strays);
+      return fields;
     }
   }
 }

@@ -21,8 +21,8 @@ import org.apache.spark.sql.types.StructField;
 import scala.Option;
 
 /**
- * The weight of a row that is being written, as a sample will compute it: the hash of what is in the file, by the columns
- * that the table has and not by those that the row was laid out by.
+ * The weight of a row that is being written, as a sample will compute it later: the hash of the values that go to the
+ * file, in the columns that the table will have. The weight by which the row was laid out does not enter.
  */
 public final class WrittenWeight implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -34,9 +34,9 @@ public final class WrittenWeight implements Serializable {
   }
 
   /**
-   * @param table as it will be with the rows
+   * @param table its metadata once the rows are in it
    * @param columns of the rows, by their names in the files
-   * @return null where a hashed column is not there, or of another type than it is read as: the weight is not known then
+   * @return null if the weight cannot be known: a hashed column is missing, or has another type than readers will use
    */
   public static WrittenWeight of(Metadata table, List<Attribute> columns) {
     List<Expression> hashed = new ArrayList<>();
@@ -64,7 +64,7 @@ public final class WrittenWeight implements Serializable {
     return null;
   }
 
-  /** What computes it in one task. */
+  /** The computation in one task. */
   OfRow ofRow() {
     UnsafeProjection weight = UnsafeProjection$.MODULE$.create(ScalaInterop.seq(hash));
     return row -> weight.apply(row).getInt(0);
