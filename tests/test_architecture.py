@@ -156,8 +156,7 @@ JAVA_ALLOWED = {
     "commit": ["errors", "format", "index", "spark", "statistics"],
     "python": ["errors"],
     "catalog": ["commit", "errors", "format", "python", "spark"],
-    "tiledb": ["spark"],
-    "": ["catalog", "commit", "errors", "python", "sample", "spark", "tiledb"],
+    "": ["catalog", "commit", "errors", "python", "sample", "spark"],
 }
 
 LONGEST_FILE = 600

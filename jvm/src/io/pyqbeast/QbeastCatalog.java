@@ -143,7 +143,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   /** {@code qbeast.`/path`} names the same table as {@code delta.`/path`}. */
   @Override
   public boolean isPathIdentifier(Identifier name) {
-    boolean ours = name.namespace().length == 1 && CatalogEntry.PROVIDER.equalsIgnoreCase(name.namespace()[0]);
+    boolean ours = name.namespace().length == 1 && IndexedTable.PROVIDER.equalsIgnoreCase(name.namespace()[0]);
     return super.isPathIdentifier(ours ? Identifier.of(new String[] {"delta"}, name.name()) : name);
   }
 
@@ -155,14 +155,14 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     return new OptimizeProcedure(spark());
   }
 
-  @Override
+  // No @Override: Spark 4.0 does not list procedures.
   public Identifier[] listProcedures(String[] namespace) {
     boolean ours = Arrays.equals(namespace, OptimizeProcedure.NAME.namespace());
     return ours ? new Identifier[] {OptimizeProcedure.NAME} : new Identifier[0];
   }
 
   private static boolean isOurs(Map<String, String> properties) {
-    return CatalogEntry.PROVIDER.equalsIgnoreCase(properties.get(TableCatalog.PROP_PROVIDER));
+    return IndexedTable.PROVIDER.equalsIgnoreCase(properties.get(TableCatalog.PROP_PROVIDER));
   }
 
   /**

@@ -10,7 +10,7 @@ import io.pyqbeast.sample.SampleRule;
 import io.pyqbeast.spark.CommandPlan;
 import io.pyqbeast.spark.MapPartitionsWithExpressions;
 import io.pyqbeast.spark.ScalaInterop;
-import io.pyqbeast.tiledb.TileDBFilters;
+import io.pyqbeast.spark.TileDBFilters;
 import org.apache.spark.sql.SparkSessionExtensions;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;

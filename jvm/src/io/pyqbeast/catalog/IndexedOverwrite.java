@@ -1,7 +1,7 @@
 package io.pyqbeast.catalog;
 
 import io.pyqbeast.errors.Refusal;
-import io.pyqbeast.spark.LogicalPlans;
+import io.pyqbeast.spark.Overwrites;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,7 +32,7 @@ public final class IndexedOverwrite extends Rule<LogicalPlan> {
       return plan;
     }
     if (plan instanceof OverwritePartitionsDynamic overwrite) {
-      return LogicalPlans.overwriteAll(overwrite);
+      return Overwrites.all(overwrite);
     }
     if (plan instanceof OverwriteByExpression overwrite
         && !overwrite.isByName()
@@ -48,7 +48,7 @@ public final class IndexedOverwrite extends Rule<LogicalPlan> {
       LogicalPlan named =
           DeltaInsertReplaceOnOrUsingCommand$.MODULE$.addOrdinalAliasProjection(
               overwrite.query(), ScalaInterop.seq(columns));
-      return LogicalPlans.overwriteByName(overwrite, named);
+      return Overwrites.byName(overwrite, named);
     }
     return plan;
   }

@@ -19,6 +19,9 @@ import scala.Option;
  * this is looked up when a write begins, and not when the table is loaded.
  */
 public final class IndexedTable extends DeltaTableV2 {
+  /** The name that {@code USING} takes. */
+  public static final String PROVIDER = "qbeast";
+
   private IndexedTable(
       SparkSession session,
       Path path,
@@ -64,7 +67,7 @@ public final class IndexedTable extends DeltaTableV2 {
   @Override
   public CatalogTable v1Table() {
     CatalogTable entry = super.v1Table();
-    return isIndexed() ? CatalogEntry.withProvider(entry, CatalogEntry.PROVIDER) : entry;
+    return isIndexed() ? CatalogEntry.withProvider(entry, PROVIDER) : entry;
   }
 
   @Override

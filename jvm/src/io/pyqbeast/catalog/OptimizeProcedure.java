@@ -10,21 +10,28 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.procedures.BoundProcedure;
 import org.apache.spark.sql.connector.catalog.procedures.ProcedureParameter;
-import org.apache.spark.sql.connector.catalog.procedures.SimpleProcedure;
+import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
 import org.apache.spark.sql.connector.read.LocalScan;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /** {@code CALL system.qbeast_optimize('table or path')}: the optimization that Python does, and what it changed. */
-public final class OptimizeProcedure implements SimpleProcedure {
+public final class OptimizeProcedure implements UnboundProcedure, BoundProcedure {
   public static final Identifier NAME = Identifier.of(new String[] {"system"}, "qbeast_optimize");
 
   private final SparkSession session;
 
   public OptimizeProcedure(SparkSession session) {
     this.session = session;
+  }
+
+  /** The parameters are the same for all arguments. */
+  @Override
+  public BoundProcedure bind(StructType arguments) {
+    return this;
   }
 
   @Override

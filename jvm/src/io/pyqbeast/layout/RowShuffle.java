@@ -3,6 +3,7 @@ package io.pyqbeast.layout;
 import io.pyqbeast.spark.MapPartitionsWithExpressions;
 import io.pyqbeast.spark.RowFunction;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.Shuffles;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Column;
@@ -13,7 +14,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.types.DataTypeUtils;
-import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.StructType;
 
 /** Shuffles rows to the files of a {@link Tree}: one partition a file, sorted along the z-order curve. */
@@ -32,7 +32,7 @@ public final class RowShuffle {
     ScalaInterop.list(project.projectList()).forEach(column -> computed.add((Expression) column));
     Dataset<Row> packs = over(data, project.child(), computed, RowPacker.SCHEMA, new RowPacker(tree, data.schema()));
     Dataset<Row> shuffled =
-        packs.repartitionById(tree.files() + 1, functions.col("file")).sortWithinPartitions("stretch");
+        Shuffles.byNumber(packs, tree.files() + 1, "file").sortWithinPartitions("stretch");
     return over(data, plan(shuffled), List.of(), data.schema(), new RowUnpacker(data.schema().length()));
   }
 

@@ -10,11 +10,8 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
-/** Entries of Spark's session catalog. */
+/** Entries of Spark's session catalog. Spark 4.2 has added fields to them. */
 public final class CatalogEntry {
-  /** What {@code USING} names. */
-  public static final String PROVIDER = "qbeast";
-
   private static final CatalogTable$ DEFAULTS = CatalogTable$.MODULE$;
 
   private CatalogEntry() {}

@@ -7,13 +7,10 @@ import org.apache.spark.sql.catalyst.analysis.EliminateView$;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.OverwriteByExpression;
-import org.apache.spark.sql.catalyst.plans.logical.OverwritePartitionsDynamic;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.execution.datasources.FileIndex;
@@ -68,20 +65,6 @@ public final class LogicalPlans {
   /** The same join of other sides. */
   public static Join joined(Join join, LogicalPlan left, LogicalPlan right) {
     return new Join(left, right, join.joinType(), join.condition(), join.hint());
-  }
-
-  /** An overwrite of all rows, in a table without partitions. */
-  public static OverwriteByExpression overwriteAll(OverwritePartitionsDynamic overwrite) {
-    return new OverwriteByExpression(
-        overwrite.table(), Literal$.MODULE$.TrueLiteral(), overwrite.query(), overwrite.writeOptions(),
-        overwrite.isByName(), overwrite.withSchemaEvolution(), Option.empty(), Option.empty());
-  }
-
-  /** The same overwrite with other rows, whose columns go by their names. */
-  public static OverwriteByExpression overwriteByName(OverwriteByExpression overwrite, LogicalPlan rows) {
-    return new OverwriteByExpression(
-        overwrite.table(), overwrite.deleteExpr(), rows, overwrite.writeOptions(), true,
-        overwrite.withSchemaEvolution(), Option.empty(), Option.empty());
   }
 
   /** Bytes of all files below a plan. */

@@ -1,6 +1,5 @@
-package io.pyqbeast.tiledb;
+package io.pyqbeast.spark;
 
-import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
