@@ -90,8 +90,8 @@ class Estimate:
 def exact_answer(asked: DataFrame, query: AggregateQuery | None) -> tuple[DataFrame, int]:
     """The query run in full, and the bytes of the files it opened.
 
-    Each aggregate comes with bounds that are the value itself; without `query`, which tells the aggregates, the
-    columns stay as they are.
+    Each aggregate gets bounds that are equal to its value. Without `query` the aggregates are not known, and
+    the columns stay as they are.
     """
     named = asked.toDF(*(f"c{i}" for i in range(len(asked.columns))))
     held = asked.sparkSession.createDataFrame(named.toArrow(), named.schema)
@@ -141,13 +141,13 @@ def estimated_answer(
         if ordinal not in kinds:
             return F.col(f"g{query.outputs[ordinal].group}")
         number = F.col(f"{part}{ordinal}")
-        # An output that the query only sorts by has no type to be shown in.
+        # An output that the query only sorts by is not among the result's columns, so it has no type there.
         return _typed(number, types[ordinal]) if ordinal in types else number
 
     shown: list[Column] = []
     for name, ordinal in query.result:
         if ordinal in kinds:
-            # Bounds of a type that counts would be rounded to the wrong side.
+            # Bounds stay doubles: in an integer type a bound could be rounded to the wrong side.
             low, high = (
                 value(ordinal, part) if kinds[ordinal] in _EXTREMES else F.col(f"{part}{ordinal}")
                 for part in "lh"
@@ -192,11 +192,11 @@ def _typed(number: Column, data_type: T.DataType) -> Column:
 def _nullable(
     values: FloatArray, kind: str, has_rows: NDArray[np.bool_], found: FloatArray
 ) -> list[float | None]:
-    """Null for what does not exist: the aggregate of no rows, a bound that is not known."""
+    """Replaces numbers that do not exist by null: the aggregate of no rows, and bounds that are not known."""
     gone = np.zeros(len(values), dtype=bool) if kind in ("count", "count_if") else ~has_rows
     # The sum of values that hold a NaN is NaN, in Spark too; elsewhere NaN says that there is no number.
     if kind not in ("sum", "avg", "min", "max"):
         gone |= np.isnan(values)
-    # A bound that is infinite where the value is not says nothing.
+    # An infinite bound of a finite value says nothing.
     gone |= np.isinf(values) & (values != found) | (np.isnan(values) & ~np.isnan(found))
     return [None if missing else value for value, missing in zip(values.tolist(), gone.tolist(), strict=True)]

@@ -1,7 +1,7 @@
 """From a query's aggregates to sums per group and bucket, as SQL expressions, and back as a `State`.
 
-They are texts and not columns because a column costs a call to the JVM for each of its parts, and an estimate has to be
-there sooner than the exact answer.
+The expressions are texts, because building a `Column` costs a call to the JVM for each of its parts. An
+estimate has to be faster than the exact answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyqbeast.approximate.estimate import Aggregate, Moment, State, StateAxes
 from pyqbeast.bridge.aggregate_query import AggregateQuery, OutputColumn
 from pyqbeast.core.errors import UnsupportedError
 
-#: By the names of Spark's classes.
+#: The kind of each aggregate, by the name of Spark's class.
 KINDS = {
     "Count": "count",
     "CountIf": "count_if",
@@ -35,7 +35,7 @@ KINDS = {
     "Corr": "corr",
     "ApproximatePercentile": "percentile",
 }
-#: Types whose values can be the key of a group on the driver.
+#: Types of columns by which an estimate can group.
 _GROUP_TYPES = (
     T.StringType,
     T.BinaryType,
@@ -53,7 +53,8 @@ class PartialAggregates:
 
     Attributes:
         aggregates: what to estimate, one for each output of the query; None for an output that is a group.
-        columns: for each name that the aggregates use, in SQL the number (double) that a row gives, null where none.
+        columns: for each name that the aggregates use, an SQL expression of the row's number (double); null if
+        the row has none.
         statistics: for each of those names, the column whose statistics bound it, where there is one.
         group_types: names and types of the group columns.
     """

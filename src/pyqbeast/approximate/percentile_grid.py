@@ -15,7 +15,8 @@ from pyqbeast.approximate.estimate.interval import distinct_keys
 from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.approximate.partial_aggregates import PartialAggregates
 
-#: `percentile_approx` errs by 1 / accuracy in the rank: less than the grid's own distances.
+#: The accuracy of `percentile_approx`. Its error in the rank, 1 / accuracy, is smaller than the distances in
+#: the grid.
 _ACCURACY = 100_000
 
 
@@ -76,7 +77,7 @@ class PercentileGrid:
 
 
 def _fewest_keys(state: State, count: Aggregate, least: float) -> float:
-    """Keys of the smallest group that can be bounded soon; a grid for it is wide enough for the others."""
+    """Keys of the smallest group that can get bounds soon. A grid for this group is wide enough for larger ones."""
     at = state.index(count.moments)[0]
     keys = distinct_keys(state.sums[..., at])
     return float(max(min(keys, default=least), least / 8))

@@ -33,11 +33,13 @@ from pyqbeast.approximate.percentile_grid import PercentileGrid
 from pyqbeast.approximate.queried_files import QueriedFiles
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 
-#: Groups that are held on the driver; with more of them each has too few rows for a sample to help.
+#: The most groups that an estimate has. With more of them each group has too few rows for a sample to help.
 MOST_GROUPS = 50_000
-#: Files of fewer bytes are read in one task: it is done before two would have exchanged their sums.
+#: Files of fewer bytes in all are read by one task. It is done before two tasks would have exchanged their
+#: sums.
 ONE_TASK_BYTES = 2**23
-#: The number of keys is itself estimated, give or take a tenth.
+#: The first step reads so many times the keys that it needs, because the number of keys is an estimate, give or
+#: take a tenth.
 KEYS_HEAD_ROOM = 1.3
 
 
@@ -119,7 +121,7 @@ class Progress:
         return int(self.bytes_read + 2 * joined - MOST_BYTES * joined)
 
     def read(self, step: Step) -> None:
-        """Reads a step that does not start again."""
+        """Reads a step and adds its rows. It must not be one with `restart`."""
         assert not step.restart
         chosen = self.files.weights.needed(step.start, step.stop)
         files = [file for file, needed in zip(self.files.files, chosen, strict=True) if needed]
@@ -135,7 +137,7 @@ class Progress:
         self._stop = step.stop
 
     def _read_with_grid(self, numbers: DataFrame, axes: StateAxes) -> None:
-        """The thresholds come from the very rows that are counted by them: so these rows are kept meanwhile."""
+        """The thresholds come from the same rows that are then counted by them, so these rows are cached in between."""
         kept = numbers.persist()
         try:
             self._grid = PercentileGrid.of(self.partial, kept)
@@ -156,7 +158,7 @@ class Progress:
             self._state = fold(self.state, fewer)
 
     def _first_axes(self) -> StateAxes:
-        """Moments about the middle of each column's bounds, until the first rows tell the mean."""
+        """Axes with moments about the middle of each column's bounds. They serve until the first rows tell the mean."""
         axes = axes_for(self.partial.asked)
         squared = {
             name
@@ -183,5 +185,5 @@ class Progress:
             known = None if column is None else self.files.bounds(column)
             if known is not None:
                 bounds[name] = known
-        # A join can make many rows of one, and then nothing is known of how many.
+        # A join can make any number of rows of one, and then the most rows of a key are not known.
         return KnownBounds(None if self._query.fans_out else self.files.key_rows, bounds)

@@ -23,8 +23,8 @@ class QueriedFiles:
 
     Attributes:
         files: all of them.
-        weights: their bytes and weights, in the same order. A file without an index, or of a revision that other
-            weights were made with, may hold every weight: each step looks there for its rows too.
+        weights: their bytes and weights, in the same order. Two kinds of files may hold every weight, so that
+        each step reads them: files without an index, and files of revisions whose weights no longer hold.
         rows: their rows, deleted ones included, as far as the log tells.
         key_rows: how many rows at the most have the same weight; None where it is not recorded.
     """
@@ -80,7 +80,10 @@ class QueriedFiles:
 
 
 def _key_rows(files: Sequence[QueriedFile]) -> int | None:
-    """A key lies in one cube in each write, so of each write its largest counts."""
+    """The most rows of a key.
+
+    In one write a key lies in one cube, so the largest number of each write counts, and the writes add up.
+    """
     largest: dict[str, int] = defaultdict(int)
     for file in files:
         recorded = parse_key_frequency(file.tags)

@@ -24,10 +24,10 @@ from pyqbeast.bridge import failures
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 
-#: The largest confidence; beyond, the tails of no formula can be trusted.
+#: The largest confidence. Beyond it the formulas' tails cannot be trusted.
 MOST_CONFIDENCE = 0.9999
-#: Each step of `refine` reads up to so many times the fraction of the one before (four times: bounds half as wide);
-#: less where that would end in the exact answer.
+#: How many times the fraction of the last step the next step of `refine` reads up to. Four times the rows make
+#: bounds half as wide. The smaller numbers are used if a larger one would end in the exact answer.
 REFINEMENTS = (4.0, 2.0, 1.4)
 
 
@@ -136,7 +136,7 @@ def _check_confidence(confidence: float) -> None:
 
 
 def _in_full(df: DataFrame, confidence: float) -> Estimate:
-    """Any query run in full; one that could not be estimated has no bounds beside its columns."""
+    """Runs any query in full. A query that cannot be estimated gets no bounds beside its columns."""
     try:
         return _exact(AggregateQuery(df), confidence, ())
     except UnsupportedError:

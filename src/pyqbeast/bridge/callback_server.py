@@ -1,8 +1,9 @@
-"""How the JVM calls this process: who may, and when it listens.
+"""How the JVM calls this process.
 
-A thread of the JVM that serves a thread of Python's calls back over the connection which Python opened. Threads of the
-JVM's own (streams, Spark Connect) need a port of this process. It is opened once the first of them asks, and whoever
-connects has to know the secret of Spark's gateway. PySpark itself would ask for none.
+A thread of the JVM that serves a call from Python calls back over the connection that Python opened. Other
+threads (streams, Spark Connect) need a port of this process. This module opens the port when the first of them
+asks, and lets in only those that know the secret of Spark's gateway. PySpark itself would open it without a
+secret.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pyqbeast.bridge.jvm import java
 
 
 def secure(spark: SparkSession) -> None:
-    """From now on this process listens only when it is asked to, and only to those that know the secret."""
+    """Makes this process listen only when the JVM asks for it, and only to those that know the secret."""
     gateway: Any = spark.sparkContext._gateway
     gateway.callback_server_parameters.auth_token = gateway.gateway_parameters.auth_token
     server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)
@@ -28,7 +29,7 @@ def secure(spark: SparkSession) -> None:
 
 
 def _listen_once_asked(spark: SparkSession, gateway: Any) -> None:  # noqa: ANN401 (a py4j object)
-    # Where the JVM ends before it asks, there is nothing to do.
+    # The call fails if the JVM ends before it asks. Nothing is left to do then.
     with contextlib.suppress(Exception):
         java(spark).python.CallbackServer.awaitAsked()
         ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]

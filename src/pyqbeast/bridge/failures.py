@@ -1,4 +1,7 @@
-"""Python exceptions that pass through the JVM: kept here, and put back in the place of Java's words for them."""
+"""Python exceptions that pass through the JVM.
+
+They are kept here, and raised again instead of the Java exceptions that stand for them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,8 @@ _OF_KIND: dict[str, type[QbeastError]] = {
     "EXECUTION": ExecutionError,
 }
 
-#: The newest exceptions, by key. Nobody may ever ask for one: that of a client of Spark Connect, of a stream.
+#: The newest exceptions, by key. Their number is bounded, because nobody asks for the exceptions of streams and
+#: of Spark Connect's clients.
 _kept: collections.OrderedDict[str, BaseException] = collections.OrderedDict()
 _MOST_KEPT = 32
 _numbers = itertools.count()
@@ -50,8 +54,8 @@ def keep(error: BaseException) -> str:
 def _original(thrown: Any) -> BaseException | None:  # noqa: ANN401 (a Java throwable)
     """The exception of ours that a throwable, or one of its causes, stands for.
 
-    That is the one kept under the key of a `PythonFailure`, or a new one for a `Refusal` or a `Failure` that the
-    bridge itself has put into words.
+    For a `PythonFailure` that is the exception kept under its key. For a `Refusal` or a `Failure`, whose
+    messages are written for users, it is a new exception.
     """
     while thrown is not None:
         kind = thrown.getClass().getName()
@@ -68,14 +72,14 @@ def _original(thrown: Any) -> BaseException | None:  # noqa: ANN401 (a Java thro
 
 @contextlib.contextmanager
 def words(doing: str, outcome: str = "; the table is as it was") -> Iterator[None]:
-    """Puts words in the place of what Spark or Delta raise with Java's stack for a message.
+    """Raises an error with a readable message for exceptions of Spark or Delta whose message is a Java stack trace.
 
     Args:
-        doing: what goes on, as the beginning of a sentence.
+        doing: what is going on, as the beginning of a sentence.
         outcome: what became of the table, as its end.
 
     Raises:
-        QbeastError: a class for what failed, and its first cause for a message.
+        QbeastError: of a class for what failed, with the root cause in its message.
     """
     try:
         yield
@@ -86,7 +90,7 @@ def words(doing: str, outcome: str = "; the table is as it was") -> Iterator[Non
 
 
 def install() -> None:
-    """From now on, PySpark raises the original exception where a write failed in Python.
+    """Makes PySpark raise the original exception after a write has failed in Python.
 
     PySpark turns Java's exceptions into its own in one function; that is replaced by one that looks first for
     ours. Delta's Python package extends it the same way.

@@ -15,7 +15,10 @@ from pyqbeast.bridge.jvm import java, java_column
 
 
 def local_frame(spark: SparkSession, schema: StructType, columns: Sequence[Sequence[object]]) -> DataFrame:
-    """A frame of values that are here already. Of an Arrow table Spark makes a relation that takes no job to read."""
+    """A frame of values on the driver.
+
+    It is made from an Arrow table, because Spark reads such a frame without a job.
+    """
     types = to_arrow_schema(schema, timezone="UTC")
     arrays = [pa.array(values, field.type) for values, field in zip(columns, types, strict=True)]
     return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=types), schema)
@@ -38,7 +41,7 @@ def named_as(frame: DataFrame, names: Collection[str]) -> DataFrame:
 
 
 def arranged(data: DataFrame, point: Sequence[Column], weight: Column, tree: bytes) -> DataFrame:
-    """The rows on their way to the files of a tree, one partition a file; `Tree.java` tells the layout of the tree."""
+    """The rows shuffled to the files of a tree, one partition a file. `Tree.java` describes the bytes of the tree."""
     package = java(data.sparkSession)
     columns = [java_column(column) for column in (*point, weight)]
     return DataFrame(
@@ -54,7 +57,9 @@ OUTSIDE = -1
 
 
 def read_cube(cube: int) -> tuple[int, int | None]:
-    """The node of a cube's long, and the number of the missing child below it that the cube is, if it is one."""
+    """Splits the long that stands for a cube: its node, and the child's number if the cube is a missing child
+    of that node.
+    """
     child = cube & ((1 << _CHILD_BITS) - 1)
     return cube >> _CHILD_BITS, child - 1 if child else None
 

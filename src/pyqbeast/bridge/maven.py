@@ -61,7 +61,7 @@ def _download(url: str, target: Path) -> None:
             target.open("wb") as out,
         ):
             shutil.copyfileobj(answer, out)
-    except OSError as e:  # those of urllib are of this kind, and so is silence
+    except OSError as e:  # urllib's errors are of this class, and so are timeouts
         raise OSError(
             f"cannot download {url} ({e}); set PYQBEAST_MAVEN to a Maven repository that this machine reaches"
         ) from e

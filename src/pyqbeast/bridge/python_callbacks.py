@@ -24,7 +24,10 @@ _functions: tuple[WriteFunction, ConfigureFunction, AnswerFunction] | None = Non
 
 
 def set_functions(write: WriteFunction, configure: ConfigureFunction, answer: AnswerFunction) -> None:
-    """Says who writes and answers. The package does this when it is imported; `bridge` knows nothing of tables."""
+    """Sets the functions that write and answer.
+
+    The package does this when it is imported, as `bridge` may not import `table`.
+    """
     global _functions
     _functions = write, configure, answer
 
@@ -72,7 +75,8 @@ class _PythonCallbacks:
         return ""
 
 
-#: The gateway to the JVM that knows the writer; one a process, unless the JVM was ended and another started.
+#: The gateway of the JVM in which the object is registered. A process has another one only after its JVM was
+#: ended and a new one started.
 _registered_with: object = None
 
 

@@ -15,7 +15,7 @@ def delete_where(spark: SparkSession, path: str, condition: Column) -> str:
     """Deletes the rows that meet a condition by Delta's own DELETE.
 
     Returns:
-        Delta's words for what another writer changed first, and then nothing is deleted; empty where the rows are.
+        Delta's message where another writer's change stood in the way, and nothing is deleted; empty on success.
     """
     return str(java(spark).commit.WatchedCommand.delete(spark._jsparkSession, path, condition._jc))
 
@@ -48,12 +48,12 @@ class RowDeletion:
     def commit(self, vector: DeletionVectorDescriptor) -> bool:
         """Gives the file its new vector, which counts the rows of the old one too.
 
-        False where another writer's commit stands in the way; `conflict` tells which. The vector's file is deleted
-        where it is certain that no commit names it.
+        Returns False if another writer's commit stands in the way; `conflict` says which. The vector's file is
+        deleted if it is certain that no commit names it.
         """
         return bool(self._java.commit(vector.to_base64()))
 
     @property
     def conflict(self) -> str:
-        """Delta's words for what stood in the way of `commit`."""
+        """Delta's message about what stood in the way of `commit`."""
         return str(self._java.conflict())

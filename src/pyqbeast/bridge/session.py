@@ -1,4 +1,4 @@
-"""Setting up a Spark session: jars, extensions, the Python side of writes, and clear words where something is wrong."""
+"""Sets up a Spark session: jars, extensions, the Python side of writes, and clear errors for a wrong setup."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ CATALOG_CLASS = "io.pyqbeast.QbeastCatalog"
 SPARK_VERSION = "4.2."
 DELTA_VERSION = "4.4.0"
 _when_attached: list[Callable[[SparkSession], None]] = []
-#: Settings whose defaults are made for clusters and cost seconds a query on one machine: as many as there are cores,
-#: and no compression of what stays on the machine's own disk.
+#: Settings of numbers of partitions. Their defaults are made for clusters and cost seconds for each query on
+#: one machine. On a local master they become the number of cores.
 _LOCAL_PARTITIONS = (
     "spark.sql.shuffle.partitions",
     "spark.databricks.delta.snapshotPartitions",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism",
 )
+#: On a local master shuffled rows are not compressed, as they stay on the machine's own disk.
 _LOCAL_COMPRESSION = "spark.shuffle.compress"
 
 
@@ -110,7 +111,7 @@ def attach(spark: SparkSession) -> SparkSession:
 
 @contextlib.contextmanager
 def _active(spark: SparkSession) -> Iterator[None]:
-    """Makes a session the thread's own: Spark looks there for what a data source is to be called already."""
+    """Makes a session the active one of this thread, because Spark looks up registered data sources there."""
     jvm: Any = spark._jvm
     before = jvm.SparkSession.getActiveSession()
     jvm.SparkSession.setActiveSession(spark._jsparkSession)
@@ -196,7 +197,7 @@ def _check_jvm() -> None:
 def _check_jar(spark: SparkSession) -> None:
     from pyqbeast import __version__
 
-    # Of a class that is missing, py4j makes a package of that name.
+    # py4j gives a package of that name for a class that is missing.
     bridge: Any = java(spark).python.Bridge
     if isinstance(bridge, JavaPackage):
         raise SessionError(
@@ -211,7 +212,10 @@ def _check_jar(spark: SparkSession) -> None:
 
 
 def _check_jvm_versions(spark: SparkSession) -> None:
-    """What runs may differ from the Python packages: spark-submit brings a Spark of its own."""
+    """Checks the versions in the JVM.
+
+    They may differ from those of the Python packages, because spark-submit brings its own Spark.
+    """
     if not spark.version.startswith(SPARK_VERSION):
         raise SessionError(
             f"pyqbeast is built for Spark {SPARK_VERSION}x, and this session runs Spark {spark.version}"
@@ -230,7 +234,10 @@ def _check_jvm_versions(spark: SparkSession) -> None:
 
 
 def _ship_missing_jars(spark: SparkSession) -> None:
-    """Executors get the jars that `spark.jars.packages` hid from them: Spark keeps only one of the two lists."""
+    """Sends jars of `spark.jars` to the executors.
+
+    With `spark.jars.packages` set as well, Spark keeps only one of the two lists.
+    """
     context = spark.sparkContext._jsc.sc()
     shipped = context.listJars().mkString(" ")
     master = spark.sparkContext.master or ""

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pyqbeast.bridge.transaction import Transaction
 
 
-#: In the metadata of a column: its name in the data files, where the table maps names.
+#: Key in the metadata of a column: its name in the data files, if the table maps names.
 _PHYSICAL_NAME = "delta.columnMapping.physicalName"
 
-#: The same: the types that it had.
+#: Key in the metadata of a column: the types that the column had before.
 _TYPE_CHANGES = "delta.typeChanges"
 
 
@@ -62,7 +62,7 @@ class LoggedFile(NamedTuple):
 
 
 class TableLog:
-    """One version of the log of a table: the newest of the table at a path, or that which a transaction began on."""
+    """One version of a table's log: the newest version, or the one that a transaction began on."""
 
     def __init__(self, spark: SparkSession, path: str, begun: Transaction | None = None) -> None:
         self._spark = spark
@@ -96,7 +96,9 @@ class TableLog:
 
     @property
     def prunable_revisions(self) -> set[int]:
-        """The revisions whose blocks tell the weights that rows have today: no indexed column hashes otherwise."""
+        """The revisions whose blocks tell the weights that rows have today, because no hashed column has
+        changed since.
+        """
         return {int(number) for number in json.loads(self._java.prunableRevisions())}
 
     @property
@@ -121,13 +123,14 @@ class TableLog:
         Args:
             files: the files.
             columns: names that the columns get.
-            layout: how the files hold them, as a revision records it; None: as the table would today.
+            layout: how the files hold the columns, as a revision records it; None stands for the table's layout
+            of today.
 
         Raises:
             FormatError: the record names a type that Spark does not have.
         """
         stored = _recorded(layout) if layout else self._stored_today(columns)
-        # The files of a shallow clone lie in other tables.
+        # Paths may be absolute, as the files of a shallow clone lie in another table.
         paths = [
             file if locations.is_absolute(file) else locations.child(self.path, file)
             for file in map(locations.url_decode, files)
@@ -152,11 +155,11 @@ class TableLog:
         return DataFrame(self._java.files(), self._spark)
 
     def tag_revision(self, tags: Column) -> Column:
-        """The revision (bigint) that the tags of a file (map) tell; null for a file that has none."""
+        """The revision (bigint) in the tags of a file (map); null for a file without one."""
         return ClassicColumn(self._tag_columns.revision(java_column(tags)))
 
     def tag_blocks(self, tags: Column) -> Column:
-        """The blocks that the tags of a file (map) tell, of today and of before format 0.6.
+        """The blocks in the tags of a file (map), written today or before format 0.6.
 
         An array of structs with the names of `core.format.constants`; empty where the file is not indexed or its
         tags are damaged. Marks of replicated blocks that are not true are left out.

@@ -29,11 +29,11 @@ class WrittenFile:
     Attributes:
         path: in the log.
         size: bytes.
-        rows: how many it holds; None where Delta sorted the rows into change data and others.
+        rows: how many it holds; None if Delta split the rows into change data and others, which are not counted.
         key_rows: rows of the most frequent key of the task that wrote the file: all rows of a key go to one.
         blocks: its blocks; None where the rows did not come from `arranged`, or not in its order.
         weights: the rows of each interval of `core.format.weight_counts`, where there are blocks.
-        strays: rows whose weight, by what is in the file, is not the one that they were laid out by.
+        strays: rows whose values in the file give another weight than the one that they were laid out by.
     """
 
     path: str
@@ -51,7 +51,7 @@ class WrittenFile:
 
     @classmethod
     def from_json(cls, told: dict[str, Any]) -> WrittenFile:
-        """One entry of what the bridge tells."""
+        """Reads one entry of the bridge's JSON."""
         blocks, weights = told.pop("blocks", None), told.pop("weights", None) or ()
         blocks = None if blocks is None else [WrittenBlock(*block) for block in blocks]
         return cls(**told, blocks=blocks, weights=tuple(weights))
@@ -128,11 +128,13 @@ class Transaction:
         self._java.tag(json.dumps(tags))
 
     def adopt(self, other: Transaction) -> None:
-        """Takes over what another transaction wrote and could not commit, and stores what `store` was given."""
+        """Takes over the files that another transaction wrote and could not commit, and the entries that it was
+        to store.
+        """
         self._java.adopt(other._java)
 
     def commit(self, mode: str, tags: Mapping[str, str]) -> bool:
-        """False where another writer's commit stands in the way; `conflict` tells which."""
+        """Returns False if another writer's commit stands in the way; `conflict` says which."""
         return bool(self._java.commit(mode, dict(tags)) != -1)
 
     def commit_rewrite(self, tags: Mapping[str, str]) -> bool:
@@ -145,7 +147,7 @@ class Transaction:
 
     @property
     def conflict(self) -> str:
-        """Delta's words for what stood in the way of `commit`."""
+        """Delta's message about what stood in the way of `commit`."""
         return str(self._java.conflict())
 
     def discard(self) -> None:

@@ -34,7 +34,7 @@ console = Console()
 
 @contextlib.contextmanager
 def errors_as_one_line(*, debug: bool) -> Iterator[None]:
-    """An error of ours or of Spark's ends the command with one line and exit code 1."""
+    """Ends a command with one line and exit code 1 after an error of pyqbeast's or of Spark's."""
     try:
         yield
     except (QbeastError, PySparkException) as error:

@@ -44,7 +44,7 @@ def render_table(report: dict[str, Any]) -> RenderableType:
     for file in files:
         rows, share = file["physical_rows"], file["deleted_share"]
         grid.add_row(
-            # A path is no markup: "[red]" can be part of a name.
+            # A `Text` is not parsed as markup: a file's name may contain "[red]".
             Text(file["path"], overflow="fold"),
             _STORAGE[file["storage"]],
             f"{file['cardinality']:,}",

@@ -146,7 +146,7 @@ def _bitmap(reader: _Bytes) -> bytes:
     if np.any(np.diff(headers[:, 0]) <= 0):
         raise reader.error("container keys: they do not ascend")
     if cookie == _WITHOUT_RUNS or count >= 4:
-        # Offsets are for random access; reading in sequence, as everybody does here, has no need of them.
+        # Offsets are for random access. The containers are read in sequence here, so the offsets are skipped.
         reader.take(4 * count, "container offsets")
     for is_run, cardinality in zip(runs, (headers[:, 1] + 1).tolist(), strict=True):
         _container(reader, bool(is_run), cardinality)

@@ -28,7 +28,7 @@ def read_bytes(location: str, offset: int, size: int) -> bytes:
     file_system, path = locations.open_location(location)
     try:
         file = file_system.open(path, "rb")
-    # The last one is what Python says to a NUL character in a path.
+    # Python raises ValueError for a NUL character in a path.
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError) as error:
         raise FormatError(f"{source}: there is no such file") from error
     with file:
@@ -37,13 +37,14 @@ def read_bytes(location: str, offset: int, size: int) -> bytes:
 
 def _read(file: IO[bytes], source: str, offset: int, size: int) -> bytes:
     length = file.seek(0, 2)
-    # Before anything of that size is asked for: the descriptor may be forged, or the file cut off.
+    # The size is checked before so many bytes are read, because the descriptor may be forged, or the file cut
+    # off.
     if offset + size + 2 * _WORD.size > length:
         raise FormatError(
             f"{source}: truncated: it has {length} bytes, too few for {size} at offset {offset}"
         )
     file.seek(0)
-    # A vector at offset 0, where the log gives none, leaves no room for a version.
+    # A vector at offset 0, for a descriptor without an offset, leaves no room for a version byte.
     if offset > 0 and (version := file.read(1)) != _VERSION:
         raise FormatError(f"{source}: version: {version[0]} is unknown; version 1 is read")
     file.seek(offset)

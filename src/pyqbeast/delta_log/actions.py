@@ -48,7 +48,7 @@ def commit_actions(files: LogFiles, path: str) -> Iterator[Action]:
     """Yield the actions of the JSON file `path`; `FormatError`, naming file and line, where it is broken."""
     try:
         content = files.file_system.cat_file(path)
-    # The last one is what Python says to a NUL character in a path.
+    # Python raises ValueError for a NUL character in a path.
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError) as error:
         raise _missing(path) from error
     for number, line in enumerate(content.splitlines(), 1):

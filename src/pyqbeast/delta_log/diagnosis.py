@@ -1,4 +1,4 @@
-"""Whether other readers get a table right, told from its log alone: no Spark, no JVM, no data file."""
+"""Whether other readers get a table right, judged by its log alone: no Spark, no JVM, no data file."""
 
 from __future__ import annotations
 

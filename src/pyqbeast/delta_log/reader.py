@@ -15,8 +15,8 @@ from pyqbeast.delta_log.actions import Action, checkpoint_actions, commit_action
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 from pyqbeast.delta_log.files import find_log_files
 
-# The reader features that leave the list of files and their vectors as they are without them.
-# `catalogManaged` is not one: its newest commits are known to the catalog alone.
+# The reader features that do not change the list of files and their vectors. `catalogManaged` is not one of
+# them: only the catalog knows the newest commits of such a table.
 _READER_FEATURES = frozenset(
     {
         "columnMapping",
@@ -52,7 +52,9 @@ class LiveFile:
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
-    """What a program has to know to read or write a table: versions, and the features that versions 3 and 7 name."""
+    """What a program has to know to read or write a table: versions, and the features that reader version 3 and
+    writer version 7 name.
+    """
 
     reader_version: int = 1
     writer_version: int = 2
@@ -101,7 +103,7 @@ def read_snapshot(table: locations.Location) -> Snapshot:
 
 
 class _Replay:
-    """The state of a table so far; a file is told from others by its path and its vector."""
+    """The state of a table after some actions. A file is identified by its path and its deletion vector."""
 
     def __init__(self) -> None:
         self.live: dict[tuple[str, str | None], LiveFile] = {}

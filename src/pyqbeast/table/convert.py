@@ -31,7 +31,8 @@ _BY_PATH = re.compile(r"(?i)(parquet|delta|qbeast)\.`(.+)`")
 def convert(
     spark: SparkSession, identifier: str, *, columns_to_index: Sequence[str], cube_size: int | None = None
 ) -> QbeastTable:
-    """Makes an indexed table of what is there. Its files stay as they are, unindexed; `optimize(0)` indexes them.
+    """Turns existing files into an indexed table. The files stay as they are and are not indexed yet;
+    `optimize(0)` indexes them.
 
     A table that is indexed already is left as it is.
 

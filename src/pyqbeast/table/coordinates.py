@@ -30,7 +30,9 @@ def weight(columns: Sequence[str]) -> Column:
 
 
 def number_of(spark: SparkSession, value: Column, spark_type: str) -> Column:
-    """A value without the types that neither Java's numbers nor its texts stand for."""
+    """A value in a type that the JVM side takes: dates and timestamps become milliseconds, integers and
+    booleans longs.
+    """
     if spark_type in ("tinyint", "smallint", "int", "boolean"):
         return value.cast("int").cast("bigint")
     if spark_type == "timestamp":
@@ -86,10 +88,10 @@ def _column(spark: SparkSession, transformer: Transformer, spark_type: str) -> _
 def measured(
     spark: SparkSession, transformer: Transformer, known: Transformation | None, spark_type: str
 ) -> Column:
-    """What a pass over the data looks at (long or double); null for null.
+    """What the pass over the data measures of a column (long or double); null for null.
 
-    For a column that needs bounds the value. For others the coordinate, which needs no data: `known` is their
-    transformation, None where nobody stated enough.
+    It measures the value of a column that needs bounds. Of other columns it measures the coordinate, by the
+    transformation `known`, which is None if nobody stated what the kind needs.
     """
     of = _column(spark, transformer, spark_type)
     if transformer.needs_bounds:

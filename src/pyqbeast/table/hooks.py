@@ -11,18 +11,19 @@ from pyspark.sql import SparkSession
 from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError
 
-#: Gets Delta's actions, each a dict with its kind (`add`, `remove`, `metaData`, …) as the only key; returns tags.
+#: A hook takes Delta's actions, each a dict with its kind (`add`, `remove`, `metaData`, …) as the only key, and
+#: returns tags.
 PreCommitHook = Callable[[list[dict[str, Any]]], Mapping[str, str] | None]
 
-#: Whether options of a write may name hooks. It counts as it was when the Spark context started: what a session sets
-#: later may come from any client of the server.
+#: The setting that lets options of a write name hooks. Its value at the start of the Spark context counts,
+#: because any client of a server can change the settings of a session later.
 FROM_OPTIONS_SETTING = "spark.qbeast.hooks.fromOptions"
 
 _of_tables: dict[str, dict[str, PreCommitHook]] = {}
 
 
 def add_hook(path: str, name: str, function: PreCommitHook) -> None:
-    """From now on `function` runs before each commit of this process to the table at a path (in full)."""
+    """Makes `function` run before each later commit of this process to the table at an absolute path."""
     if not callable(function):
         raise InvalidInputError(f"pre-commit hook {name!r} has to be a function, not {function!r}")
     _of_tables.setdefault(path, {})[name] = function
@@ -52,7 +53,7 @@ def named_hooks(spark: SparkSession, options: Mapping[str, str]) -> dict[str, Pr
     """Hooks of `qbeastPreCommitHook.<name>` = `module.function`; `….<name>.arg` is its second argument.
 
     Raises:
-        InvalidInputError: the server does not let options name functions, or one names none.
+        InvalidInputError: the server does not let options name functions, or an option names something else.
     """
     if options and spark.sparkContext.getConf().get(FROM_OPTIONS_SETTING, "false") != "true":
         raise InvalidInputError(

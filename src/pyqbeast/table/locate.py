@@ -1,4 +1,4 @@
-"""Where an indexed table lies that a text means, and whether there is one."""
+"""Finds an indexed table by its path or by its name in the catalog."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def path_of_name(spark: SparkSession, name: str) -> str:
 
 
 def find_path(spark: SparkSession, path_or_name: str) -> str:
-    """Where the indexed table lies that a text means: the one of that name in the catalog, else the one at that path.
+    """The path of an indexed table, given its name in the catalog or its path. A name comes first.
 
     Raises:
         TableNotFoundError: there is neither.

@@ -1,4 +1,4 @@
-"""What a write was asked for: the options of `df.write.format("qbeast")`, and the settings of the session."""
+"""The options of a write, `df.write.format("qbeast").option(…)`, and the session's settings for it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from pyspark.sql import SparkSession
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.revisions.evolution import checked_cube_size
 
-#: Rows a Parquet page, a third of Parquet's default: a box query skips pages by their bounds, and a scan pays for each
-#: (with 5,000 rows a tenth of its CPU time, with 7,000 a twenty-fifth).
+#: Rows in a Parquet page, a third of Parquet's default. A box query skips pages by their bounds, and a scan
+#: pays for each page: a tenth of its CPU time with 5,000 rows, a twenty-fifth with 7,000.
 #: `python -m benchmarks.indexed_table` shows both.
 PAGE_ROWS = 7_000
-#: Options that are the index's own; all others go to Delta.
+#: Options that pyqbeast reads itself. All others go to Delta.
 _OWN = ("columnstoindex", "cubesize", "columnstats", "tableformat", "path", "weightcolumns")
 #: The table property that lets deletes mark rows instead of writing files again, and the session's default for it.
 VECTORS = "delta.enableDeletionVectors"
 _VECTORS_SETTING = "spark.databricks.delta.properties.defaults.enableDeletionVectors"
-#: Properties of tables that readers of Iceberg share; Delta refuses vectors in them.
+#: Beginning of the properties that let readers of Iceberg read a table. Delta refuses deletion vectors in such
+#: tables.
 _ICEBERG = "delta.enableicebergcompat"
 _CUBE_SIZE_SETTING = "spark.qbeast.index.defaultCubeSize"
 _RETRIES_SETTING = "spark.qbeast.index.numberOfRetries"
@@ -28,7 +29,7 @@ _AUTO_SETTING = "spark.qbeast.index.columnsToIndex.auto"
 _AUTO_MAX_SETTING = "spark.qbeast.index.columnsToIndex.auto.max"
 _FILE_ROWS_SETTING = "spark.sql.files.maxRecordsPerFile"
 _FILE_ROWS = "maxrecordsperfile"
-#: Beginnings of the options that are properties of the table to make; only these keep the case of their names.
+#: Beginnings of options that become properties of a new table. Only these options keep the case of their names.
 _PROPERTIES = ("delta.", "table.property.")
 #: Beginning of the options that name pre-commit hooks, in lower case.
 HOOK_OPTION = "qbeastprecommithook."
@@ -36,7 +37,7 @@ HOOK_OPTION = "qbeastprecommithook."
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """Options of one write. All but the path and those of Delta are None where not given.
+    """Options of one write. All but the path and Delta's own options are None if not given.
 
     `delta` holds Delta's own options by their names in lower case, so that none stands in it twice, and the
     properties of a new table.
@@ -83,7 +84,7 @@ class WriteOptions:
             ) from None
 
     def with_file_rows(self, rows: int) -> dict[str, str]:
-        """Delta's options, and that no file holds more than so many rows."""
+        """Delta's options, with a bound on the rows in a file."""
         return {**self.delta, _FILE_ROWS: str(rows)}
 
     def new_table_properties(self, spark: SparkSession) -> dict[str, str]:

@@ -21,7 +21,7 @@ _LEVEL = (
     "struct<depth: int, cube_count: bigint, block_count: bigint, "
     f"cube_element_count: {_SIZES}, avg_weight: double>"
 )
-#: The SQL types of what the fields of results are annotated with.
+#: The SQL type for each Python type of a result's fields.
 _SQL_TYPES = {
     "int": "bigint",
     "int | None": "bigint",

@@ -37,9 +37,8 @@ def _rebuild(problem: str, file: str, field: str) -> ArrayFormatError:
     return ArrayFormatError(problem, file=file, field=field)
 
 
-#: What NumPy and the codecs of the standard library raise on bytes that make no sense, or that claim to be more than
-#: fits into memory.
-#: Everything else is a bug of ours.
+#: What NumPy and the codecs of the standard library raise for broken bytes, and for bytes that claim to be more
+#: than fits into memory. Any other exception is a bug of ours.
 DECODING_ERRORS = (
     MemoryError,
     ValueError,

@@ -23,7 +23,7 @@ from pyqbeast.tiledb.read.prune import has_trusted_bounds
 from pyqbeast.tiledb.read.tile_data import read_column
 from pyqbeast.tiledb.write.array import leaves_of
 
-#: Sums of floats depend on the order of adding; so much of the sum of magnitudes may differ.
+#: Sums of floats depend on the order of adding. They may differ by this share of the sum of magnitudes.
 _SUM_TOLERANCE = 1e-9
 
 #: Before this version the statistics of dense tiles count their padding.
@@ -191,7 +191,7 @@ def _covers(upper: MBRs, lower: MBRs, fanout: int) -> bool:
 
 
 def _statistics_problems(fragment: Fragment, column: Field, parts: list[pa.Array]) -> Iterator[str]:
-    """Stored statistics that are not those of the cells; those that nobody may trust are passed over."""
+    """Stored statistics that do not agree with the cells. Statistics that readers cannot trust are skipped."""
     if column.name.startswith("__") or (fragment.footer.dense and fragment.footer.version < _DENSE_SINCE):
         return
     if fragment.grid is not None:
@@ -233,7 +233,7 @@ def _same_sum(stored: float, true: float, part: pa.Array, column: Field) -> bool
     if column.datatype.is_float:
         scale = float(np.abs(numbers(part.drop_null()).astype(np.float64)).sum())
         return math.isclose(stored, true, rel_tol=0, abs_tol=_SUM_TOLERANCE * scale)
-    # Sums that left the range on the way stayed at its end.
+    # A sum that overflowed on the way stays at the end of the range.
     return column.datatype.size == 8 and stored in (2**63 - 1, -(2**63), 2**64 - 1, 0)
 
 

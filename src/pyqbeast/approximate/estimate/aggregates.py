@@ -20,7 +20,7 @@ from pyqbeast.core.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class KnownBounds:
-    """What is known from outside the sample; without it a sample cannot tell what it missed.
+    """What is known about the rows from outside the sample. Without it nobody can tell what the sample may have missed.
 
     Attributes:
         key_rows: rows of the most frequent key (combination of indexed values), as the writer recorded it.
@@ -74,7 +74,7 @@ class Estimates:
     @property
     def margin(self) -> FloatArray:
         """The distance from the value to the farther bound: within it the truth lies. NaN without bounds."""
-        # Where both are infinite the difference is NaN, which no criterion takes for small.
+        # If both are infinite, the difference is NaN, which meets no goal.
         with np.errstate(invalid="ignore"):
             return np.maximum(self.high - self.value, self.value - self.low)
 
@@ -126,7 +126,7 @@ def _from_sums(
             missed = known.key_rows * formula.reach(population, span - centres[:, None], centres) - seen
         unseen = missed_keys(share, confidence) * missed / (high - low)
     keys = distinct_keys(sampled[..., 0])
-    # Nothing to miss is no danger, even to bounds of no width.
+    # If no rows can have been missed, the ratio is 0, even for bounds of width 0.
     unseen = np.where(missed <= 0, 0.0, unseen)
     return _judged(aggregate, value, low, high, share, keys, unseen)
 
@@ -146,14 +146,18 @@ def _percentile(
         rows = sampled[..., 0].sum(axis=1) / share
         missed = ((known.key_rows or np.nan) - 1) * max(p, 1 - p) / rows
         unseen = missed_keys(share, confidence) * missed / (2 * found.half_share)
-    # Counts below thresholds do not give the exact value, not even of all rows: that takes its own query.
+    # Counts below thresholds never give the exact percentile, so the share stays below 1 even if all rows were
+    # read.
     below_all = np.minimum(share, np.nextafter(1, 0))
     keys = distinct_keys(sampled[..., 0])
     return _judged(aggregate, found.value, found.low, found.high, below_all, keys, unseen)
 
 
 def _extreme(state: State, aggregate: Aggregate, share: FloatArray, known: KnownBounds) -> Estimates:
-    """The sample's own extreme bounds the true one on one side, the files' statistics on the other."""
+    """The minimum or maximum.
+
+    The sample's own extreme bounds it on one side, and the files' statistics on the other.
+    """
     largest = aggregate.kind == "max"
     value = state.span(aggregate.columns)[:, 0, int(largest)]
     value = np.where(value == (-np.inf if largest else np.inf), np.nan, value)
@@ -174,7 +178,7 @@ def _judged(
     keys: FloatArray,
     unseen: FloatArray,
 ) -> Estimates:
-    """The estimates with their status; bounds that too few keys support are taken away."""
+    """The estimates with their status. Bounds that rest on too few keys are dropped."""
     status = np.where(np.isnan(unseen), Status.SAMPLE_ONLY, Status.BOUNDED)
     status = np.where(unseen > 1, Status.HEAVY_TAIL, status)
     few, exact = keys < aggregate.min_keys, share >= 1

@@ -1,8 +1,9 @@
 """Which weights to read next, so that all steps and the exact answer after them cost at most 1.1 exact ones.
 
-A sample of fraction f is the rows whose weight (a signed 32-bit hash) lies below a threshold, which `WeightScale`
-tells. A file must be read for the weights [start, stop) if its smallest weight is below stop and its largest is not
-below start. A file whose weights straddle a threshold is read on either side of it: this a step costs beyond its rows.
+A sample of fraction f is the rows whose weight (a signed 32-bit hash) lies below a threshold, which
+`WeightScale` gives. A file must be read for the weights [start, stop) if its smallest weight is below stop and
+its largest is not below start. A file with weights on both sides of a threshold is read twice, in the step
+before it and in the step after it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyqbeast.approximate.estimate.scale import END, EVEN, START, WeightScale
 from pyqbeast.core.errors import InvalidInputError
 
-#: All bytes read, over those of the exact query.
+#: Most bytes that all steps together may read, by the bytes of the exact query.
 MOST_BYTES = 1.1
 
 
@@ -58,7 +59,7 @@ class Step:
         stop: END if this step ends with the exact answer.
         cost: bytes of this step.
         fraction: the share of the table's rows that are lighter than `stop`.
-        restart: run the query over all weights: the exact answer cannot be had by adding up, or so it is faster.
+        restart: whether to run the query over all weights, because adding up cannot give the exact answer or is slower.
     """
 
     start: int
@@ -103,7 +104,8 @@ def next_step(
         if fits.any():
             at = int(fits.argmax())
             return Step(start, int(stops[at]), int(now[at]), scale.share(int(stops[at])))
-    # The query itself runs faster than the sums that an estimate needs, so it comes first where both are within budget.
+    # The query itself runs faster than the sums of an estimate, so it is preferred if both are within the
+    # budget.
     affordable = spent + files.total <= MOST_BYTES * files.total
     if start == START or (mergeable and not affordable):
         return Step(start, END, files.cost(start, END), 1.0)

@@ -1,4 +1,7 @@
-"""Moments about a centre near the mean: about 0, a variance far smaller than the mean would cancel."""
+"""Moments about a centre near the mean.
+
+In moments about 0, a variance that is far smaller than the mean would be lost to rounding.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from pyqbeast.approximate.estimate.state import FloatArray
 
-#: Keys that a bound needs: below, its error is itself unknown. Fourth moments need more.
+#: The fewest keys for a bound. With fewer keys the error of the bound itself is not known. Fourth moments need
+#: more keys.
 FEW_KEYS, MANY_KEYS = 100, 10_000
 
 
@@ -106,7 +107,7 @@ _FIRST = ((0,), (1,))
 _SECOND = ((0,), (1,), (2,))
 _PAIR = ((0, 0), (1, 0), (0, 1), (2, 0), (0, 2), (1, 1))
 
-#: By Spark's names. `count_if` sums a boolean column: the rows that count are the ones that it sums.
+#: The formulas by Spark's names. `count_if` sums a boolean column as 0 and 1.
 FORMULAS = {
     "count": Formula(_COUNT, _count, _reach_count, lowest=0),
     "count_if": Formula(((1,),), _count, _reach_count, lowest=0),

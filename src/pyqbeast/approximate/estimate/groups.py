@@ -16,7 +16,7 @@ class Completeness:
     """What may be missing from a list of groups.
 
     Attributes:
-        complete: every group is in the list; only where all was read.
+        complete: whether every group is in the list, which is known only if all rows were read.
         missed_keys: a group of this many distinct keys, or more, is in the list with 99 %.
         missed_rows: about how many rows such a group has.
         unseen_share: about this share of all rows is in groups that are not in the list (Good-Turing: the
@@ -30,13 +30,13 @@ class Completeness:
 
 
 def missed_keys(fraction: float | FloatArray, probability: float) -> FloatArray:
-    """The number of keys of which a sample of the fraction misses every one with 1 - probability."""
+    """The number of keys such that a sample of the fraction contains one of them with this probability."""
     with np.errstate(divide="ignore"):
         return np.asarray(math.log(1 - probability) / np.log1p(-np.minimum(fraction, 1.0)))
 
 
 def completeness(state: State, fraction: float) -> Completeness:
-    """What the groups of a state of the given fraction may lack."""
+    """Which groups may be missing from a state of a sample of this fraction."""
     if fraction >= 1:
         return Completeness(True, 0.0, 0.0, 0.0)
     counts = state.sums[..., 0]

@@ -17,7 +17,8 @@ from pyqbeast.approximate.estimate.student import t_quantile
 #: A function of population sums: [..., moment] to [...] or [..., k].
 Statistic = Callable[[FloatArray], FloatArray]
 
-#: The skewness of an estimate beyond which Hall's transformation is not followed.
+#: The largest skewness of an estimate for which Hall's transformation is used as it is; larger ones count as
+#: this.
 MOST_SKEW = 1.2
 
 
@@ -60,7 +61,7 @@ def bounds(
         kurtosis = np.mean(centred**4, axis=1) / square**2
         skew = np.mean(centred**3, axis=1) / square**1.5 / np.sqrt(buckets)
         df = np.clip(2 * buckets / (kurtosis - 1), 3, buckets - 1)
-    # Influences that are all alike have neither kurtosis nor skewness, and no spread to scale by them.
+    # Influences that are all equal have no kurtosis and no skewness; their spread is 0, so any quantile does.
     quantile = t_quantile((1 + confidence) / 2, np.nan_to_num(df, nan=buckets - 1))
     skew = np.clip(np.nan_to_num(skew), -MOST_SKEW, MOST_SKEW)
     low = np.minimum(value - quantile * error, value - error * hall(quantile, skew))
@@ -70,7 +71,7 @@ def bounds(
 
 def hall(x: FloatArray, skew: FloatArray) -> FloatArray:
     """Hall's (1992) monotone inverse transformation of a quantile for an estimate with the given skewness."""
-    # The limit for no skewness is x itself; so small a value stands for it.
+    # Without skewness the result is x. A very small skewness gives nearly that, without a division by zero.
     skew = np.where(np.abs(skew) < 1e-6, 1e-6, skew)
     return np.asarray(3 / skew * (np.cbrt(1 + skew * (x - skew / 6)) - 1))
 
@@ -87,7 +88,7 @@ def distinct_keys(counts: FloatArray) -> FloatArray:
     by_occupied = np.log1p(-np.minimum(occupied, buckets - 0.5) / buckets) / np.log1p(-1 / buckets)
     total = counts.sum(axis=1)
     spread = buckets * counts.var(axis=1, ddof=1)
-    # Spread below that of single rows is chance.
+    # A spread below that of single rows is chance.
     by_spread = total**2 / np.maximum(spread, np.maximum(total, 1))
     crowded = occupied > 0.95 * buckets
     return np.asarray(np.where(crowded, np.maximum(by_occupied, by_spread), np.minimum(by_occupied, total)))

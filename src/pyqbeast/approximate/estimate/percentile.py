@@ -38,8 +38,9 @@ def grid_probabilities(p: float, keys: float) -> list[float]:
 def grid_from(quantiles: ArrayLike) -> FloatArray:
     """The grid [..., threshold], ascending, of a pilot's quantiles at `grid_probabilities`.
 
-    A value that comes twice holds many rows: all but its last threshold are moved just below it, so that the
-    rows below the value and those up to it are told apart and ties are answered sharply.
+    A value that comes twice among the thresholds holds many rows. All but the last of these thresholds are
+    moved just below the value. Then the rows below the value and the rows up to it are counted separately, and
+    ties get narrow bounds.
     """
     grid = np.array(quantiles, dtype=np.float64)
     tied = grid[..., :-1] == grid[..., 1:]

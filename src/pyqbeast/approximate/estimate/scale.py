@@ -44,7 +44,8 @@ class WeightScale:
     def stops(self, lows: NDArray[np.int64], least: int) -> NDArray[np.int64]:
         """The weights from `least` on where a step can stop; ascending, END last.
 
-        Of evenly spread rows those that are the largest to need their files, whose smallest weights are `lows`.
+        `lows` are the smallest weights of the files. If rows are spread evenly, a step that stops just at such
+        a weight reads the most rows without opening that file.
         """
         weights = np.array([weight for weight, _ in self.counted], dtype=np.int64) if self.counted else lows
         return np.unique(np.append(weights[(weights >= least) & (weights < END)], END))

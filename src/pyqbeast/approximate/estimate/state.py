@@ -20,7 +20,8 @@ from pyqbeast.core.errors import InvalidInputError
 FloatArray: TypeAlias = NDArray[np.float64]
 Group: TypeAlias = tuple[Hashable, ...]
 
-#: One object for every NaN in a group's key: NaN equals nothing, not even itself, but is found by identity.
+#: One object stands for every NaN in a group's key. NaN is not equal to itself, but a dict finds the same
+#: object by identity.
 _NAN = float("nan")
 
 

@@ -14,18 +14,20 @@ from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.core.errors import InvalidInputError
 
 # The numbers below are tuned. `python -m benchmarks.tolerance` shows the time and the rows that they cost.
-#: Keys that a pilot should hold: fewer make the first prediction poor and an early stop too easy.
+#: How many keys the first step (the pilot) should hold. With fewer keys the first prediction is poor, and the
+#: sample may stop too early.
 PILOT_KEYS = 3_000
-#: Steps by prediction after the pilot; what they do not settle is answered exactly.
+#: How many steps after the pilot go by prediction. If they do not meet the goal, the query is answered exactly.
 PREDICTED_STEPS = 2
-#: A prediction beyond this fraction is not worth a sample.
+#: If a larger fraction is predicted, the query is answered exactly.
 LARGEST_SAMPLE = 0.5
 
-# A correlation of heavy-tailed columns is biased by more than its bounds say where they are close: below this
-# error the sample alone is not enough.
+# The sample of a correlation of heavy-tailed columns can be biased by more than narrow bounds say. For a goal
+# below this error the sample alone is not enough.
 _CORR_ERROR = 0.05
-# Head room of a prediction, and how far one step may go from what little it knows.
+# By how much predictions are enlarged to be safe.
 _SAFETY, _KEY_SAFETY = 1.15, 1.3
+# How many times the fraction read so far a step reads, at least and at most; and the same if keys are few.
 _SMALLEST_STEP, _LARGEST_STEP = 1.1, 16.0
 _FEW_KEYS_STEPS = (2.0, 8.0)
 
@@ -63,7 +65,9 @@ def pilot_keys(aggregates: Iterable[Aggregate]) -> float:
 
 
 def met(estimates: Estimates, goal: Goal) -> NDArray[np.bool_]:
-    """Which groups [group] of an estimate are done: exact, certain bounds (min, max), or within the error."""
+    """Which groups [group] of an estimate need no more rows: they are exact, have certain bounds (min, max), or
+    are within the error.
+    """
     with np.errstate(invalid="ignore"):
         within = estimates.margin <= goal.allowed(estimates.value)
     trusted = [Status.BOUNDED]
@@ -101,11 +105,12 @@ def wanted(estimates: Estimates, goal: Goal, fraction: float | FloatArray) -> Fl
     `fraction` is the one read so far, one number or one per group.
     """
     with np.errstate(all="ignore"):
-        # The squared error falls with the odds of the fraction, (1 - f) / f.
+        # The squared error is proportional to (1 - f) / f, for the fraction f.
         odds = _SAFETY * (estimates.margin / goal.allowed(estimates.value)) ** 2 * fraction / (1 - fraction)
         by_error = np.where(np.isfinite(odds), odds / (1 + odds), 1.0)
         by_keys = fraction * _KEY_SAFETY * estimates.aggregate.min_keys / np.maximum(estimates.keys, 1)
-        # What missed keys can add falls with 1 / f, the width of the bounds with its root: square the ratio.
+        # What missed keys can add is proportional to 1 / f, and the width of the bounds to its square root. So
+        # the ratio enters squared.
         by_tail = fraction * np.clip(estimates.unseen**2, _SMALLEST_STEP, _LARGEST_STEP)
     by_error = _within(by_error, fraction, _SMALLEST_STEP, _LARGEST_STEP)
     by_keys = _within(by_keys, fraction, *_FEW_KEYS_STEPS)
@@ -117,5 +122,5 @@ def wanted(estimates: Estimates, goal: Goal, fraction: float | FloatArray) -> Fl
 
 
 def _within(asked: FloatArray, fraction: float | FloatArray, least: float, most: float) -> FloatArray:
-    """A step of `least` to `most` times the fraction; what asks for the exact answer is not cut to a step."""
+    """Limits a step to `least` to `most` times the fraction. A step to the exact answer is not limited."""
     return np.where(asked > LARGEST_SAMPLE, 1.0, np.clip(asked, least * fraction, most * fraction))

@@ -23,7 +23,8 @@ def t_quantile(p: float, df: NDArray[np.float64]) -> NDArray[np.float64]:
     def density(x: NDArray[np.float64], df: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray((1 + x * x / df) ** (-(df + 1) / 2))
 
-    # From the normal quantile, which lies to the left, the steps rise to the root: the integral is concave.
+    # Newton's steps start at the normal quantile, which is too small, and rise to the root because the integral
+    # is concave.
     x = np.full(df.shape, NormalDist().inv_cdf(p))
     for _ in range(30):
         inner = x[..., None] * (_NODES + 1) / 2

@@ -1,7 +1,7 @@
 """How a table's revision changes with new data and new options.
 
-A write goes in two steps: `updated_transformers` says which statistics to gather, `evolve` what they lead to.
-A new revision starts a new, empty tree; files of older ones stay as they are.
+A write takes two steps: `updated_transformers` says which statistics to gather, and `evolve` says which
+revision they lead to. A new revision starts with an empty tree. Files of older revisions stay as they are.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def evolve(
 ) -> Revision:
     """The revision that rows with these statistics go to: `current` where they fit it, else the next one.
 
-    `statistics` were gathered from the data and `stated` given by the user, both by column; a range covers
-    the old revision, the data and what was stated. `cube_size` None keeps the current one. Rows do not fit a
-    revision that is not `is_prunable`: its hashed columns are others by now, or hash otherwise. Raises
+    `statistics` come from the data and `stated` from the user, both by column. The range of a column covers the
+    old revision, the data and what was stated. `cube_size` None keeps the current one. Without `is_prunable` a
+    new revision is needed, because the rows of the current one were hashed from other columns or types. Raises
     InvalidInputError for a cube size out of 1..2^31-1 and for a column of which not enough is known.
     """
     size = cube_size if cube_size is not None or current is None else current.cube_size
@@ -99,10 +99,10 @@ def evolve(
 def known_before(
     current: Revision | None, transformers: Sequence[Transformer], stated: Mapping[str, ColumnStatistics]
 ) -> dict[str, Transformation]:
-    """The transformations of the columns that need no bounds, by column: no data is needed to know coordinates in them.
+    """The transformations of the columns whose coordinates can be computed before any data is read, by column.
 
-    They are those that `evolve` will give, but for the stand-in for null; a column is missing where nobody stated what
-    it needs.
+    They are the ones that `evolve` will give, except for the stand-in for null. A column is missing if nobody
+    stated what its kind needs.
     """
     any_stand_in = random.Random(0)
     found = {
@@ -114,7 +114,7 @@ def known_before(
 
 
 def stated_by(revision: Revision) -> dict[str, ColumnStatistics]:
-    """What the users of a table stated of its columns and no data tells, by column."""
+    """What users stated about a table's columns and data cannot tell, by column."""
     told = {
         transformer.column: transformation.stated()
         for transformer, transformation in zip(revision.transformers, revision.transformations, strict=False)
@@ -123,7 +123,7 @@ def stated_by(revision: Revision) -> dict[str, ColumnStatistics]:
 
 
 def _kept(current: Revision | None, transformers: Sequence[Transformer]) -> list[Transformation]:
-    """For each column the transformation that it has, Empty where the column is going to be another kind."""
+    """For each column its present transformation, or Empty if the column gets another kind."""
     if current is None or not current.transformations:
         return [Empty() for _ in transformers]
     return [
@@ -141,7 +141,7 @@ def _fitting(
     stated: Mapping[str, ColumnStatistics],
     rng: random.Random,
 ) -> Transformation:
-    """The transformation of one column by what it had, by the data and by what the user stated."""
+    """The transformation of one column, from its present one, the data and what the user stated."""
     built = transformer.build(gathered, rng)
     if transformer.column in stated:
         built = built.merge(transformer.build(stated[transformer.column], rng), rng)

@@ -30,12 +30,12 @@ from pyqbeast.core.transform.registry import transformation_from_json, transform
 class Revision:
     """One way of indexing: columns, their transformations and the cube size (rows). One tree belongs to it.
 
-    `timestamp` is in epoch milliseconds; `table_id` is the path that the writer used, and informs only.
-    `weight_columns` are hashed after the indexed columns into the weight of a row: where many rows have the
-    same indexed values, these tell them apart. `hashed_as` is how the files hold the hashed columns (see
-    `hashed_layout`), recorded by the bridge when it stores a revision; None where no writer did. Transformers,
-    transformations and the dimensions of cubes are in the same order. Revision 0, of files without index
-    metadata, has Empty transformations, or none where the table was created without rows.
+    `timestamp` is in epoch milliseconds. `table_id` is the path that the writer used, and nothing depends on
+    it. `weight_columns` are hashed after the indexed columns into the weight of a row; they separate rows that
+    have the same indexed values. `hashed_as` says how the files hold the hashed columns (see `hashed_layout`).
+    The bridge records it when it stores a revision; None if no writer did. Transformers, transformations and
+    the dimensions of cubes are in the same order. Revision 0 stands for files without index metadata. Its
+    transformations are Empty, or missing if the table was created without rows.
     """
 
     id: int
@@ -59,7 +59,7 @@ class Revision:
 
     @classmethod
     def staging(cls, table_id: str, cube_size: int, columns: Iterable[str], timestamp: int) -> Revision:
-        """Revision 0 of a table that is going to be indexed by these columns."""
+        """Revision 0 of a new table that is to be indexed by these columns."""
         transformers = tuple(EmptyTransformer(column) for column in columns)
         return cls(
             STAGING_REVISION,
@@ -157,7 +157,7 @@ class RevisionSet:
 
 
 def revisions_from_configuration(configuration: Mapping[str, str]) -> RevisionSet:
-    """The revisions in a table's configuration. Entries that are none of the index's own are ignored.
+    """The revisions in a table's configuration. Entries that do not belong to the index are ignored.
 
     Never raises: a revision that cannot be read is left out, and a problem text names its key.
     """
@@ -182,7 +182,7 @@ def revisions_from_configuration(configuration: Mapping[str, str]) -> RevisionSe
 def configuration_entries(revision: Revision, configuration: Mapping[str, str]) -> dict[str, str]:
     """The entries to add to a table's configuration so that `revision` becomes its latest one.
 
-    The first revision of a table brings revision 0 along, as other readers look for it.
+    The first revision of a table also adds revision 0, because other readers look for it.
     """
     entries = {LAST_REVISION: str(revision.id), f"{REVISION_PREFIX}{revision.id}": revision.to_json()}
     staging_key = f"{REVISION_PREFIX}{STAGING_REVISION}"

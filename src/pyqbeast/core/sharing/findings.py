@@ -1,4 +1,4 @@
-"""Whether other readers get a table right: what its log says, compared with what `readers` knows of them."""
+"""Whether other readers get a table right: its log, compared with what `readers` says about them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _PHYSICAL_NAME = "delta.columnMapping.physicalName"
 #: Types of Delta that the Scala project does not index, and the one that keeps the values and their order.
 _UNKNOWN_TYPES = {"boolean": "int", "byte": "int", "short": "int"}
 _PLAIN_NAME = re.compile(r"\w+")
-#: What a column's name has only under column mapping.
+#: Characters that a column's name may have only under column mapping.
 _NOT_IN_PARQUET = set(" ,;{}()\n\t=")
-#: A way that does not know the feature refuses the table, whatever else it would have got wrong.
+#: The reader features behind some concerns. A reader that lacks the feature refuses the table, so it gets
+#: nothing else wrong.
 _FEATURE_OF = {
     Concern.column_mapping: MAPPING,
     Concern.vectors: VECTORS,
@@ -32,7 +33,10 @@ _FEATURE_OF = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What a reader gets wrong. `way` is empty where it has but one way to read; the commands mend it."""
+    """What a reader gets wrong, and the commands that mend it.
+
+    `way` is empty if the reader has only one way to read.
+    """
 
     way: str
     outcome: Outcome
@@ -42,7 +46,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class SharedFile:
-    """A live file: what its tags say, whether they are those of before format 0.6, and how many rows a vector hides."""
+    """A live file: what its tags say, whether they were written before format 0.6, and how many rows a deletion
+    vector hides.
+    """
 
     tags: FileTags
     is_legacy: bool
@@ -73,7 +79,7 @@ class SharedTable:
 
     @cached_property
     def concerns(self) -> dict[Concern, tuple[str, list[Command]]]:
-        """What some reader does not get right: a text that says it, and the commands that mend it."""
+        """What some readers get wrong: for each concern a text that says it, and the commands that mend it."""
         return {concern: (text, commands) for concern, text, commands in _Look(self).concerns()}
 
 
@@ -95,7 +101,7 @@ def _of_way(table: SharedTable, way: Way) -> Iterator[Finding]:
         commands = [command for feature in sorted(refused) for command in _without(table, feature)]
         text = f"the table needs {', '.join(sorted(refused))}, which is not known there: it is refused"
         yield Finding(way.name, Outcome.fails, text, tuple(commands))
-    # What is dropped from the protocol leaves something behind that an old writer does not know.
+    # Dropping a feature adds `checkpointProtection` to the table, and an old writer does not know that feature.
     behind = remedies.drop(PROTECTION) if way.writer_features is not None else []
     for concern, (text, commands) in table.concerns.items():
         effect = way.effects.get(concern)
@@ -111,7 +117,7 @@ def _of_way(table: SharedTable, way: Way) -> Iterator[Finding]:
 
 
 def _without(table: SharedTable, feature: str) -> list[Command]:
-    """The commands that take a feature out, and its use before."""
+    """The commands that end the use of a feature and then remove it."""
     if feature == VERSION_2:
         feature = MAPPING
     used = table.concerns.get(Concern.deleted_rows) if feature == VECTORS else None
@@ -119,7 +125,7 @@ def _without(table: SharedTable, feature: str) -> list[Command]:
 
 
 class _Look:
-    """Goes through a table's log."""
+    """Looks for concerns in a table's log."""
 
     def __init__(self, table: SharedTable) -> None:
         self.table = table

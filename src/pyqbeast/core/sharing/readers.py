@@ -1,8 +1,7 @@
-"""What other programs make of an indexed table: for each reader the features that it knows, and what it gets wrong.
+"""What other programs do with an indexed table: for each reader the features that it knows, and what it gets wrong.
 
-This is data. `findings` compares it with what the log of a table says. A claim about a reader was tried on the
-version that its title names; Trino's are those of its documentation, and those of qbeast-spark come from running it on
-tables of ours.
+This is data, which `findings` compares with the log of a table. Each claim about a reader was tried on the
+version that its title names, qbeast-spark's on tables of ours. Trino's claims come from its documentation.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Concern(str, Enum):
     column_names = "names of indexed columns"
 
 
-#: Stands for column mapping in a table of reader version 2, which does not name its features.
+#: Stands for column mapping in tables of reader version 2. Their protocol does not name its features.
 VERSION_2 = "column mapping of reader version 2"
 
 
@@ -54,8 +53,8 @@ class Way:
     Attributes:
         name: what the program calls it; empty for its only one.
         features: reader features of Delta's protocol that it knows. It refuses a table that needs another.
-        effects: what it does about each concern; those that are not here leave its answers right.
-        writer_features: the writer features that it knows, where its writes are looked at too.
+        effects: what it does about each concern. Other concerns do no harm to its answers.
+        writer_features: the writer features that it knows; None if only its reads are looked at.
     """
 
     name: str
@@ -88,7 +87,7 @@ _WRITTEN_BY_DELTA_3_1 = _features(
     "icebergCompatV1 icebergCompatV2 invariants"
 )
 
-#: Nobody but us and versions 0.2 to 0.5 of the Scala project leaves replicated blocks out.
+#: Only pyqbeast and versions 0.2 to 0.5 of the Scala project leave replicated blocks out.
 _COPIES = {Concern.replicated: Effect(Outcome.wrong, "reads may return the rows of these files twice")}
 
 _OF_QBEAST_SPARK = {

@@ -1,4 +1,4 @@
-"""The commands that bring a table to where another reader gets it right."""
+"""The commands that change a table so that another reader gets it right."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from pyqbeast.core.revisions.revision import Revision
 
 VECTORS = "deletionVectors"
 MAPPING = "columnMapping"
-#: Delta adds it to a table whenever another feature is dropped, as older versions of the log still need that one.
+#: The feature that Delta adds to a table when another one is dropped, as older versions of the table still need
+#: the other one.
 PROTECTION = "checkpointProtection"
-#: Delta writes files anew to drop these, and what it writes has no index.
+#: To drop these features Delta rewrites files, and the new files have no index.
 _REWRITTEN = {MAPPING, "typeWidening", "typeWidening-preview"}
 #: The others that Delta can take out of a table.
 _REMOVABLE = {"v2Checkpoint", "vacuumProtocolCheck", "rowTracking", "inCommitTimestamp"}
@@ -49,23 +50,23 @@ class Remedies:
         self.path = path
 
     def upgrade(self, *, drop_replicated: bool) -> Command:
-        """From before format 0.6 to today, or without files whose rows others hold too."""
+        """Brings a table from before format 0.6 up to date, or drops files of replicated rows."""
         dropping = " --drop-replicated" if drop_replicated else ""
         return Command(_Step.upgrade, f"pyqbeast upgrade {shlex.quote(self.path)}{dropping}")
 
     def optimize(self, revisions: Iterable[int]) -> list[Command]:
-        """Files without deleted rows, cubes without gaps; of revision 0 an index."""
+        """Rewrites files with deleted rows, closes gaps between cubes, and indexes the files of revision 0."""
         return [
             Command(_Step.optimize, f"pyqbeast optimize {shlex.quote(self.path)} --revision {number}")
             for number in revisions
         ]
 
     def no_more_vectors(self) -> Command:
-        """Deletes from now on write files again."""
+        """Makes later deletes rewrite files instead of marking rows."""
         return self._alter(_Step.settings, "SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')")
 
     def drop(self, feature: str) -> list[Command]:
-        """Takes a feature out of the protocol; none where Delta cannot."""
+        """Takes a feature out of the protocol. No command if Delta cannot."""
         if feature == VECTORS:
             return [self.no_more_vectors(), self._alter(_Step.drop, f"DROP FEATURE {feature}")]
         if feature in _REWRITTEN:
@@ -76,7 +77,7 @@ class Remedies:
         return [self._alter(_Step.drop, f"DROP FEATURE {feature}")] if feature in _REMOVABLE else []
 
     def write_anew(self, revision: Revision, casts: Mapping[str, str], names: Mapping[str, str]) -> Command:
-        """Another table of the same rows, some columns of another type or name, that every reader can open."""
+        """Writes the rows into another table that every reader can open, with other types or names for some columns."""
         steps = [
             f".withColumn({name!r}, F.col({_quoted(name)!r}).cast({to!r}))" for name, to in casts.items()
         ]

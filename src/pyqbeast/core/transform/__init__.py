@@ -1,1 +1,1 @@
-"""From a column's values to coordinates: `Transformer` says how, `base.Transformation` does it for one revision."""
+"""From a column's values to coordinates: a `Transformer` says how, and a `Transformation` does it for one revision."""

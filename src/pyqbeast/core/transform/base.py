@@ -1,7 +1,7 @@
 """What all transformers and all transformations have in common; `registry.py` lists them.
 
-A transformer is the recipe of one indexed column, a transformation what it leads to in one revision: the function from
-the column's values to coordinates. The file of a kind holds both.
+A transformer is the recipe for one indexed column. A transformation is the function from the column's values to
+coordinates that the recipe leads to in one revision. The file of a kind holds both.
 """
 
 from __future__ import annotations
@@ -49,14 +49,17 @@ class Transformation(ABC):
 
     @abstractmethod
     def coordinate_column(self, of: IndexedColumn[C]) -> C:
-        """The same for rows, where the value is not null; `OUTSIDE` where a row cannot be in the revision's space."""
+        """The coordinate of each row, as an expression; only rows whose value is not null count.
+
+        `OUTSIDE` marks rows that do not fit the revision.
+        """
 
     def coordinates(
         self, measured: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
     ) -> NDArray[np.float64]:
         """The coordinates of many rows (doubles); a value is null where `nulls` is true.
 
-        A pass over the rows has measured their coordinates, or their values where the kind needs bounds.
+        `measured` is what the pass over the rows found: values if the kind needs bounds, otherwise coordinates.
         """
         return measured if nulls is None else np.where(nulls, self.coordinate(None), measured)
 
@@ -69,21 +72,21 @@ class Transformation(ABC):
         return not (other.is_empty or isinstance(other, type(self)))
 
     def merge(self, other: Transformation, rng: random.Random) -> Transformation:
-        """What fits the data of both. `rng` draws the stand-in for null where a new one is needed."""
+        """The transformation that fits the data of both. `rng` draws the stand-in for null if a new one is needed."""
         return self if other.is_empty else other
 
     def retyped(self, data_type: str) -> Transformation:
-        """What is kept of it when the column's type widens to `data_type`."""
+        """The transformation for the same column once its type has widened to `data_type`."""
         return self
 
     def stated(self) -> ColumnStatistics | None:
-        """What a user stated of the column and no data tells, so that a table begun anew keeps it."""
+        """What a user stated about the column and data cannot tell. A table that is begun anew keeps it."""
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnStatistics:
-    """What is known of a column's values: of data, or as the user stated it. Anything may be missing.
+    """What is known about a column's values, from data or from the user. Anything may be missing.
 
     `minimum` and `maximum` are finite numbers, dates and timestamps as epoch milliseconds. `quantiles` are
     two or more ascending numbers or texts, `histogram` two or more ascending texts.
@@ -106,25 +109,25 @@ class Transformer(ABC):
     column: str
     data_type: str | None = None
 
-    #: What `columnsToIndex` calls it, and what else it answers to.
+    #: Its name in `columnsToIndex`, and other names that are accepted.
     kind: ClassVar[str]
     other_names: ClassVar[tuple[str, ...]] = ()
     #: Class name in the stored JSON, without the package.
     class_name: ClassVar[str]
-    #: The field of the stored JSON that holds the type; empty where it is always that of `types`.
+    #: The field of the stored JSON that holds the type; empty if there is only one type.
     type_field: ClassVar[str]
     #: The types of columns that users may index this way, none for a kind that they cannot ask for.
     types: ClassVar[frozenset[str]]
     #: The statistics that it is built from, by their endings in `columnStats`: `BOUNDS`, or one that only users know.
     statistics: ClassVar[tuple[str, ...]] = ()
-    #: What it may lead to.
+    #: The transformations that it may lead to.
     transformations: ClassVar[tuple[type[Transformation], ...]]
     #: Types that the Scala project does not take, where it takes others.
     not_shared: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Transformer:
-        """The transformer of a stored JSON object of this class. Raises FormatError for anything that it cannot be."""
+        """The transformer of a stored JSON object of this class. Raises FormatError for a missing or unusable field."""
         column = field(fields, "columnName")
         if not isinstance(column, str):
             raise FormatError(f"the columnName of {cls.class_name} has to be a text, not {shown(column)}")
@@ -141,11 +144,11 @@ class Transformer(ABC):
     def build(self, statistics: ColumnStatistics, rng: random.Random) -> Transformation:
         """The transformation that the statistics lead to; `rng` draws the stand-in for null.
 
-        Statistics that are needed and not known give Empty. Raises InvalidInputError for those that cannot be used.
+        Empty if needed statistics are missing. Raises InvalidInputError for statistics that cannot be used.
         """
 
     def nothing_known(self) -> InvalidInputError:
-        """What to say where a write needs more than anybody has told."""
+        """The error for a write that needs statistics which nobody has stated."""
         return InvalidInputError(
             f"column {self.column!r} cannot be indexed by {self.kind}: nothing is known of it"
         )

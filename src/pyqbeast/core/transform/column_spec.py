@@ -9,7 +9,8 @@ from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.transform.registry import kind_names
 
-#: A cube has 2^d children: with more columns than this no table has rows enough to tell them apart.
+#: The most columns of an index. A cube has 2^d children, and with more columns no table has enough rows to fill
+#: them.
 MAX_COLUMNS = 20
 
 
@@ -25,9 +26,10 @@ def parse_column_spec(
 ) -> list[ColumnSpec]:
     """The columns in a text such as `lat, lon:linear, name:hashing`.
 
-    Names are trimmed; kinds are linear, hashing, quantiles and histogram in any case (hash and quantile as
-    well). A piece that is, colon and all, one of `known_columns` is that column, and a name is written as there.
-    Raises InvalidInputError for empty names, unknown kinds, duplicates and more than 20 columns.
+    Names are trimmed. Kinds are linear, hashing (or hash), quantiles (or quantile) and histogram, in upper or
+    lower case. A piece that is one of `known_columns` as a whole, colon included, is that column. Names get the
+    case that they have in `known_columns`. Raises InvalidInputError for empty names, unknown kinds, duplicates
+    and more than 20 columns.
     """
 
     def known(name: str) -> str | None:

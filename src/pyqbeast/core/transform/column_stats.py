@@ -49,9 +49,10 @@ def parse_column_stats(
 ) -> StatedStatistics:
     """The statistics in a JSON object such as `{"a_min": 0, "a_max": 9, "b_quantiles": [0.0, 1.5, 9.0]}`.
 
-    What a column takes its kind says: `_min` and `_max`, both or neither, or one of `_quantiles` and `_histogram`.
-    Dates are `yyyy-MM-dd`; timestamps are texts or seconds since 1970, and texts without an offset are in
-    `zone`. An empty text says nothing. Raises InvalidInputError for everything that cannot be understood.
+    A column's kind decides which keys it takes: `_min` and `_max`, both or neither, or one of `_quantiles` and
+    `_histogram`. Dates are `yyyy-MM-dd`; timestamps are texts or seconds since 1970, and texts without an
+    offset are in `zone`. An empty text says nothing. Raises InvalidInputError for everything that cannot be
+    understood.
     """
     known = [key for transformer in transformers for key in _keys(transformer)]
     stated = {
@@ -94,7 +95,8 @@ def _double_quoted(text: str) -> str:
             return found
         return '"' + found[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
 
-    # What a quote opens and nothing closes is one match too: it is not looked for again from within.
+    # An opening quote that nothing closes is one match up to the end. Otherwise the search would start again at
+    # each character after it.
     return re.sub(
         r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)' + r"|'(?:[^'\\]|\\.)*(?:'|\\?\Z)", quoted, text, flags=re.DOTALL
     )
@@ -228,7 +230,7 @@ def session_zone(name: str) -> dt.tzinfo:
         return dt.timezone.utc
     try:
         return zoneinfo.ZoneInfo(name)
-    # The last one is what a folder of zones is to some releases of Python.
+    # Some releases of Python raise OSError for a name that is a folder of zones.
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         raise InvalidInputError(f"time zone {name!r} is not known here") from None
 

@@ -45,7 +45,7 @@ class Empty(Transformation):
 
 
 class EmptyTransformer(Transformer):
-    """Of a column that is going to be indexed, nobody knows how."""
+    """The transformer of a column that will be indexed by a kind that is not decided yet."""
 
     kind = "empty"
     class_name = "EmptyTransformer"

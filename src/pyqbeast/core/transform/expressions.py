@@ -1,4 +1,7 @@
-"""What a transformation may ask of a column of rows, so that it can tell their coordinates without knowing Spark."""
+"""What a transformation may ask of a column of rows.
+
+With it a transformation makes expressions without knowing Spark.
+"""
 
 from __future__ import annotations
 

@@ -35,7 +35,8 @@ class Hash(Transformation):
     def from_json(cls, fields: Mapping[str, Any]) -> Hash:
         """See `Transformation.from_json`. A missing stand-in for null reads as 0.
 
-        (The Scala project draws another one at every load there, so no place of its nulls can be relied on.)
+        (The Scala project draws another stand-in at every load in that case, so the coordinates of its nulls
+        cannot be relied on.)
         """
         value = fields.get("nullValue")
         if value is None:
@@ -56,7 +57,7 @@ class Hash(Transformation):
 
 
 class HashTransformer(Transformer):
-    """Hashes what it gets. The Scala project fails on hashed dates and timestamps, so none are written."""
+    """The transformer of hashed columns. It takes no dates and timestamps, because the Scala project fails on them."""
 
     kind = "hashing"
     other_names = ("hash",)

@@ -77,7 +77,10 @@ class Linear(Transformation):
 
     @property
     def scale(self) -> float:
-        """What a distance from the minimum is multiplied with: stored cubes were not computed by dividing."""
+        """The factor for a distance from the minimum.
+
+        Stored cubes were computed by multiplying, and dividing can round otherwise.
+        """
         return 1.0 / (float(self.maximum) - float(self.minimum))
 
     def coordinate(self, value: Value) -> float:
@@ -148,7 +151,10 @@ class Identity(Constant):
         return {"identityValue": value, "orderedDataType": self.data_type}
 
     def coordinate_column(self, of: IndexedColumn[C]) -> C:
-        """See `Transformation.coordinate_column`: any other value lies outside, for it would not be found again."""
+        """See `Transformation.coordinate_column`.
+
+        Any other value lies outside, because a query for it would not look at coordinate 0.
+        """
         if self.value is None:
             return of.unless_infinite(of.literal(OUTSIDE), 0.0, 0.0)
         return of.unless_infinite(of.where_equal(float(self.value), 0.0, OUTSIDE), 0.0, 0.0)
@@ -156,7 +162,7 @@ class Identity(Constant):
     def superseded_by(self, other: Transformation) -> bool:
         """See `Transformation.superseded_by`: by any other value, and by everything that has a range."""
         if isinstance(other, Identity) and other.data_type == self.data_type:
-            # Values are told apart as the doubles that coordinates are computed from.
+            # Values are compared as doubles, from which coordinates are computed.
             return other.value is not None and (self.value is None or float(other.value) != float(self.value))
         return not other.is_empty
 

@@ -32,8 +32,8 @@ _T = TypeVar("_T", bound=_Ordered)
 def search(items: Sequence[_T], value: _T) -> tuple[bool, int]:
     """Whether the value is in the list, and where it is or would be inserted.
 
-    Of equal items this takes whichever it meets first, and stored cubes depend on which one that is: keep the
-    steps.
+    Of equal items this takes the one that it meets first. Stored cubes depend on which one that is, so the
+    steps must not change.
     """
     low, high = 0, len(items)
     while low < high:
@@ -94,7 +94,8 @@ class NumericQuantiles(Transformation):
             return 1.0
         below, above = np.float64(self.quantiles[position - 1]), np.float64(self.quantiles[position])
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            # Where the list does not ascend the two may be equal, and the position no number in 0..1.
+            # In a list that does not ascend the two may be equal, and the result may lie outside 0..1 or be
+            # NaN.
             return float(((position - 1) + (double - below) / (above - below)) / last)
 
     def coordinate_column(self, of: IndexedColumn[C]) -> C:
@@ -117,7 +118,7 @@ class NumericQuantiles(Transformation):
 
 
 class QuantilesTransformer(Transformer):
-    """Takes the quantiles that the user stated; no data tells them."""
+    """Takes the quantiles that the user stated. The pass over the data does not compute any."""
 
     kind = "quantiles"
     other_names = ("quantile",)

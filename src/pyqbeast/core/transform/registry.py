@@ -16,7 +16,8 @@ from pyqbeast.core.transform.linear import LinearTransformer
 from pyqbeast.core.transform.quantiles import NumericQuantilesTransformer
 from pyqbeast.core.transform.text_quantiles import StringHistogramTransformer, StringQuantilesTransformer
 
-#: Of the kinds that take a type, the first is its default. Two of one name share no type.
+#: All kinds. The first kind that takes a type is the default for that type. Kinds of the same name have no type
+#: in common.
 KINDS: tuple[type[Transformer], ...] = (
     LinearTransformer,
     HashTransformer,

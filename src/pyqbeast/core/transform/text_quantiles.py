@@ -94,7 +94,7 @@ class StringQuantilesTransformer(QuantilesTransformer):
 
 @dataclass(frozen=True, slots=True)
 class StringHistogram(TextPositions):
-    """The older form of `StringQuantiles`: the same places, but null is looked up as the text `null`."""
+    """The older form of `StringQuantiles`. Positions are the same, but null is looked up as the text `null`."""
 
     class_name = "StringHistogramTransformation"
 

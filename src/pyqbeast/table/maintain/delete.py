@@ -20,7 +20,7 @@ from pyqbeast.table.options import VECTORS
 
 _log = logging.getLogger(__name__)
 
-#: How often the rows of a file are marked again after another writer has marked rows of the same file.
+#: How often a delete tries again after another writer has marked rows of the same file.
 _COMMITS = 20
 
 
@@ -67,7 +67,10 @@ def delete_rows(spark: SparkSession, path: str, file: str, indexes: Iterable[int
 def _mark(
     spark: SparkSession, deletion: RowDeletion, name: str, stored: MarkedFile, rows: DeletionVector
 ) -> int | None:
-    """Commits the file's rows so far deleted and `rows`; how many that adds, None where another writer came first."""
+    """Commits a vector of the rows deleted so far and of `rows`.
+
+    Returns how many are new, or None if another writer came first.
+    """
     physical = _count(spark, deletion.root, name) if stored.rows is None else stored.rows
     if rows.max_row_index is not None and rows.max_row_index >= physical:
         raise InvalidInputError(

@@ -18,7 +18,7 @@ from pyqbeast.table.write.profile import profile
 
 @dataclass(frozen=True)
 class Rewrite:
-    """Files to replace, by path, and the rows to put in their place; None where they have none left."""
+    """Files to replace, by path, and how the rows that replace them are stored; None if no row is left."""
 
     paths: list[str]
     plan: Plan | None
@@ -29,7 +29,7 @@ def plan_optimize(
 ) -> Rewrite | None:
     """The rewrite of the chosen files and of all broken cubes; None where there are none.
 
-    Cubes keep the weights that they have, as rows of other files rely on them; broken ones are built anew.
+    Cubes keep their largest weights, because the rows of other files depend on them. Broken cubes are built anew.
     """
     chosen = set(chosen)
     anew = broken_cubes(_status(revision, files).cubes)
@@ -38,7 +38,8 @@ def plan_optimize(
         if not chosen:
             return None
         plan = _plan(transaction, revision, files, chosen, anew)
-        # What is written closes the gaps that rows leave behind. Where no row is left nothing is written.
+        # Writing files also closes the gaps that moved rows leave behind. If no row is left, no file is
+        # written.
         broken = set() if plan else broken_cubes(_kept(revision, files, chosen).cubes) - anew
         if not broken:
             return Rewrite(sorted(chosen), plan)

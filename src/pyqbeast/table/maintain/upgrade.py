@@ -19,9 +19,9 @@ from pyqbeast.core.errors import CommitConflictError, FormatError
 from pyqbeast.core.format import constants
 from pyqbeast.table.locate import find_path
 
-#: How often the upgrade starts again because another writer came first.
+#: How often the upgrade starts again after another writer came first.
 _ATTEMPTS = 10
-#: What the table's history calls it.
+#: The name of the operation in the table's history.
 _OPERATION = "UPGRADE QBEAST FORMAT"
 
 #: Names of columns beside those of Delta's `AddFile`.

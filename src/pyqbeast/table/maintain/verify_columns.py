@@ -11,7 +11,7 @@ from pyqbeast.core.revisions.revision import Revision
 
 
 def check_names(log: bridge.TableLog, revision: Revision) -> list[Problem]:
-    """Every name that a revision hashes is still that of the same column in the files."""
+    """Checks that each column that a revision hashes still has the same name in the files."""
     today = log.names_in_files(revision.hashed_columns)
     recorded = column_names(revision.hashed_as) if revision.hashed_as else today
     return [
@@ -41,9 +41,9 @@ def unpruned(revision: Revision, files: int) -> str:
 
 
 def types_are_lost(log: bridge.TableLog, revision: Revision, untold: Iterable[str]) -> bool:
-    """Whether nobody knows what a revision's rows were hashed from: some column had another type.
+    """Whether some column had another type when a revision's rows were hashed, and the table does not say which.
 
-    `untold` are the columns of whose former type the revision's transformers say nothing: decimals, which share
-    one name in the format, and weight columns.
+    `untold` are the columns whose former type the revision does not record: decimals, which share one name in
+    the format, and weight columns.
     """
     return revision.hashed_as is None and any(log.has_widened(column) for column in untold)

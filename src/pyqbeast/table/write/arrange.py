@@ -1,4 +1,5 @@
-"""Puts the rows of a write in order: each row to the partition of its file, along the z-order curve in it.
+"""Lays out the rows of a write: each row goes to the partition of its file, and a partition is sorted along the
+z-order curve.
 
 The writer counts the blocks, so what the log says describes what was written.
 """
@@ -38,15 +39,15 @@ from pyqbeast.table.coordinates import coordinates, weight
 
 _log = logging.getLogger(__name__)
 
-#: Names of columns that the Scala project gives its rows while it writes them; a table must not have one of them.
+#: Names of columns that the Scala project adds to the rows while it writes. A table must not have one of them.
 RESERVED = (HELPER_WEIGHT, HELPER_CUBE, HELPER_FILE)
 
 
 @dataclass
 class Arrangement:
-    """Rows laid out for a tree. Write `frame`; then `tags` describes the files that came of it.
+    """Rows laid out for a tree. First write `frame`, then `tags` describes the files that were written.
 
-    `status` is what the revision holds beside them. `write` tells the write apart from all others.
+    `status` is what the revision holds beside these rows. `write` is the unique id of the write.
     """
 
     tree: Tree
@@ -55,11 +56,11 @@ class Arrangement:
     write: str
 
     def tags(self, files: list[bridge.WrittenFile], revision_id: int) -> dict[str, dict[str, str]]:
-        """Tags of the written files, by path. A file of rows outside the revision's space has none."""
+        """Tags of the written files, by path. A file with rows outside the revision's space gets none."""
         blocks = {}
         for file in files:
             if file.blocks is None:
-                # Untagged is safe: the file is read by every query, until `optimize` indexes it.
+                # A file without tags is safe: every query reads it, until `optimize` indexes it.
                 _log.warning("%s: nobody saw where its rows lie, it stays unindexed", file.path)
             elif file.strays:
                 told = "%s: %d of its %d rows have other weights in the file than they were laid out by"
@@ -80,7 +81,10 @@ class Arrangement:
         }
 
     def _close_gaps(self, of_files: list[list[Block]]) -> None:
-        """Adds the blocks that other implementations miss to the file of the lightest row, which most samples open."""
+        """Adds blocks without rows for missing cubes, which other implementations need.
+
+        They go to the file with the lightest row, which most samples open anyway.
+        """
         if not of_files:
             return
         status = self.status.with_blocks(block for blocks in of_files for block in blocks)

@@ -1,4 +1,4 @@
-"""Columns to index where the user names none and has asked for a choice: those with the most distinct values."""
+"""Chooses the columns to index if the user names none and allows it: those with the most distinct values."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pyqbeast.table.coordinates import quoted
 def choose_columns(data: DataFrame, types: Mapping[str, str], most: int) -> list[ColumnSpec]:
     """At most `most` columns, in the order of the table. One Spark job.
 
-    Distinct values tell rows apart, and so decide how fine samples and filters can be. Of equals, and of a frame
-    without rows, the first columns are taken.
+    The more distinct values a column has, the finer samples and filters on it can be. Among equals, and for a
+    frame without rows, the first columns are taken.
 
     Raises:
         InvalidInputError: no column can be indexed.

@@ -1,4 +1,4 @@
-"""Keys that hold many rows: rows with the same hashed values share a weight, and no sample tells them apart."""
+"""Keys that hold many rows. Rows with the same hashed values have the same weight and are always sampled together."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pyqbeast.table.write.profile import Profile
 
 _log = logging.getLogger(__name__)
 
-#: A write is worth a warning where one key holds more than this share of its rows.
+#: A write logs a warning if one key holds more than this share of its rows.
 COARSE = 0.001
-#: Spark hashes no value of such a type, at any depth of a column's type.
+#: Types that Spark cannot hash, at any depth of a column's type.
 _UNHASHED = re.compile(r"(?:^|[<:,])(map(?=<)|variant(?=$|[>,]))")
-#: In fewer rows than this nobody takes a sample.
+#: A write of fewer rows than this logs no warning, as nobody samples so few.
 _FEWEST_ROWS = 1_000
 
 
@@ -64,11 +64,11 @@ def stated_weight_columns(
 
 
 def warn_of_coarse_keys(found: Profile, revision: Revision, path: str) -> None:
-    """One log line where a key holds a share of the rows that samples feel."""
+    """Logs one line if a key holds so many rows that samples are too coarse."""
     if found.rows < _FEWEST_ROWS:
         return
     keys, rows = np.unique(found.weights, return_counts=True)
-    # A key that a sample of rows meets once says nothing of its size.
+    # A key with one sampled row may have only this row, so the first row of a key does not count.
     share = (int(rows.max()) - 1) / len(found.weights)
     if share > COARSE:
         _log.warning(

@@ -1,4 +1,4 @@
-"""What a write has to do: which revision its rows go to, and how they are laid out in files."""
+"""Plans a write: which revision its rows go to, and how they are laid out in files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Plan:
         revision: the revision that they go to.
         is_new: whether the table does not have it yet.
         frame: the rows, one partition a file.
-        arrangement: tells the blocks of the files once they are written; None for a frame without rows.
+        arrangement: gives the tags of the files once they are written; None for a frame without rows.
     """
 
     revision: Revision
@@ -57,7 +57,10 @@ class Plan:
 
 
 def rows_per_file(revision: Revision, limit: int | None) -> int:
-    """Rows after which a file ends, whatever the estimates said: twice the cube size, or the user's `limit`."""
+    """The most rows in a file: twice the cube size, or the user's `limit`.
+
+    Estimates of a file's rows can be too low.
+    """
     return min(2 * revision.cube_size, limit or 2**31 - 1, 2**31 - 1)
 
 
@@ -86,7 +89,7 @@ def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
 
 
 def check_indexed_columns(transaction: bridge.Transaction, current: Revision | None) -> None:
-    """Rows can join a table only where its indexed columns are those that its files were indexed by.
+    """Checks that the table still has the columns that its files were indexed by. Otherwise no rows can join it.
 
     Raises:
         InvalidInputError: another program has dropped or renamed one, so that no old row has its weight any more.
@@ -103,7 +106,7 @@ def check_indexed_columns(transaction: bridge.Transaction, current: Revision | N
 def plan_new(
     data: DataFrame, types: Mapping[str, str], asked: WriteOptions, replaced: Revision | None
 ) -> Plan:
-    """For a table that begins anew: columns and cube size are the user's, or else those of the `replaced` one."""
+    """The plan for a new table. Columns and cube size are the user's, or those of the table that is `replaced`."""
     most = most_chosen_columns(data.sparkSession)
     if asked.columns_to_index is None and replaced is None and most is None:
         raise _no_columns(types)
@@ -132,7 +135,7 @@ def plan_append(
     current: Revision | None,
     prunable: Collection[int],
 ) -> Plan:
-    """For rows that join a table whose latest revision is `current`, or that make a new table where there is none.
+    """The plan for rows that join a table whose latest revision is `current`, or that make a new table if that is None.
 
     `prunable` are the revisions whose files hold rows of the weights that the same rows have today.
     """
@@ -170,7 +173,7 @@ def _plan(
     found = profile(data, transformers, known, types, weight_columns)
     now = int(time.time() * 1000)
     if not found.rows:
-        # The columns of an empty table are settled, their ranges are not: the first rows make revision 1.
+        # An empty table has its columns but no ranges yet, so its first rows make revision 1.
         begun = Revision(STAGING_REVISION, now, asked.path, cube_size or 1, transformers, (), weight_columns)
         return Plan(current or begun, current is None, data, None)
     revision = evolve(

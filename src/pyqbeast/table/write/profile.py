@@ -15,7 +15,7 @@ from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.base import ColumnStatistics, Transformation, Transformer
 from pyqbeast.table.coordinates import measured, weight
 
-#: Rows of the sample at the most, from all partitions together; the driver's memory is bounded by it, as
+#: The most rows of the sample, from all partitions together. It bounds the driver's memory, as
 #: `python -m benchmarks.memory` shows.
 SAMPLE_ROWS = 500_000
 
@@ -126,7 +126,10 @@ def _read_blocks(data: bytes, columns: int) -> list[_Block]:
 
 
 def _bounds(of_blocks: Sequence[tuple[float, float, int, int]]) -> ColumnStatistics:
-    """The bounds over all partitions; each has either doubles or longs, and the others' stay inverted."""
+    """The bounds over all partitions.
+
+    Each partition has bounds as doubles or as longs; the unused ones are inverted.
+    """
     low, high, whole_low, whole_high = zip(*of_blocks, strict=True) if of_blocks else ([1.0], [0.0], [1], [0])
     if min(whole_low) <= max(whole_high):
         return ColumnStatistics(min(whole_low), max(whole_high))

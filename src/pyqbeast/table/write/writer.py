@@ -21,7 +21,7 @@ from pyqbeast.table.write.plan import (
     stored_revisions,
 )
 
-#: How often a commit is tried again with the same files. Each time somebody else has landed.
+#: How often a commit is tried again with the same files. Each time another writer's commit has come first.
 _COMMITS = 1_000
 
 
@@ -76,10 +76,11 @@ class _Write:
         self.is_fresh = mode == "Overwrite" and not asked.replaces_part
 
     def run(self) -> None:
-        """Lays the rows out and commits; again from the start where another writer changed the revisions."""
+        """Lays the rows out and commits. If another writer has changed the revisions, this starts again."""
         _check_names(self.data.columns)
         if self.asked.replaces_matches and self.mode == "Overwrite":
-            # Delta looks for the matches of other rows than are written where a source gives other rows each time.
+            # Delta evaluates the rows a second time to find matches. A source may give other rows each time, so
+            # they are kept.
             self.data = self.data.localCheckpoint()
         rebuilds = number_of_retries(self.spark)
         while True:
@@ -130,7 +131,7 @@ class _Write:
             raise
 
     def _commit(self, transaction: bridge.Transaction, plan: Plan, *, may_rebuild: bool) -> bool:
-        """False where the rows have to be laid out again; the files are deleted then."""
+        """Returns False if the rows have to be laid out again; the files are deleted then."""
         try:
             for _ in range(_COMMITS):
                 if transaction.commit(self.mode, hook_tags(transaction, self.hooks)):
@@ -162,8 +163,9 @@ class _Write:
     ) -> Plan | None:
         """The plan under which the written files can join a table that has changed; None where they cannot.
 
-        Files stay right as long as their revision keeps its meaning. Where both writers made a revision, laying the
-        rows out again may spare the second one; when that was tried often enough, it gets the next number.
+        The files stay valid as long as their revision keeps its meaning. If both writers made a revision,
+        laying the rows out again may make the second revision needless. After enough such attempts the second
+        revision gets the next number instead.
         """
         if self.mode != "Append" or not old.exists or newer.schema != old.schema or self.asked.changes_schema:
             return None

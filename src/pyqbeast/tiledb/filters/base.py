@@ -53,8 +53,8 @@ class Filter(ABC):
     #: The number of the filter on disk, and its name in messages.
     id: int
     name: str
-    #: Whether it takes its input for values, of which the bytes of a partial one would be lost, and whether what
-    #: it gives is made of whole values.
+    #: Whether the filter works on whole values, so that it would lose the bytes of a partial one, and whether
+    #: its output consists of whole values.
     needs_whole_values = False
     leaves_whole_values = False
 
@@ -110,7 +110,7 @@ def values(data: Octets, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 
 def whole_values(data: Octets, dtype: npt.DTypeLike, name: str) -> npt.NDArray[Any]:
-    """The values in `data`, none of which may be partial: the filter `name` would lose it.
+    """The values in `data`. The last one must not be partial, as the filter `name` would lose its bytes.
 
     Raises:
         InvalidInputError: The last one is.

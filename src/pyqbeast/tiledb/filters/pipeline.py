@@ -102,7 +102,8 @@ class FilterPipeline:
             if step.needs_whole_values and not whole and width > 1:
                 problem = problem or "takes whole values, which the filters before it do not leave"
             if windows and isinstance(step, (*_DIFFERENCES, Rle)):
-                # It would compress the windows' records as values too, and these are no multiple of 8 bytes.
+                # The filter would compress the records of windows like values, but their size is no multiple of
+                # 8 bytes.
                 problem = problem or "cannot come after positive-delta"
             if problem:
                 raise InvalidInputError(f"the filter {step.name} {problem}")

@@ -54,8 +54,8 @@ def _transpose(data: Octets, width: int, forward: bool) -> Octets:
 class BitShuffle(Filter):
     """First bits of all values of a block, then second bits, and so on.
 
-    A chunk whose size is no multiple of 8 is divided; a part that is none of 8 bytes and of the value is stored as
-    it is.
+    A chunk whose size is no multiple of 8 is divided. A part whose size is no multiple of 8 bytes, or of the
+    value's size, is stored as it is.
     """
 
     id, name = 8, "bitshuffle"

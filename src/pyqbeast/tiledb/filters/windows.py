@@ -15,7 +15,7 @@ from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets, octets, v
 
 Numbers = npt.NDArray[Any]
 
-#: What these filters take for bytes without a sign; other text and CHAR pass through as they are.
+#: Types that these filters treat as bytes without a sign. Other text and CHAR pass through as they are.
 _SINGLE_BYTES = frozenset({Datatype.BOOL, Datatype.BLOB, Datatype.GEOM_WKB, Datatype.GEOM_WKT})
 #: Dates and times are integers to these filters from this version on.
 _DATES_SINCE = 20
@@ -139,7 +139,7 @@ class BitWidthReduction(_Windowed):
             parts.append(part)
         count = sum(len(table) for table in _in_windows(whole, self.window))
         if data.size > whole.size * dtype.itemsize:
-            # Bytes of a partial value can only be kept as they are.
+            # The bytes of a partial value are kept as they are.
             tail = data[whole.size * dtype.itemsize :]
             records.append(bytes(dtype.itemsize) + bytes([8 * dtype.itemsize]) + u32(tail.size))
             parts.append(tail)

@@ -51,7 +51,7 @@ def filled(field: Field, count: int) -> pa.Array:
 
 
 def present(array: pa.Array | pa.ChunkedArray, field: Field) -> pa.Array | pa.ChunkedArray:
-    """The column as readers get it, from its raw form; buffers are shared where the types allow it.
+    """The column as readers get it, made from its raw form. Buffers are shared if the types allow it.
 
     Raises:
         ArrayFormatError: Text that is no UTF-8, or a day that Arrow has no date for.

@@ -22,7 +22,7 @@ Mask = npt.NDArray[np.bool_]
 
 _TREE, _COMPARISON = 0, 1
 _AND, _OR, _NOT = 0, 1, 2
-#: Conditions nest no deeper; a file that does is broken.
+#: The deepest nesting of conditions. A file that nests deeper is broken.
 _DEEPEST = 200
 
 

@@ -61,7 +61,7 @@ class Field:
 
     @property
     def is_rounded(self) -> bool:
-        """Whether values are read as others than were written: a float scale rounds them."""
+        """Whether values change on the way to the disk and back, because a float scale rounds them."""
         return any(isinstance(step, FloatScale) for step in self.filters.filters)
 
     @property

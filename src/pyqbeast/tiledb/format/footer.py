@@ -147,7 +147,9 @@ class Footer:
 
 
 def slot_count(attributes: int, dimensions: int, timestamps: bool, deletes: bool) -> int:
-    """Entries per list: attributes, one for the coordinates of old, dimensions, then the time columns."""
+    """Entries per list: the attributes, one for the coordinates of older versions, the dimensions, then the
+    time columns.
+    """
     return attributes + 1 + dimensions + timestamps + 2 * deletes
 
 
@@ -170,7 +172,7 @@ def _u64s(cursor: Cursor, count: int, field: str) -> tuple[int, ...]:
 
 
 def _optional_sections(cursor: Cursor, dimensions: int) -> tuple[int, ...]:
-    """The one optional section that there is; those of unknown number are to be passed over."""
+    """Reads the only optional section that is known. Sections of unknown numbers are skipped, as the format asks."""
     order: tuple[int, ...] = ()
     for _ in range(cursor.u32("optional sections")):
         number, size = cursor.u64("section number"), cursor.u32("section size")

@@ -14,7 +14,7 @@ from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.domain import MBR, Range1D
 from pyqbeast.tiledb.format.schema import ArraySchema, Layout
 
-#: No tile has more cells than this; a schema that says so is broken.
+#: The most cells of a tile. A schema that says more is broken.
 _MOST_CELLS = 2**40
 
 Slices = tuple[slice, ...]

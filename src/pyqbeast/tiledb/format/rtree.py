@@ -21,8 +21,8 @@ class RTree:
 
     Attributes:
         fanout: The most children of a node.
-        levels: The root's level first, the leaves last: leaf i is the rectangle around tile i. Dense
-            fragments have none.
+        levels: The root's level first, the leaves last. Leaf i is the rectangle around tile i. Dense fragments
+        have no levels.
     """
 
     fanout: int

@@ -1,4 +1,4 @@
-"""What the schema of a new array must be like, so that we and libtiledb can open it and read what it holds."""
+"""Rules for the schema of a new array, so that pyqbeast and libtiledb can open the array and read its cells."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.generic_tile import WRITTEN_VERSION
 from pyqbeast.tiledb.format.schema import ArraySchema, Dimension, Layout
 
-#: Names of attributes that begin like this are kept for the format.
+#: The format reserves names that begin like this.
 _RESERVED = "__"
 #: The Hilbert curve goes through so many dimensions at most.
 _HILBERT_DIMENSIONS = 16
@@ -108,7 +108,7 @@ def _check_domain(
     bounds = np.iinfo(kind.dtype)
     if (low, high) == (bounds.min, bounds.max):
         raise InvalidInputError(f"{about}: the domain leaves out at least one value of {kind.name}")
-    # The last tile is as large as the others; in 64 bits its end must still be a number.
+    # The last tile is as large as the others, and its end must still fit into 64 bits.
     if extent is not None and bounds.bits == 64 and low + -(-cells // extent) * extent - 1 > bounds.max:
         raise InvalidInputError(
             f"{about}: the last tile of {extent} ends behind the last value of {kind.name}"
@@ -164,7 +164,7 @@ def _check_enumerated(attribute: Field, enumerations: Mapping[str, Enumeration])
     kind = attribute.datatype
     if attribute.cell_val_num != 1 or not (kind is Datatype.BOOL or (kind.is_number and not kind.is_float)):
         raise InvalidInputError(f"{about}: an enumeration takes one whole number per cell")
-    # As libtiledb has it, the type must have one number to spare.
+    # libtiledb demands that the type has one number more than the enumeration has values.
     count = len(enumerations[attribute.enumeration].raw)
     if count >= np.iinfo(kind.dtype).max:
         raise InvalidInputError(f"{about}: {kind.name} cannot number the {count} values of its enumeration")

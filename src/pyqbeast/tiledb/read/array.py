@@ -110,7 +110,8 @@ class Array:
                     f"{self.uri}: format versions before {OLDEST_VERSION} are not supported"
                 )
             raise TableNotFoundError(f"{self.uri}: there is no array here (no file in {SCHEMAS})")
-        # A broken or unsupported schema is found now and not at the first read.
+        # The schema is read now, so that a broken or unsupported one is an error of opening and not of the
+        # first read.
         self.schema = self._load_schema(self._schema_name())
 
     def __repr__(self) -> str:
@@ -118,7 +119,7 @@ class Array:
         return f"<{kind} array {self.uri!r}, columns {list(self.schema.fields)}>"
 
     def _schema_name(self) -> str:
-        """The newest schema of the time; the oldest one where all are later."""
+        """The newest schema of the time, or the oldest one if all are later."""
         names = [name for name in self.folder.schemas if name.end <= self.window.end]
         return (names or self.folder.schemas[:1])[-1].text
 
@@ -150,7 +151,7 @@ class Array:
         found = []
         for name in self.folder.visible(self.window, self.schema.dense):
             fragment = self.fragment(name.text)
-            # One that lies only partly inside can be cut only if it knows the times of its cells.
+            # A fragment that lies partly inside the window can be cut only if it has the times of its cells.
             if self.window.contains(name) or fragment.footer.has_timestamps:
                 found.append(fragment)
         return found
@@ -287,7 +288,7 @@ class Array:
 
 
 def _space(schema: ArraySchema) -> list[object]:
-    """What all schemas of an array have in common."""
+    """The parts of a schema that must be the same in all schemas of an array."""
     fields = [(d.name, d.field.datatype, d.domain, d.extent) for d in schema.dimensions]
     return [schema.dense, schema.tile_order, schema.cell_order, *fields]
 

@@ -20,10 +20,10 @@ from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.predicate import Predicate
 from pyqbeast.tiledb.read.tile_data import read_column
 
-#: Without a box the whole domain is read, if it has at most so many cells that nobody wrote, of so many bytes.
+#: The most unwritten cells, and the most bytes of them, with which the whole domain is read if no box is given.
 _MOST_EMPTY, _MOST_EMPTY_BYTES = 2**22, 2**28
 
-#: A byte of a compressed file stands for no more cells than this.
+#: The most cells that one byte of a compressed file can stand for.
 _MOST_PER_BYTE = 2**12
 
 #: Stands for "no fragment" where a cell comes from.
@@ -56,7 +56,8 @@ def clipped(box: MBR | None, schema: ArraySchema, fragments: Sequence[Fragment])
     region = intersection(MBR(tuple(closed)), whole)
     if region is None or not any(r.low is None or r.high is None for r in box.ranges):
         return region
-    # Memory is taken for every cell, so a footer that claims many is believed only as far as there are bytes.
+    # Each cell takes memory, so a footer's claim of cells is believed only as far as the files' bytes can hold
+    # them.
     empty = min(_MOST_EMPTY, _MOST_EMPTY_BYTES // sum(f.cell_size for f in schema.fields.values()))
     large = _cells(region) > empty
     written = sum(min(_claimed(f), _MOST_PER_BYTE * f.stored_bytes) for f in fragments) if large else 0
@@ -111,7 +112,9 @@ def read_dense(
 
 
 def _sources(fragments: Sequence[Fragment], box: MBR) -> tuple[list[Tile], npt.NDArray[np.int64]]:
-    """The tiles that cells of the box come from, and the position of each cell in these tiles' cells in a row."""
+    """The tiles that the cells of the box come from, and the position of each cell in the concatenation of
+    these tiles.
+    """
     source = np.full(_shape(box), _NOWHERE, dtype=np.int64)
     tiles: list[Tile] = []
     per_tile = 1

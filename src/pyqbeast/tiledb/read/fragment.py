@@ -37,7 +37,8 @@ METADATA_FILE = "__fragment_metadata.tdb"
 #: The delete time of cells that are not deleted.
 NOT_DELETED = 2**64 - 1
 
-#: Footers are usually shorter than this; where not, the rest is fetched as well.
+#: Bytes that are fetched from the end of the file for the footer. The rest of a longer footer is fetched
+#: afterwards.
 _TAIL = 2048
 
 Section = TypeVar("Section")
@@ -170,8 +171,8 @@ class Fragment:
     def leaves(self) -> MBRs | None:
         """The rectangles around the cells of each tile as these are read, `None` in a dense fragment.
 
-        The R-tree holds coordinates before filtering. Those that went through a float scale are others when they
-        are read: nothing is known of them.
+        The R-tree holds coordinates before filtering. A float scale changes coordinates, so for such a
+        dimension the rectangles say nothing.
         """
         leaves = self.rtree.leaves
         if leaves is None or not any(d.is_rounded for d in self.schema.dimension_fields):

@@ -45,7 +45,7 @@ def joined(keys: Keys) -> Keys:
         return keys
     joint = np.zeros(keys[0].size, dtype=np.int64)
     for key, low, span in zip(keys, lows, spans, strict=True):
-        # Differences are right even where subtraction wraps around: they are below 2**63.
+        # The differences are below 2**63, so they are right even if the subtraction wraps around.
         step = (key.astype(np.int64) if key.dtype.itemsize < 8 else key.view(np.int64)) - np.int64(
             _signed(low)
         )

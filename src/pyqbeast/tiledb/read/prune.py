@@ -89,7 +89,10 @@ def _trusted_tiles(fragment: Fragment, field: Field) -> Mask:
 def _may_match_ascii(
     predicate: Predicate, field: Field, lows: npt.NDArray[Any], highs: npt.NDArray[Any]
 ) -> Mask:
-    """As `Predicate.may_match`, on what comes before a NUL: cutting there never turns the order around."""
+    """As `Predicate.may_match`, for the part of each text before a NUL.
+
+    Cutting texts there never reverses their order.
+    """
     values = predicate.value if predicate.operator == "in" else (predicate.value,)
     raw = [raw_value(value, field) for value in values]
     if any(value is None for value in raw):

@@ -88,8 +88,8 @@ def choose_tiles(
 ) -> tuple[Selection, Selection]:
     """The tiles to read of each fragment, and those of which coordinates alone are needed.
 
-    Where a cell of one fragment may be overwritten by another (`unique`), a tile that no cell can match still
-    hides older cells: it is dropped only if it lies apart from all tiles that are kept.
+    If fragments may overwrite each other's cells (`unique`), a tile without matching cells may still hide older
+    cells. Such a tile is dropped only if it lies apart from all tiles that are kept.
     """
     inside = {f: tiles_in_box(f, request.box) for f in fragments}
     matching = {f: inside[f] & tiles_matching(f, (*request.predicates, *request.hints)) for f in fragments}
@@ -163,7 +163,7 @@ def _read_cells(
     pending = _pending(fragment, request)
     names = set(wanted).union(*(d.keeps.columns for d in pending))
     if not names & fragment.fields.keys():
-        # How many cells there are is believed only when some have been read.
+        # One dimension is always read, because the number of cells in the footer is not believed by itself.
         names.add(request.schema.dimensions[0].name)
     count = int(fragment.tile_cells(tiles).sum())
     fields = {name: _field_of(fragment, request.schema, name) for name in names}
@@ -189,7 +189,7 @@ def _read_cells(
 
 
 def _pending(fragment: Fragment, request: Request) -> list[Deletion]:
-    """The conditions that the fragment has not been through and that may touch its cells."""
+    """The delete conditions that may concern the fragment's cells and were not applied when it was written."""
     due = [d for d in request.deletions if d.timestamp >= fragment.name.start]
     if not due:
         return []
@@ -214,7 +214,7 @@ def _field_of(fragment: Fragment, schema: ArraySchema, name: str) -> Field:
 
 
 def _padded(cells: _Cells, wanted: set[str], schema: ArraySchema) -> _Cells:
-    """The same with every wanted column; those not read hold nulls, of cells that no one will see."""
+    """The same cells with every wanted column. Columns that were not read hold nulls; those cells are dropped later."""
     missing = wanted - cells.columns.keys()
     nulls = {name: pa.nulls(cells.times.size, schema.fields[name].raw_type) for name in missing}
     return _Cells(cells.columns | nulls, cells.times, cells.deleted)

@@ -34,7 +34,7 @@ from pyqbeast.tiledb.write.create import plan_array
 
 T = TypeVar("T")
 
-#: No number that is an option has more.
+#: The most digits of a number in an option.
 _MOST_DIGITS = 20
 
 
@@ -57,8 +57,9 @@ class TileDBDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns in `schema`."""
-        # The bridge asks so for each scan that has filters, see `TileDBFilters.java`. A reader that takes filters is
-        # refused by Spark where the session does not push them into all sources of Python's.
+        # The bridge sets this option for each scan that has filters, see `TileDBFilters.java`. A reader that
+        # always takes filters would not do: Spark refuses it unless the session pushes filters into all Python
+        # sources.
         kind = FilteringArrayReader if self._flag("_takesFilters", "false") else ArrayReader
         return kind(self._open(), schema, self._json("where", list), self._json("box", dict))
 
@@ -76,7 +77,7 @@ class TileDBDataSource(DataSource):
         held = [*array.folder.fragments, *array.folder.conditions]
         timestamp = time_after(held) if asked is None else asked
         if overwrite:
-            # The delete is later than all cells that are there, and the new cells are later than the delete.
+            # The delete has to be later than all present cells, and the new cells later than the delete.
             timestamp = max([timestamp, 1, *(name.end + 2 for name in held)])
         return ArrayWriter(array, timestamp, replace=overwrite)
 
@@ -101,7 +102,7 @@ class TileDBDataSource(DataSource):
             return None
         try:
             value = json.loads(text)
-        # The second one is what the decoder says to deep nesting.
+        # The decoder raises RecursionError for deep nesting.
         except (ValueError, RecursionError) as error:
             raise InvalidInputError(f"option {option}: {text!r} is no JSON ({error})") from error
         if not isinstance(value, kind):

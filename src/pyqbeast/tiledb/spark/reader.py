@@ -85,7 +85,7 @@ class ArrayReader(DataSourceReader):
 
 
 class FilteringArrayReader(ArrayReader):
-    """The same for one scan, and Spark's filters are pushed into it."""
+    """A reader for one scan, into which Spark pushes filters."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  (Spark's name)
         """Take over the filters that are exact here; use what can be used of the others to skip tiles."""
@@ -106,7 +106,10 @@ class FilteringArrayReader(ArrayReader):
 
 
 def _is_exact(field: Field) -> bool:
-    """Whether a comparison means the same to Spark: floats do not (it has NaN equal to itself, above all)."""
+    """Whether a comparison means the same to Spark.
+
+    It does not for floats, because Spark has NaN equal to itself and above all other numbers.
+    """
     return not field.datatype.is_float and field.datatype.unit is None
 
 

@@ -1,9 +1,8 @@
 """Writing a DataFrame into an array: every task stages a fragment, and one commit shows them all.
 
-The steps run in processes of their own, which know of each other only what the pickled writer says: so the
-names of all fragments of a job begin alike, and a step that cleans up finds them by that. Nothing else is
-deleted. An array that is not there yet comes into being with the commit: until then no one can add to it, and a
-job that fails has no array to take back.
+The steps run in different processes, which share nothing but the pickled writer. So the names of all fragments
+of a job begin alike, and a step that cleans up finds them by their names. Nothing else is deleted. A new array
+is made by the commit. Until then nobody can add to it, and a job that fails leaves no array behind.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class ArrayWriter(DataSourceArrowWriter):
         self.made_folders = array.store.missing_folders([FRAGMENTS, ""])
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> StagedFragments:
-        """Stage the rows of a task. What a task that fails has staged goes with the job."""
+        """Stage the rows of a task. If the task fails, its fragments are deleted at the end of the job."""
         tables = _gathered(iterator)
         return StagedFragments(
             [stage_fragment(self.array, table, self.timestamp, job=self.job) for table in tables]
@@ -83,7 +82,8 @@ class ArrayWriter(DataSourceArrowWriter):
             replace_cells(array, names, self.timestamp - 1)
         else:
             commit_fragments(array.store, names)
-        # The write has landed: what a lost or slower copy of a task left may stay where it cannot be deleted.
+        # The write has landed. Fragments that a lost or slower copy of a task left are deleted, and it is no
+        # error if that fails.
         with contextlib.suppress(Exception):
             drop_uncommitted(array.store, self.job, names)
 

@@ -55,7 +55,7 @@ class Store:
 
     def size(self, path: str) -> int | None:
         """Bytes of a file, `None` where there is none."""
-        # Object stores remember listings, and what a listing did not have a moment ago.
+        # Object stores cache listings, so a file that was missing a moment ago may be there now.
         self._fs.invalidate_cache(self._path(path).rpartition("/")[0])
         try:
             size: int | None = self._fs.size(self._path(path))
@@ -70,7 +70,7 @@ class Store:
             ArrayFormatError: There is no such file, or it ends before `end`.
         """
         if end is not None and end - start > _UNCHECKED and end > (self.size(path) or 0):
-            # A broken length must not make the file system reserve memory for it.
+            # A broken length must not make the file system reserve that much memory.
             raise ArrayFormatError("the file ends before what is read", file=path)
         try:
             data: bytes = self._fs.cat_file(self._path(path), start=start, end=end)
@@ -93,7 +93,7 @@ class Store:
         if not isinstance(self._fs, LocalFileSystem):
             self._fs.pipe_file(target, data)
             return
-        # Object stores show a file when it is complete; here a rename has to do that.
+        # Object stores show a file only when it is complete. A local file is renamed when it is complete.
         part = Path(f"{target}.part")
         try:
             part.write_bytes(data)

@@ -1,6 +1,7 @@
 """Web servers through fsspec.
 
-Its own file system for them takes a whole file for the range that was asked for, and a failure for a missing file.
+fsspec's own file system over HTTP has two faults: if a server ignores ranges, it takes the whole file for the
+range, and it takes every failure for a missing file.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class WebFileSystem(HTTPFileSystem):  # type: ignore[misc]
             if end is None:
                 return (await answer.read())[skipped:]
             try:
-                # No more than is needed is taken of it.
+                # No more than this is read from the answer.
                 data = await answer.content.readexactly(end - first + skipped)
             except asyncio.IncompleteReadError as error:
                 data = error.partial
@@ -86,6 +87,6 @@ def _naming(url: str) -> Iterator[None]:
         yield
     except aiohttp.ClientResponseError as error:
         raise StorageError(f"{url}: the server answers {error.status} {error.message}") from None
-    # In Python 3.10 the second one is no `TimeoutError`.
+    # In Python 3.10 asyncio's class is not the built-in `TimeoutError`.
     except (aiohttp.ClientError, asyncio.TimeoutError) as error:
         raise StorageError(f"{url}: {error or 'no answer in time'}") from error

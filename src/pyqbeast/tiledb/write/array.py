@@ -101,7 +101,7 @@ def put_fragment(array: Array, fragment: FragmentFiles, timestamp: int | None, j
     if not _OLDEST_WRITTEN <= version <= WRITTEN_VERSION:
         raise UnsupportedError(f"{array.uri}: writing format version {version} is not supported")
     if timestamp is None:
-        # Cells of an earlier time than a delete or another cell would be hidden as they are written.
+        # Cells that are earlier than a delete or another cell would be hidden from the start.
         timestamp = time_after([*array.folder.fragments, *array.folder.conditions])
     name = TimestampedName.new(timestamp, version, job).text
     try:

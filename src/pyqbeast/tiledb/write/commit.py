@@ -58,7 +58,7 @@ def replace_cells(array: Array, names: Sequence[str], timestamp: int) -> None:
 
 
 def _nothing(schema: ArraySchema) -> bytes:
-    """A condition on the cells that stay, which none satisfies: to lie before the first coordinate."""
+    """A condition that no cell satisfies, so that none stays: to lie before the first coordinate."""
     first = schema.dimensions[0]
     least = b"" if first.domain is None else np.array(first.domain[0], first.field.datatype.dtype).tobytes()
     return comparison_bytes(first.name, Operator.LT, least)
@@ -166,7 +166,7 @@ def refuse_duplicates(array: Array, names: Sequence[str]) -> None:
     """Check that staged fragments of one time have no coordinates in common.
 
     Raises:
-        InvalidInputError: They have; which cell would win is up to chance.
+        InvalidInputError: They have, and chance would decide which cell wins.
     """
     staged = [array.fragment(name) for name in names]
     for i, fragment in enumerate(staged):

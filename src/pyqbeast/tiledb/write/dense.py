@@ -61,7 +61,7 @@ def write_dense(
     raw = raw_columns(table.select([n for n in table.column_names if n not in _dimensions(array)]), schema)
     columns = {}
     for attribute in schema.attributes:
-        # One cell behind the last stands for all padding.
+        # One more cell behind the last one stands for all padding.
         cells = pa.concat_arrays([raw[attribute.name], padding(attribute)])
         tiles = [cells.take(pa.array(positions)) for positions in rows]
         counted = [cells.take(pa.array(positions[positions < table.num_rows])) for positions in rows]

@@ -104,7 +104,10 @@ def encode_column(
 
 
 def _fixed_values(tile: pa.Array, column: Field) -> Octets:
-    """The stored bytes of a tile. What stands under a null is of no account, but the float scale has to take it."""
+    """The stored bytes of a tile.
+
+    The value under a null does not matter, except that the float scale must be able to store it.
+    """
     data, scale = fixed_bytes(tile), _float_scale(column)
     if scale is None or not tile.null_count:
         return data
@@ -197,7 +200,7 @@ class FragmentFiles:
 
 
 def _payload(section: str, files: FieldFiles, tiles: int) -> bytes:
-    """One section of one slot. Lists of offsets and sizes are full for every slot, with zeros where it has none."""
+    """One section of one slot. Every slot has full lists of offsets and sizes, with zeros for files that it lacks."""
     statistics = files.statistics
     if section == "tile_var_sizes":
         return TileSizes(_full(files.var_sizes, tiles)).to_bytes()

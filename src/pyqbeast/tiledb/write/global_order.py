@@ -76,7 +76,7 @@ def _tile_numbers(dimension: Dimension, coordinates: npt.NDArray[Any]) -> npt.ND
     if coordinates.dtype.kind == "f":
         tiles = np.floor((coordinates - low) / dimension.extent)
         return tiles
-    # Subtracted without sign: the difference may not fit the type, but is right without one.
+    # The difference may not fit the signed type, but it always fits the unsigned one.
     unsigned = np.dtype(f"<u{coordinates.dtype.itemsize}")
     steps = coordinates.view(unsigned) - low.view(unsigned)
     tiles = steps // unsigned.type(dimension.extent)
