@@ -87,21 +87,21 @@ class Estimate:
         return "\n".join([*rows, self.cost, *self.notes])
 
 
-def exact_answer(asked: DataFrame, query: AggregateQuery | None) -> tuple[DataFrame, int]:
+def exact_answer(query_frame: DataFrame, query: AggregateQuery | None) -> tuple[DataFrame, int]:
     """The query run in full, and the bytes of the files it opened.
 
     Each aggregate gets bounds that are equal to its value. Without `query` the aggregates are not known, and
     the columns stay as they are.
     """
-    named = asked.toDF(*(f"c{i}" for i in range(len(asked.columns))))
-    held = asked.sparkSession.createDataFrame(named.toArrow(), named.schema)
+    named = query_frame.toDF(*(f"c{i}" for i in range(len(query_frame.columns))))
+    held = query_frame.sparkSession.createDataFrame(named.toArrow(), named.schema)
     shown: list[Column] = []
-    for i, name in enumerate(asked.columns):
+    for i, name in enumerate(query_frame.columns):
         output = query.outputs[query.result[i][1]] if query else OutputColumn(group=0)
         value = F.col(f"c{i}")
         if output.group is None:
             kind = KINDS.get(output.function, "")
-            shown += _with_bounds(name, value, value, value, kind, asked.schema[i].dataType)
+            shown += _with_bounds(name, value, value, value, kind, query_frame.schema[i].dataType)
         else:
             shown.append(value.alias(name))
     return held.select(*shown), bridge.scan_totals(named).bytes
@@ -112,7 +112,7 @@ def estimated_answer(
     partial: PartialAggregates,
     state: State,
     estimates: Mapping[Aggregate, Estimates],
-    asked: DataFrame,
+    query_frame: DataFrame,
 ) -> DataFrame:
     """The estimates of every group of the state, in the columns and the order of the query.
 
@@ -121,7 +121,7 @@ def estimated_answer(
         partial: its aggregates.
         state: what the estimates were made of.
         estimates: by aggregate.
-        asked: the query, for its schema.
+        query_frame: the query, for its schema.
     """
     fields = [T.StructField(name, data_type) for name, data_type in partial.group_types.items()]
     columns: list[Sequence[object]] = [[group[i] for group in state.groups] for i in range(len(fields))]
@@ -129,13 +129,13 @@ def estimated_answer(
     for ordinal, aggregate in enumerate(partial.aggregates):
         if aggregate is not None:
             kinds[ordinal] = aggregate.kind
-            found = estimates[aggregate]
+            estimated = estimates[aggregate]
             has_rows = state.sums[..., state.index(aggregate.moments)[0]].sum(axis=1) > 0
-            for name, values in zip("vlh", (found.value, found.low, found.high), strict=True):
+            for name, values in zip("vlh", (estimated.value, estimated.low, estimated.high), strict=True):
                 fields.append(T.StructField(f"{name}{ordinal}", T.DoubleType()))
-                columns.append(_nullable(values, aggregate.kind, has_rows, found.value))
-    held = bridge.local_frame(asked.sparkSession, T.StructType(fields), columns)
-    types = {ordinal: asked.schema[i].dataType for i, (_, ordinal) in enumerate(query.result)}
+                columns.append(_nullable(values, aggregate.kind, has_rows, estimated.value))
+    held = bridge.local_frame(query_frame.sparkSession, T.StructType(fields), columns)
+    types = {ordinal: query_frame.schema[i].dataType for i, (_, ordinal) in enumerate(query.result)}
 
     def value(ordinal: int, part: str = "v") -> Column:
         if ordinal not in kinds:
@@ -190,7 +190,7 @@ def _typed(number: Column, data_type: T.DataType) -> Column:
 
 
 def _nullable(
-    values: FloatArray, kind: str, has_rows: NDArray[np.bool_], found: FloatArray
+    values: FloatArray, kind: str, has_rows: NDArray[np.bool_], estimated: FloatArray
 ) -> list[float | None]:
     """Replaces numbers that do not exist by null: the aggregate of no rows, and bounds that are not known."""
     gone = np.zeros(len(values), dtype=bool) if kind in ("count", "count_if") else ~has_rows
@@ -198,5 +198,5 @@ def _nullable(
     if kind not in ("sum", "avg", "min", "max"):
         gone |= np.isnan(values)
     # An infinite bound of a finite value says nothing.
-    gone |= np.isinf(values) & (values != found) | (np.isnan(values) & ~np.isnan(found))
+    gone |= np.isinf(values) & (values != estimated) | (np.isnan(values) & ~np.isnan(estimated))
     return [None if missing else value for value, missing in zip(values.tolist(), gone.tolist(), strict=True)]

@@ -77,7 +77,7 @@ class PartialAggregates:
                 raise _refused(f"it groups by values of type {data_type.simpleString()}")
         for output in query.outputs:
             out.aggregates.append(None if output.group is not None else out._add(output, query, schema))
-        if not out.asked:
+        if not out.requested:
             raise _refused("it aggregates nothing")
         return out
 
@@ -87,14 +87,14 @@ class PartialAggregates:
         return list(self.group_types)
 
     @property
-    def asked(self) -> list[Aggregate]:
+    def requested(self) -> list[Aggregate]:
         """The aggregates, without the gaps that groups leave."""
         return [each for each in self.aggregates if each is not None]
 
     @property
     def percentiles(self) -> list[Aggregate]:
         """The different percentiles; the thresholds of the k-th are the array column `t<k>` of the rows."""
-        return list(dict.fromkeys(each for each in self.asked if each.kind == "percentile"))
+        return list(dict.fromkeys(each for each in self.requested if each.kind == "percentile"))
 
     def _add(self, output: OutputColumn, query: AggregateQuery, schema: T.StructType) -> Aggregate:
         kind = KINDS.get(output.function)

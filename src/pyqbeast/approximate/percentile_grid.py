@@ -45,20 +45,20 @@ class PercentileGrid:
                     each.columns[0], F.array(*map(F.lit, probabilities)), F.lit(_ACCURACY)
                 ).alias(f"t{k}")
             )
-        found = numbers.groupBy(*partial.groups).agg(*quantiles).toArrow()
-        keys = partial.group_keys(found)
+        quantile_rows = numbers.groupBy(*partial.groups).agg(*quantiles).toArrow()
+        keys = partial.group_keys(quantile_rows)
         thresholds: dict[Aggregate, dict[Group, FloatArray]] = {}
         for k, each in enumerate(partial.percentiles):
             name = f"t{k}"
             grids = {
                 key: grid_from(values)
-                for key, values in zip(keys, found.column(name).to_pylist(), strict=True)
+                for key, values in zip(keys, quantile_rows.column(name).to_pylist(), strict=True)
                 if values is not None
             }
             column = pa.array([grids.get(key) for key in keys], pa.list_(pa.float64()))
-            found = found.set_column(found.column_names.index(name), name, column)
+            quantile_rows = quantile_rows.set_column(quantile_rows.column_names.index(name), name, column)
             thresholds[each] = grids
-        return cls(numbers.sparkSession.createDataFrame(found), thresholds)
+        return cls(numbers.sparkSession.createDataFrame(quantile_rows), thresholds)
 
     def joined(self, numbers: DataFrame, groups: list[str]) -> DataFrame:
         """The rows with the thresholds of their group; null for groups that have none."""

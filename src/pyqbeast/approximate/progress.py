@@ -97,7 +97,7 @@ class Progress:
     @property
     def first_fraction(self) -> float:
         """The fraction that should hold the keys that all bounds need, if each row has its own."""
-        return min(1.0, KEYS_HEAD_ROOM * pilot_keys(self.partial.asked) / max(1, self.files.rows))
+        return min(1.0, KEYS_HEAD_ROOM * pilot_keys(self.partial.requested) / max(1, self.files.rows))
 
     def plan(self, wanted: float) -> Step:
         """The next step, to the wanted fraction or to the exact answer."""
@@ -138,12 +138,12 @@ class Progress:
 
     def _read_with_grid(self, numbers: DataFrame, axes: StateAxes) -> None:
         """The thresholds come from the same rows that are then counted by them, so these rows are cached in between."""
-        kept = numbers.persist()
+        cached = numbers.persist()
         try:
-            self._grid = PercentileGrid.of(self.partial, kept)
-            self._add(self._with_grid(kept), axes)
+            self._grid = PercentileGrid.of(self.partial, cached)
+            self._add(self._with_grid(cached), axes)
         finally:
-            kept.unpersist()
+            cached.unpersist()
 
     def _with_grid(self, numbers: DataFrame) -> DataFrame:
         return self._grid.joined(numbers, self.partial.groups) if self._grid else numbers
@@ -159,7 +159,7 @@ class Progress:
 
     def _first_axes(self) -> StateAxes:
         """Axes with moments about the middle of each column's bounds. They serve until the first rows tell the mean."""
-        axes = axes_for(self.partial.asked)
+        axes = axes_for(self.partial.requested)
         squared = {
             name
             for columns, powers, _ in axes.moments
@@ -171,7 +171,7 @@ class Progress:
 
     def estimates(self, confidence: float) -> Iterator[tuple[Aggregate, Estimates]]:
         """The estimate of every different aggregate in every group of `state`."""
-        for each in dict.fromkeys(self.partial.asked):
+        for each in dict.fromkeys(self.partial.requested):
             grid = (
                 self._grid.of_groups(each, self.state.groups)
                 if each.kind == "percentile" and self._grid

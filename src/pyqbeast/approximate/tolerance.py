@@ -72,10 +72,10 @@ def tolerance(
         if step.restart or (step.exact and not progress.readings):
             return _exact(query, confidence, tuple(progress.readings))
         progress.read(step)
-        found = dict(progress.estimates(confidence))
-        estimates = list(found.values())
+        by_aggregate = dict(progress.estimates(confidence))
+        estimates = list(by_aggregate.values())
         if step.exact or all_met(estimates, goal):
-            return _estimate(df, query, progress, found, confidence)
+            return _estimate(df, query, progress, by_aggregate, confidence)
         wanted = wanted_fraction(estimates, goal, progress.fraction, len(progress.readings))
 
 
@@ -158,13 +158,13 @@ def _estimate(
     df: DataFrame,
     query: AggregateQuery,
     progress: Progress,
-    found: Mapping[Aggregate, Estimates],
+    by_aggregate: Mapping[Aggregate, Estimates],
     confidence: float,
 ) -> Estimate:
     fraction = progress.fraction
     groups = completeness(progress.state, fraction) if progress.partial.groups else None
     return Estimate(
-        estimated_answer(query, progress.partial, progress.state, found, df),
+        estimated_answer(query, progress.partial, progress.state, by_aggregate, df),
         fraction,
         fraction >= 1,
         progress.bytes_read,
@@ -172,7 +172,7 @@ def _estimate(
         tuple(progress.readings),
         confidence,
         {
-            name: _worth(found[aggregate])
+            name: _worth(by_aggregate[aggregate])
             for name, ordinal in query.result
             if (aggregate := progress.partial.aggregates[ordinal]) is not None
         },

@@ -136,9 +136,9 @@ def _statistics(text: str | None) -> dict[str, Any]:
     except FormatError:
         return {}
     of_columns = ("minValues", "maxValues", "nullCount")
-    told = stored if isinstance(stored, dict) else {}
+    statistics = stored if isinstance(stored, dict) else {}
     return {
         name: value
-        for name, value in told.items()
+        for name, value in statistics.items()
         if isinstance(value, dict if name in of_columns else int) and not isinstance(value, bool)
     }

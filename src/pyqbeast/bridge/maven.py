@@ -45,9 +45,9 @@ def fetch(where: str, checksum: str) -> Path:
     os.close(handle)
     try:
         _download(url, Path(partial))
-        found = _sha256(Path(partial))
-        if found != checksum:
-            raise OSError(f"{url} has SHA-256 {found}, expected {checksum}; nothing was kept")
+        received = _sha256(Path(partial))
+        if received != checksum:
+            raise OSError(f"{url} has SHA-256 {received}, expected {checksum}; nothing was kept")
         Path(partial).replace(target)
     finally:
         Path(partial).unlink(missing_ok=True)

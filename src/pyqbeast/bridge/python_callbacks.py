@@ -51,9 +51,9 @@ class _PythonCallbacks:
     def write(self, mode: str, options: Any, data: Any) -> str:  # noqa: ANN401 (py4j objects)
         try:
             assert _functions is not None
-            frame, given = _frame(data), dict(options)
-            with failures.words(f"writing to {given.get('path')}"):
-                _functions[0](frame.sparkSession, frame, mode, given)
+            frame, write_options = _frame(data), dict(options)
+            with failures.words(f"writing to {write_options.get('path')}"):
+                _functions[0](frame.sparkSession, frame, mode, write_options)
         except BaseException as e:
             return failures.keep(e)
         return ""

@@ -39,10 +39,10 @@ class RowDeletion:
 
     def open(self, path: str) -> MarkedFile | None:
         """Picks the file, by its path in the log; None where it is not live. One Spark job."""
-        told = json.loads(self._java.open(path))
-        if not told:
+        file_state = json.loads(self._java.open(path))
+        if not file_state:
             return None
-        rows, vector = told
+        rows, vector = file_state
         return MarkedFile(rows, DeletionVectorDescriptor.from_json(vector) if vector else None)
 
     def commit(self, vector: DeletionVectorDescriptor) -> bool:

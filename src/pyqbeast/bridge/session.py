@@ -147,13 +147,13 @@ def _listed(options: dict[str, Any], key: str) -> list[str]:
 
 def _missing_jars(options: dict[str, Any]) -> list[str]:
     """The bridge, and Delta's jars unless the user brings them; by name, so that twice is no harm."""
-    given = " ".join([*_listed(options, "spark.jars"), *_listed(options, "spark.jars.packages")])
-    jars = [] if bridge_jar().name in given else [str(bridge_jar())]
+    stated = " ".join([*_listed(options, "spark.jars"), *_listed(options, "spark.jars.packages")])
+    jars = [] if bridge_jar().name in stated else [str(bridge_jar())]
     if not bridge_jar().exists():
         raise SessionError(
             f"{bridge_jar()} is missing: install pyqbeast from a wheel, or build it with a JDK 17"
         )
-    if "delta-spark" not in given:
+    if "delta-spark" not in stated:
         lock = maven.read_lock(Path(str(files("pyqbeast") / "delta_jars.lock")))
         try:
             jars += [str(maven.fetch(where, checksum)) for where, checksum in lock.items()]
@@ -188,8 +188,8 @@ def _check_jvm() -> None:
     if command is None:
         where = f"JAVA_HOME ({home}) holds no bin/java" if home else "there is no java on the path"
         raise SessionError(f"Spark needs Java 17 or newer, and {where}; install a JDK 17 or set JAVA_HOME")
-    told = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', told)
+    output = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', output)
     if version and int(version[1]) < 17:
         raise SessionError(f"Spark needs Java 17 or newer, and {command} is Java {version[1]}; set JAVA_HOME")
 
@@ -204,10 +204,10 @@ def _check_jar(spark: SparkSession) -> None:
             f"the session's JVM does not have pyqbeast's jar; restart Python and start the session with "
             f"pyqbeast.configure(builder), or pass --jars {bridge_jar()} to spark-submit"
         )
-    found = bridge.version()
-    if found != __version__:
+    jar_version = bridge.version()
+    if jar_version != __version__:
         raise SessionError(
-            f"the session's jar is that of pyqbeast {found}, and this is pyqbeast {__version__}"
+            f"the session's jar is that of pyqbeast {jar_version}, and this is pyqbeast {__version__}"
         )
 
 

@@ -50,11 +50,11 @@ class WrittenFile:
         return max(block.max_weight for block in self.blocks or ())
 
     @classmethod
-    def from_json(cls, told: dict[str, Any]) -> WrittenFile:
+    def from_json(cls, fields: dict[str, Any]) -> WrittenFile:
         """Reads one entry of the bridge's JSON."""
-        blocks, weights = told.pop("blocks", None), told.pop("weights", None) or ()
+        blocks, weights = fields.pop("blocks", None), fields.pop("weights", None) or ()
         blocks = None if blocks is None else [WrittenBlock(*block) for block in blocks]
-        return cls(**told, blocks=blocks, weights=tuple(weights))
+        return cls(**fields, blocks=blocks, weights=tuple(weights))
 
 
 class Transaction:

@@ -21,8 +21,8 @@ def convert(
     with common.errors_as_one_line(debug=debug):
         spark = common.local_session()
         table = pyqbeast.convert(spark, identifier, columns_to_index=columns.split(","), cube_size=cube_size)
-        told = {"path": table.path, "columns": table.columns_to_index, "cube_size": table.cube_size}
+        summary = {"path": table.path, "columns": table.columns_to_index, "cube_size": table.cube_size}
         if output is common.Output.json:
-            common.print_json(told)
+            common.print_json(summary)
         else:
             typer.echo(f"{table.path}: indexed by {', '.join(table.columns_to_index)} from now on")

@@ -36,7 +36,7 @@ def demo(
     """Index the 336,776 flights that left New York in 2013 and compare samples with the exact answer."""
     with common.errors_as_one_line(debug=debug), contextlib.ExitStack() as stack:
         csv = _flights_csv()
-        place = path or str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "flights")
+        table_path = path or str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "flights")
         progress = stack.enter_context(_progress(output))
         with _step(progress, "starting Spark"):
             spark = common.local_session()
@@ -46,11 +46,11 @@ def demo(
         with _step(progress, f"writing them indexed by {INDEXED}"):
             started = time.perf_counter()
             writer = flights.write.format("qbeast").mode("overwrite").option("columnsToIndex", INDEXED)
-            writer.option("cubeSize", CUBE_SIZE).save(place)
+            writer.option("cubeSize", CUBE_SIZE).save(table_path)
             seconds = time.perf_counter() - started
         with _step(progress, "asking"):
-            queries = _queries(spark, place)
-        metrics = QbeastTable.for_path(spark, place).metrics()
+            queries = _queries(spark, table_path)
+        metrics = QbeastTable.for_path(spark, table_path).metrics()
         progress.stop()
         summary = {"rows": rows, "write_seconds": round(seconds, 2), "path": path}
         if output is common.Output.json:

@@ -38,7 +38,7 @@ def doctor(
 
 def _look_at_machine(output: common.Output) -> None:
     spark = common.local_session()
-    found = {
+    versions = {
         "pyqbeast": pyqbeast.__version__,
         "python": platform.python_version(),
         "spark": pyspark.__version__,
@@ -48,21 +48,21 @@ def _look_at_machine(output: common.Output) -> None:
         "rows": spark.range(1000).count(),
     }
     if output is common.Output.json:
-        common.print_json(found)
+        common.print_json(versions)
         return
-    for name, value in found.items():
+    for name, value in versions.items():
         common.console.print(f"{name:>9}  {value}", highlight=False)
     common.console.print("a session starts and answers: all is well")
 
 
 def _look_at_table(table: str, reader: str | None, output: common.Output) -> None:
     """Exit code 1 where a reader gets something wrong. Needs no Spark."""
-    told = diagnose(table, reader)
+    diagnoses = diagnose(table, reader)
     if output is common.Output.json:
-        common.print_json({each.reader: each.to_dict() for each in told})
+        common.print_json({each.reader: each.to_dict() for each in diagnoses})
     else:
-        typer.echo(f"{told[0].table}, version {told[0].version}")
-        for each in told:
+        typer.echo(f"{diagnoses[0].table}, version {diagnoses[0].version}")
+        for each in diagnoses:
             typer.echo(str(each))
-    if not all(each.ok for each in told):
+    if not all(each.ok for each in diagnoses):
         raise typer.Exit(1)

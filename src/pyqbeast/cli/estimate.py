@@ -36,33 +36,33 @@ def estimate(
             table = table.filter(where)
         groups = [name.strip() for name in (group_by or "").split(",") if name.strip()]
         query = table.groupBy(*groups).agg(*(F.expr(text) for text in aggregates))
-        found = pyqbeast.tolerance(
+        answer = pyqbeast.tolerance(
             query, error=error, confidence=confidence, relative=not absolute, exact=exact
         )
-        _print(found, output)
+        _print(answer, output)
 
 
-def _print(found: Estimate, output: common.Output) -> None:
-    rows = found.df.collect()
+def _print(answer: Estimate, output: common.Output) -> None:
+    rows = answer.df.collect()
     if output is common.Output.json:
         common.print_json(
             {
                 "rows": [row.asDict(recursive=True) for row in rows],
-                "fraction": found.fraction,
-                "exact": found.exact,
-                "bytes_read": found.bytes_read,
-                "exact_bytes": found.exact_bytes,
-                "steps": [step._asdict() for step in found.steps],
-                "confidence": found.confidence,
-                "worth": found.worth,
-                "complete_groups": found.groups is None or found.groups.complete,
+                "fraction": answer.fraction,
+                "exact": answer.exact,
+                "bytes_read": answer.bytes_read,
+                "exact_bytes": answer.exact_bytes,
+                "steps": [step._asdict() for step in answer.steps],
+                "confidence": answer.confidence,
+                "worth": answer.worth,
+                "complete_groups": answer.groups is None or answer.groups.complete,
             }
         )
         return
-    table = Table(*found.df.columns)
+    table = Table(*answer.df.columns)
     for row in rows:
         table.add_row(*(str(value) for value in row))
     common.console.print(table)
-    typer.echo(found.cost)
-    for note in found.notes:
+    typer.echo(answer.cost)
+    for note in answer.notes:
         typer.echo(note)

@@ -46,10 +46,10 @@ class _Bytes:
         return FormatError(f"{self.source}: {what}")
 
     def take(self, size: int, what: str) -> bytes:
-        left = len(self.data) - self.position
-        if size > left:
+        remaining = len(self.data) - self.position
+        if size > remaining:
             raise self.error(
-                f"truncated: {what} takes {size} bytes at byte {self.position}, and {left} are left"
+                f"truncated: {what} takes {size} bytes at byte {self.position}, and {remaining} are left"
             )
         self.position += size
         return self.data[self.position - size : self.position]
@@ -121,9 +121,9 @@ def _native(reader: _Bytes, word: str) -> Iterator[tuple[int, bytes]]:
 def _count(reader: _Bytes, form: str, word: int) -> int:
     """Return the number of bitmaps to come, each of at least a word and an empty bitmap."""
     count = reader.number(form, "bitmap count")
-    left = len(reader.data) - reader.position
-    if count * (word + _SMALLEST_BITMAP) > left:
-        raise reader.error(f"bitmap count: {count} bitmaps cannot be in {left} bytes")
+    remaining = len(reader.data) - reader.position
+    if count * (word + _SMALLEST_BITMAP) > remaining:
+        raise reader.error(f"bitmap count: {count} bitmaps cannot be in {remaining} bytes")
     return count
 
 
@@ -161,14 +161,14 @@ def _container(reader: _Bytes, is_run: bool, cardinality: int) -> None:
         starts, ends = pairs[:, 0], pairs[:, 0] + pairs[:, 1]
         # Runs that touch would be one run.
         ordered = not np.any(starts[1:] <= ends[:-1] + 1) and not np.any(ends > 0xFFFF)
-        found = int(pairs[:, 1].sum()) + count
+        rows_held = int(pairs[:, 1].sum()) + count
     elif cardinality <= _MAX_ARRAY:
         values = reader.shorts(cardinality, "array container")
-        ordered, found = not np.any(np.diff(values) <= 0), cardinality
+        ordered, rows_held = not np.any(np.diff(values) <= 0), cardinality
     else:
         bits = reader.take(_MAX_CONTAINERS // 8, "bitset container")
-        ordered, found = True, int.from_bytes(bits, "little").bit_count()
+        ordered, rows_held = True, int.from_bytes(bits, "little").bit_count()
     if not ordered:
         raise reader.error(f"container: its values do not ascend, before byte {reader.position}")
-    if found != cardinality:
-        raise reader.error(f"container cardinality: {cardinality} is given, and it holds {found} rows")
+    if rows_held != cardinality:
+        raise reader.error(f"container cardinality: {cardinality} is given, and it holds {rows_held} rows")

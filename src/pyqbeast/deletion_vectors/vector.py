@@ -75,9 +75,11 @@ class DeletionVector(Collection[int]):
         return self._bitmap.max() if self._bitmap else None
 
     def _check(self, descriptor: DeletionVectorDescriptor, source: str) -> None:
-        given, largest = descriptor.cardinality, descriptor.max_row_index
-        if len(self) != given:
-            raise FormatError(f"{source}: cardinality: {given} in the log, and it holds {len(self)} rows")
+        cardinality, largest = descriptor.cardinality, descriptor.max_row_index
+        if len(self) != cardinality:
+            raise FormatError(
+                f"{source}: cardinality: {cardinality} in the log, and it holds {len(self)} rows"
+            )
         if largest not in (None, self.max_row_index):
             raise FormatError(f"{source}: maxRowIndex: {largest} in the log, and it is {self.max_row_index}")
 

@@ -54,12 +54,12 @@ class Diagnosis:
             "ok": self.ok,
             "findings": [
                 {
-                    "way": found.way,
-                    "outcome": found.outcome.value,
-                    "text": found.text,
-                    "commands": in_order([found]),
+                    "way": finding.way,
+                    "outcome": finding.outcome.value,
+                    "text": finding.text,
+                    "commands": in_order([finding]),
                 }
-                for found in self.findings
+                for finding in self.findings
             ],
             "commands": self.commands,
         }
@@ -69,9 +69,9 @@ class Diagnosis:
         if self.ok:
             return head + "nothing in the log that it would get wrong"
         lines = [head.rstrip()]
-        for found in self.findings:
-            way = f"{found.way}: " if found.way else ""
-            lines.append(f"  {found.outcome.value:<10}  {way}{found.text}")
+        for finding in self.findings:
+            way = f"{finding.way}: " if finding.way else ""
+            lines.append(f"  {finding.outcome.value:<10}  {way}{finding.text}")
         if self.commands:
             lines += ["  made safe by, in this order:", *(f"    {command}" for command in self.commands)]
         return "\n".join(lines)

@@ -75,9 +75,9 @@ def _complete_checkpoints(names: list[str]) -> dict[int, list[str]]:
         if match[3] is None:
             complete[version] = [name]
             continue
-        found = parts.setdefault((version, count), [])
-        found.append(name)
+        seen = parts.setdefault((version, count), [])
+        seen.append(name)
         # A writer that stopped halfway leaves fewer parts than it announced.
-        if len(found) == count:
-            complete.setdefault(version, found)
+        if len(seen) == count:
+            complete.setdefault(version, seen)
     return complete

@@ -154,10 +154,10 @@ def _texts(entry: Any, name: str, source: str) -> dict[str, str]:  # noqa: ANN40
     """A map of texts; a Parquet checkpoint has it as pairs."""
     stored = entry.get(name) or {}
     try:
-        found = dict(stored)
+        entries = dict(stored)
     except (TypeError, ValueError) as error:
         raise FormatError(f"{source}: {name}: no map of texts: {shown(stored)}") from error
-    return {str(key): str(value) for key, value in found.items() if value is not None}
+    return {str(key): str(value) for key, value in entries.items() if value is not None}
 
 
 def _metadata(metadata: Any, source: str) -> Metadata:  # noqa: ANN401 - what JSON holds

@@ -107,13 +107,13 @@ def _check_layout(transaction: bridge.Transaction, identifier: str) -> None:
         )
 
 
-def _columns(table: DataFrame, asked: Sequence[str]) -> list[str]:
+def _columns(table: DataFrame, wanted: Sequence[str]) -> list[str]:
     """The names that the columns to index have in the table."""
-    if isinstance(asked, str) or not asked:
-        raise InvalidInputError(f"columns_to_index has to be a list of column names, not {asked!r}")
+    if isinstance(wanted, str) or not wanted:
+        raise InvalidInputError(f"columns_to_index has to be a list of column names, not {wanted!r}")
     types = bridge.simple_types(table)
     columns = []
-    for each in asked:
+    for each in wanted:
         name = column_named(each, types, case_sensitive=is_case_sensitive(table.sparkSession))
         if name is None:
             raise InvalidInputError(f"column {each!r} is to be indexed and the table has only {list(types)}")
@@ -124,13 +124,13 @@ def _columns(table: DataFrame, asked: Sequence[str]) -> list[str]:
     return columns
 
 
-def _make_delta(spark: SparkSession, path: str, identifier: str, asked: Sequence[str]) -> list[str]:
+def _make_delta(spark: SparkSession, path: str, identifier: str, wanted: Sequence[str]) -> list[str]:
     """Gives a Parquet folder a Delta log; returns the names that the columns to index have in it."""
     try:
         rows = spark.read.parquet(path)
     except AnalysisException as error:
         raise TableNotFoundError(f"there are no Parquet files at {path}: {error.getCondition()}") from None
-    columns = _columns(rows, asked)
+    columns = _columns(rows, wanted)
     if any("=" in part for file in rows.inputFiles() for part in file.split(path, 1)[-1].split("/")[:-1]):
         raise _partitioned(identifier)
     bridge.change_table(spark, path, f"CONVERT TO DELTA parquet.`{path}`")

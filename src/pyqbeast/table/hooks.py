@@ -40,12 +40,12 @@ def hook_tags(transaction: bridge.Transaction, more: Mapping[str, PreCommitHook]
     tags: dict[str, str] = {}
     actions = transaction.actions() if hooks else []
     for name, function in hooks.items():
-        given = function(actions) or {}
-        if not isinstance(given, Mapping):
+        returned = function(actions) or {}
+        if not isinstance(returned, Mapping):
             raise InvalidInputError(
-                f"pre-commit hook {name!r} has to return a dict of tags or None, not {given!r}"
+                f"pre-commit hook {name!r} has to return a dict of tags or None, not {returned!r}"
             )
-        tags.update({str(key): str(value) for key, value in given.items()})
+        tags.update({str(key): str(value) for key, value in returned.items()})
     return tags
 
 
@@ -61,12 +61,12 @@ def named_hooks(spark: SparkSession, options: Mapping[str, str]) -> dict[str, Pr
             f"started with {FROM_OPTIONS_SETTING}=true; a hook of the driver's own Python needs no setting: "
             "QbeastTable.add_pre_commit_hook"
         )
-    given = {key.lower(): value for key, value in options.items()}
+    by_key = {key.lower(): value for key, value in options.items()}
     hooks: dict[str, PreCommitHook] = {}
-    for key, place in given.items():
+    for key, path in by_key.items():
         if key.endswith(".arg"):
             continue
-        function, argument = _imported(key, place), given.get(key + ".arg")
+        function, argument = _imported(key, path), by_key.get(key + ".arg")
         if argument is None:
             hooks[key] = function
         else:
@@ -74,12 +74,12 @@ def named_hooks(spark: SparkSession, options: Mapping[str, str]) -> dict[str, Pr
     return hooks
 
 
-def _imported(key: str, place: str) -> Callable[..., Any]:
-    module, _, name = place.rpartition(".")
+def _imported(key: str, path: str) -> Callable[..., Any]:
+    module, _, name = path.rpartition(".")
     try:
         function = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise InvalidInputError(
-            f"option {key} has to name a function as module.function, not {place!r}: {error}"
+            f"option {key} has to name a function as module.function, not {path!r}: {error}"
         ) from None
     return function  # type: ignore[no-any-return]

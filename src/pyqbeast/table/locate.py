@@ -20,10 +20,10 @@ def indexed_revisions(spark: SparkSession, path: str) -> RevisionSet:
     log = bridge.TableLog(spark, path)
     if not log.exists:
         raise TableNotFoundError(f"there is no Delta table at {path}")
-    found = revisions_from_configuration(log.configuration)
-    if found.last_id < 0:
+    revisions = revisions_from_configuration(log.configuration)
+    if revisions.last_id < 0:
         raise NotIndexedError(f"the Delta table at {path} is not indexed; call pyqbeast.convert on it first")
-    return found
+    return revisions
 
 
 def path_of_name(spark: SparkSession, name: str) -> str:

@@ -65,8 +65,8 @@ class QbeastTable:
 
     def revisions(self) -> list[Revision]:
         """All revisions that can be read, by ascending id. Revision 0 stands for what is not indexed."""
-        found = self._revisions().revisions
-        return [found[revision_id] for revision_id in sorted(found)]
+        revisions = self._revisions().revisions
+        return [revisions[revision_id] for revision_id in sorted(revisions)]
 
     @property
     def latest_revision(self) -> Revision:
@@ -103,11 +103,11 @@ class QbeastTable:
         Raises:
             NotIndexedError: the table has no such revision.
         """
-        found = self._revision(revision)
+        chosen = self._revision(revision)
         log = bridge.TableLog(self._spark, self._path)
-        prunes = found.id in log.prunable_revisions
+        prunes = chosen.id in log.prunable_revisions
         return index_metrics(
-            found,
+            chosen,
             self._files(),
             prunes=prunes,
             key_granularity=log.key_granularity,
@@ -236,12 +236,12 @@ class QbeastTable:
     def _revision(self, revision_id: int | None) -> Revision:
         if revision_id is None:
             return self.latest_revision
-        found = self._revisions()
-        if revision_id not in found.revisions:
+        stored = self._revisions()
+        if revision_id not in stored.revisions:
             raise NotIndexedError(
-                f"the table at {self._path} has no revision {revision_id}; it has {sorted(found.revisions)}"
+                f"the table at {self._path} has no revision {revision_id}; it has {sorted(stored.revisions)}"
             )
-        return found.revisions[revision_id]
+        return stored.revisions[revision_id]
 
     def _files(self) -> list[IndexedFile]:
         dimensions = {revision.id: revision.dimensions for revision in self.revisions()}

@@ -46,12 +46,12 @@ def answer(spark: SparkSession, question: str, arguments: Mapping[str, Any]) -> 
         InvalidInputError: `table` is no text.
         QbeastError: what `find_path` and the method of the question raise.
     """
-    asked = arguments["table"]
-    if not isinstance(asked, str) or not asked:
+    path_or_name = arguments["table"]
+    if not isinstance(path_or_name, str) or not path_or_name:
         raise InvalidInputError(
             f"qbeast_{question} needs a constant text that is the name or the path of an indexed table"
         )
-    return _ANSWERS[question](spark, QbeastTable(spark, find_path(spark, asked)), arguments)
+    return _ANSWERS[question](spark, QbeastTable(spark, find_path(spark, path_or_name)), arguments)
 
 
 def _blocks(_: SparkSession, table: QbeastTable, __: Mapping[str, Any]) -> DataFrame:
@@ -63,8 +63,8 @@ def _metrics(spark: SparkSession, table: QbeastTable, _: Mapping[str, Any]) -> D
 
 
 def _optimize(spark: SparkSession, table: QbeastTable, arguments: Mapping[str, Any]) -> DataFrame:
-    given = {name: value for name, value in arguments.items() if name != "table" and value is not None}
-    return _row(spark, table.optimize(**given))
+    keywords = {name: value for name, value in arguments.items() if name != "table" and value is not None}
+    return _row(spark, table.optimize(**keywords))
 
 
 def _row(spark: SparkSession, result: IndexMetrics | OptimizeResult) -> DataFrame:

@@ -141,16 +141,16 @@ def _percentile(
 ) -> Estimates:
     p = aggregate.p or 0.0
     sampled = state.sums[..., state.index(aggregate.moments)]
-    found = percentile_bounds(p, sampled, share, confidence, grid)
+    percentile = percentile_bounds(p, sampled, share, confidence, grid)
     with np.errstate(all="ignore"):
         rows = sampled[..., 0].sum(axis=1) / share
         missed = ((known.key_rows or np.nan) - 1) * max(p, 1 - p) / rows
-        unseen = missed_keys(share, confidence) * missed / (2 * found.half_share)
+        unseen = missed_keys(share, confidence) * missed / (2 * percentile.half_share)
     # Counts below thresholds never give the exact percentile, so the share stays below 1 even if all rows were
     # read.
     below_all = np.minimum(share, np.nextafter(1, 0))
     keys = distinct_keys(sampled[..., 0])
-    return _judged(aggregate, found.value, found.low, found.high, below_all, keys, unseen)
+    return _judged(aggregate, percentile.value, percentile.low, percentile.high, below_all, keys, unseen)
 
 
 def _extreme(state: State, aggregate: Aggregate, share: FloatArray, known: KnownBounds) -> Estimates:

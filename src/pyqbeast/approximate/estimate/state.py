@@ -106,9 +106,9 @@ class State:
             lows: [row, column] smallest values, +inf where there are none.
             highs: [row, column] largest values, -inf where there are none; NaN is the largest, as in Spark.
         """
-        place: dict[Group, int] = {}
-        at = np.array([place.setdefault(_key(group), len(place)) for group in groups], dtype=np.intp)
-        state = cls.empty(axes, tuple(place))
+        index_of: dict[Group, int] = {}
+        at = np.array([index_of.setdefault(_key(group), len(index_of)) for group in groups], dtype=np.intp)
+        state = cls.empty(axes, tuple(index_of))
         slot = np.asarray(buckets, dtype=np.intp)
         if slot.size and (slot.min() < 0 or slot.max() >= axes.buckets):
             raise InvalidInputError(f"buckets run from 0 to {axes.buckets - 1}: mask the hash's low bits")
@@ -134,10 +134,10 @@ def merge(left: State, right: State) -> State:
     """The state of the rows of both; associative and commutative up to rounding and the order of groups."""
     if left.axes != right.axes:
         raise InvalidInputError("states of different layouts cannot be merged: fold and recentre them first")
-    place = {group: at for at, group in enumerate(dict.fromkeys(left.groups + right.groups))}
-    out = State.empty(left.axes, tuple(place))
+    index_of = {group: at for at, group in enumerate(dict.fromkeys(left.groups + right.groups))}
+    out = State.empty(left.axes, tuple(index_of))
     for part in (left, right):
-        at = np.array([place[group] for group in part.groups], dtype=np.intp)
+        at = np.array([index_of[group] for group in part.groups], dtype=np.intp)
         out.sums[at] += part.sums
         out.spans[at, ..., 0] = np.fmin(out.spans[at, ..., 0], part.spans[..., 0])
         out.spans[at, ..., 1] = np.maximum(out.spans[at, ..., 1], part.spans[..., 1])

@@ -116,11 +116,13 @@ def wanted(estimates: Estimates, goal: Goal, fraction: float | FloatArray) -> Fl
     by_keys = _within(by_keys, fraction, *_FEW_KEYS_STEPS)
     heavy = estimates.status == Status.HEAVY_TAIL
     few = estimates.status == Status.FEW_KEYS
-    asked = np.where(few, by_keys, np.where(heavy, np.maximum(by_error, by_tail), by_error))
-    asked = np.where(asked > LARGEST_SAMPLE, 1.0, asked)
-    return np.where(met(estimates, goal), 0.0, asked)
+    wanted_next = np.where(few, by_keys, np.where(heavy, np.maximum(by_error, by_tail), by_error))
+    wanted_next = np.where(wanted_next > LARGEST_SAMPLE, 1.0, wanted_next)
+    return np.where(met(estimates, goal), 0.0, wanted_next)
 
 
-def _within(asked: FloatArray, fraction: float | FloatArray, least: float, most: float) -> FloatArray:
+def _within(wanted_next: FloatArray, fraction: float | FloatArray, least: float, most: float) -> FloatArray:
     """Limits a step to `least` to `most` times the fraction. A step to the exact answer is not limited."""
-    return np.where(asked > LARGEST_SAMPLE, 1.0, np.clip(asked, least * fraction, most * fraction))
+    return np.where(
+        wanted_next > LARGEST_SAMPLE, 1.0, np.clip(wanted_next, least * fraction, most * fraction)
+    )

@@ -141,13 +141,13 @@ def _rows(spark: SparkSession, source: str, path: str) -> int | None:
 
 
 def _column(field: Field) -> Data:
-    found: Data = {
+    report: Data = {
         "name": field.name,
         "type": field.datatype.name,
         "cell_val_num": "var" if field.is_var else field.cell_val_num,
     }
-    found |= {"nullable": field.nullable, "filters": field.filters.names}
-    return found | ({"enumeration": field.enumeration} if field.enumeration else {})
+    report |= {"nullable": field.nullable, "filters": field.filters.names}
+    return report | ({"enumeration": field.enumeration} if field.enumeration else {})
 
 
 def _fragment(fragment: Fragment) -> Data:
@@ -180,23 +180,23 @@ def _sections(fragment: Fragment) -> Data:
 def _column_sections(fragment: Fragment, name: str) -> Data:
     field, stem, slot = fragment.fields[name]
     footer = fragment.footer
-    found: Data = {"file": f"{stem}.tdb", "file_size": footer.file_sizes[slot]}
-    found["tile_offsets"] = fragment.tile_offsets(name).values.tolist()
+    report: Data = {"file": f"{stem}.tdb", "file_size": footer.file_sizes[slot]}
+    report["tile_offsets"] = fragment.tile_offsets(name).values.tolist()
     if field.is_var:
-        found |= {
+        report |= {
             "var_size": footer.var_sizes[slot],
             "tile_var_offsets": fragment.tile_var_offsets(name).values.tolist(),
         }
-        found["tile_var_sizes"] = fragment.tile_var_sizes(name).values.tolist()
+        report["tile_var_sizes"] = fragment.tile_var_sizes(name).values.tolist()
     if field.nullable:
-        found["validity_size"] = footer.validity_sizes[slot]
-        found["tile_validity_offsets"] = fragment.tile_validity_offsets(name).values.tolist()
+        report["validity_size"] = footer.validity_sizes[slot]
+        report["tile_validity_offsets"] = fragment.tile_validity_offsets(name).values.tolist()
     for label, values in (("mins", fragment.tile_mins(name)), ("maxs", fragment.tile_maxs(name))):
-        found[label] = [] if values is None else [_plain(v) for v in values.typed(field).tolist()]
+        report[label] = [] if values is None else [_plain(v) for v in values.typed(field).tolist()]
     sums, nulls = fragment.tile_sums(name), fragment.tile_null_counts(name)
-    found["sums"] = [] if sums is None else [_plain(v) for v in sums.typed(field).tolist()]
-    found["null_counts"] = [] if nulls is None else nulls.values.tolist()
-    return found
+    report["sums"] = [] if sums is None else [_plain(v) for v in sums.typed(field).tolist()]
+    report["null_counts"] = [] if nulls is None else nulls.values.tolist()
+    return report
 
 
 def _domain(box: MBR | None) -> list[list[Any]] | None:

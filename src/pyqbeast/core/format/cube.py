@@ -115,12 +115,12 @@ class CubeId:
 
     def ancestors(self) -> list[CubeId]:
         """The cubes above this one, from its parent up to the root."""
-        found = []
+        cubes = []
         above = self.parent
         while above is not None:
-            found.append(above)
+            cubes.append(above)
             above = above.parent
-        return found
+        return cubes
 
     def child(self, index: int) -> CubeId:
         """The child of this index (0 to 2^d - 1)."""

@@ -163,7 +163,7 @@ def max_row_weight(tags: Mapping[str, str], blocks: Sequence[Block]) -> int:
     """
     lowest, highest = min(block.min_weight for block in blocks), max(block.max_weight for block in blocks)
     try:
-        told = whole_number(tags[TAG_MAX_ROW_WEIGHT], TAG_MAX_ROW_WEIGHT)
+        recorded = whole_number(tags[TAG_MAX_ROW_WEIGHT], TAG_MAX_ROW_WEIGHT)
     except (KeyError, FormatError):
         return highest
-    return told if lowest <= told <= highest else highest
+    return recorded if lowest <= recorded <= highest else highest

@@ -66,10 +66,10 @@ def _is_too_deep(value: object) -> bool:
 
 
 def _object(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(fields)
-    if len(found) != len(fields):
+    members = dict(fields)
+    if len(members) != len(fields):
         raise ValueError("an object has a name twice")
-    return found
+    return members
 
 
 def _integer(digits: str) -> int:

@@ -41,15 +41,15 @@ def format_type(column: str, spark_type: str) -> str:
 
     Raises InvalidInputError, naming the column and its type, for a type that cannot be indexed.
     """
-    found = _known_type(spark_type)
-    if found is None:
+    name = _known_type(spark_type)
+    if name is None:
         supported = ", ".join([*_FORMAT_TYPE_OF, "decimal"])
         raise InvalidInputError(
             f"column {column!r} has type {spark_type}, which cannot be indexed. "
             f"Indexable types: {supported}. "
             "Leave the column out of columnsToIndex, or index a column derived from it."
         )
-    return found
+    return name
 
 
 def type_when_indexed(spark_type: str, data_type: str) -> str:

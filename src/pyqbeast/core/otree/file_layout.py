@@ -105,7 +105,7 @@ class _FilePlanner:
         self.bands = bands
         self.cube_size = cube_size
         self.files = [[0] * len(of_node) for of_node in bands]
-        self.given = 0
+        self.closed = 0
 
     def pack(self) -> list[list[int]]:
         pending: dict[int, _Pieces] = {}
@@ -118,11 +118,11 @@ class _FilePlanner:
                 else:
                     pieces[band.above, band.weight].append(piece)
             for weights, alike in pieces.items():
-                left = self._join(reversed(alike))
-                if left.rows >= LARGE * self.cube_size or node == 0:
-                    self._close(left)
+                unfilled = self._join(reversed(alike))
+                if unfilled.rows >= LARGE * self.cube_size or node == 0:
+                    self._close(unfilled)
                 else:
-                    pending.setdefault(int(self.tree.parent[node]), _Pieces(list))[weights].append(left)
+                    pending.setdefault(int(self.tree.parent[node]), _Pieces(list))[weights].append(unfilled)
         return self.files
 
     def _join(self, pieces: Iterable[_Piece]) -> _Piece:
@@ -138,5 +138,5 @@ class _FilePlanner:
 
     def _close(self, piece: _Piece) -> None:
         for node, number in piece.bands:
-            self.files[node][number] = self.given
-        self.given += 1
+            self.files[node][number] = self.closed
+        self.closed += 1

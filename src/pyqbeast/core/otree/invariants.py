@@ -58,13 +58,15 @@ def check_tree(revision_id: int, status: IndexStatus, copied: Collection[CubeId]
     """
     problems = []
     where = f"revision {revision_id}"
-    max_weights = {cube: found.max_weight for cube, found in status.cubes.items() if cube not in copied}
-    for cube, found in status.cubes.items():
+    max_weights = {
+        cube: cube_status.max_weight for cube, cube_status in status.cubes.items() if cube not in copied
+    }
+    for cube, cube_status in status.cubes.items():
         parent = cube.parent
         if parent is not None and parent not in status.cubes and parent not in copied:
             problems.append(Problem(GAP, "", cube.to_string(), f"{where}: its parent is not stored"))
         kept = kept_above(cube, max_weights)
-        if kept is not None and found.min_weight < kept:
+        if kept is not None and cube_status.min_weight < kept:
             text = f"{where}: has a row lighter than {kept}, which an ancestor keeps"
             problems.append(Problem("ancestors keep the lighter rows", "", cube.to_string(), text))
     return problems

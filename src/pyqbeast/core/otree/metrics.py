@@ -235,11 +235,11 @@ def _fanout(cubes: Iterable[CubeId]) -> float:
 
 
 def _files_of_cubes(files: Iterable[IndexedFile]) -> dict[CubeId, int]:
-    found: dict[CubeId, int] = defaultdict(int)
+    children_of: dict[CubeId, int] = defaultdict(int)
     for file in files:
         for cube in {block.cube for block in file.blocks}:
-            found[cube] += 1
-    return found
+            children_of[cube] += 1
+    return children_of
 
 
 def _opened(files: Iterable[IndexedFile], bound: int) -> int:

@@ -105,21 +105,21 @@ def known_before(
     stated what its kind needs.
     """
     any_stand_in = random.Random(0)
-    found = {
+    by_column = {
         transformer.column: _fitting(before, transformer, ColumnStatistics(), stated, any_stand_in)
         for before, transformer in zip(_kept(current, transformers), transformers, strict=True)
         if not transformer.needs_bounds
     }
-    return {column: known for column, known in found.items() if not known.is_empty}
+    return {column: known for column, known in by_column.items() if not known.is_empty}
 
 
 def stated_by(revision: Revision) -> dict[str, ColumnStatistics]:
     """What users stated about a table's columns and data cannot tell, by column."""
-    told = {
+    by_column = {
         transformer.column: transformation.stated()
         for transformer, transformation in zip(revision.transformers, revision.transformations, strict=False)
     }
-    return {column: stated for column, stated in told.items() if stated is not None}
+    return {column: stated for column, stated in by_column.items() if stated is not None}
 
 
 def _kept(current: Revision | None, transformers: Sequence[Transformer]) -> list[Transformation]:

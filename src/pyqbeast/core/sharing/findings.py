@@ -88,9 +88,12 @@ def findings(table: SharedTable, reader: str) -> list[Finding]:
     return [finding for way in READERS[reader].ways for finding in _of_way(table, way)]
 
 
-def in_order(found: Iterable[Finding]) -> list[str]:
+def in_order(findings_of_table: Iterable[Finding]) -> list[str]:
     """The commands of all findings, each once, in the order that they have to run in."""
-    return [command.text for command in sorted({each for finding in found for each in finding.commands})]
+    return [
+        command.text
+        for command in sorted({each for finding in findings_of_table for each in finding.commands})
+    ]
 
 
 def _of_way(table: SharedTable, way: Way) -> Iterator[Finding]:

@@ -90,10 +90,10 @@ def _double_quoted(text: str) -> str:
     """The text with single-quoted JSON texts turned into double-quoted ones."""
 
     def quoted(match: re.Match[str]) -> str:
-        found = match.group()
-        if found.startswith('"') or not found.endswith("'"):
-            return found
-        return '"' + found[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
+        text_found = match.group()
+        if text_found.startswith('"') or not text_found.endswith("'"):
+            return text_found
+        return '"' + text_found[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
 
     # An opening quote that nothing closes is one match up to the end. Otherwise the search would start again at
     # each character after it.

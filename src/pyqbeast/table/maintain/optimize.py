@@ -66,24 +66,24 @@ def optimize(
     if revision is not None or fraction != 1:
         raise InvalidInputError("give optimize either files, or a revision and a fraction")
     result = OptimizeResult()
-    for revision_id, asked in _by_revision(spark, path, files).items():
-        result += _Optimize(spark, path, revision_id, asked, fraction).run()
+    for revision_id, named in _by_revision(spark, path, files).items():
+        result += _Optimize(spark, path, revision_id, named, fraction).run()
     return result
 
 
 def _by_revision(spark: SparkSession, path: str, files: Sequence[str]) -> dict[int, set[str]]:
     transaction = bridge.Transaction(spark, path)
     stored = stored_revisions(transaction, path)
-    found = {file.path: _tags(file, stored).revision_id for file in transaction.log().files()}
-    unknown = sorted(set(files) - set(found))
+    revision_of = {file.path: _tags(file, stored).revision_id for file in transaction.log().files()}
+    unknown = sorted(set(files) - set(revision_of))
     if unknown:
         raise NotIndexedError(
             f"the table at {path} has no file {unknown[0]!r}; name files as the column file of blocks() does"
         )
-    asked: dict[int, set[str]] = {}
+    named: dict[int, set[str]] = {}
     for name in files:
-        asked.setdefault(found[name], set()).add(name)
-    return asked
+        named.setdefault(revision_of[name], set()).add(name)
+    return named
 
 
 def _tags(file: bridge.LoggedFile, stored: RevisionSet) -> FileTags:
@@ -98,13 +98,13 @@ class _Optimize:
     """One optimize of one revision, tried as often as other writers come first."""
 
     def __init__(
-        self, spark: SparkSession, path: str, revision: int | None, asked: set[str] | None, fraction: float
+        self, spark: SparkSession, path: str, revision: int | None, named: set[str] | None, fraction: float
     ) -> None:
         self.spark = spark
         self.path = path
         self.revision = revision
         self.latest = -1
-        self.asked = asked
+        self.named = named
         self.fraction = fraction
 
     def run(self) -> OptimizeResult:
@@ -123,12 +123,12 @@ class _Optimize:
         )
 
     def _commit(self, transaction: bridge.Transaction, rewrite: Rewrite) -> bool:
-        """False where another writer came first; the files are deleted then."""
+        """Returns False if another writer came first; the files are deleted then."""
         plan = rewrite.plan
         options = {}
         if plan is not None:
-            asked = WriteOptions.parse({"path": self.path})
-            options = asked.with_file_rows(rows_per_file(plan.revision, asked.file_limit(self.spark)))
+            defaults = WriteOptions.parse({"path": self.path})
+            options = defaults.with_file_rows(rows_per_file(plan.revision, defaults.file_limit(self.spark)))
             if plan.is_new:
                 entries = configuration_entries(plan.revision, transaction.configuration)
                 transaction.store(entries, fresh=False)
@@ -167,7 +167,7 @@ class _Optimize:
             return self._staging(transaction, stored, [file for file, _ in own], prunable)
         revision = stored.get(revision_id)
         indexed = [StoredFile(file.path, tags.blocks, file.deleted) for file, tags in own]
-        if self.asked is not None:
+        if self.named is not None:
             return plan_optimize(transaction, revision, indexed, self._still_there(indexed))
         bound = WEIGHT_MAX + 1 if self.fraction == 1 else log.weight_of(self.fraction)
         within = [file for file in indexed if any(block.min_weight < bound for block in file.blocks)]
@@ -191,15 +191,15 @@ class _Optimize:
         return chosen
 
     def _still_there(self, files: Iterable[StoredFile]) -> set[str]:
-        assert self.asked is not None
-        found = [file for file in files if file.path in self.asked]
-        for file in found:
+        assert self.named is not None
+        present = [file for file in files if file.path in self.named]
+        for file in present:
             if file.has_copies and not file.is_copy:
                 raise UnsupportedError(
                     f"{file.path} holds rows that are stored a second time beside others that are not; it cannot be "
                     "rewritten alone"
                 )
-        return {file.path for file in found}
+        return {file.path for file in present}
 
     def _staging(
         self,
@@ -208,14 +208,14 @@ class _Optimize:
         files: Sequence[bridge.LoggedFile],
         prunable: Collection[int],
     ) -> Rewrite | None:
-        """Unindexed files join the latest revision as an append does; the oldest first where not all are asked.
+        """Plans unindexed files like an append to the latest revision. If not all are rewritten, the oldest go first.
 
-        So do those of a revision whose weights no longer hold, since a column of it has a wider type or is another.
+        Files of a revision whose weights no longer hold, because its columns have changed, are treated alike.
         """
         budget = self.fraction * sum(file.size for file in files)
         chosen = []
         for file in sorted(files, key=lambda each: (each.modified, each.path)):
-            if budget > 0 and (self.asked is None or file.path in self.asked):
+            if budget > 0 and (self.named is None or file.path in self.named):
                 chosen.append(file)
                 budget -= file.size
         if not chosen:
@@ -224,8 +224,8 @@ class _Optimize:
         if all(file.rows is not None and file.rows == file.deleted for file in chosen):
             return Rewrite(paths, None)
         data = bridge.named_as(transaction.rows_of(paths), stored.get(stored.last_id).hashed_columns)
-        asked = WriteOptions.parse({"path": self.path})
-        plan = plan_append(data, bridge.simple_types(data), asked, stored.latest, prunable)
+        options = WriteOptions.parse({"path": self.path})
+        plan = plan_append(data, bridge.simple_types(data), options, stored.latest, prunable)
         return Rewrite(paths, plan if plan.arrangement else None)
 
 

@@ -68,13 +68,13 @@ def _plan(
     data = bridge.named_as(transaction.rows_of(read), revision.hashed_columns)
     types = bridge.simple_types(data)
     known = known_before(revision, revision.transformers, {})
-    found = profile(data, revision.transformers, known, types, revision.weight_columns)
-    if not found.rows:
+    profiled = profile(data, revision.transformers, known, types, revision.weight_columns)
+    if not profiled.rows:
         return None
-    kept = _kept(revision, files, chosen)
+    status_kept = _kept(revision, files, chosen)
     bound = [
-        replace(kept.cubes.get(cube, CubeStatus(cube, WEIGHT_MAX, 0)), max_weight=status.max_weight)
+        replace(status_kept.cubes.get(cube, CubeStatus(cube, WEIGHT_MAX, 0)), max_weight=status.max_weight)
         for cube, status in _status(revision, files).cubes.items()
         if cube not in anew
     ]
-    return plan_of(data, types, revision, found, bound, kept, is_new=False)
+    return plan_of(data, types, revision, profiled, bound, status_kept, is_new=False)

@@ -172,13 +172,13 @@ class _Attempt:
         dropped = self.dropped.select(
             revision, "size", _REPLICATED, F.lit(True).alias("drops"), F.lit(None).alias("damaged")
         )
-        kept = F.col("drops") == F.lit(False)
-        found = (
+        stays = F.col("drops") == F.lit(False)
+        per_revision = (
             changed.unionAll(dropped)
             .groupBy("revision")
             .agg(
-                F.count_if(kept).alias("files"),
-                F.count_if(kept & F.col(_REPLICATED)).alias("replicated"),
+                F.count_if(stays).alias("files"),
+                F.count_if(stays & F.col(_REPLICATED)).alias("replicated"),
                 F.count_if(F.col("drops")).alias("dropped_files"),
                 F.sum(F.when(F.col("drops"), F.col("size")).otherwise(0)).alias("dropped_bytes"),
                 F.min("damaged").alias("damaged"),
@@ -186,7 +186,7 @@ class _Attempt:
             .sort("revision")
             .collect()
         )
-        for row in found:
+        for row in per_revision:
             if row["damaged"] is not None:
                 raise self._damage(row["damaged"])
         return tuple(
@@ -198,7 +198,7 @@ class _Attempt:
                 row["dropped_files"],
                 row["dropped_bytes"],
             )
-            for row in found
+            for row in per_revision
         )
 
     def _damage(self, file: str) -> FormatError:

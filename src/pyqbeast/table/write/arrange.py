@@ -63,8 +63,8 @@ class Arrangement:
                 # A file without tags is safe: every query reads it, until `optimize` indexes it.
                 _log.warning("%s: nobody saw where its rows lie, it stays unindexed", file.path)
             elif file.strays:
-                told = "%s: %d of its %d rows have other weights in the file than they were laid out by"
-                _log.warning(f"{told}, it stays unindexed", file.path, file.strays, file.rows)
+                message = "%s: %d of its %d rows have other weights in the file than they were laid out by"
+                _log.warning(f"{message}, it stays unindexed", file.path, file.strays, file.rows)
             elif file.blocks and all(block.cube != bridge.OUTSIDE for block in file.blocks):
                 blocks[file.path] = [self._stored(block) for block in file.blocks]
         self._close_gaps(list(blocks.values()))

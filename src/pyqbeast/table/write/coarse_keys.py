@@ -28,27 +28,29 @@ _FEWEST_ROWS = 1_000
 
 def stated_weight_columns(
     spark: SparkSession,
-    asked: WriteOptions,
+    options: WriteOptions,
     types: Mapping[str, str],
     specs: Sequence[ColumnSpec],
-    kept: tuple[str, ...],
+    previous: tuple[str, ...],
 ) -> tuple[str, ...]:
     """The columns of the option `weightColumns`, or those that the table has.
 
     Raises:
         InvalidInputError: a column that is not there, comes twice, is indexed anyway or cannot be hashed.
     """
-    if asked.weight_columns is None:
-        stated, case_sensitive = list(kept), False
+    if options.weight_columns is None:
+        stated, case_sensitive = list(previous), False
     else:
-        stated, case_sensitive = asked.weight_columns.split(","), is_case_sensitive(spark)
+        stated, case_sensitive = options.weight_columns.split(","), is_case_sensitive(spark)
     indexed = {spec.name for spec in specs}
     names: list[str] = []
     for each in stated:
         name = column_named(each.strip(), types, case_sensitive=case_sensitive)
         if name is None:
             whose = (
-                "weightColumns" if asked.weight_columns else "weightColumns, which the table has had so far,"
+                "weightColumns"
+                if options.weight_columns
+                else "weightColumns, which the table has had so far,"
             )
             raise InvalidInputError(
                 f"{whose} names {each.strip()!r} and the rows have only {list(types)}; name others, or columnsToIndex "
@@ -63,13 +65,13 @@ def stated_weight_columns(
     return tuple(names)
 
 
-def warn_of_coarse_keys(found: Profile, revision: Revision, path: str) -> None:
+def warn_of_coarse_keys(profiled: Profile, revision: Revision, path: str) -> None:
     """Logs one line if a key holds so many rows that samples are too coarse."""
-    if found.rows < _FEWEST_ROWS:
+    if profiled.rows < _FEWEST_ROWS:
         return
-    keys, rows = np.unique(found.weights, return_counts=True)
+    keys, rows = np.unique(profiled.weights, return_counts=True)
     # A key with one sampled row may have only this row, so the first row of a key does not count.
-    share = (int(rows.max()) - 1) / len(found.weights)
+    share = (int(rows.max()) - 1) / len(profiled.weights)
     if share > COARSE:
         _log.warning(
             "%s: rows with equal values of %s are sampled together, and one such key holds %.2g of the rows "
@@ -79,5 +81,5 @@ def warn_of_coarse_keys(found: Profile, revision: Revision, path: str) -> None:
             ", ".join(revision.hashed_columns),
             share,
             len(keys),
-            len(found.weights),
+            len(profiled.weights),
         )

@@ -104,15 +104,15 @@ def check_indexed_columns(transaction: bridge.Transaction, current: Revision | N
 
 
 def plan_new(
-    data: DataFrame, types: Mapping[str, str], asked: WriteOptions, replaced: Revision | None
+    data: DataFrame, types: Mapping[str, str], options: WriteOptions, replaced: Revision | None
 ) -> Plan:
     """The plan for a new table. Columns and cube size are the user's, or those of the table that is `replaced`."""
     most = most_chosen_columns(data.sparkSession)
-    if asked.columns_to_index is None and replaced is None and most is None:
+    if options.columns_to_index is None and replaced is None and most is None:
         raise _no_columns(types)
     stated: Mapping[str, ColumnStatistics] = {}
-    if asked.columns_to_index is not None:
-        specs = _specs(data.sparkSession, asked.columns_to_index, types)
+    if options.columns_to_index is not None:
+        specs = _specs(data.sparkSession, options.columns_to_index, types)
     elif replaced is None:
         assert most is not None
         specs = choose_columns(data, types, most)
@@ -122,16 +122,16 @@ def plan_new(
             ColumnSpec(column_named(t.column, types) or t.column, t.kind if t.can_be_chosen else None)
             for t in replaced.transformers
         ]
-    size = asked.cube_size or (replaced.cube_size if replaced else default_cube_size(data.sparkSession))
-    kept = () if replaced is None or asked.columns_to_index is not None else replaced.weight_columns
-    extra = stated_weight_columns(data.sparkSession, asked, types, specs, kept)
-    return _plan(data, types, asked, specs, None, size, stated, extra)
+    size = options.cube_size or (replaced.cube_size if replaced else default_cube_size(data.sparkSession))
+    previous = () if replaced is None or options.columns_to_index is not None else replaced.weight_columns
+    extra = stated_weight_columns(data.sparkSession, options, types, specs, previous)
+    return _plan(data, types, options, specs, None, size, stated, extra)
 
 
 def plan_append(
     data: DataFrame,
     types: Mapping[str, str],
-    asked: WriteOptions,
+    options: WriteOptions,
     current: Revision | None,
     prunable: Collection[int],
 ) -> Plan:
@@ -140,25 +140,25 @@ def plan_append(
     `prunable` are the revisions whose files hold rows of the weights that the same rows have today.
     """
     if current is None:
-        return plan_new(data, types, asked, None)
-    if asked.columns_to_index is not None:
-        specs = _specs(data.sparkSession, asked.columns_to_index, types)
+        return plan_new(data, types, options, None)
+    if options.columns_to_index is not None:
+        specs = _specs(data.sparkSession, options.columns_to_index, types)
     else:
         specs = [ColumnSpec(column, None) for column in current.columns]
-    extra = stated_weight_columns(data.sparkSession, asked, types, specs, current.weight_columns)
+    extra = stated_weight_columns(data.sparkSession, options, types, specs, current.weight_columns)
     if extra != current.weight_columns:
         raise InvalidInputError(
-            f"the weights of the table at {asked.path} are made with weightColumns="
+            f"the weights of the table at {options.path} are made with weightColumns="
             f"{','.join(current.weight_columns)!r}: leave the option out to go on with them, or overwrite the table"
         )
     is_prunable = current.id in prunable
-    return _plan(data, types, asked, specs, current, asked.cube_size, {}, extra, is_prunable=is_prunable)
+    return _plan(data, types, options, specs, current, options.cube_size, {}, extra, is_prunable=is_prunable)
 
 
 def _plan(
     data: DataFrame,
     types: Mapping[str, str],
-    asked: WriteOptions,
+    options: WriteOptions,
     specs: list[ColumnSpec],
     current: Revision | None,
     cube_size: int | None,
@@ -168,21 +168,23 @@ def _plan(
     is_prunable: bool = True,
 ) -> Plan:
     transformers = _transformers(specs, types, current)
-    stated = {**stated, **_stated(data.sparkSession, asked, transformers)}
+    stated = {**stated, **_stated(data.sparkSession, options, transformers)}
     known = known_before(current, transformers, stated)
-    found = profile(data, transformers, known, types, weight_columns)
+    profiled = profile(data, transformers, known, types, weight_columns)
     now = int(time.time() * 1000)
-    if not found.rows:
+    if not profiled.rows:
         # An empty table has its columns but no ranges yet, so its first rows make revision 1.
-        begun = Revision(STAGING_REVISION, now, asked.path, cube_size or 1, transformers, (), weight_columns)
+        begun = Revision(
+            STAGING_REVISION, now, options.path, cube_size or 1, transformers, (), weight_columns
+        )
         return Plan(current or begun, current is None, data, None)
     revision = evolve(
         current,
         transformers,
-        found.statistics,
+        profiled.statistics,
         stated,
         cube_size=cube_size,
-        table_id=asked.path,
+        table_id=options.path,
         now_ms=now,
         rng=random.Random(),
         is_prunable=is_prunable,
@@ -190,23 +192,23 @@ def _plan(
     is_new = revision is not current
     if current is None:
         revision = replace(revision, weight_columns=weight_columns)
-    warn_of_coarse_keys(found, revision, asked.path)
-    status = IndexStatus(revision, {}) if is_new else status_of(data.sparkSession, asked.path, revision)
-    return plan_of(data, types, revision, found, status.cubes.values(), status, is_new=is_new)
+    warn_of_coarse_keys(profiled, revision, options.path)
+    status = IndexStatus(revision, {}) if is_new else status_of(data.sparkSession, options.path, revision)
+    return plan_of(data, types, revision, profiled, status.cubes.values(), status, is_new=is_new)
 
 
 def plan_of(
     data: DataFrame,
     types: Mapping[str, str],
     revision: Revision,
-    found: Profile,
+    profiled: Profile,
     cubes: Iterable[CubeStatus],
     status: IndexStatus,
     *,
     is_new: bool,
 ) -> Plan:
     """Lays profiled rows out in files, in a tree on top of `cubes`; `status` is what the revision holds already."""
-    rows = found.sampled_rows(revision)
+    rows = profiled.sampled_rows(revision)
     tree = build_tree(rows, revision.dimensions, revision.cube_size, cubes)
     layout = lay_out(tree, rows, revision.cube_size)
     arrangement = arrange(data, types, revision, tree, layout, status)
@@ -231,13 +233,13 @@ def _transformers(
 
 
 def _stated(
-    spark: SparkSession, asked: WriteOptions, transformers: tuple[Transformer, ...]
+    spark: SparkSession, options: WriteOptions, transformers: tuple[Transformer, ...]
 ) -> Mapping[str, ColumnStatistics]:
-    if asked.column_stats is None:
+    if options.column_stats is None:
         return {}
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
     return parse_column_stats(
-        asked.column_stats, transformers, zone, case_sensitive=is_case_sensitive(spark)
+        options.column_stats, transformers, zone, case_sensitive=is_case_sensitive(spark)
     ).columns
 
 

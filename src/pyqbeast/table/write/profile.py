@@ -110,17 +110,17 @@ def _read_blocks(data: bytes, columns: int) -> list[_Block]:
     blocks = []
     at = 0
     while at < len(data):
-        seen, kept = np.frombuffer(data, "<i8", 2, at).tolist()
+        seen, sampled = np.frombuffer(data, "<i8", 2, at).tolist()
         at += 16
         bounds = np.frombuffer(data, _BOUNDS, columns, at).tolist()
         at += columns * _BOUNDS.itemsize
         values, nulls = [], []
         for _ in range(columns):
-            values.append(np.frombuffer(data, "<f8", kept, at))
-            nulls.append(np.frombuffer(data, np.uint8, kept, at + 8 * kept).astype(bool))
-            at += 9 * kept
-        weights = np.frombuffer(data, "<i4", kept, at).astype(np.int32)
-        at += 4 * kept
+            values.append(np.frombuffer(data, "<f8", sampled, at))
+            nulls.append(np.frombuffer(data, np.uint8, sampled, at + 8 * sampled).astype(bool))
+            at += 9 * sampled
+        weights = np.frombuffer(data, "<i4", sampled, at).astype(np.int32)
+        at += 4 * sampled
         blocks.append(_Block(seen, bounds, values, nulls, weights))
     return blocks
 

@@ -46,16 +46,16 @@ def compute_quantiles_for_column(
         raise InvalidInputError(f"number_of_quantiles has to be 2 or more, not {number_of_quantiles}")
     if not 0 <= relative_error <= 1:
         raise InvalidInputError(f"relative_error has to be a number from 0 to 1, not {relative_error}")
-    found: list[float] | list[str] = (
+    quantiles: list[float] | list[str] = (
         _texts(df, column, number_of_quantiles)
         if is_text
         else _numbers(df, column, types[column], number_of_quantiles, relative_error)
     )
-    if len(set(found)) < 2:
+    if len(set(quantiles)) < 2:
         raise InvalidInputError(
             f"column {column!r} has fewer than two values, which cannot be cut: index it by hashing or linear"
         )
-    return found
+    return quantiles
 
 
 def _numbers(df: DataFrame, column: str, spark_type: str, parts: int, relative_error: float) -> list[float]:

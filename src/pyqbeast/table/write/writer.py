@@ -53,38 +53,38 @@ def configuration(no_rows: DataFrame, options: Mapping[str, str]) -> dict[str, s
     Raises:
         InvalidInputError: an option or a column that cannot be used.
     """
-    asked = WriteOptions.parse(options)
+    parsed = WriteOptions.parse(options)
     types = bridge.simple_types(no_rows)
     _check_names(types)
-    if asked.column_stats is not None:
+    if parsed.column_stats is not None:
         raise InvalidInputError(
             "columnStats belongs to rows: give it with the first write, not with CREATE TABLE"
         )
-    revision = plan_new(no_rows, types, asked, None).revision
-    return configuration_entries(revision, {}) | asked.new_table_properties(no_rows.sparkSession)
+    revision = plan_new(no_rows, types, parsed, None).revision
+    return configuration_entries(revision, {}) | parsed.new_table_properties(no_rows.sparkSession)
 
 
 class _Write:
     """One write, tried as often as other writers come first."""
 
-    def __init__(self, spark: SparkSession, data: DataFrame, mode: str, asked: WriteOptions) -> None:
+    def __init__(self, spark: SparkSession, data: DataFrame, mode: str, options: WriteOptions) -> None:
         self.spark = spark
         self.data = data
         self.mode = mode
-        self.asked = asked
-        self.hooks = named_hooks(spark, asked.hooks)
-        self.is_fresh = mode == "Overwrite" and not asked.replaces_part
+        self.options = options
+        self.hooks = named_hooks(spark, options.hooks)
+        self.is_fresh = mode == "Overwrite" and not options.replaces_part
 
     def run(self) -> None:
         """Lays the rows out and commits. If another writer has changed the revisions, this starts again."""
         _check_names(self.data.columns)
-        if self.asked.replaces_matches and self.mode == "Overwrite":
+        if self.options.replaces_matches and self.mode == "Overwrite":
             # Delta evaluates the rows a second time to find matches. A source may give other rows each time, so
             # they are kept.
             self.data = self.data.localCheckpoint()
         rebuilds = number_of_retries(self.spark)
         while True:
-            transaction = bridge.Transaction(self.spark, self.asked.path)
+            transaction = bridge.Transaction(self.spark, self.options.path)
             if self._is_superfluous(transaction):
                 return
             plan = self._plan(transaction)
@@ -96,35 +96,37 @@ class _Write:
     def _is_superfluous(self, transaction: bridge.Transaction) -> bool:
         if transaction.exists and self.mode == "ErrorIfExists":
             raise TableExistsError(
-                f"there is a table at {self.asked.path}; write with mode append or overwrite, or to another path"
+                f"there is a table at {self.options.path}; write with mode append or overwrite, or to another path"
             )
         if transaction.exists and self.mode == "Ignore":
             return True
-        return transaction.is_done(self.data, self.mode, self.asked.delta)
+        return transaction.is_done(self.data, self.mode, self.options.delta)
 
     def _plan(self, transaction: bridge.Transaction) -> Plan:
-        stored = stored_revisions(transaction, self.asked.path)
+        stored = stored_revisions(transaction, self.options.path)
         if not self.is_fresh:
             check_indexed_columns(transaction, stored.latest)
-        given = self.asked.delta | self._properties(transaction)
-        rows, prunable = transaction.as_stored(self.data, self.mode, given)
+        delta_options = self.options.delta | self._properties(transaction)
+        rows, prunable = transaction.as_stored(self.data, self.mode, delta_options)
         if self.is_fresh:
-            return plan_new(rows, bridge.simple_types(rows), self.asked, stored.latest)
+            return plan_new(rows, bridge.simple_types(rows), self.options, stored.latest)
         if stored.latest:
             rows = bridge.named_as(rows, stored.latest.hashed_columns)
-        return plan_append(rows, bridge.simple_types(rows), self.asked, stored.latest, prunable)
+        return plan_append(rows, bridge.simple_types(rows), self.options, stored.latest, prunable)
 
     def _properties(self, transaction: bridge.Transaction) -> dict[str, str]:
-        return {} if transaction.exists else self.asked.new_table_properties(self.spark)
+        return {} if transaction.exists else self.options.new_table_properties(self.spark)
 
     def _write_files(self, transaction: bridge.Transaction, plan: Plan) -> None:
         if plan.is_new:
             configuration = {} if self.is_fresh else transaction.configuration
             transaction.store(configuration_entries(plan.revision, configuration), fresh=self.is_fresh)
-        given = self.asked.with_file_rows(rows_per_file(plan.revision, self.asked.file_limit(self.spark)))
-        given |= self._properties(transaction)
+        delta_options = self.options.with_file_rows(
+            rows_per_file(plan.revision, self.options.file_limit(self.spark))
+        )
+        delta_options |= self._properties(transaction)
         try:
-            transaction.write(plan.frame, self.mode, given, PAGE_ROWS)
+            transaction.write(plan.frame, self.mode, delta_options, PAGE_ROWS)
             transaction.tag(plan.tags(transaction.written()))
         except BaseException:
             transaction.discard()
@@ -136,8 +138,8 @@ class _Write:
             for _ in range(_COMMITS):
                 if transaction.commit(self.mode, hook_tags(transaction, self.hooks)):
                     return True
-                newer = bridge.Transaction(self.spark, self.asked.path)
-                if newer.is_done(self.data, self.mode, self.asked.delta):
+                newer = bridge.Transaction(self.spark, self.options.path)
+                if newer.is_done(self.data, self.mode, self.options.delta):
                     transaction.discard()
                     return True
                 follows = self._rebased(plan, transaction, newer, may_rebuild=may_rebuild)
@@ -153,7 +155,7 @@ class _Write:
         transaction.discard()
         if not may_rebuild or self.mode == "Overwrite":
             raise CommitConflictError(
-                f"another writer changed {self.asked.path} and this write could not be combined with the change, so "
+                f"another writer changed {self.options.path} and this write could not be combined with the change, so "
                 f"nothing was written; run it again. Delta says: {transaction.conflict}"
             )
         return False
@@ -167,7 +169,12 @@ class _Write:
         laying the rows out again may make the second revision needless. After enough such attempts the second
         revision gets the next number instead.
         """
-        if self.mode != "Append" or not old.exists or newer.schema != old.schema or self.asked.changes_schema:
+        if (
+            self.mode != "Append"
+            or not old.exists
+            or newer.schema != old.schema
+            or self.options.changes_schema
+        ):
             return None
         revisions = revisions_from_configuration(newer.configuration)
         if not plan.is_new:

@@ -141,9 +141,13 @@ class Footer:
     @property
     def offsets(self) -> list[int]:
         """The offsets of all sections, in the order of the file."""
-        found = {self.rtree, *self.global_order, *(o for section in self.sections.values() for o in section)}
-        found |= {o for o in (self.fragment_statistics, self.processed_conditions) if o is not None}
-        return sorted(found)
+        distinct = {
+            self.rtree,
+            *self.global_order,
+            *(o for section in self.sections.values() for o in section),
+        }
+        distinct |= {o for o in (self.fragment_statistics, self.processed_conditions) if o is not None}
+        return sorted(distinct)
 
 
 def slot_count(attributes: int, dimensions: int, timestamps: bool, deletes: bool) -> int:

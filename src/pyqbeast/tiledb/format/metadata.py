@@ -42,8 +42,8 @@ def _value(cursor: Cursor, kind: Datatype, count: int) -> Value:
     if kind.is_bytes:
         return bytes(cursor.take(count * kind.size, "value"))
     numbers = cursor.array(kind.dtype, count, "value")
-    found = (numbers != 0).tolist() if kind is Datatype.BOOL else numbers.tolist()
-    return found[0] if count == 1 else tuple(found)
+    items = (numbers != 0).tolist() if kind is Datatype.BOOL else numbers.tolist()
+    return items[0] if count == 1 else tuple(items)
 
 
 def metadata_bytes(values: Mapping[str, Any]) -> bytes:

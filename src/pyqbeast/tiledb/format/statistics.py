@@ -95,8 +95,8 @@ def _sums(tiles: list[pa.Array], field: Field) -> tuple[npt.NDArray[np.uint64], 
         return _bounded(floats).view("<u8"), int(_bounded(whole).view("<u8")[0])
     exact = [_exact_sum(_values(tile, field)) for tile in tiles]
     signed = field.datatype.dtype.kind == "i" or field.datatype is Datatype.CHAR
-    kept = [_clamped(total, signed) for total in exact]
-    return np.array(kept, dtype="<u8"), _clamped(sum(exact), signed)
+    clamped = [_clamped(total, signed) for total in exact]
+    return np.array(clamped, dtype="<u8"), _clamped(sum(exact), signed)
 
 
 def _bounded(sums: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -136,8 +136,8 @@ def _tile_bounds(tile: pa.Array, field: Field) -> tuple[bytes, bytes] | None:
     if not len(tile):
         return None
     if field.is_var or field.datatype.is_bytes or field.datatype.is_text:
-        found = pc.min_max(tile).as_py()
-        return found["min"], found["max"]
+        bounds = pc.min_max(tile).as_py()
+        return bounds["min"], bounds["max"]
     values = numbers(tile)
     if field.datatype.is_float:
         return np.fmin.reduce(values).tobytes(), np.fmax.reduce(values).tobytes()

@@ -148,13 +148,13 @@ class Array:
     @cached_property
     def fragments(self) -> list[Fragment]:
         """The fragments that hold cells of the time, oldest first."""
-        found = []
+        fragments = []
         for name in self.folder.visible(self.window, self.schema.dense):
             fragment = self.fragment(name.text)
             # A fragment that lies partly inside the window can be cut only if it has the times of its cells.
             if self.window.contains(name) or fragment.footer.has_timestamps:
-                found.append(fragment)
-        return found
+                fragments.append(fragment)
+        return fragments
 
     def fragment(self, name: str) -> Fragment:
         """A fragment by its name, committed or not.
@@ -186,23 +186,23 @@ class Array:
     @cached_property
     def enumerations(self) -> dict[str, Enumeration]:
         """The enumerations by name; `schema.fields[column].enumeration` says which a column uses."""
-        found = {}
+        values = {}
         for name, file in self.schema.enumerations.items():
             path = f"{ENUMERATIONS}/{file}"
             if "/" in file or not file:
                 raise ArrayFormatError(f"{file!r} is no enumeration", file=path)
-            found[name] = Enumeration.parse(self._tile(path, "enumeration"), path)
-        return found
+            values[name] = Enumeration.parse(self._tile(path, "enumeration"), path)
+        return values
 
     @cached_property
     def deletions(self) -> tuple[Deletion, ...]:
         """The delete conditions of the time, oldest first."""
-        found = []
+        conditions = []
         for name, (path, content) in sorted(self.folder.conditions.items()):
             if self.window.contains(name):
                 condition = parse_condition(self._tile(path, "delete condition", content), path)
-                found.append(Deletion(name.start, path.rsplit("/", 1)[-1], condition))
-        return tuple(found)
+                conditions.append(Deletion(name.start, path.rsplit("/", 1)[-1], condition))
+        return tuple(conditions)
 
     @property
     def non_empty_domain(self) -> MBR | None:

@@ -114,15 +114,15 @@ class Fragment:
         """(column, stem of its files, slot) by name; the time columns are `__t`, `__dt` and `__dci`."""
         schema, footer = self.schema, self.footer
         first = len(schema.attributes) + 1
-        found = {a.name: (a, f"a{i}", i) for i, a in enumerate(schema.attributes)}
-        found |= {d.name: (d.field, f"d{i}", first + i) for i, d in enumerate(schema.dimensions)}
+        columns = {a.name: (a, f"a{i}", i) for i, a in enumerate(schema.attributes)}
+        columns |= {d.name: (d.field, f"d{i}", first + i) for i, d in enumerate(schema.dimensions)}
         slot = first + len(schema.dimensions)
         times = [TIMESTAMP] if footer.has_timestamps else []
         times += [DELETE_TIMESTAMP, DELETE_CONDITION] if footer.has_deletes else []
         for i, name in enumerate(times):
             column = Field(name, Datatype.UINT64, filters=schema.coords_filters)
-            found[name] = (column, name[2:], slot + i)
-        return found
+            columns[name] = (column, name[2:], slot + i)
+        return columns
 
     def slot(self, column: str) -> int:
         """The position of a column in the lists of the footer.

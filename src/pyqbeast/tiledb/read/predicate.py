@@ -61,16 +61,16 @@ class Predicate:
         """
         try:
             if self.operator.startswith("is"):
-                found = array.is_null() if self.operator == "is null" else array.is_valid()
+                matches = array.is_null() if self.operator == "is null" else array.is_valid()
             elif self.operator == "in":
                 wanted = pa.array([_scalar(v, array.type).as_py() for v in self.value], type=array.type)
-                found = pc.and_(pc.is_in(array, value_set=wanted), array.is_valid())
+                matches = pc.and_(pc.is_in(array, value_set=wanted), array.is_valid())
             else:
-                found = _COMPARE[self.operator](array, _scalar(self.value, array.type))
+                matches = _COMPARE[self.operator](array, _scalar(self.value, array.type))
         except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
             raise InvalidInputError(f"{self.column} {self.operator} {self.value!r}: {error}") from error
         mask: Mask = (
-            pc.fill_null(found, False).to_numpy(zero_copy_only=False) if len(array) else np.zeros(0, bool)
+            pc.fill_null(matches, False).to_numpy(zero_copy_only=False) if len(array) else np.zeros(0, bool)
         )
         return mask
 
@@ -85,17 +85,17 @@ class Predicate:
         values = [raw_value(v, field) for v in (self.value if self.operator == "in" else [self.value])]
         if any(v is None for v in values):
             return everywhere
-        found: Mask
+        matches: Mask
         if self.operator in ("<", "<="):
-            found = (lows <= values[0]).astype(bool)
-            return found
+            matches = (lows <= values[0]).astype(bool)
+            return matches
         if self.operator in (">", ">="):
-            found = (highs >= values[0]).astype(bool)
-            return found
-        found = np.zeros(len(lows), dtype=bool)
+            matches = (highs >= values[0]).astype(bool)
+            return matches
+        matches = np.zeros(len(lows), dtype=bool)
         for value in values:
-            found |= (lows <= value).astype(bool) & (highs >= value).astype(bool)
-        return found
+            matches |= (lows <= value).astype(bool) & (highs >= value).astype(bool)
+        return matches
 
 
 def parse_where(where: Sequence[Any] | None, schema: ArraySchema) -> list[Predicate]:
@@ -106,7 +106,7 @@ def parse_where(where: Sequence[Any] | None, schema: ArraySchema) -> list[Predic
     """
     if where is not None and not isinstance(where, list | tuple):
         raise InvalidInputError(f"where takes a list of triples like ('a', '<', 5), not {where!r}")
-    found = []
+    predicates = []
     for item in where or ():
         if isinstance(item, Predicate):
             column, operator, value = item.column, item.operator, item.value
@@ -121,8 +121,8 @@ def parse_where(where: Sequence[Any] | None, schema: ArraySchema) -> list[Predic
             if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
                 raise InvalidInputError(f"{column} in {value!r}: takes a sequence of values")
             value = tuple(value)
-        found.append(Predicate(column, _OPERATORS[operator], value))
-    return found
+        predicates.append(Predicate(column, _OPERATORS[operator], value))
+    return predicates
 
 
 def parse_box(box: Mapping[str, Any] | None, schema: ArraySchema) -> MBR | None:

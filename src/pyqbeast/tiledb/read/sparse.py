@@ -99,15 +99,15 @@ def choose_tiles(
     around = {f: f.leaves.take(tiles).around() for f, tiles in chosen.items() if tiles.size and f.leaves}
     shadows = {}
     for fragment in fragments:
-        left = np.flatnonzero(inside[fragment] & ~matching[fragment])
+        unmatched = np.flatnonzero(inside[fragment] & ~matching[fragment])
         leaves = fragment.leaves
-        if leaves is None or not left.size:
+        if leaves is None or not unmatched.size:
             continue
-        touched = np.zeros(left.size, dtype=bool)
+        touched = np.zeros(unmatched.size, dtype=bool)
         for other, box in around.items():
             if other is not fragment or fragment.footer.has_timestamps:
-                touched |= leaves.take(left).intersects(box)
-        shadows[fragment] = left[touched]
+                touched |= leaves.take(unmatched).intersects(box)
+        shadows[fragment] = unmatched[touched]
     return chosen, shadows
 
 

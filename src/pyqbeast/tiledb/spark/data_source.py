@@ -66,16 +66,16 @@ class TileDBDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """A writer, into a new array where there is none."""
         uri, key = self._uri(), self.options.get("encryptionKey")
-        asked = _number(self.options.get("timestamp"), "timestamp")
+        stated = _number(self.options.get("timestamp"), "timestamp")
         try:
             array = open_array(uri, encryption_key=key)
         except TableNotFoundError:
-            array = plan_array(uri, self._new_schema(schema), timestamp=asked, encryption_key=key)
-            return ArrayWriter(array, time_after([]) if asked is None else asked, create=True)
+            array = plan_array(uri, self._new_schema(schema), timestamp=stated, encryption_key=key)
+            return ArrayWriter(array, time_after([]) if stated is None else stated, create=True)
         if array.schema.dense:
             raise InvalidInputError(f"{uri} is dense; the Spark source writes sparse arrays")
         held = [*array.folder.fragments, *array.folder.conditions]
-        timestamp = time_after(held) if asked is None else asked
+        timestamp = time_after(held) if stated is None else stated
         if overwrite:
             # The delete has to be later than all present cells, and the new cells later than the delete.
             timestamp = max([timestamp, 1, *(name.end + 2 for name in held)])

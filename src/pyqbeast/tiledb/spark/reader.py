@@ -90,19 +90,19 @@ class FilteringArrayReader(ArrayReader):
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  (Spark's name)
         """Take over the filters that are exact here; use what can be used of the others to skip tiles."""
         exact, hints = list(self.request.predicates), list(self.request.hints)
-        left = []
+        refused = []
         for item in filters:
             predicate = _predicate(item, self.array.schema.fields)
             if predicate is None:
-                left.append(item)
+                refused.append(item)
             elif _is_exact(self.array.schema.fields[predicate.column]):
                 exact.append(predicate)
             else:
                 hints.append(predicate)
-                left.append(item)
+                refused.append(item)
         box = box_of((*exact, *hints), self.array.schema, self.request.box)
         self.request = replace(self.request, predicates=tuple(exact), hints=tuple(hints), box=box)
-        return left
+        return refused
 
 
 def _is_exact(field: Field) -> bool:

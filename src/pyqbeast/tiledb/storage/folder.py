@@ -87,8 +87,8 @@ class ArrayFolder:
         for name, names in self.vacuumed.items():
             if _in(name, window, dense):
                 hidden |= names
-        found = [name for name in self.fragments if name.text not in hidden and _in(name, window, dense)]
-        return sorted(found, key=lambda name: (name.start, name.text))
+        visible = [name for name in self.fragments if name.text not in hidden and _in(name, window, dense)]
+        return sorted(visible, key=lambda name: (name.start, name.text))
 
 
 def _in(name: TimestampedName, window: Window, dense: bool) -> bool:
@@ -97,8 +97,8 @@ def _in(name: TimestampedName, window: Window, dense: bool) -> bool:
 
 
 def _names(store: Store, folder: str) -> list[TimestampedName]:
-    found = [TimestampedName.parse(entry.name) for entry in store.entries(folder)]
-    return sorted(name for name in found if name is not None)
+    names = [TimestampedName.parse(entry.name) for entry in store.entries(folder)]
+    return sorted(name for name in names if name is not None)
 
 
 def _lines(store: Store, path: str) -> list[str]:
@@ -109,7 +109,7 @@ def _lines(store: Store, path: str) -> list[str]:
 
 def _read_consolidated(store: Store, path: str) -> dict[str, bytes | None]:
     """The commits in a consolidated commits file; conditions come with their bytes."""
-    found: dict[str, bytes | None] = {}
+    commits: dict[str, bytes | None] = {}
     data = store.read(path)
     cursor = Cursor(data, path)
     while cursor.remaining:
@@ -119,5 +119,5 @@ def _read_consolidated(store: Store, path: str) -> dict[str, bytes | None]:
         line = cursor.text(end - cursor.position, "commit")
         cursor.take(1, "line end")
         carries = line.endswith((".del", ".upd"))
-        found[line] = bytes(cursor.take(cursor.u64("condition size"), "condition")) if carries else None
-    return found
+        commits[line] = bytes(cursor.take(cursor.u64("condition size"), "condition")) if carries else None
+    return commits

@@ -42,14 +42,14 @@ class Store:
         """What a folder holds, sorted by name; nothing where it does not exist."""
         self._fs.invalidate_cache(self._path(folder))
         try:
-            found: list[dict[str, Any]] = self._fs.ls(self._path(folder), detail=True)
+            listed: list[dict[str, Any]] = self._fs.ls(self._path(folder), detail=True)
         except (FileNotFoundError, NotADirectoryError):
             return []
         entries = [
             Entry(
                 info["name"].rstrip("/").rsplit("/", 1)[-1], info["size"] if info["type"] == "file" else None
             )
-            for info in found
+            for info in listed
         ]
         return sorted(entries, key=lambda entry: entry.name)
 

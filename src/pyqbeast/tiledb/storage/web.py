@@ -54,9 +54,9 @@ class WebFileSystem(HTTPFileSystem):  # type: ignore[misc]
 
     async def _ls_real(self, url: str, detail: bool = True, **_: object) -> Any:  # noqa: ANN401 (as in fsspec)
         with _naming(url):
-            found = await super()._ls_real(url, detail)
+            listed = await super()._ls_real(url, detail)
         # An index page may link to itself in another order.
-        return [each for each in found if "/?" not in (each["name"] if detail else each)]
+        return [each for each in listed if "/?" not in (each["name"] if detail else each)]
 
     @contextlib.asynccontextmanager
     async def _answer(self, method: str, url: str, **headers: str) -> AsyncIterator[aiohttp.ClientResponse]:

@@ -145,5 +145,5 @@ def leaves_of(tiles: Mapping[str, list[pa.Array]], dimensions: Sequence[Field]) 
 
 
 def _text_range(part: pa.Array) -> tuple[bytes, bytes]:
-    found = pc.min_max(part).as_py()
-    return found["min"], found["max"]
+    bounds = pc.min_max(part).as_py()
+    return bounds["min"], bounds["max"]

@@ -95,9 +95,9 @@ def _rows_of_tiles(grid: TileGrid, shape: tuple[int, ...]) -> list[Rows]:
     """For each tile, the row of each of its cells in file order; the number of rows stands for padding."""
     rows = np.arange(prod(shape), dtype=np.int64).reshape(shape)
     order = numpy_order(grid.cell_order)
-    found = []
+    rows_of_tiles = []
     for _, inside, target in grid.overlaps(grid.domain, np.arange(grid.tile_count)):
         tile = np.full(grid.extents, rows.size, dtype=np.int64)
         tile[inside] = rows[target]
-        found.append(tile.ravel(order=order))
-    return found
+        rows_of_tiles.append(tile.ravel(order=order))
+    return rows_of_tiles

@@ -153,16 +153,16 @@ class FragmentFiles:
 
     def files(self, key: bytes | None) -> dict[str, bytes]:
         """All files by name, the metadata file last."""
-        found = {}
+        contents = {}
         for stem, column, files in self._slots():
             if files is None or column is None:
                 continue
-            found[f"{stem}.tdb"] = bytes(files.data.content)
+            contents[f"{stem}.tdb"] = bytes(files.data.content)
             if column.is_var:
-                found[f"{stem}_var.tdb"] = bytes(files.var.content)
+                contents[f"{stem}_var.tdb"] = bytes(files.var.content)
             if column.nullable:
-                found[f"{stem}_validity.tdb"] = bytes(files.validity.content)
-        return found | {METADATA_FILE: self._metadata(key)}
+                contents[f"{stem}_validity.tdb"] = bytes(files.validity.content)
+        return contents | {METADATA_FILE: self._metadata(key)}
 
     def _slots(self) -> list[tuple[str, Field | None, FieldFiles | None]]:
         """(stem, column, files) per slot; the one after the attributes is that of coordinates of old."""

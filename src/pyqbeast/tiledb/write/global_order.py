@@ -59,8 +59,8 @@ def _check_domain(column: pa.Array, dimension: Dimension, current: Range1D | Non
         return
     low, high = domain
     if dimension.field.is_var:
-        found = pc.min_max(column).as_py()
-        inside = low <= found["min"] and found["max"] <= high
+        bounds = pc.min_max(column).as_py()
+        inside = low <= bounds["min"] and bounds["max"] <= high
     else:
         values = numbers(column)
         inside = bool(((values >= low) & (values <= high)).all())
