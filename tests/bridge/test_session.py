@@ -66,7 +66,7 @@ def test_attach_is_harmless_twice_and_knows_its_version(spark, monkeypatch):
 
 @pytest.mark.parametrize("what", ["SPARK", "DELTA"])
 def test_attach_knows_what_the_session_runs(spark, monkeypatch, what):
-    """spark-submit brings a Spark of its own, whatever Python packages there are."""
+    """The versions in the JVM count, because spark-submit brings its own Spark."""
     monkeypatch.setattr(sessions, f"{what}_VERSION", "9.9")
     with pytest.raises(
         SessionError, match=rf"built for {what.title()} 9\.9.*this session runs {what.title()} 4"

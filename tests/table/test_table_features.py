@@ -16,7 +16,7 @@ BOUNDS = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
 
 
 def tracked(spark, path):
-    """Of each row, by id, who it is and in which version it last changed."""
+    """For each row, by id, its row id and the version in which it last changed."""
     rows = load(spark, path).selectExpr("id", "_metadata.row_id", "_metadata.row_commit_version").collect()
     assert len({row["row_id"] for row in rows}) == len(rows)
     return {row["id"]: (row["row_id"], row["row_commit_version"]) for row in rows}
@@ -127,7 +127,10 @@ def test_features_that_a_rewrite_has_to_respect(spark, table_path):
 
 
 def test_a_part_is_replaced_where_changes_are_told_and_no_vectors_taken(spark, table_path):
-    """Delta then writes the rows that stay in the same files again, and sorts new ones in between: none is indexed."""
+    """Delta then rewrites the rows that stay in the touched files, and sorts the new rows in between.
+
+    No such file is indexed.
+    """
     given = {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "false"}
     save(rows_2d(spark, 1_500), table_path, cubeSize=300, columnStats=BOUNDS, **given)
     fresh = rows_2d(spark, 900).filter("id >= 600").withColumn("name", F.lit("new"))

@@ -21,7 +21,7 @@ def in_a_new_thread(call):
 
 @pytest.fixture(scope="module")
 def other(spark):
-    """A session in which much is otherwise."""
+    """A session with many other settings."""
     session = spark.newSession()
     for key, value in {
         "spark.sql.caseSensitive": "true",
@@ -78,7 +78,7 @@ def test_convert_and_upgrade_from_a_thread_of_their_own(other, golden, tmp_path)
 
 
 def test_two_sessions_at_once(spark, other, tmp_path):
-    """Each writes and looks at tables of its own and at one of both, and finds its settings as they were."""
+    """Each session writes and reads a table of its own and a shared one, and its settings stay as they were."""
     shared = str(tmp_path / "shared")
     save(rows_2d(spark, 1_000), shared, cubeSize=300)
 

@@ -1,7 +1,8 @@
-"""Populations of keys, and samples of them: what each repetition's reader would have collected.
+"""Populations of keys, and samples of them as readers collect them, in many independent repetitions.
 
-A population is its keys' sums, because a sample takes keys as wholes. A sample of fraction f takes each key
-with probability f; each repetition has its own hash. A state's group axis holds the repetitions.
+A population is stored as the sums of its keys, because a sample takes all rows of a key or none. A sample of
+fraction f takes each key with probability f; each repetition has its own hash. A state's group axis holds the
+repetitions.
 """
 
 from __future__ import annotations
@@ -119,7 +120,8 @@ def samples(name, stops, repetitions, rng, spans=False, batch=50):
     for done in range(0, repetitions, batch):
         count = min(batch, repetitions - done)
         expected = count * keys * last
-        # Geometric gaps between the keys taken, all repetitions in a row: exponential ones rounded down.
+        # The gaps between sampled keys are geometric: exponential gaps rounded down. All repetitions are drawn
+        # in a row.
         gaps = rng.standard_exponential(int(expected + 8 * np.sqrt(expected) + 50)) / -np.log1p(-last)
         place = np.cumsum(gaps.astype(np.int64) + 1) - 1
         assert place[-1] >= count * keys

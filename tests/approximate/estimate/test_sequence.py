@@ -17,7 +17,9 @@ GRAIN = 1.09
 
 @dataclass
 class Tally:
-    """Of all repetitions: how many stopped early, how many of those hold, and fractions read in all."""
+    """Sums over all repetitions: how many stopped early, in how many of those the bounds hold, and the
+    fractions read.
+    """
 
     sampled: int = 0
     held: int = 0
@@ -87,7 +89,7 @@ def test_what_is_known_of_the_keys_sends_heavy_tails_on(name, kinds):
 
 
 def test_without_it_a_heavy_tail_is_believed():
-    """Guards the test above: it would pass for nothing if the sample alone knew better."""
+    """Guards the test above, which would show nothing if the sample alone were enough."""
     tally = run("par", ("avg",), 0.1, 300, 0.5, None)["avg"]
     assert tally.sampled - tally.held > 0.1 * 300
 

@@ -173,7 +173,7 @@ def test_a_file_without_statistics_gets_its_number_of_rows(spark, table_path):
 
 
 def test_two_tools_delete_from_one_file_at_once(spark, table_path, monkeypatch):
-    """The second one finds the first one's vector in its way, and adds its rows to it."""
+    """The second tool meets the vector of the first one, and adds its rows to that vector."""
     save(rows_2d(spark, 500), table_path)
     table = QbeastTable.for_path(spark, table_path)
     (file,) = bridge.TableLog(spark, table_path).files()
@@ -332,7 +332,10 @@ def jobs_again(spark, frame):
 
 
 def test_a_scan_without_vectors_is_planned_as_if_there_could_be_none(spark, tmp_path):
-    """Delta filters deleted rows only in scans of a table with a vector; finding out takes no job a query."""
+    """Delta filters deleted rows only in scans of a table with a vector.
+
+    Finding out whether there is one takes no job.
+    """
     plain, able = str(tmp_path / "plain"), str(tmp_path / "able")
     save(rows_2d(spark, 200), plain, **{VECTORS: "false"})
     save(rows_2d(spark, 200), able)

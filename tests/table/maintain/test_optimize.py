@@ -124,7 +124,7 @@ def test_an_interrupted_optimize_leaves_the_table_as_it_was(spark, table_path, m
 
 
 def test_a_new_revision_meanwhile_does_not_draw_it_away(spark, table_path, monkeypatch):
-    """What was the latest revision when it began is put in order, however often other writers come first."""
+    """An optimize works on the revision that was the latest when it began, however often other writers come first."""
     scattered(spark, table_path)
     before = len(sizes(spark, table_path))
     wide = rows_2d(spark, 100, first=10_000).withColumn("a", F.col("a") + 3_000_000)
@@ -145,7 +145,7 @@ def test_a_new_revision_meanwhile_does_not_draw_it_away(spark, table_path, monke
 
 
 def test_files_that_come_after_it_began_are_not_taken_for_unindexed_ones(spark, table_path, monkeypatch):
-    """Their revision is not in the version that it began on."""
+    """Files of other writers may have a revision that the version at the beginning does not have."""
     save(rows_2d(spark, 1_000), table_path)
     wide = rows_2d(spark, 100, first=10_000).withColumn("a", F.col("a") + 3_000_000)
     begin = bridge.Transaction.__init__

@@ -29,7 +29,7 @@ def actions(log_file, kind):
 
 
 def rows_in_all_files(path, files):
-    """What a reader counts that knows nothing of blocks: rows by the statistics of the live files."""
+    """The rows by the statistics of all live files: what a reader counts that knows nothing of blocks."""
     return sum(file.rows for file in files.values())
 
 

@@ -13,7 +13,7 @@ from tests.table.help import count, holds, load, rows_2d, save
 from tests.table.write.test_write import log_entries
 
 NO_STATISTICS = {"spark.databricks.delta.stats.collect": "false"}
-#: What makes Delta lay rows out in its own way, and compact files after a commit.
+#: Settings that make Delta lay rows out in its own way, and compact files after a commit.
 DELTAS_LAYOUT = {
     "spark.databricks.delta.optimizeWrite.enabled": "true",
     "spark.databricks.delta.autoCompact.enabled": "true",
@@ -55,7 +55,7 @@ def test_options_in_any_case_are_one_option(spark, table_path):
 
 
 def test_no_setting_of_the_session_takes_files_their_blocks(spark, table_path):
-    """Without statistics nothing but the writer tells how many rows a file holds."""
+    """Without statistics only the writer knows how many rows a file holds."""
     with session(spark, **NO_STATISTICS, **DELTAS_LAYOUT, **{"spark.sql.files.maxRecordsPerFile": "300"}):
         save(rows_2d(spark, 4_000), table_path, **{"delta.autoOptimize.autoCompact": "true"})
         for first in (4_000, 4_200):
@@ -70,7 +70,7 @@ def test_no_setting_of_the_session_takes_files_their_blocks(spark, table_path):
 
 @pytest.mark.parametrize("writers", ["0", "5"])
 def test_rows_that_delta_sorts_into_change_data_are_counted_right(spark, table_path, writers):
-    """Several files of a task are open at once then, or rows come in another order."""
+    """A task then has several files open at once, or its rows come in another order."""
     given = {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "false"}
     save(rows_2d(spark, 3_000), table_path, **given)
     with session(spark, **{"spark.sql.maxConcurrentOutputFileWriters": writers}):

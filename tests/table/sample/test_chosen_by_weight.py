@@ -58,7 +58,10 @@ def test_rows_of_some_weights_only(spark, whole, table_path, chosen):
 
 
 def test_what_others_write_again_tells_nothing_of_the_weights_any_more(spark, whole, table_path):
-    """Delta's files have no tags. That their rows were chosen by weight, the table itself remembers."""
+    """Files that Delta writes have no tags.
+
+    The table's configuration remembers that their rows were chosen by weight.
+    """
     save(load(spark, whole).where(f"{WEIGHT} < 0"), table_path)
     spark.sql(f"OPTIMIZE delta.`{table_path}` ZORDER BY (b)")
     assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.015)
@@ -114,7 +117,11 @@ def test_rows_merged_away_by_their_weight(spark, whole, table_path):
 
 
 def test_light_rows_that_an_update_left_unindexed(spark, whole, table_path):
-    """The rows of a region lie in files without an index, and its lightest rows in the index: none counts twice."""
+    """An update has moved rows of a region to files without an index, and the lightest rows of the region stay
+    in the index.
+
+    No row counts twice.
+    """
     save(rows_2d(spark, ROWS), table_path)
     spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')")
     spark.sql(f"UPDATE delta.`{table_path}` SET name = 'x' WHERE a < 250000 AND {WEIGHT} > -1900000000")
@@ -202,7 +209,10 @@ def test_samples_of_rows_picked_by_weight_are_left_to_spark(spark, whole, light)
 
 
 def test_rows_picked_by_low_bits_of_the_weight_fill_all_buckets(spark, whole, table_path):
-    """A table of every eighth weight: estimates know its spread, as buckets are not the weight's low bits."""
+    """A table of every eighth weight.
+
+    Buckets do not depend on the low bits of a weight, so estimates know the spread of the rows.
+    """
     save(load(spark, whole).where(f"pmod({WEIGHT}, 8) = 3"), table_path, cubeSize=300)
     progress = Progress(AggregateQuery(load(spark, table_path).agg(F.avg("a"))))
     progress.read(progress.plan(0.4))

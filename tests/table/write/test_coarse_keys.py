@@ -62,7 +62,7 @@ def test_weight_columns_make_samples_fine(spark, table_path, caplog):
 
 
 def test_other_readers_fail_instead_of_taking_another_sample(spark, table_path):
-    """They know no class of this name; with the names of the format they would hash the indexed columns only."""
+    """Other readers find no class of this name. With the format's names they would hash the indexed columns only."""
     save(three_keys(spark, 100), table_path, weightColumns="id")
     log = Path(table_path, "_delta_log", f"{0:020}.json").read_text().splitlines()
     stored = next(json.loads(line)["metaData"]["configuration"] for line in log if "metaData" in line)

@@ -40,7 +40,7 @@ def test_an_append_closes_the_gaps_of_a_table_whose_inner_cubes_were_deleted(spa
     more = rows_2d(spark, 50, first=100_000, columns="cast(id % 97 as int) AS payload").drop("name")
     save(more, table_path, columnsToIndex=None, cubeSize=None)
     table = holds(spark, table_path)
-    # Where no row of the append may stay in a missing cube, a block without rows stands for it.
+    # If no row of the append may stay in a missing cube, a block without rows stands for the cube.
     assert count(table.blocks().filter("element_count = 0")) > 0
     assert count(table.df()) == 27_087
     samples_are_whole(spark, table_path)
@@ -48,7 +48,10 @@ def test_an_append_closes_the_gaps_of_a_table_whose_inner_cubes_were_deleted(spa
 
 
 def test_a_table_of_few_keys_that_the_scala_project_wrote(spark, golden, table_path):
-    """It left gaps, misses the parents in the next append and fails; leaves of estimated weights are no problem."""
+    """The Scala project left gaps in this table, and its next append fails because parents are missing.
+
+    Leaves with estimated weights are no problem.
+    """
     golden_copy(golden, "l2_low_cardinality", table_path)
     assert rules(spark, table_path) == {GAP}
     save(spark.range(500).selectExpr(*LOW_CARDINALITY), table_path, columnsToIndex=None, cubeSize=None)

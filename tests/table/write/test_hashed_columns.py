@@ -16,7 +16,7 @@ MAPPED = {"delta.columnMapping.mode": "name", "delta.enableTypeWidening": "true"
 
 
 def prunes(spark, path):
-    """Whether a small sample leaves out files; with the rows of the right ones."""
+    """Whether a small sample leaves out files. Checks that it holds the right rows."""
     table = samples_exactly(spark, path)
     files = opened(load(spark, path).agg(F.sum("id"))).files
     return opened(table.sample(0.001).agg(F.sum("id"))).files < files
@@ -34,7 +34,7 @@ def last_metadata(path):
 
 
 def swap_names(path, one, other):
-    """What another engine may do: two columns exchange their names, and no file changes."""
+    """Exchanges the names of two columns without changing a file, as another engine may do."""
     metadata, version = last_metadata(path)
     schema = json.loads(metadata["metaData"]["schemaString"])
     for field in schema["fields"]:
@@ -45,7 +45,7 @@ def swap_names(path, one, other):
 
 
 def without_record(path):
-    """A copy of a table of one version that records nothing, as other writers make it."""
+    """A copy of a table of one version whose revision records no layout, as other writers make it."""
     copy = shutil.copytree(path, f"{path}-other")
     commit = Path(copy, "_delta_log", f"{0:020}.json")
     actions = [json.loads(line) for line in commit.read_text().splitlines()]
@@ -80,7 +80,7 @@ def test_the_record_is_that_of_the_files(spark, table_path):
 
 
 def test_fields_of_structs_come_in_another_order(spark, table_path):
-    """Rows are laid out as the table holds them, so they have its weights and go on with its revision."""
+    """Rows are hashed as the table stores them, so their weights agree with the revision, which stays."""
     save(with_structs(spark, 0), table_path, columnsToIndex="a", weightColumns="s", cubeSize=100)
     other = with_structs(spark, 1000, "struct(cast(id * 2 as int) as Y, id as x) as s")
     save(
@@ -146,7 +146,7 @@ def test_another_engine_swaps_names(spark, table_path):
 
 
 def test_a_table_without_a_record(spark, table_path):
-    """Of another writer. Where names of files and table cannot differ, its names say enough."""
+    """Another writer records only names. That is enough if the names in files and table cannot differ."""
     bounds = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
     save(rows_2d(spark, 1000), table_path, cubeSize=100, columnStats=bounds)
     plain = without_record(table_path)

@@ -16,7 +16,7 @@ def alter(spark, path, change):
 
 
 def is_sampled_exactly(spark, path, rows):
-    """A tenth of the table is what has the lowest weights by the column types of today; nothing is left out."""
+    """A sample of a tenth is the rows of the lowest weights by the column types of today, with none left out."""
     table = load(spark, path)
     assert ids(table) == ids(rows)
     wanted = [row[0] for row in table.selectExpr("id", f"hash(a, b) < {TENTH}").collect() if row[1]]
@@ -51,7 +51,7 @@ def test_a_wider_type_hashes_otherwise(spark, table_path):
 
 
 def test_a_decimal_of_more_places_hashes_otherwise(spark, table_path):
-    """The format has one name for all decimals; what a revision records of its columns tells them apart."""
+    """The format has one name for all decimals, but the record in a revision has the exact types."""
     table = widened(spark, table_path, "decimal(8,1)", "decimal(12,3)")
     assert [revision.id for revision in table.revisions()] == [0, 1, 2]
     assert files_of(table, [1]) <= files_of_a_sample(table) < files_of(table, [1, 2])
@@ -109,7 +109,7 @@ def test_an_indexed_column_gets_no_type_that_cannot_be_indexed(spark, table_path
 
 
 def test_an_indexed_column_that_is_gone_is_noticed(spark, table_path):
-    """Here by an overwrite of plain Delta. A new column of the same name would not have the old values."""
+    """Plain Delta overwrites the table here. A new column of the same name does not have the old values."""
     save(rows_2d(spark, 100), table_path)
     left = rows_2d(spark, 50).drop("b")
     left.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(table_path)

@@ -109,7 +109,7 @@ def test_texts_that_are_padded_as_they_are_read(spark, table_path):
 
 
 def test_columns_without_a_type_stay(spark, table_path):
-    """Delta stores no values of them; a table that begins with one has it nevertheless."""
+    """Delta stores no values of such a column, and a table that begins with one keeps it."""
     rows = rows_2d(spark, 500).selectExpr("id", "null AS nothing", "a", "b")
     save(rows, table_path)
     assert load(spark, table_path).schema.simpleString() == rows.schema.simpleString()
@@ -119,7 +119,10 @@ def test_columns_without_a_type_stay(spark, table_path):
 
 
 def test_a_file_of_rows_with_other_weights_is_not_indexed(spark, table_path, caplog):
-    """The writer weighs every row again; here the rows are laid out by the hash of the columns in another order."""
+    """The writer computes the weight of every row again.
+
+    Here the rows are laid out by the hash of the columns in another order.
+    """
     save(rows_2d(spark, 1_000), table_path, cubeSize=100)
     revision = QbeastTable.for_path(spark, table_path).latest_revision
     turned = replace(

@@ -123,7 +123,8 @@ def test_replace_where_replaces_what_it_names(spark, table_path):
     save(new, table_path, "overwrite", replaceWhere="id >= 1000 AND id < 2000")
     assert ids(load(spark, table_path)) == [*range(1_500), *range(2_000, 3_000)]
     report = QbeastTable.for_path(spark, table_path).verify("data")
-    # Delta rewrites the rows that stay, without an index: that leaves cubes without parents and nothing worse.
+    # Delta rewrites the rows that stay into files without an index. That leaves cubes without parents and
+    # nothing worse.
     assert {problem.rule for problem in report.problems} <= {"no gap between levels"}
     with pytest.raises(Exception, match=r"(?i)replaceWhere|CHECK constraint"):
         save(rows_2d(spark, 10), table_path, "overwrite", replaceWhere="id >= 1000 AND id < 2000")

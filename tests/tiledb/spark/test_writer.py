@@ -77,7 +77,7 @@ def files(folder):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with files of other people, in places where an array has its own."""
+    """A folder with files that belong to no array, in folders where an array keeps its own files."""
     for name in ("notes.txt", "__fragments/readme", "__commits/readme", "sub/data.csv"):
         path = tmp_path / "a" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,7 @@ def test_cells_that_others_commit_meanwhile_stay(tmp_path, overwrite):
 
 
 def test_an_overwrite_deletes_nothing_that_it_has_not_seen(tmp_path):
-    """Cells with an earlier time that were committed after the overwrite began would go without a word."""
+    """Otherwise cells with an earlier time, committed after the overwrite began, would be deleted without an error."""
     uri = str(tmp_path / "a")
     make(uri)
     writer = plan(uri, overwrite=True)
@@ -193,7 +193,10 @@ def test_a_write_is_later_than_what_the_array_holds(tmp_path):
 @pytest.mark.parametrize("lands", [False, True])
 @pytest.mark.parametrize(("there", "overwrite"), [(False, False), (True, False), (True, True)])
 def test_storage_that_fails_at_any_write(tmp_path, there, overwrite, lands):
-    """Old cells or new ones, never a part; no error once they are there, and no new cells where there is one."""
+    """An array holds all old cells or all new ones, never a part.
+
+    There is an error exactly if the new cells are not there.
+    """
     uri = f"failing://{tmp_path.name}{there}{overwrite}{lands}"
     fs, number, failed = FailingFileSystem(), 0, 0
     while True:
