@@ -32,12 +32,12 @@ def load(path: Path) -> ModuleType:
 
 def javac() -> str:
     home = os.environ.get("JAVA_HOME")
-    found = shutil.which("javac", path=f"{home}/bin") if home else shutil.which("javac")
-    if found is None:
+    compiler = shutil.which("javac", path=f"{home}/bin") if home else shutil.which("javac")
+    if compiler is None:
         raise SystemExit(
             "pyqbeast: building needs a JDK 17 or newer (javac is neither in JAVA_HOME nor on the path)"
         )
-    return found
+    return compiler
 
 
 def compile_to(folder: Path) -> None:
@@ -91,17 +91,17 @@ def stored_classes() -> dict[str, str]:
     for path in sorted((PACKAGE / "core" / "transform").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef):
-                told = {
+                fields = {
                     target.id: each.value.value
                     for each in node.body
                     if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant)
                     for target in each.targets
                     if isinstance(target, ast.Name)
                 }
-                if "type_field" in told:
-                    transformers[told["class_name"]] = told["type_field"]
-                elif "class_name" in told:
-                    transformations.append(told["class_name"])
+                if "type_field" in fields:
+                    transformers[fields["class_name"]] = fields["type_field"]
+                elif "class_name" in fields:
+                    transformations.append(fields["class_name"])
     return {
         "TRANSFORMERS": " ".join(f"{name}={field}" for name, field in transformers.items()),
         "TRANSFORMATIONS": " ".join(transformations),

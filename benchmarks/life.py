@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--cube-size", type=int, default=50_000)
     given = parser.parse_args()
     spark = measure.session()
-    told = Table("what", "goal", "measured", "")
+    report = Table("what", "goal", "measured", "")
     with tempfile.TemporaryDirectory() as folder:
         path, plain = str(Path(folder, "indexed")), str(Path(folder, "plain"))
         options = {"columnsToIndex": "x,y", "cubeSize": str(given.cube_size), "columnStats": BOUNDS}
@@ -49,7 +49,7 @@ def main() -> None:
             batch = rows(spark, given.rows + i * given.append_rows, given.append_rows)
             batch.write.format("qbeast").mode("append").save(path)
         added = (len(table.df().inputFiles()) - files) / given.appends
-        told.add_row("files an append", "≤ 2", f"{added:.2f}", "")
+        report.add_row("files an append", "≤ 2", f"{added:.2f}", "")
 
         part = rows(spark, 10 * given.rows, given.rows // 100).persist()
         before = measure.data_bytes(path)
@@ -57,7 +57,7 @@ def main() -> None:
         alone = str(Path(folder, "alone"))
         part.coalesce(1).write.format("delta").save(alone)
         ratio = (measure.data_bytes(path) - before) / measure.data_bytes(alone)
-        told.add_row("bytes of an append of 1 %", "≤ 1.3 × its own", f"{ratio:.2f}", "")
+        report.add_row("bytes of an append of 1 %", "≤ 1.3 × its own", f"{ratio:.2f}", "")
 
         shutil.copytree(path, plain)
         started = time.perf_counter()
@@ -68,8 +68,8 @@ def main() -> None:
         ours = seconds(started)
         assert table.verify("data").ok
         note = f"{ours:.1f} s and {of_delta:.1f} s; {result}"
-        told.add_row("optimize", "≤ 1.5 × Delta's OPTIMIZE", f"{ours / of_delta:.2f}", note)
-    Console().print(told)
+        report.add_row("optimize", "≤ 1.5 × Delta's OPTIMIZE", f"{ours / of_delta:.2f}", note)
+    Console().print(report)
     spark.stop()
 
 

@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     given = parser.parse_args()
     spark = measure.session()
-    told = Table("average of", "error", "against exact", "steps", "fraction", "exact", "rows read by ideal")
+    report = Table("average of", "error", "against exact", "steps", "fraction", "exact", "rows read by ideal")
     with tempfile.TemporaryDirectory() as folder:
         frame = spark.range(given.rows).selectExpr(*COLUMNS)
         options = {"columnsToIndex": "x,y", "cubeSize": "500000"}
@@ -54,7 +54,7 @@ def main() -> None:
                 )
                 found = pyqbeast.tolerance(query(), error=error)
                 ideal = min(given.rows, (NORMAL * spread / mean / error) ** 2)
-                told.add_row(
+                report.add_row(
                     name,
                     f"{error:g}",
                     f"{measure.ratio(a, b):.2f} × ({statistics.median(a):.2f} and {statistics.median(b):.2f} s)",
@@ -63,7 +63,7 @@ def main() -> None:
                     str(found.exact),
                     f"{found.fraction * given.rows / ideal:.1f} ×",
                 )
-    Console().print(told)
+    Console().print(report)
     spark.stop()
 
 
