@@ -1,4 +1,6 @@
-"""A file system that fails on demand: the scheme `faulty` in front of a local path, see `tests/jvm/faults`.
+"""A file system that fails on demand: the scheme `faulty` in front of a local path.
+
+`tests/jvm/faults` knows it to Hadoop, and `tests/faulty_files.py` to fsspec; both count one row of calls.
 
 A test asks for the fixture `faults`, writes its table below `faults.path(tmp_path)`, and says which call is to fail:
 
@@ -21,6 +23,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pyspark
+
+from tests.faulty_files import FaultyFiles
 
 SOURCES = Path(__file__).resolve().parent / "jvm"
 SCHEME = "faulty"
@@ -53,6 +57,7 @@ class Faults:
 
     def __init__(self, spark) -> None:
         self._java = spark._jvm.faults.Faults
+        FaultyFiles.next_call = self.next
         self.clear()
 
     @staticmethod
@@ -77,7 +82,7 @@ class Faults:
             path: a pattern for a part of the path; of a rename, of where it goes.
             k: which one, from 1.
             when: what it has done by then: nothing ("before"), all of it ("after"), or, of a file that is created,
-                half of its bytes ("half").
+                half of its bytes ("half"); the same for want of space ("full").
             onwards: whether all that match later fail too.
             since: a pattern for a part of "operation path"; calls count after the first one that it matches, and
                 from now on where it is empty.
@@ -102,6 +107,10 @@ class Faults:
     def clear(self) -> None:
         """Nothing fails any more, and what was recorded is forgotten."""
         self._java.clear()
+
+    def next(self, operation: str, path: str) -> str:
+        """Counts a call that Python makes; how it has to fail, empty where it does not."""
+        return self._java.next(operation, path)
 
     def record(self) -> None:
         """From now on each call is written down."""

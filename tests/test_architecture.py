@@ -91,6 +91,7 @@ ALLOWED = {
     ],
     "tiledb.spark": [
         "core.errors",
+        "tiledb.errors",
         "tiledb.datatypes",
         "tiledb.format",
         "tiledb.storage",

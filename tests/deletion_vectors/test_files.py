@@ -7,10 +7,11 @@ import struct
 import fsspec
 import pytest
 
-from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError
 from pyqbeast.deletion_vectors import files
 from pyqbeast.deletion_vectors.vector import write_vectors
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
+from tests.faulty_files import FaultyFiles, PythonFaults
 
 
 @pytest.fixture
@@ -147,3 +148,26 @@ def test_a_file_that_delta_wrote(golden):
         # Ours are the same bytes, not just the same rows.
         assert vector.to_bytes() == content[start : start + descriptor.size_in_bytes]
     assert (len(adds), total) == (7, 2963)
+
+
+@pytest.fixture
+def schedule(monkeypatch):
+    """Says which call below `faulty:` fails."""
+    faults = PythonFaults()
+    monkeypatch.setattr(FaultyFiles, "next_call", faults.next)
+    return faults
+
+
+def test_storage_that_fails_is_told_with_path_and_cause(written, schedule):
+    descriptor, table, file = written
+    schedule.fail("open")
+    with pytest.raises(
+        StorageError, match=rf"^reading deletion vector file faulty:.*{file.name} failed: OSError: the"
+    ):
+        DeletionVector.read(descriptor, f"faulty:{table}")
+    schedule.fail("create", when="full", onwards=True)
+    with pytest.raises(
+        StorageError, match=r"^writing deletion vector file faulty:.*\.bin failed: OSError: .*No space"
+    ):
+        write_vectors(f"faulty:{table}", [DeletionVector([1])])
+    assert list(table.iterdir()) == [file], "half of a vector stays behind"

@@ -7,10 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyqbeast.core.errors import FormatError, TableNotFoundError, UnsupportedError
+from pyqbeast.core.errors import FormatError, StorageError, TableNotFoundError, UnsupportedError
 from pyqbeast.delta import DeletionVector
 from pyqbeast.delta_log.reader import LiveFile, Protocol, read_snapshot
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, remove, write_json
+from tests.faulty_files import FaultyFiles, PythonFaults
 
 ONE = DeletionVector([1]).to_inline()
 TWO = DeletionVector([1, 2]).to_inline()
@@ -237,3 +238,21 @@ def test_a_table_that_needs_more_than_this_reader_knows(tmp_path, protocol):
     commit(tmp_path, 0, {"protocol": protocol}, METADATA)
     with pytest.raises(UnsupportedError, match="reader"):
         read_snapshot(tmp_path)
+
+
+def test_storage_that_fails_is_told_with_path_and_cause(tmp_path, monkeypatch):
+    commit(tmp_path, 0, PROTOCOL, METADATA, add("a"))
+    checkpoint(log(tmp_path, f"{1:020d}.checkpoint.parquet"), add("a"))
+    faults = PythonFaults()
+    monkeypatch.setattr(FaultyFiles, "next_call", faults.next)
+    for operation, doing in (("list", "listing"), ("open", "reading")):
+        faults.fail(operation)
+        with pytest.raises(
+            StorageError, match=rf"^{doing} {tmp_path}/_delta_log.* failed: OSError: the disk is on fire"
+        ):
+            read_snapshot(f"faulty:{tmp_path}")
+    commit(tmp_path, 2, add("b"))
+    faults.fail("open", "json$")
+    with pytest.raises(StorageError, match=r"^reading .*0002\.json failed: OSError: the disk is on fire"):
+        read_snapshot(f"faulty:{tmp_path}")
+    assert read_snapshot(f"faulty:{tmp_path}").version == 2

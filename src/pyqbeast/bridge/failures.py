@@ -33,6 +33,9 @@ _OF_KIND: dict[str, type[QbeastError]] = {
     "EXECUTION": ExecutionError,
 }
 
+#: The end of a message, where nothing was committed.
+UNCHANGED = "; the table is as it was"
+
 #: The newest exceptions, by key. Their number is bounded, because nobody asks for the exceptions of streams and
 #: of Spark Connect's clients.
 _kept: collections.OrderedDict[str, BaseException] = collections.OrderedDict()
@@ -71,8 +74,10 @@ def _original(thrown: Any) -> BaseException | None:  # noqa: ANN401 (a Java thro
 
 
 @contextlib.contextmanager
-def words(doing: str, outcome: str = "; the table is as it was") -> Iterator[None]:
+def words(doing: str, outcome: str = UNCHANGED) -> Iterator[None]:
     """Raises an error with a readable message for exceptions of Spark or Delta whose message is a Java stack trace.
+
+    The error of a single step, such as reading the log, is readable already. What became of the table is added to it.
 
     Args:
         doing: what is going on, as the beginning of a sentence.
@@ -87,6 +92,10 @@ def words(doing: str, outcome: str = "; the table is as it was") -> Iterator[Non
         jvm: Any = SparkContext._jvm
         failure = jvm.io.pyqbeast.errors.Door.failure(error.java_exception, doing, outcome)
         raise _OF_KIND[failure.kind()](failure.getMessage()) from None
+    except (StorageError, ExecutionError) as error:
+        if outcome in str(error):
+            raise
+        raise type(error)(f"{doing} failed: {error}{outcome}") from error
 
 
 def install() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import uuid
 import zlib
 from collections.abc import Sequence
 from typing import IO
 
-from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 
@@ -26,13 +27,14 @@ def read_bytes(location: str, offset: int, size: int) -> bytes:
     """
     source = f"deletion vector file {location}"
     file_system, path = locations.open_location(location)
-    try:
-        file = file_system.open(path, "rb")
-    # Python raises ValueError for a NUL character in a path.
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError) as error:
-        raise FormatError(f"{source}: there is no such file") from error
-    with file:
-        return _read(file, source, offset, size)
+    with locations.storage_errors(f"reading {source}"):
+        try:
+            file = file_system.open(path, "rb")
+        # Python raises ValueError for a NUL character in a path.
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError) as error:
+            raise FormatError(f"{source}: there is no such file") from error
+        with file:
+            return _read(file, source, offset, size)
 
 
 def _read(file: IO[bytes], source: str, offset: int, size: int) -> bytes:
@@ -64,7 +66,8 @@ def write_bytes(
 ) -> tuple[uuid.UUID, list[tuple[int, int]]]:
     """Write the serialized `vectors` into a new file of `table`; return its UUID, and offsets and sizes.
 
-    Raises `InvalidInputError` where an offset or size would not fit the log, before anything is written.
+    Raises `InvalidInputError` where an offset or size would not fit the log, before anything is written, and
+    `StorageError` where the file could not be written.
     """
     parts, positions, position = [_VERSION], [], len(_VERSION)
     for data in vectors:
@@ -78,6 +81,12 @@ def write_bytes(
     file_id = uuid.uuid4()
     location = DeletionVectorDescriptor.assemble_path(table, file_id, random_prefix)
     file_system, path = locations.open_location(location)
-    file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
-    file_system.pipe_file(path, b"".join(parts))
+    try:
+        with locations.storage_errors(f"writing deletion vector file {location}"):
+            file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
+            file_system.pipe_file(path, b"".join(parts))
+    except StorageError:
+        with contextlib.suppress(Exception):
+            file_system.rm(path)
+        raise
     return file_id, positions

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyqbeast.core.errors import FormatError
+from pyqbeast.core.errors import FormatError, StorageError
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.files import LogFiles
@@ -47,7 +47,8 @@ def checkpoint_actions(files: LogFiles) -> Iterator[Action]:
 def commit_actions(files: LogFiles, path: str) -> Iterator[Action]:
     """Yield the actions of the JSON file `path`; `FormatError`, naming file and line, where it is broken."""
     try:
-        content = files.file_system.cat_file(path)
+        with locations.storage_errors(f"reading {path}"):
+            content = files.file_system.cat_file(path)
     # Python raises ValueError for a NUL character in a path.
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError) as error:
         raise _missing(path) from error
@@ -75,7 +76,9 @@ def _sidecar_path(files: LogFiles, checkpoint: str, sidecar: Any) -> str:  # noq
 
 def _parquet_actions(files: LogFiles, path: str) -> Iterator[Action]:
     try:
-        with files.file_system.open(path, "rb") as file, pq.ParquetFile(file) as parquet:
+        with locations.storage_errors(f"reading {path}"):
+            opened = files.file_system.open(path, "rb")
+        with opened as file, pq.ParquetFile(file) as parquet:
             if not {"add", "sidecar"} & set(parquet.schema_arrow.names):
                 raise FormatError(f"{path}: not a checkpoint: it has neither the column add nor sidecar")
             for batch in parquet.iter_batches(columns=_COLUMNS):
@@ -83,7 +86,7 @@ def _parquet_actions(files: LogFiles, path: str) -> Iterator[Action]:
                     yield {name: value for name, value in row.items() if value is not None}
     except FileNotFoundError as error:
         raise _missing(path) from error
-    except FormatError:
+    except (FormatError, StorageError):
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FormatError(f"{path}: not a readable Parquet checkpoint: {error}") from error

@@ -40,7 +40,8 @@ def find_log_files(table: locations.Location) -> LogFiles:
     # Object stores cache listings, and another process may have committed since.
     file_system.invalidate_cache(folder)
     try:
-        names = [str(path).rpartition("/")[2] for path in file_system.ls(folder, detail=False)]
+        with locations.storage_errors(f"listing {folder}"):
+            names = [str(path).rpartition("/")[2] for path in file_system.ls(folder, detail=False)]
     except (FileNotFoundError, NotADirectoryError) as error:
         raise TableNotFoundError(f"there is no Delta table at {table}: it has no _delta_log") from error
     commits = {int(match[1]): name for name in names if (match := _COMMIT.fullmatch(name))}

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, unquote
 
 import fsspec
 
-from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.errors import InvalidInputError, QbeastError, StorageError
 
 #: What names a table: a local path, or the URL of one.
 Location = str | os.PathLike[str]
@@ -78,3 +80,18 @@ def open_location(location: Location) -> tuple[Any, str]:
     except (ImportError, ValueError) as error:
         raise InvalidInputError(f"{os.fspath(location)!r} cannot be opened: {error}") from error
     return file_system, str(inner)
+
+
+@contextlib.contextmanager
+def storage_errors(doing: str) -> Iterator[None]:
+    """Raise `StorageError` for what a file system raises, but for errors that say there is no such file.
+
+    `doing` is what goes on with which file, as the beginning of a sentence.
+    """
+    try:
+        yield
+    except (QbeastError, FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError, MemoryError):
+        raise
+    # Each file system that fsspec knows has errors of its own.
+    except Exception as error:
+        raise StorageError(f"{doing} failed: {type(error).__name__}: {error}") from error

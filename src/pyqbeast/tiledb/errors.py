@@ -66,3 +66,14 @@ def reading(file: str, field: str = "") -> Iterator[None]:
         raise
     except DECODING_ERRORS as error:
         raise ArrayFormatError(f"cannot be decoded ({error})", file=file, field=field) from error
+
+
+@contextmanager
+def telling(outcome: str = "the array is as it was") -> Iterator[None]:
+    """Adds to an error of the storage what became of the array."""
+    try:
+        yield
+    except StorageError as error:
+        if str(error).endswith(outcome):
+            raise
+        raise StorageError(f"{error}; {outcome}") from error

@@ -14,13 +14,15 @@ import org.apache.hadoop.fs.Path;
  */
 public final class Faults {
   /**
-   * What a failing call has done by then: nothing, all of it, or, of a file to be written, half of its bytes. A held one
-   * does not fail: it waits to be released, so that something else can happen before it.
+   * What a failing call has done by then: nothing, all of it, or, of a file to be written, half of its bytes. A full
+   * disk takes half of a file too, and no folder. A held call does not fail: it waits to be released, so that something
+   * else can happen before it.
    */
   public enum When {
     BEFORE,
     AFTER,
     HALF,
+    FULL,
     HELD
   }
 
@@ -124,8 +126,16 @@ public final class Faults {
     return failed;
   }
 
-  static IOException failure(String operation, Path path) {
-    return new IOException("the disk is on fire: " + operation + " " + path);
+  static IOException failure(When when, String operation, Path path) {
+    // A full disk is told in the words that Linux has for it.
+    String cause = when == When.FULL ? "No space left on device" : "the disk is on fire";
+    return new IOException(cause + ": " + operation + " " + path);
+  }
+
+  /** Counts a call that Python makes; the name of how it has to fail, empty where it does not. */
+  public static String next(String operation, String path) {
+    When when = next(operation, new Path(path));
+    return when == null ? "" : when.name();
   }
 
   /** Counts a call, and says how it has to fail; null where it does not. */
@@ -160,12 +170,12 @@ public final class Faults {
 
   static <T> T call(String operation, Path path, Body<T> body) throws IOException {
     When when = next(operation, path);
-    if (when == When.BEFORE) {
-      throw failure(operation, path);
+    if (when == When.BEFORE || when == When.FULL) {
+      throw failure(when, operation, path);
     }
     T result = inside(body);
     if (when != null) {
-      throw failure(operation, path);
+      throw failure(when, operation, path);
     }
     return result;
   }

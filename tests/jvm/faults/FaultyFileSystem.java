@@ -97,7 +97,7 @@ public final class FaultyFileSystem extends RawLocalFileSystem {
   private static FSDataOutputStream created(Path path, Faults.Body<FSDataOutputStream> create) throws IOException {
     Faults.When when = Faults.next("create", path);
     if (when == Faults.When.BEFORE) {
-      throw Faults.failure("create", path);
+      throw Faults.failure(when, "create", path);
     }
     FSDataOutputStream out = Faults.inside(create);
     return when == null ? out : new FSDataOutputStream(new FailingAtClose(out, path, when), null);
@@ -130,9 +130,9 @@ public final class FaultyFileSystem extends RawLocalFileSystem {
     public void close() throws IOException {
       if (!closed) {
         closed = true;
-        out.write(bytes.toByteArray(), 0, when == Faults.When.HALF ? bytes.size() / 2 : bytes.size());
+        out.write(bytes.toByteArray(), 0, when == Faults.When.AFTER ? bytes.size() : bytes.size() / 2);
         out.close();
-        throw Faults.failure("create", path);
+        throw Faults.failure(when, "create", path);
       }
     }
   }

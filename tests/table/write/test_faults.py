@@ -6,31 +6,17 @@ import re
 from pathlib import Path
 
 import pytest
-from fsspec.implementations.local import LocalFileSystem
 from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import CommitConflictError, ExecutionError, QbeastTable, StorageError, UncertainWriteError
-from pyqbeast.delta_log import locations
-from tests.faults import COMMITTED, SCHEME
+from tests.faults import COMMITTED
 from tests.table.help import count, holds, ids, load, rows_2d, save
 from tests.table.legacy import copy_of
 from tests.table.maintain.test_optimize import BOUNDS
 from tests.table.write.test_streaming import run as run_stream
 
 COMMIT = r"\d{20}\.json$"
-
-
-@pytest.fixture(autouse=True)
-def python_writes_vectors_there(monkeypatch):
-    """Deletion vectors are written by Python, which knows the local folder behind the scheme."""
-    find = locations.open_location
-
-    def open_location(location):
-        place = str(location)
-        return (LocalFileSystem(), place[len(SCHEME) + 1 :]) if place.startswith(SCHEME) else find(location)
-
-    monkeypatch.setattr(locations, "open_location", open_location)
 
 
 @pytest.fixture
@@ -282,6 +268,41 @@ def test_what_fails_before_the_commit_leaves_nothing(spark, faults, table, more)
     faults.clear()
     save(more, table)
     assert len(files_of(table)) <= len(before) + 4
+    holds(spark, table)
+
+
+def test_each_step_on_the_way_says_what_became_of_the_table(spark, faults, scattered):
+    """Reading the log or the rows fails like writing does, and so does a vector that Python writes."""
+    indexed = QbeastTable.for_path(spark, scattered)
+    files = sorted({row["file"] for row in indexed.blocks().collect()})
+    for operation, path, doing, change in (
+        ("open", r"\.parquet$", "optimizing", lambda: indexed.optimize(files=files)),
+        ("list", "_delta_log", "optimizing", lambda: indexed.optimize(files=files)),
+        ("list", "_delta_log", "deleting rows of", lambda: indexed.delete("id < 10")),
+        ("create", r"\.bin$", "deleting rows of", lambda: indexed.delete_rows(files[0], [0])),
+    ):
+        faults.fail(operation, path, when="full" if operation == "create" else "before", onwards=True)
+        with pytest.raises(
+            StorageError,
+            match=rf"^({doing}|writing to) {scattered} failed: .*(fire|space).*; the table is as it was$",
+        ):
+            change()
+        assert faults.failed
+        faults.clear()
+    assert count(load(spark, scattered)) == 1_400
+
+
+def test_optimize_of_two_revisions_says_which_has_landed(spark, faults, table):
+    save(rows_2d(spark, 100, first=1_000).selectExpr("id", "a * 10 as a", "b", "name"), table, cubeSize=None)
+    indexed = QbeastTable.for_path(spark, table)
+    (first, second) = sorted({row["revision"] for row in indexed.blocks().collect()})
+    faults.fail("rename", COMMIT, k=2)
+    told = rf"of revision ({first}|{second}) of {table} are as they were, those of revision \d have been rewritten, and"
+    with pytest.raises(StorageError, match=f"disk is on fire.*; the files {told} no row has changed$"):
+        optimize_all(indexed)
+    assert faults.failed
+    faults.clear()
+    assert count(load(spark, table)) == 1_100
     holds(spark, table)
 
 

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from pyqbeast import tiledb
-from pyqbeast.core.errors import CommitConflictError, InvalidInputError, TableNotFoundError
+from pyqbeast.core.errors import CommitConflictError, InvalidInputError, StorageError, TableNotFoundError
 from pyqbeast.tiledb import Datatype, UncertainWriteError, attribute, create_array, write_array
 from pyqbeast.tiledb.spark.data_source import TileDBDataSource, register
 from tests.tiledb.arrays import one_dimension, oracle, same_as_oracle
@@ -212,7 +212,7 @@ def test_storage_that_fails_at_any_write(tmp_path, there, overwrite, lands):
         new = sorted([*(OLD if there and not overwrite else []), *NEW])
         try:
             run(writer, NEW[:10], NEW[10:])
-        except TimeoutError:
+        except StorageError:
             failed += 1
             found = shown(uri)
             # Once the schema of a new array is seen by others, it stays; it then has no cells.
@@ -236,7 +236,7 @@ def test_a_commit_that_nobody_knows_of_is_told(tmp_path, lands):
     FailingFileSystem.arm(1, lands=lands, stays_down=True)
     with pytest.raises(UncertainWriteError, match=r"nobody can tell.*__commits/.*\.wrt"):
         again(writer).commit(messages)
-    with pytest.raises(TimeoutError):
+    with pytest.raises(StorageError):
         again(writer).abort(messages)
     FailingFileSystem.arm(0)
     assert shown(uri) == ([*OLD, *NEW] if lands else OLD)

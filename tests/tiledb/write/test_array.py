@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 from pyqbeast import tiledb
-from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.errors import InvalidInputError, StorageError, UnsupportedError
 from pyqbeast.tiledb import (
     VAR_NUM,
     ArraySchema,
@@ -405,7 +405,7 @@ def test_a_write_that_fails_leaves_nothing(tmp_path):
     _small(memory)
     for number in (1, 2, 3, 4):
         FailingFileSystem.arm(number)
-        with pytest.raises(TimeoutError):
+        with pytest.raises(StorageError, match=r"TimeoutError: no answer about .*; the array is as it was"):
             write_array(memory, _part(0))
         assert not FailingFileSystem().find(f"{memory}/__fragments")
     FailingFileSystem.arm(4, lands=True)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from pyqbeast import tiledb
-from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.errors import InvalidInputError, StorageError, UnsupportedError
 from pyqbeast.tiledb import (
     MBR,
     VAR_NUM,
@@ -120,7 +120,7 @@ def test_a_creation_that_fails_leaves_nothing(tmp_path, number):
     uri = f"failing://{tmp_path.name}{number}"
     enumerations = {name: Enumeration.of_values(name, pa.array([1, 2])) for name in "ab"}
     FailingFileSystem.arm(number)
-    with pytest.raises(TimeoutError):
+    with pytest.raises(StorageError, match=r"TimeoutError: no answer about .*; there is no array, as before"):
         create_array(uri, one_dimension(), enumerations=enumerations)
     assert not FailingFileSystem().find(uri)
     create_array(uri, one_dimension(), enumerations=enumerations)

@@ -9,7 +9,16 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pyqbeast import bridge
-from pyqbeast.core.errors import CommitConflictError, InvalidInputError, NotIndexedError, UnsupportedError
+from pyqbeast.bridge import failures
+from pyqbeast.core.errors import (
+    CommitConflictError,
+    ExecutionError,
+    InvalidInputError,
+    NotIndexedError,
+    QbeastError,
+    StorageError,
+    UnsupportedError,
+)
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX
 from pyqbeast.core.format.file_tags import FileTags, parse_tags
 from pyqbeast.core.otree.compaction import StoredFile, is_copy, work
@@ -66,15 +75,31 @@ def optimize(
     if revision is not None or fraction != 1:
         raise InvalidInputError("give optimize either files, or a revision and a fraction")
     result = OptimizeResult()
+    done: list[int] = []
     for revision_id, named in _by_revision(spark, path, files).items():
-        result += _Optimize(spark, path, revision_id, named, fraction).run()
+        try:
+            result += _Optimize(spark, path, revision_id, named, fraction).run()
+        except (CommitConflictError, ExecutionError, StorageError) as error:
+            if not done:
+                raise
+            raise _partly(error, path, revision_id, done) from error
+        done.append(revision_id)
     return result
 
 
+def _partly(error: QbeastError, path: str, failed: int, done: Sequence[int]) -> QbeastError:
+    """Each revision's files are rewritten by a commit of their own, and some are there by now."""
+    return type(error)(
+        f"{str(error).removesuffix(failures.UNCHANGED)}; the files of revision {failed} of {path} are as they were, "
+        f"those of revision {', '.join(map(str, done))} have been rewritten, and no row has changed"
+    )
+
+
 def _by_revision(spark: SparkSession, path: str, files: Sequence[str]) -> dict[int, set[str]]:
-    transaction = bridge.Transaction(spark, path)
-    stored = stored_revisions(transaction, path)
-    revision_of = {file.path: _tags(file, stored).revision_id for file in transaction.log().files()}
+    with failures.words(f"optimizing {path}"):
+        transaction = bridge.Transaction(spark, path)
+        stored = stored_revisions(transaction, path)
+        revision_of = {file.path: _tags(file, stored).revision_id for file in transaction.log().files()}
     unknown = sorted(set(files) - set(revision_of))
     if unknown:
         raise NotIndexedError(
@@ -108,6 +133,10 @@ class _Optimize:
         self.fraction = fraction
 
     def run(self) -> OptimizeResult:
+        with failures.words(f"optimizing {self.path}"):
+            return self._run()
+
+    def _run(self) -> OptimizeResult:
         for _ in range(1 + number_of_retries(self.spark)):
             transaction = bridge.Transaction(self.spark, self.path)
             log = transaction.log()

@@ -117,8 +117,8 @@ def upgrade(
         FormatError: the tags of a file are damaged. Nothing is changed.
         CommitConflictError: other writers came first again and again. Nothing is changed.
     """
-    path = find_path(spark, path_or_name)
-    with failures.words(f"upgrading {path}"):
+    with failures.words(f"upgrading {path_or_name}"):
+        path = find_path(spark, path_or_name)
         return _upgrade(spark, path, dry_run=dry_run, drop_replicated=drop_replicated)
 
 

@@ -23,6 +23,7 @@ from pyspark.sql.types import StructType
 
 from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
 from pyqbeast.tiledb.datatypes import Datatype, datatype_of
+from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.build import attribute_from_arrow, dimension
 from pyqbeast.tiledb.format.schema import ArraySchema, Dimension
 from pyqbeast.tiledb.read.array import Array, open_array
@@ -65,6 +66,10 @@ class TileDBDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """A writer, into a new array where there is none."""
+        with telling():
+            return self._writer(schema, overwrite)
+
+    def _writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         uri, key = self._uri(), self.options.get("encryptionKey")
         stated = _number(self.options.get("timestamp"), "timestamp")
         try:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
+from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.spark.types import from_spark
 from pyqbeast.tiledb.storage.folder import FRAGMENTS
@@ -69,23 +70,32 @@ class ArrayWriter(DataSourceArrowWriter):
         Raises:
             InvalidInputError: Two tasks wrote the same coordinates, and the array allows no duplicates.
             CommitConflictError: Another writer changed the array so that cells would be lost.
+            StorageError: The storage failed; no cell is visible.
             UncertainWriteError: The storage does not say whether the fragments are visible.
         """
+        array = self.array
+        with telling("there is no array, as before" if self.create else "the array is as it was"):
+            names = self._checked(messages)
+            if self.create:
+                store_schema(array)
+        with telling("there is an array now, without cells" if self.create else "the array is as it was"):
+            if self.replace:
+                replace_cells(array, names, self.timestamp - 1)
+            else:
+                commit_fragments(array.store, names)
+        # The write has landed. Fragments that a lost or slower copy of a task left are deleted, and it is no
+        # error if that fails.
+        with contextlib.suppress(Exception):
+            drop_uncommitted(array.store, self.job, names)
+
+    def _checked(self, messages: list[WriterCommitMessage | None]) -> list[str]:
+        """The staged fragments, which nobody stands in the way of."""
         array = self.array
         names = [n for message in messages if isinstance(message, StagedFragments) for n in message.names]
         if not array.schema.allows_duplicates:
             refuse_duplicates(array, names)
         refuse_conflicts(array, self.timestamp, replaces=self.replace)
-        if self.create:
-            store_schema(array)
-        if self.replace:
-            replace_cells(array, names, self.timestamp - 1)
-        else:
-            commit_fragments(array.store, names)
-        # The write has landed. Fragments that a lost or slower copy of a task left are deleted, and it is no
-        # error if that fails.
-        with contextlib.suppress(Exception):
-            drop_uncommitted(array.store, self.job, names)
+        return names
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Delete what was staged, unless the commit has landed (its process may have died just then)."""

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from pyqbeast.core.errors import InvalidInputError, MissingPackageError
+from pyqbeast.core.errors import (
+    InvalidInputError,
+    MissingPackageError,
+    QbeastError,
+    StorageError,
+    UnsupportedError,
+)
 from pyqbeast.core.extras import of_extra
 from pyqbeast.tiledb.errors import ArrayFormatError
+
+#: The end of a file's name while it is written, where a store shows files before they are complete.
+PART = ".part"
+
+#: What file systems raise for a file that is not there.
+_ABSENT = (FileNotFoundError, NotADirectoryError)
 
 #: Ranges up to this many bytes are read without asking for the file's size first.
 _UNCHECKED = 1 << 24
@@ -28,7 +41,10 @@ class Entry:
 
 
 class Store:
-    """The files of one array. Paths are relative to its folder and use `/`."""
+    """The files of one array. Paths are relative to its folder and use `/`.
+
+    What the storage itself raises becomes a `StorageError` that names the array, the path and the cause.
+    """
 
     def __init__(self, uri: str) -> None:
         self.uri = uri
@@ -38,12 +54,29 @@ class Store:
     def _path(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root
 
+    @contextlib.contextmanager
+    def _using(self, doing: str, path: str, *absent: type[Exception]) -> Iterator[None]:
+        """Puts words in the place of the storage's errors, but for those that say that nothing is there."""
+        try:
+            yield
+        except (QbeastError, MemoryError):
+            raise
+        # Each file system that fsspec knows has errors of its own.
+        except Exception as error:
+            if isinstance(error, absent):
+                raise
+            words = str(error) or "no answer"
+            raise StorageError(
+                f"{self.uri}: {doing} {path or 'its folder'} failed: {type(error).__name__}: {words}"
+            ) from error
+
     def entries(self, folder: str) -> list[Entry]:
         """What a folder holds, sorted by name; nothing where it does not exist."""
         self._fs.invalidate_cache(self._path(folder))
         try:
-            listed: list[dict[str, Any]] = self._fs.ls(self._path(folder), detail=True)
-        except (FileNotFoundError, NotADirectoryError):
+            with self._using("listing", folder, *_ABSENT):
+                listed: list[dict[str, Any]] = self._fs.ls(self._path(folder), detail=True)
+        except _ABSENT:
             return []
         entries = [
             Entry(
@@ -58,10 +91,24 @@ class Store:
         # Object stores cache listings, so a file that was missing a moment ago may be there now.
         self._fs.invalidate_cache(self._path(path).rpartition("/")[0])
         try:
-            size: int | None = self._fs.size(self._path(path))
-        except (FileNotFoundError, NotADirectoryError):
+            with self._using("looking for", path, *_ABSENT):
+                size: int | None = self._fs.size(self._path(path))
+        except _ABSENT:
             return None
         return size
+
+    def modified(self, path: str) -> float:
+        """When a file was written, in seconds since 1970.
+
+        Raises:
+            UnsupportedError: The storage does not say.
+        """
+        try:
+            with self._using("looking for", path, NotImplementedError):
+                time: datetime = self._fs.modified(self._path(path))
+        except NotImplementedError as error:
+            raise UnsupportedError(f"{self.uri}: this storage does not say how old files are") from error
+        return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
 
     def read(self, path: str, start: int = 0, end: int | None = None) -> bytes:
         """The bytes from `start` up to `end`.
@@ -73,7 +120,9 @@ class Store:
             # A broken length must not make the file system reserve that much memory.
             raise ArrayFormatError("the file ends before what is read", file=path)
         try:
-            data: bytes = self._fs.cat_file(self._path(path), start=start, end=end)
+            # A broken name may be no path at all.
+            with self._using("reading", path, FileNotFoundError, ValueError):
+                data: bytes = self._fs.cat_file(self._path(path), start=start, end=end)
         except FileNotFoundError as error:
             raise ArrayFormatError("the file is missing", file=path) from error
         if end is not None and len(data) != end - start:
@@ -87,20 +136,14 @@ class Store:
         return [self.read(path, start, end) for start, end in ranges]
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a whole file; nobody sees a part of it."""
-        target = self._path(path)
-        self._fs.makedirs(target.rsplit("/", 1)[0], exist_ok=True)
-        if not isinstance(self._fs, LocalFileSystem):
-            self._fs.pipe_file(target, data)
-            return
-        # Object stores show a file only when it is complete. A local file is renamed when it is complete.
-        part = Path(f"{target}.part")
-        try:
-            part.write_bytes(data)
-            part.replace(target)
-        except OSError:
-            part.unlink(missing_ok=True)
-            raise
+        """Write a whole file. Nobody sees a part of it, on local disks and in object stores."""
+        with self._using("writing", path):
+            target = self._path(path)
+            self._fs.makedirs(target.rsplit("/", 1)[0], exist_ok=True)
+            if isinstance(self._fs, LocalFileSystem):
+                _write_local(target, data)
+            else:
+                self._fs.pipe_file(target, data)
 
     def delete(self, path: str) -> None:
         """Delete a file, or a folder with all that it holds; it may be absent."""
@@ -108,7 +151,10 @@ class Store:
             raise InvalidInputError(
                 f"{self.uri}: an array's folder may hold files of others and is not deleted"
             )
-        with contextlib.suppress(FileNotFoundError):
+        with (
+            contextlib.suppress(FileNotFoundError),
+            self._using("deleting", path, FileNotFoundError),
+        ):
             self._fs.rm(self._path(path), recursive=True)
 
     def missing_folders(self, folders: Sequence[str]) -> list[str]:
@@ -120,6 +166,18 @@ class Store:
         """Delete a folder of such a store, unless something is in it."""
         with contextlib.suppress(OSError):
             Path(self._path(folder)).rmdir()
+
+
+def _write_local(target: str, data: bytes) -> None:
+    """Object stores show a file when it is complete; here a rename has to do that."""
+    part = Path(f"{target}{PART}")
+    try:
+        part.write_bytes(data)
+        part.replace(target)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise
 
 
 def _file_system(uri: str) -> tuple[Any, str]:

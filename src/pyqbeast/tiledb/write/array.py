@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError, UncertainWriteError, UnsupportedError
+from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.column import numbers
 from pyqbeast.tiledb.format.domain import MBRs
 from pyqbeast.tiledb.format.field import Field
@@ -31,6 +32,7 @@ from pyqbeast.tiledb.write.global_order import global_order
 _OLDEST_WRITTEN = 12
 
 
+@telling()
 def write_array(
     uri: str, table: pa.Table, *, timestamp: int | None = None, encryption_key: str | bytes | None = None
 ) -> str:
@@ -48,6 +50,8 @@ def write_array(
     Raises:
         InvalidInputError: The cells do not fit the schema.
         UnsupportedError: The array is in Hilbert order, or older than format version 12.
+        StorageError: The storage failed; the array is as it was.
+        UncertainWriteError: The storage failed and does not say whether the cells are there.
     """
     array = open_array(uri, encryption_key=encryption_key)
     return commit_staged(array.store, stage_fragment(array, table, timestamp))
@@ -66,6 +70,7 @@ def commit_staged(store: Store, name: str) -> str:
     return name
 
 
+@telling()
 def stage_fragment(array: Array, table: pa.Table, timestamp: int | None = None, *, job: str = "") -> str:
     """Write a fragment that nobody sees until `commit_fragments`. The same as `write_array` otherwise.
 
@@ -114,6 +119,7 @@ def put_fragment(array: Array, fragment: FragmentFiles, timestamp: int | None, j
     return name
 
 
+@telling()
 def write_metadata(
     uri: str,
     values: Mapping[str, Any],

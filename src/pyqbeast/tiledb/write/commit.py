@@ -31,6 +31,7 @@ def commit_fragments(store: Store, names: Sequence[str]) -> None:
 
     Raises:
         InvalidInputError: There is no such fragment; nothing was made visible.
+        StorageError: The storage failed; nothing was made visible.
         UncertainWriteError: The storage failed and does not say whether they are visible.
     """
     staged = {entry.name for entry in store.entries(FRAGMENTS)}
@@ -75,7 +76,7 @@ def _write_consolidated(store: Store, names: Sequence[str], deletes: bytes) -> N
 
 
 def write_landed(store: Store, path: str, data: bytes, meaning: str) -> None:
-    """Write a file that changes what readers see. It counts as written if it is there, whatever the storage says.
+    """Write a file that changes what readers see. It counts as written if it is there whole, whatever the storage says.
 
     Args:
         store: The array's files.
@@ -90,13 +91,17 @@ def write_landed(store: Store, path: str, data: bytes, meaning: str) -> None:
         store.write(path, data)
     except Exception as error:
         try:
-            landed = store.size(path) is not None
+            stored = None if store.size(path) is None else store.read(path)
+            if stored not in (None, data):
+                # A storage that shows files while they are written has a part of it, which nobody could read.
+                store.delete(path)
         except Exception as second:
             raise UncertainWriteError(
-                f"{store.uri}: nobody can tell whether {meaning}: storing {path} failed ({error}), and so did looking "
-                f"for it ({second}). If that file is there, {meaning}; if it is not, write again"
+                f"{store.uri}: nobody can tell whether {meaning}: {error}; and finding out failed too: {second}. If "
+                f"{path} is there with its {len(data)} bytes, {meaning}. If it is not there, write again; if it is "
+                "there with fewer, delete it first"
             ) from error
-        if not landed:
+        if stored != data:
             raise
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pyqbeast.core.errors import InvalidInputError, UncertainWriteError
+from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.enumeration import Enumeration
 from pyqbeast.tiledb.format.generic_tile import encode_generic_tile
 from pyqbeast.tiledb.format.schema import ArraySchema
@@ -19,6 +20,7 @@ from pyqbeast.tiledb.storage.stores import open_store
 from pyqbeast.tiledb.write.commit import write_landed
 
 
+@telling("there is no array, as before")
 def create_array(
     uri: str,
     schema: ArraySchema,

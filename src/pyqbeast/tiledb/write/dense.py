@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.domain import MBR, Range1D
 from pyqbeast.tiledb.format.grid import TileGrid, intersection, numpy_order
 from pyqbeast.tiledb.format.ingest import raw_columns
@@ -24,6 +25,7 @@ from pyqbeast.tiledb.write.fragment_files import FragmentFiles, encode_column, p
 Rows = npt.NDArray[np.int64]
 
 
+@telling()
 def write_dense(
     uri: str,
     table: pa.Table,
