@@ -174,6 +174,16 @@ class TableLog:
         """Whether the tags of a file (map) say truly that other files hold its rows too (boolean)."""
         return ClassicColumn(self._tag_columns.areReplicated(java_column(tags), self._java))
 
+    def clean(self, hours: int | None, *, dry_run: bool) -> list[str]:
+        """Deletes what stayed behind when writes failed; see `Leftovers.java`. Several Spark jobs.
+
+        Args:
+            hours: how old a file has to be; None for the table's own setting.
+            dry_run: only list the files.
+        """
+        clean = java(self._spark).commit.Leftovers.clean
+        return json.loads(clean(self._java, -1 if hours is None else hours, dry_run))  # type: ignore[no-any-return]
+
     @property
     def _tag_columns(self) -> Any:  # noqa: ANN401 (a py4j object)
         return java(self._spark).commit.TagColumns

@@ -6,6 +6,7 @@ import typer
 
 from pyqbeast.cli import (
     blocks,
+    clean,
     convert,
     demo,
     doctor,
@@ -36,5 +37,6 @@ app.command()(verify.verify)
 app.command()(estimate.estimate)
 app.command()(dv.dv)
 app.command()(upgrade.upgrade)
+app.command()(clean.clean)
 app.command()(doctor.doctor)
 app.add_typer(tiledb_app)

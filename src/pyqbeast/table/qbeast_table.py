@@ -16,6 +16,7 @@ from pyqbeast.core.otree.metrics import IndexedFile, IndexMetrics, index_metrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
 from pyqbeast.table.hooks import PreCommitHook, add_hook
 from pyqbeast.table.locate import indexed_revisions, path_of_name
+from pyqbeast.table.maintain.clean import CleanReport, clean
 from pyqbeast.table.maintain.delete import delete, delete_rows
 from pyqbeast.table.maintain.optimize import OptimizeResult, optimize
 from pyqbeast.table.maintain.verify import VerifyReport, verify
@@ -201,7 +202,8 @@ class QbeastTable:
         """Rewrites small files of scattered rows, and files with deleted rows, as files near the cube size.
 
         No row changes: the commit says `dataChange=false`. Where there is nothing to do, there is no commit; after an
-        error the table is as it was.
+        error the table is as it was. The files of several revisions are rewritten by a commit each; where a later one
+        fails, the message says which have landed.
 
         Args:
             revision: by default the latest. 0 stands for the files that are not indexed yet: they join the latest
@@ -215,8 +217,25 @@ class QbeastTable:
             NotIndexedError: the table has no such revision or file.
             CommitConflictError: other writers changed the same files again and again.
         """
-        with failures.words(f"optimizing {self._path}"):
-            return optimize(self._spark, self._path, revision, files, fraction)
+        return optimize(self._spark, self._path, revision, files, fraction)
+
+    def clean(self, retain_hours: int | None = None, dry_run: bool = True) -> CleanReport:
+        """Deletes what failed writes left in the table's folder, and what no version needs any more.
+
+        That is what Delta's `VACUUM` deletes (data files and vectors) and what it passes over: temporary files of the
+        log, and checksums without their file. As after a `VACUUM`, versions older than the retention cannot be read
+        any more.
+
+        Args:
+            retain_hours: younger files stay, and files that a version of the last so many hours names. By default
+                the table's property `delta.deletedFileRetentionDuration`, a week where it has none.
+            dry_run: list the files, and delete none.
+
+        Raises:
+            InvalidInputError: fewer hours than the table's property says, which Delta refuses.
+        """
+        with failures.words(f"cleaning {self._path}", "; no file that the table needs was deleted"):
+            return clean(self._spark, self._path, retain_hours, dry_run=dry_run)
 
     def add_pre_commit_hook(self, name: str, function: PreCommitHook) -> None:
         """From now on, `function` runs before each commit that this process makes to the table.

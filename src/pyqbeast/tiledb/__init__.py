@@ -26,6 +26,7 @@ from pyqbeast.tiledb.read.array import Array, open_array
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.verify import VerifyReport, verify
 from pyqbeast.tiledb.write.array import stage_fragment, write_array, write_metadata
+from pyqbeast.tiledb.write.clean import clean
 from pyqbeast.tiledb.write.commit import abort_fragments, commit_fragments
 from pyqbeast.tiledb.write.create import create_array
 from pyqbeast.tiledb.write.dense import write_dense
@@ -57,6 +58,7 @@ __all__ = [
     "VerifyReport",
     "abort_fragments",
     "attribute",
+    "clean",
     "commit_fragments",
     "create_array",
     "dimension",

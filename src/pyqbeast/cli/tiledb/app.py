@@ -61,6 +61,17 @@ def verify(
 
 
 @app.command()
+def clean(
+    uri: Uri,
+    retain_hours: Annotated[float, typer.Option("--retain-hours", help="How old a file has to be.")] = 168,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete the files; without it they are listed.")] = False,
+    output: common.OutputOption = common.Output.text,
+) -> None:
+    """List what failed writes left in an array's folder; --yes deletes it."""
+    _run(output, render.clean_text, lambda: commands.clean(uri, retain_hours, dry_run=not yes))
+
+
+@app.command()
 def dump(
     uri: Uri,
     fragment: Annotated[str | None, typer.Argument(help="A fragment's name, or the beginning of it.")] = None,

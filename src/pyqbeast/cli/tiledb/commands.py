@@ -12,6 +12,7 @@ from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.read.array import open_array
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.verify import verify as verify_array
+from pyqbeast.tiledb.write.clean import clean as clean_array
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,6 +59,12 @@ def verify(uri: str, timestamp: int | None = None, encryption_key: str | None = 
         QbeastError: There is no array, or its schema cannot be read.
     """
     return verify_array(open_array(uri, timestamp, encryption_key=encryption_key)).to_dict()
+
+
+def clean(uri: str, retain_hours: float, *, dry_run: bool) -> Data:
+    """Delete what failed writes left in an array's folder, or with `dry_run` list it."""
+    files = clean_array(uri, retain_hours=retain_hours, dry_run=dry_run)
+    return {"uri": uri, "dry_run": dry_run, "files": files}
 
 
 def dump(

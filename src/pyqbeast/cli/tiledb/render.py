@@ -36,6 +36,14 @@ def verify_text(data: Data) -> str:
     return "\n".join([*lines, f"{'ok' if data['ok'] else f'{len(lines)} problems'}: {checked}"])
 
 
+def clean_text(data: Data) -> str:
+    """What was deleted, or would be."""
+    if not data["files"]:
+        return f"nothing to clean in {data['uri']}"
+    deed = "would delete" if data["dry_run"] else "deleted"
+    return "\n".join([f"{deed}, of {data['uri']}:", *(f"  {file}" for file in data["files"])])
+
+
 def dump_text(data: Data) -> str:
     """Fragments with their columns' sections."""
     lines = []

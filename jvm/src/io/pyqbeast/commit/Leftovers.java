@@ -1,0 +1,111 @@
+package io.pyqbeast.commit;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pyqbeast.errors.Door;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.hadoop.fs.ChecksumFileSystem;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocatedFileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RemoteIterator;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.DeltaLog;
+
+/**
+ * Files that writes left in a table's folder when they failed. Delta's {@code VACUUM} knows data files and vectors; the
+ * names that it passes over are seen to here: temporary files of the log, and checksums without their file.
+ */
+public final class Leftovers {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+
+  /** What Delta renames into its log, and what delta-rs does. */
+  private static final Pattern TEMPORARY = Pattern.compile("\\..+\\." + UUID + "\\.tmp|_commit_" + UUID + "\\.json\\.tmp");
+
+  /** Hadoop's local file system keeps the checksum of each file beside it. */
+  private static final Pattern CHECKSUM = Pattern.compile("\\.(.+)\\.crc");
+
+  /** By default Delta passes over the hours of a {@code VACUUM}. */
+  private static final String IGNORES_HOURS = "spark.databricks.delta.vacuum.retentionWindowIgnore.enabled";
+
+  private Leftovers() {}
+
+  /**
+   * Lists the files, and deletes them unless it is a dry run.
+   *
+   * @param hours how old a file has to be, and how long ago the last version that names it; -1 for the table's own
+   *     setting
+   * @return a JSON array of their paths
+   */
+  public static String clean(TableLog log, int hours, boolean dryRun) {
+    return Door.reading(log.session(), "the files of " + log.path()).open(() -> cleanNow(log, hours, dryRun));
+  }
+
+  private static String cleanNow(TableLog log, int hours, boolean dryRun) throws IOException {
+    long retention = hours < 0 ? DeltaLog.tombstoneRetentionMillis(log.snapshot().metadata()) : hours * 3_600_000L;
+    List<String> found = vacuum(log, hours, true);
+    if (!dryRun) {
+      vacuum(log, hours, false);
+    }
+    FileSystem files = log.deltaLog().dataPath().getFileSystem(log.deltaLog().newDeltaHadoopConf());
+    for (Path path : passedOver(log, files, System.currentTimeMillis() - retention)) {
+      found.add(path.toString());
+      if (!dryRun) {
+        files.delete(path, false);
+      }
+    }
+    return JSON.writeValueAsString(found);
+  }
+
+  private static List<String> vacuum(TableLog log, int hours, boolean dryRun) throws IOException {
+    String statement =
+        "VACUUM delta.`" + log.path().replace("`", "``") + "` FULL" + (hours < 0 ? "" : " RETAIN " + hours + " HOURS")
+            + (dryRun ? " DRY RUN" : "");
+    SparkSession own = ((org.apache.spark.sql.classic.SparkSession) log.session()).cloneSession();
+    own.conf().set(IGNORES_HOURS, "false");
+    List<String> paths = new ArrayList<>();
+    // It prints how many there were, to where the command line has its output.
+    scala.Console.withOut(
+        OutputStream.nullOutputStream(),
+        () -> {
+          for (Row row : own.sql(statement).collectAsList()) {
+            paths.add(row.getString(0));
+          }
+          return null;
+        });
+    return paths;
+  }
+
+  private static List<Path> passedOver(TableLog log, FileSystem files, long before) throws IOException {
+    FileSystem raw = raw(files);
+    Path logPath = log.deltaLog().logPath();
+    boolean hasChecksums = raw != files;
+    RemoteIterator<LocatedFileStatus> listed =
+        raw.listFiles(hasChecksums ? log.deltaLog().dataPath() : logPath, hasChecksums);
+    List<Path> found = new ArrayList<>();
+    while (listed.hasNext()) {
+      LocatedFileStatus file = listed.next();
+      Path path = file.getPath();
+      Matcher checksum = CHECKSUM.matcher(path.getName());
+      boolean isTemporary =
+          path.getParent().getName().equals(logPath.getName()) && TEMPORARY.matcher(path.getName()).matches();
+      boolean isOrphan =
+          hasChecksums && checksum.matches() && !raw.exists(new Path(path.getParent(), checksum.group(1)));
+      if (file.getModificationTime() < before && (isTemporary || isOrphan)) {
+        found.add(path);
+      }
+    }
+    return found;
+  }
+
+  /** The file system that shows checksums too. */
+  private static FileSystem raw(FileSystem files) {
+    return files instanceof ChecksumFileSystem checked ? checked.getRawFileSystem() : files;
+  }
+}

@@ -1,0 +1,58 @@
+"""`QbeastTable.clean`: deletes the files that writes left behind when they failed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pyspark.errors import IllegalArgumentException
+from pyspark.sql import SparkSession
+
+from pyqbeast import bridge
+from pyqbeast.core.errors import InvalidInputError
+
+#: The property of a table that says how long files stay that no version names any more; a week by default.
+_RETENTION = "delta.deletedFileRetentionDuration"
+#: The setting of a session by which Delta refuses shorter times than that.
+_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+
+
+@dataclass(frozen=True)
+class CleanReport:
+    """What `clean` deleted, or with `dry_run` would delete. `str()` tells it to a person.
+
+    Attributes:
+        path: where the table lies.
+        dry_run: whether nothing was to be deleted.
+        files: files, and folders that are empty then, as whole locations.
+    """
+
+    path: str
+    dry_run: bool
+    files: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        if not self.files:
+            return f"nothing to clean in {self.path}"
+        head = f"{'would delete' if self.dry_run else 'deleted'} {len(self.files)} files of {self.path}"
+        return "\n".join([f"{head}:", *(f"  {file}" for file in self.files)])
+
+
+def clean(spark: SparkSession, path: str, retain_hours: int | None, *, dry_run: bool) -> CleanReport:
+    """Cleans the folder of the table at a path; see `QbeastTable.clean`."""
+    if retain_hours is not None and (type(retain_hours) is not int or retain_hours < 0):
+        raise InvalidInputError(f"retain_hours has to be a whole number of hours, not {retain_hours!r}")
+    log = bridge.TableLog(spark, path)
+    try:
+        files = log.clean(retain_hours, dry_run=dry_run)
+    except IllegalArgumentException as error:
+        raise InvalidInputError(
+            f"{path} was not cleaned: {retain_hours} hours are fewer than its property {_RETENTION} keeps files, "
+            f"which running writes and readers of older versions need. Lower the property, or set {_CHECK} to false "
+            "where nobody else uses the table"
+        ) from error
+    return CleanReport(path, dry_run, tuple(sorted(files)))

@@ -1,0 +1,108 @@
+"""`clean`: what failed writes left goes, and nothing that a version needs; dry run first."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from typer.testing import CliRunner
+
+from pyqbeast import InvalidInputError, QbeastTable
+from pyqbeast.cli import common
+from pyqbeast.cli.app import app
+from tests.sweep.state import strays
+from tests.table.help import count, holds, load, rows_2d, save
+
+UNIQUE = str(UUID(int=1))
+LEFT = {
+    f"part-00000-{UNIQUE}-c000.snappy.parquet",
+    f"deletion_vector_{UNIQUE}.bin",
+    f".part-00001-{UNIQUE}-c000.snappy.parquet.crc",
+    f"_delta_log/.00000000000000000009.json.{UNIQUE}.tmp",
+    f"_delta_log/.00000000000000000009.crc.{UNIQUE}.tmp",
+    f"_delta_log/_commit_{UNIQUE}.json.tmp",
+    f"_delta_log/..00000000000000000008.json.{UNIQUE}.tmp.crc",
+}
+#: Another log store recovers commits from here.
+KEPT = {"_delta_log/.tmp/00000000000000000009.json"}
+
+
+@pytest.fixture
+def table(spark, table_path):
+    """A table of two versions and a delete, old in all its files, and what could be left in it."""
+    save(rows_2d(spark, 300), table_path, cubeSize=100)
+    save(rows_2d(spark, 200), table_path, "overwrite")
+    QbeastTable.for_path(spark, table_path).delete("id < 10")
+    assert not strays(Path(table_path))
+    for name in LEFT | KEPT:
+        Path(table_path, name).parent.mkdir(exist_ok=True)
+        Path(table_path, name).write_bytes(b"half")
+    return QbeastTable.for_path(spark, table_path)
+
+
+def age(path):
+    """Makes all files old but for the commits, whose age Delta takes for that of their versions."""
+    for file in Path(path).rglob("*"):
+        if not file.name.startswith("0000"):
+            os.utime(file, (0, 0))
+
+
+def names(table, files):
+    return {file.split(f"{table.path}/", 1)[1] for file in files}
+
+
+def test_what_is_old_and_nobodys_goes(spark, table):
+    assert table.clean().files == ()
+    age(table.path)
+    report = table.clean()
+    assert names(table, report.files) == LEFT
+    assert str(report).startswith(f"would delete {len(LEFT)} files of {table.path}:\n  ")
+    assert strays(Path(table.path)) == LEFT | KEPT
+    report = table.clean(dry_run=False)
+    assert names(table, report.files) == LEFT
+    assert strays(Path(table.path)) == KEPT
+    assert str(table.clean()) == f"nothing to clean in {table.path}"
+    assert count(table.df()) == 190
+    # The files of the first version are a week old, and have been out of the table for a moment.
+    assert count(spark.read.format("delta").option("versionAsOf", 0).load(table.path)) == 300
+    holds(spark, table.path)
+
+
+def test_times_that_delta_refuses(spark, table):
+    with pytest.raises(
+        InvalidInputError, match=rf"{table.path} was not cleaned: 1 hours are fewer.*delta\.deleted"
+    ):
+        table.clean(1)
+    for hours in (-1, 0.5, True):
+        with pytest.raises(InvalidInputError, match="whole number of hours"):
+            table.clean(hours)
+    spark.sql(
+        f"ALTER TABLE delta.`{table.path}` SET TBLPROPERTIES "
+        "('delta.deletedFileRetentionDuration' = 'interval 0 hours')"
+    )
+    age(table.path)
+    assert names(table, table.clean().files) > LEFT
+    table.clean(dry_run=False)
+    assert count(load(spark, table.path)) == 190
+
+
+def test_on_the_command_line(spark, table, monkeypatch, tmp_path):
+    monkeypatch.setattr(common, "local_session", lambda: spark)
+
+    def run(*arguments):
+        done = CliRunner().invoke(app, ["clean", table.path, *arguments, "--output", "json"])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.output)
+
+    age(table.path)
+    assert names(table, run()["files"]) == LEFT
+    assert strays(Path(table.path)) == LEFT | KEPT
+    assert run("--retain-hours", "1000000")["files"] == []  # longer ago than 1970
+    assert run("--yes")["files"]
+    shutil.rmtree(table.path)
+    done = CliRunner().invoke(app, ["clean", table.path])
+    assert (done.exit_code, done.output) == (1, f"error: there is no Delta table at {table.path}\n")
