@@ -1,0 +1,72 @@
+"""A sample of `make faults`: one call of the storage fails, and an array has its old cells or its new ones."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pyqbeast import tiledb
+from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundError, UncertainWriteError
+from tests.faulty_files import FaultyFiles
+from tests.sweep.arrays import OPERATIONS, Sweep
+from tests.sweep.outcome import some_cases
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_old_or_new_cells_exactly(tmp_path, operation):
+    sweep = Sweep(operation, tmp_path)
+    results = set()
+    for way, k in some_cases(sweep, 12):
+        results.add(sweep.run(way, k).result)
+        sweep.verified()
+        sweep.cleaned()
+    assert results >= {"old"}
+
+
+def test_half_of_a_commit_is_taken_back(tmp_path):
+    """It would be a file that no reader understands; metadata is the plainest of them."""
+    (write,) = [operation for operation in OPERATIONS if operation.name == "array metadata"]
+    sweep = Sweep(write, tmp_path)
+    sweep.faults.clear()
+    uri = f"faulty://{sweep.place}"
+    before = list((sweep.place / "__meta").iterdir())
+    sweep.faults.fail("create", when="half")
+    with pytest.raises(
+        StorageError, match=r"array: writing __meta/\w+ failed: OSError.*; the array is as it was"
+    ):
+        tiledb.write_metadata(uri, {"key": 2})
+    assert list((sweep.place / "__meta").iterdir()) == before
+    sweep.faults.clear()
+    sweep.faults.fail("create", when="half", onwards=True)
+    FaultyFiles.next_call = lambda operation, path: (
+        "BEFORE" if operation == "delete" else sweep.faults.next(operation, path)
+    )
+    with pytest.raises(UncertainWriteError, match="if it is there with fewer, delete it first"):
+        tiledb.write_metadata(uri, {"key": 2})
+
+
+def test_clean_keeps_what_is_committed_and_what_is_young(tmp_path):
+    uri = str(tmp_path / "array")
+    sparse = OPERATIONS[1]
+    sparse.prepare(uri)
+    array = tiledb.open_array(uri)
+    staged = tiledb.stage_fragment(array, array.read())
+    (tmp_path / "array" / "__commits" / "x.wrt.part").write_bytes(b"")
+    cells = array.read()
+    assert tiledb.clean(uri) == []
+    left = {f"__fragments/{staged}", "__commits/x.wrt.part"}
+    assert set(tiledb.clean(uri, retain_hours=0)) == left
+    assert (tmp_path / "array" / "__fragments" / staged).exists()
+    for path in (tmp_path / "array").rglob("*"):
+        os.utime(path, (0, 0))
+    assert set(tiledb.clean(uri, dry_run=False)) == left
+    assert tiledb.clean(uri) == []
+    assert not (tmp_path / "array" / "__fragments" / staged).exists()
+    assert tiledb.open_array(uri).read() == cells
+    with pytest.raises(InvalidInputError, match="-1"):
+        tiledb.clean(uri, retain_hours=-1)
+    with pytest.raises(TableNotFoundError, match="no array"):
+        tiledb.clean(str(tmp_path / "nothing"))
+    assert not Path(tmp_path / "nothing").exists()
