@@ -6,7 +6,7 @@ JAR := src/pyqbeast/jars/pyqbeast-bridge.jar
 export UV_SYSTEM_CERTS := 1
 RUN := $(UV) run --frozen --all-extras
 
-.PHONY: help setup demo test test-fast test-cluster fuzz check format benchmark build clean
+.PHONY: help setup demo test test-fast test-cluster fuzz faults kills check format benchmark build clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,11 +29,17 @@ test: check ## Check the code and run all tests
 test-fast: check ## Check the code and run the tests that need no JVM, for every commit
 	$(RUN) pytest -m "not jvm" -n 2
 
-test-cluster: setup ## Start a Spark cluster here, write and sample on it, and kill an executor meanwhile
+test-cluster: setup ## Start a Spark cluster here, write and sample on it, and kill executors and Python workers meanwhile
 	$(RUN) python -m tests.cluster.run
 
 fuzz: setup ## Treat random tables and plain Delta tables alike for SECONDS (600) and compare them after each step
 	$(RUN) python -m tests.fuzz.run --seconds $(or $(SECONDS),600)
+
+faults: setup ## Let each call to the storage fail once, in every way, for each operation; takes about half an hour
+	$(RUN) python -m tests.sweep.run
+
+kills: setup ## Kill a driver KILLS (100) times at random points and compare the table with its journal; half an hour
+	$(RUN) python -m tests.kills.run --kills $(or $(KILLS),100)
 
 check: setup ## Lint, formats and types; the Java compiler has had its say in setup
 	$(RUN) ruff check

@@ -1,4 +1,4 @@
-"""Writes, appends, samples and optimizes on a cluster, and kills an executor in the middle of a write.
+"""Writes, appends, samples and optimizes on a cluster, and kills executors and Python workers meanwhile.
 
 Run it with `make test-cluster`.
 """
@@ -16,8 +16,11 @@ from pyspark.sql import functions as F
 import pyqbeast
 from pyqbeast.core.format.weight import weight_of
 from tests.cluster.daemons import HOST, Cluster
+from tests.cluster.losses import dying_workers, each_stage
 
 ROWS = 200_000
+#: Of the appends that are made again and again.
+SMALLER = 60_000
 
 
 def main() -> None:
@@ -71,6 +74,31 @@ def check(spark: SparkSession, cluster: Cluster, place: Path) -> None:
     assert pyqbeast.QbeastTable.for_path(spark, path).optimize(0).changed
     holds(spark, path, 2 * ROWS + 1_000)
     print("optimized")
+
+    lose_in_each_stage(spark, cluster, place.with_name("losses"))
+
+
+def lose_in_each_stage(spark: SparkSession, cluster: Cluster, place: Path) -> None:
+    """An executor is lost in each stage of an append and of an optimize, and Python workers in those of an append."""
+    path, there = str(place), SMALLER
+    save(rows(spark, 0, there), path)
+
+    def append(frame: DataFrame | None = None) -> None:
+        nonlocal there
+        save(rows(spark, there, SMALLER) if frame is None else frame, path)
+        there += SMALLER
+
+    def optimize() -> None:
+        table = pyqbeast.QbeastTable.for_path(spark, path)
+        table.optimize(files=sorted({row["file"] for row in table.blocks().collect()}))
+
+    for name, change in (("append", append), ("optimize", optimize)):
+        killed = each_stage(spark, cluster, change, lambda: holds(spark, path, there))
+        assert len(killed) >= 2, killed
+        print(f"executor killed in {len(killed)} stages of {name}: {'; '.join(killed)}")
+    append(dying_workers(rows(spark, there, SMALLER)))
+    holds(spark, path, there)
+    print("appended rows whose Python workers died in each stage")
 
 
 def rows(spark: SparkSession, first: int, count: int = ROWS) -> DataFrame:

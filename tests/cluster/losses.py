@@ -1,0 +1,87 @@
+"""Executors and Python workers that are lost in the middle of an operation."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.cluster.daemons import Cluster
+
+
+class StageWatch(threading.Thread):
+    """Counts the stages that run while a `with` block does, and kills an executor as soon as the n-th of them runs.
+
+    Attributes:
+        stages: how many there were; those that are over within milliseconds may be missed.
+        killed: the name of the stage that ran when an executor was killed; empty where none was.
+    """
+
+    def __init__(self, spark: SparkSession, cluster: Cluster, kill_in: int | None = None) -> None:
+        super().__init__(daemon=True)
+        self.stages = 0
+        self.killed = ""
+        self._tracker = spark.sparkContext.statusTracker()
+        self._cluster, self._kill_in = cluster, kill_in
+        self._over = threading.Event()
+
+    def __enter__(self) -> StageWatch:
+        self._seen = set(self._tracker.getActiveStageIds())
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self.join()
+
+    def run(self) -> None:
+        while not self._over.wait(0.002):
+            for stage in self._tracker.getActiveStageIds():
+                info = self._tracker.getStageInfo(stage)
+                if stage in self._seen or info is None or not info.numActiveTasks:
+                    continue
+                self._seen.add(stage)
+                self.stages += 1
+                if self.stages == self._kill_in:
+                    self._cluster.kill_an_executor()
+                    self.killed = f"{info.name}, {info.numTasks} tasks"
+
+
+def each_stage(
+    spark: SparkSession, cluster: Cluster, change: Callable[[], object], check: Callable[[], None]
+) -> list[str]:
+    """Makes a change once in peace, and then with an executor killed in its first stage, its second, and so on.
+
+    Returns:
+        The stages in which one was killed.
+    """
+    with StageWatch(spark, cluster) as watch:
+        change()
+    check()
+    killed = []
+    for number in range(1, watch.stages + 1):
+        with StageWatch(spark, cluster, number) as loss:
+            change()
+        check()
+        if loss.killed:
+            killed.append(loss.killed)
+    return killed
+
+
+def dying_workers(rows: DataFrame) -> DataFrame:
+    """The same rows through Python, whose worker dies at the first attempt of each stage's second task."""
+
+    def pass_on(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        assert context is not None
+        for batch in batches:
+            yield batch
+            if context.partitionId() == 1 and context.attemptNumber() == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    return rows.mapInArrow(pass_on, rows.schema)

@@ -1,0 +1,104 @@
+"""What the driver does until it is killed: it changes a table without end, and tells a journal before and after.
+
+python -m tests.kills.workload TABLE JOURNAL SEED FIRST_ID
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pyqbeast import QbeastTable
+from pyqbeast.delta_log.reader import read_snapshot
+from tests.spark_session import make_session
+from tests.table.help import rows_2d, save
+
+ROWS = 60
+
+
+@dataclass(frozen=True)
+class Change:
+    """One commit, or of an optimize as many as there are revisions.
+
+    Attributes:
+        kind: append, grow, overwrite, delete or optimize.
+        number: appended and written rows have the ids from here on; a delete takes those that are it modulo 7.
+    """
+
+    kind: str
+    number: int = 0
+
+    def applied(self, ids: Iterable[int]) -> set[int]:
+        """The ids of the rows that are there after it."""
+        new = set(range(self.number, self.number + ROWS))
+        if self.kind in ("append", "grow"):
+            return {*ids, *new}
+        if self.kind == "overwrite":
+            return new
+        if self.kind == "delete":
+            return {each for each in ids if each % 7 != self.number}
+        return set(ids)
+
+    def run(self, spark: SparkSession, path: str) -> None:
+        """Makes it."""
+        if self.kind == "delete":
+            QbeastTable.for_path(spark, path).delete(f"id % 7 = {self.number}")
+        elif self.kind == "optimize":
+            files = [file.path for file in read_snapshot(path).files]
+            QbeastTable.for_path(spark, path).optimize(files=files)
+        else:
+            # Larger values than before make a new revision, as a rule.
+            factor = 2 + self.number // ROWS % 1_000 if self.kind == "grow" else 1
+            rows = rows_2d(spark, ROWS, self.number).selectExpr("id", f"a * {factor}L as a", "b", "name")
+            save(rows, path, "overwrite" if self.kind == "overwrite" else "append", cubeSize=100)
+
+
+def changes(seed: int, first: int) -> Iterator[Change]:
+    """Changes without end; ids are counted from `first`."""
+    chance = random.Random(seed)
+    while True:
+        (kind,) = chance.choices(["append", "delete", "optimize", "grow", "overwrite"], [5, 3, 3, 1, 0.5])
+        if kind == "delete":
+            yield Change(kind, chance.randrange(7))
+        elif kind == "optimize":
+            yield Change(kind)
+        else:
+            yield Change(kind, first)
+            first += ROWS
+
+
+def main(path: str, journal: Path, seed: int, first: int) -> None:
+    """Looks at what the one before left, and goes on."""
+    with tempfile.TemporaryDirectory() as folder, journal.open("a") as out:
+
+        def tell(**what: object) -> None:
+            out.write(json.dumps(what) + "\n")
+            out.flush()
+            os.fsync(out.fileno())
+
+        spark = make_session(Path(folder))
+        there = any(Path(path, "_delta_log").glob("[0-9]*.json"))
+        if there:
+            report = QbeastTable.for_path(spark, path).verify()
+            tell(verified=report.ok, text=str(report))
+            found = [row[0] for row in spark.read.format("qbeast").load(path).select("id").collect()]
+            tell(read=sorted(found))
+        tell(ready=True)
+        begin = [] if there else [Change("overwrite", first)]
+        for change in itertools.chain(begin, changes(seed, first + len(begin) * ROWS)):
+            tell(begun=asdict(change))
+            change.run(spark, path)
+            tell(done=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
