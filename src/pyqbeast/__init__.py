@@ -1,7 +1,7 @@
 """Multi-dimensionally indexed Delta Lake tables for PySpark.
 
-Names that run on Spark are imported when they are first asked for: `pyqbeast.core`, `pyqbeast.delta` and
-`pyqbeast.tiledb` work without Spark, and importing one of them runs this file.
+Names that run on Spark are imported when they are first asked for: `pyqbeast.core`, `pyqbeast.delta`,
+`pyqbeast.scan` and `pyqbeast.tiledb` work without Spark, and importing one of them runs this file.
 """
 
 import importlib
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         tolerance,
         upgrade,
     )
+    from pyqbeast.scanning.scan import Scan, scan
 
 __version__ = "0.1.0"
 
@@ -52,6 +53,7 @@ __all__ = [
     "NotIndexedError",
     "QbeastError",
     "QbeastTable",
+    "Scan",
     "SessionError",
     "StorageError",
     "TableExistsError",
@@ -65,12 +67,15 @@ __all__ = [
     "configure",
     "convert",
     "refine",
+    "scan",
     "tolerance",
     "upgrade",
 ]
 
 #: Packages that are public too.
 _DOORS = ("core", "delta", "tiledb")
+#: Names that need no Spark.
+_WITHOUT_SPARK = ("Scan", "scan")
 
 # A type checker sees the imports above, and so knows which names there are not.
 if not TYPE_CHECKING:
@@ -78,6 +83,8 @@ if not TYPE_CHECKING:
     def __getattr__(name):  # noqa: ANN001, ANN202
         if name in _DOORS:
             return importlib.import_module(f"pyqbeast.{name}")
+        if name in _WITHOUT_SPARK:
+            return getattr(importlib.import_module("pyqbeast.scanning.scan"), name)
         if name in __all__:
             return getattr(importlib.import_module("pyqbeast.on_spark"), name)
         raise AttributeError(f"module 'pyqbeast' has no attribute {name!r}")

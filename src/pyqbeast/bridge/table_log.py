@@ -13,7 +13,7 @@ from pyspark.sql.types import StructField, StructType
 
 from pyqbeast.bridge.jvm import handed_over, java, java_column
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.hashed_layout import spark_schema
+from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME, spark_schema
 from pyqbeast.core.format.stored_text import shown
 from pyqbeast.delta_log import locations
 
@@ -22,14 +22,13 @@ if TYPE_CHECKING:
 
 
 #: Key in the metadata of a column: its name in the data files, if the table maps names.
-_PHYSICAL_NAME = "delta.columnMapping.physicalName"
 
 #: Key in the metadata of a column: the types that the column had before.
 _TYPE_CHANGES = "delta.typeChanges"
 
 
 def _name_in_files(column: StructField) -> str:
-    return str((column.metadata or {}).get(_PHYSICAL_NAME, column.name))
+    return str((column.metadata or {}).get(PHYSICAL_NAME, column.name))
 
 
 def _recorded(layout: str) -> StructType:

@@ -19,14 +19,14 @@ _WORD = struct.Struct(">I")
 _LIMIT = 2**31 - 1
 
 
-def read_bytes(location: str, offset: int, size: int) -> bytes:
+def read_bytes(location: str, offset: int, size: int, storage_options: locations.Options = None) -> bytes:
     """Return the `size` serialized bytes of the vector whose size word is at byte `offset` of `location`.
 
     Raises `FormatError` where the file is missing, too short, of another version, or has another size or
     checksum.
     """
     source = f"deletion vector file {location}"
-    file_system, path = locations.open_location(location)
+    file_system, path = locations.open_location(location, storage_options)
     with locations.storage_errors(f"reading {source}"):
         try:
             file = file_system.open(path, "rb")

@@ -49,7 +49,11 @@ def deleted_rows(table: locations.Location, file: str) -> DeletionVector:
 
 
 def read_vector(
-    descriptor: DeletionVectorDescriptor | None, file: str, rows: int | None, table: locations.Location
+    descriptor: DeletionVectorDescriptor | None,
+    file: str,
+    rows: int | None,
+    table: locations.Location,
+    storage_options: locations.Options = None,
 ) -> DeletionVector:
     """Return the vector of a data file of `table` that stores `rows` rows (None if unknown); empty without one.
 
@@ -58,7 +62,7 @@ def read_vector(
     if descriptor is None:
         return DeletionVector()
     try:
-        vector = DeletionVector.read(descriptor, table)
+        vector = DeletionVector.read(descriptor, table, storage_options=storage_options)
     except FormatError as error:
         raise FormatError(f"{file}: {error}") from error
     largest = vector.max_row_index

@@ -5,12 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Collection, Iterable, Iterator
 
+import numpy as np
+import numpy.typing as npt
 from pyroaring import BitMap64
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.deletion_vectors import bitmaps, files
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
-from pyqbeast.delta_log.locations import Location
+from pyqbeast.delta_log.locations import Location, Options
 
 
 class DeletionVector(Collection[int]):
@@ -41,8 +43,12 @@ class DeletionVector(Collection[int]):
         return vector
 
     @classmethod
-    def read(cls, descriptor: DeletionVectorDescriptor, table: Location) -> DeletionVector:
+    def read(
+        cls, descriptor: DeletionVectorDescriptor, table: Location, *, storage_options: Options = None
+    ) -> DeletionVector:
         """Return the vector that `descriptor` describes, of the table at `table` (a path or an fsspec URL).
+
+        `storage_options` go to fsspec.
 
         Raises `FormatError`, naming file and field, where the file is missing, truncated or altered, or holds
         other rows than the descriptor counts.
@@ -54,10 +60,14 @@ class DeletionVector(Collection[int]):
         else:
             path = descriptor.absolute_path(table)
             source = f"deletion vector file {path} at byte {descriptor.offset or 0}"
-            data = files.read_bytes(path, descriptor.offset or 0, descriptor.size_in_bytes)
+            data = files.read_bytes(path, descriptor.offset or 0, descriptor.size_in_bytes, storage_options)
         vector = cls.from_bytes(data, source=source)
         vector._check(descriptor, source)
         return vector
+
+    def to_array(self) -> npt.NDArray[np.int64]:
+        """Return the row indexes, ascending."""
+        return np.fromiter(self._bitmap, np.int64, len(self._bitmap))
 
     def to_bytes(self) -> bytes:
         """Return the vector in the portable layout."""

@@ -19,11 +19,13 @@ Action = dict[str, Any]
 # Statistics can be a struct, a JSON text, or both; a column that a checkpoint lacks is left out by pyarrow.
 _COLUMNS = [
     "add.path",
+    "add.size",
     "add.deletionVector",
     "add.stats",
     "add.stats_parsed.numRecords",
     "add.tags",
     "metaData.configuration",
+    "metaData.partitionColumns",
     "metaData.schemaString",
     "protocol",
     "sidecar.path",
@@ -70,7 +72,7 @@ def _sidecar_path(files: LogFiles, checkpoint: str, sidecar: Any) -> str:  # noq
         raise FormatError(f"{checkpoint}: sidecar: it has no path")
     path = locations.url_decode(sidecar["path"])
     if locations.is_absolute(path):
-        return locations.open_location(path)[1]
+        return locations.open_location(path, files.options)[1]
     return f"{files.folder}/_sidecars/{path}"
 
 

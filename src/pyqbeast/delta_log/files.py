@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
+import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
-from pyqbeast.core.errors import FormatError, TableNotFoundError
+from pyqbeast.core.errors import FormatError, InvalidInputError, TableNotFoundError, UnsupportedError
+from pyqbeast.core.format.types import epoch_milliseconds
 from pyqbeast.delta_log import locations
 
 _COMMIT = re.compile(r"(\d{20})\.json")
@@ -21,21 +25,29 @@ class LogFiles:
     """The files that make up version `version` of a table, as paths of `file_system`."""
 
     file_system: Any
+    options: locations.Options
     folder: str
     version: int
     checkpoint: tuple[str, ...]
     commits: tuple[str, ...]
 
 
-def find_log_files(table: locations.Location) -> LogFiles:
-    """Return the log files of the newest version of `table`.
+def find_log_files(
+    table: locations.Location,
+    version: int | None = None,
+    timestamp: int | None = None,
+    options: locations.Options = None,
+) -> LogFiles:
+    """Return the log files of a version of `table`: the newest one unless `version` names another, or `timestamp`
+    (epoch milliseconds) the newest one of that time.
 
     The hint in `_last_checkpoint` is left alone: it spares its reader a full listing but can be stale, and
     fsspec lists the whole folder in any case.
 
-    Raises `TableNotFoundError` where there is no log, `FormatError` where a commit is missing from it.
+    Raises `TableNotFoundError` where there is no log, `FormatError` where a commit is missing from it, and
+    `InvalidInputError` for a version or a time that the log does not reach.
     """
-    file_system, root = locations.open_location(table)
+    file_system, root = locations.open_location(table, options)
     folder = f"{root.rstrip('/')}/_delta_log"
     # Object stores cache listings, and another process may have committed since.
     file_system.invalidate_cache(folder)
@@ -48,20 +60,57 @@ def find_log_files(table: locations.Location) -> LogFiles:
     checkpoints = _complete_checkpoints(names)
     if not commits and not checkpoints:
         raise TableNotFoundError(f"there is no Delta table at {table}: its _delta_log holds no commit")
-    start = max(checkpoints, default=-1)
-    version = max([start, *commits])
+    newest = max([*checkpoints, *commits])
+    if timestamp is not None:
+        version = _version_at(timestamp, file_system, {n: f"{folder}/{name}" for n, name in commits.items()})
+    elif version is None:
+        version = newest
+    start = max((number for number in checkpoints if number <= version), default=-1)
     missing = [number for number in range(start + 1, version + 1) if number not in commits]
+    if not 0 <= version <= newest or (missing and version < newest):
+        raise InvalidInputError(
+            f"version {version} of the table at {table} cannot be read: the log holds versions up to {newest}, "
+            "from the first commit or the oldest checkpoint on"
+        )
     if missing:
         raise FormatError(
             f"{folder}: commit {missing[0]:020d}.json is missing, and no checkpoint makes up for it"
         )
     return LogFiles(
         file_system,
+        options,
         folder,
         version,
         tuple(f"{folder}/{name}" for name in checkpoints.get(start, ())),
         tuple(f"{folder}/{commits[number]}" for number in range(start + 1, version + 1)),
     )
+
+
+def _version_at(timestamp: int, file_system: Any, commits: Mapping[int, str]) -> int:  # noqa: ANN401 (fsspec's)
+    """Return the newest version that was committed at `timestamp` or before, by the times of the commits' files.
+
+    A file that is not newer than the one before it counts as a millisecond newer, as in Delta.
+    """
+    found, last = None, -math.inf
+    for version in sorted(commits):
+        last = max(last + 1, _modified(file_system, commits[version]))
+        if last <= timestamp:
+            found = version
+    if found is None:
+        raise InvalidInputError("timestamp: the log holds no commit of that time or before")
+    if last < timestamp:
+        raise InvalidInputError("timestamp: it is after the newest commit; leave it out to read that one")
+    return found
+
+
+def _modified(file_system: Any, path: str) -> int:  # noqa: ANN401 (fsspec's)
+    try:
+        modified = file_system.modified(path)
+    except (NotImplementedError, KeyError) as error:
+        raise UnsupportedError(
+            f"timestamp: {path} does not tell when it was written: give a version"
+        ) from error
+    return epoch_milliseconds(modified if modified.tzinfo else modified.replace(tzinfo=dt.timezone.utc))
 
 
 def _complete_checkpoints(names: list[str]) -> dict[int, list[str]]:

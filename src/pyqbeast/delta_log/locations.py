@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -16,6 +16,8 @@ from pyqbeast.core.errors import InvalidInputError, QbeastError, StorageError
 
 #: What names a table: a local path, or the URL of one.
 Location = str | os.PathLike[str]
+#: Keywords of the file system that fsspec makes for a location, such as credentials.
+Options = Mapping[str, Any] | None
 
 _PARTS = re.compile(r"(?as)(?:(?P<scheme>[A-Za-z][\w+.-]*):)?(?://(?P<authority>[^/]*))?(?P<path>.*)")
 # The characters that java.net.URI leaves alone in a path, beside letters and digits.
@@ -67,8 +69,8 @@ def url_decode(url: str) -> str:
     return hadoop_path(unquote(url))
 
 
-def open_location(location: Location) -> tuple[Any, str]:
-    """Return the fsspec file system of `location` and the path in it.
+def open_location(location: Location, storage_options: Options = None) -> tuple[Any, str]:
+    """Return the fsspec file system of `location`, made with `storage_options`, and the path in it.
 
     Raises `InvalidInputError` where fsspec knows no such scheme, or its package is not installed.
     """
@@ -76,8 +78,8 @@ def open_location(location: Location) -> tuple[Any, str]:
     # Hadoop writes "file:/data" where fsspec wants "file:///data".
     url = f"{scheme}://{authority or ''}{path}" if scheme else os.fspath(location)
     try:
-        file_system, inner = fsspec.core.url_to_fs(url)
-    except (ImportError, ValueError) as error:
+        file_system, inner = fsspec.core.url_to_fs(url, **(storage_options or {}))
+    except (ImportError, TypeError, ValueError) as error:
         raise InvalidInputError(f"{os.fspath(location)!r} cannot be opened: {error}") from error
     return file_system, str(inner)
 

@@ -37,17 +37,20 @@ _READER_FEATURES = frozenset(
 
 @dataclasses.dataclass(frozen=True)
 class LiveFile:
-    """A data file of a table's newest version.
+    """A data file of a version of a table.
 
     `path` is as the log has it: URL-encoded, relative to the table or absolute. `physical_rows` counts the
     rows in the file, deleted ones included, and is None where the log has no statistics of the file.
-    `tags` are what writers noted beside it.
+    `tags` are what writers noted beside it. `size` counts its bytes. `statistics` is the JSON text of its
+    statistics, None where the log has none or has them in another form.
     """
 
     path: str
     deletion_vector: DeletionVectorDescriptor | None
     physical_rows: int | None
     tags: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    size: int = dataclasses.field(default=0, compare=False)
+    statistics: str | None = dataclasses.field(default=None, compare=False, repr=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,15 +67,16 @@ class Protocol:
 
 @dataclasses.dataclass(frozen=True)
 class Metadata:
-    """A table's properties, and its columns as the schema has them in JSON."""
+    """A table's properties, its columns as the schema has them in JSON, and those that it is partitioned by."""
 
     configuration: Mapping[str, str] = dataclasses.field(default_factory=dict)
     fields: tuple[Mapping[str, Any], ...] = ()
+    partition_columns: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
 class Snapshot:
-    """The newest version of a table and its live files, in the order of their paths."""
+    """A version of a table and its live files, in the order of their paths."""
 
     version: int
     files: tuple[LiveFile, ...]
@@ -80,13 +84,22 @@ class Snapshot:
     metadata: Metadata
 
 
-def read_snapshot(table: locations.Location) -> Snapshot:
-    """Read the newest version of the Delta table at `table`, a path or an fsspec URL.
+def read_snapshot(
+    table: locations.Location,
+    version: int | None = None,
+    timestamp: int | None = None,
+    storage_options: locations.Options = None,
+) -> Snapshot:
+    """Read a version of the Delta table at `table`, a path or an fsspec URL: by default the newest one.
+
+    `version` names another one, `timestamp` (epoch milliseconds) the newest one of that time. `storage_options` go
+    to fsspec.
 
     Raises `TableNotFoundError` where there is none, `FormatError` (naming file and field) where its log is
-    broken, and `UnsupportedError` for a reader feature that may change what the log means.
+    broken, `InvalidInputError` for a version or a time that the log does not reach, and `UnsupportedError` for a
+    reader feature that may change what the log means.
     """
-    files = find_log_files(table)
+    files = find_log_files(table, version, timestamp, storage_options)
     replay = _Replay()
     if files.checkpoint:
         for action in checkpoint_actions(files):
@@ -116,7 +129,9 @@ class _Replay:
             path, vector = _identity(add, f"{source}: add")
             key = (path, vector.unique_id if vector else None)
             rows = _physical_rows(add, f"{source}: add {path}")
-            self.live[key] = LiveFile(path, vector, rows, _texts(add, "tags", f"{source}: add {path}"))
+            tags = _texts(add, "tags", f"{source}: add {path}")
+            size = _size(add, f"{source}: add {path}")
+            self.live[key] = LiveFile(path, vector, rows, tags, size, add.get("stats"))
         elif (remove := action.get("remove")) is not None:
             path, vector = _identity(remove, f"{source}: remove")
             self.live.pop((path, vector.unique_id if vector else None), None)
@@ -134,6 +149,13 @@ def _identity(entry: Any, source: str) -> tuple[str, DeletionVectorDescriptor | 
         return path, None if struct is None else DeletionVectorDescriptor.from_struct(struct)
     except FormatError as error:
         raise FormatError(f"{source} {path}: deletionVector: {error}") from error
+
+
+def _size(add: Action, source: str) -> int:
+    size = add.get("size") or 0
+    if type(size) is not int or not 0 <= size <= LONG_MAX:
+        raise FormatError(f"{source}: size: {shown(size)} is no count of bytes")
+    return size
 
 
 def _physical_rows(add: Action, source: str) -> int | None:
@@ -169,14 +191,17 @@ def _metadata(metadata: Any, source: str) -> Metadata:  # noqa: ANN401 - what JS
         isinstance(f, dict) and {"name", "type"} <= set(f) for f in fields
     ):
         raise FormatError(f"{source}: schemaString: no list of columns: {shown(schema)}")
-    return Metadata(_texts(metadata, "configuration", source), tuple(fields))
+    partition_columns = _names(metadata, "partitionColumns", f"{source}: metaData")
+    return Metadata(
+        _texts(metadata, "configuration", source), tuple(fields), tuple(sorted(partition_columns))
+    )
 
 
 def _protocol(protocol: Any, source: str) -> Protocol:  # noqa: ANN401 - what JSON holds
     if not isinstance(protocol, dict):
         raise FormatError(f"{source}: protocol: an object is expected")
     reader_features, writer_features = (
-        _names(protocol, name, source) for name in ("readerFeatures", "writerFeatures")
+        _names(protocol, name, f"{source}: protocol") for name in ("readerFeatures", "writerFeatures")
     )
     version = protocol.get("minReaderVersion")
     if version not in (1, 2, 3):
@@ -187,8 +212,8 @@ def _protocol(protocol: Any, source: str) -> Protocol:  # noqa: ANN401 - what JS
     return Protocol(version, protocol.get("minWriterVersion", 2), reader_features, writer_features)
 
 
-def _names(protocol: Action, name: str, source: str) -> frozenset[str]:
-    features = protocol.get(name) or []
-    if not isinstance(features, list):
-        raise FormatError(f"{source}: protocol: {name} is no list")
-    return frozenset(map(str, features))
+def _names(action: Action, name: str, source: str) -> frozenset[str]:
+    names = action.get(name) or []
+    if not isinstance(names, list):
+        raise FormatError(f"{source}: {name} is no list")
+    return frozenset(map(str, names))

@@ -8,11 +8,16 @@ object for structs (`fields`, each an object like that of a column) and arrays (
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.json_text import compact_json
 from pyqbeast.core.format.stored_text import read_json, shown
+
+#: Where a table that maps names has what its files call a column, and the column's id, in the column's metadata.
+PHYSICAL_NAME = "delta.columnMapping.physicalName"
+COLUMN_ID = "delta.columnMapping.id"
 
 
 def layout_text(layout: object) -> str:
@@ -29,6 +34,40 @@ def column_names(text: str) -> list[str]:
 def spark_schema(text: str) -> dict[str, Any]:
     """The columns of a record as the JSON of a Spark schema."""
     return {"type": "struct", "fields": _columns(read_json(text, "a record of hashed columns"))}
+
+
+def today_layout(
+    names: Sequence[str], fields: Sequence[Mapping[str, Any]], *, with_ids: bool
+) -> list[dict[str, Any]] | None:
+    """How a table would record these columns today; None where it lacks one of them.
+
+    Args:
+        names: the hashed columns.
+        fields: the table's columns, as its schema has them in JSON.
+        with_ids: whether the table maps names, so that its files know columns by other names and by ids.
+    """
+    found = [_recorded(field, with_ids) for name in names for field in fields if field["name"] == name]
+    return found if len(found) == len(names) else None
+
+
+def _recorded(field: Mapping[str, Any], with_ids: bool) -> dict[str, Any]:
+    kind = _recorded_type(field["type"], with_ids)
+    if not with_ids:
+        return {"name": field["name"], "type": kind}
+    metadata = field.get("metadata") or {}
+    return {
+        "name": str(metadata.get(PHYSICAL_NAME, "")),
+        "id": metadata.get(COLUMN_ID),
+        "type": kind,
+    }
+
+
+def _recorded_type(stored: Any, with_ids: bool) -> Any:  # noqa: ANN401 (any JSON value)
+    if isinstance(stored, dict) and "fields" in stored:
+        return {"type": "struct", "fields": [_recorded(field, with_ids) for field in stored["fields"]]}
+    if isinstance(stored, dict) and "elementType" in stored:
+        return {"type": "array", "elementType": _recorded_type(stored["elementType"], with_ids)}
+    return stored
 
 
 def _columns(layout: Any) -> list[dict[str, Any]]:  # noqa: ANN401 (any JSON value)

@@ -31,6 +31,9 @@ ALL_TYPES = ORDERED_TYPES | {STRING}
 
 _FORMAT_TYPE_OF = dict(pair.split("=") for pair in FORMAT_TYPES.split())
 
+#: Names in the JSON of a schema that differ from Spark's simple texts.
+_SIMPLE_TEXT = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
+
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _EPOCH_DAY = dt.date(1970, 1, 1)
 MILLISECONDS_PER_DAY = 86_400_000
@@ -41,7 +44,7 @@ def format_type(column: str, spark_type: str) -> str:
 
     Raises InvalidInputError, naming the column and its type, for a type that cannot be indexed.
     """
-    name = _known_type(spark_type)
+    name = format_type_or_none(spark_type)
     if name is None:
         supported = ", ".join([*_FORMAT_TYPE_OF, "decimal"])
         raise InvalidInputError(
@@ -57,16 +60,22 @@ def type_when_indexed(spark_type: str, data_type: str) -> str:
 
     A type always widens to one with another name in the format, except for decimals.
     """
-    if _known_type(spark_type) == data_type:
+    if format_type_or_none(spark_type) == data_type:
         return spark_type
     return next((name for name, known in _FORMAT_TYPE_OF.items() if known == data_type), spark_type)
 
 
-def _known_type(spark_type: str) -> str | None:
+def format_type_or_none(spark_type: str) -> str | None:
+    """The format's name of a Spark type given as simple text; None for a type that cannot be indexed."""
     name = spark_type.strip().lower()
     if name == "decimal" or name.startswith("decimal("):
         return DECIMAL
     return _FORMAT_TYPE_OF.get(name)
+
+
+def spark_name(schema_type: str) -> str:
+    """The simple text of an atomic type, given its name in the JSON of a schema (`long`, `decimal(10,2)`, ...)."""
+    return _SIMPLE_TEXT.get(schema_type, schema_type)
 
 
 def epoch_milliseconds(value: dt.date | dt.datetime) -> int:

@@ -10,13 +10,13 @@ from typing import Any
 
 from pyqbeast.core.format.constants import STAGING_REVISION
 from pyqbeast.core.format.file_tags import FileTags
+from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.otree.invariants import GAP, Problem, check_tree
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.revisions.revision import RevisionSet
 from pyqbeast.core.sharing.readers import READERS, VERSION_2, Concern, Outcome, Way
 from pyqbeast.core.sharing.remedies import MAPPING, PROTECTION, VECTORS, Command, Remedies
 
-_PHYSICAL_NAME = "delta.columnMapping.physicalName"
 #: Types of Delta that the Scala project does not index, and the one that keeps the values and their order.
 _UNKNOWN_TYPES = {"boolean": "int", "byte": "int", "short": "int"}
 _PLAIN_NAME = re.compile(r"\w+")
@@ -237,7 +237,7 @@ class _Look:
 
 def _is_mapped(field: Mapping[str, Any]) -> bool:
     """Whether a column, or a field inside it, has another name in the data files."""
-    physical = field.get("metadata", {}).get(_PHYSICAL_NAME, field["name"])
+    physical = field.get("metadata", {}).get(PHYSICAL_NAME, field["name"])
     return bool(physical != field["name"]) or any(map(_is_mapped, _fields_of(field["type"])))
 
 

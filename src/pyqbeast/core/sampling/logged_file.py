@@ -1,0 +1,47 @@
+"""A live file as the rules of samples see it: what the log says of its rows, blocks and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.format.file_tags import Block, max_row_weight
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedFile:
+    """A live file.
+
+    Attributes:
+        path: as the log has it.
+        size: its bytes.
+        rows: rows stored in it, deleted ones too; None where the log has no statistics of the file.
+        deleted: how many of them a deletion vector hides.
+        tags: what writers noted beside it.
+        revision_id: its revision, 0 for a file that is not indexed.
+        blocks: its blocks; none in a file that is not indexed.
+    """
+
+    path: str
+    size: int
+    rows: int | None
+    deleted: int
+    tags: Mapping[str, str]
+    revision_id: int
+    blocks: tuple[Block, ...]
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether a block of the file is marked as replicated."""
+        return any(block.replicated for block in self.blocks)
+
+    def weights(self, prunable: Iterable[int]) -> tuple[int, int]:
+        """The smallest and the largest weight that its rows can have today.
+
+        Args:
+            prunable: the revisions whose blocks tell today's weights.
+        """
+        if self.revision_id == STAGING_REVISION or not self.blocks or self.revision_id not in prunable:
+            return WEIGHT_MIN, WEIGHT_MAX
+        return min(block.min_weight for block in self.blocks), max_row_weight(self.tags, self.blocks)

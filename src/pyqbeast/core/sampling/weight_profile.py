@@ -1,0 +1,127 @@
+"""Which weight stands for a fraction of a table's rows.
+
+A hash spreads rows evenly over all weights, and then a fraction of the rows is the same fraction of the weights.
+This fails if somebody has chosen the rows by their weight: a sample that is stored as a table has light rows only.
+`WeightProfile.java` explains how the counts in files' tags show it, and decides the same for Spark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.core.format.constants import (
+    CHOSEN_BY_WEIGHT,
+    DELETED_BY_WEIGHT,
+    TAG_KEY_ROWS,
+    WEIGHT_MAX,
+    WEIGHT_MIN,
+)
+from pyqbeast.core.format.weight import weight_of
+from pyqbeast.core.format.weight_counts import BORDERS, parse_weights_tag
+from pyqbeast.core.sampling.key_granularity import key_excess
+from pyqbeast.core.sampling.logged_file import LoggedFile
+
+#: How rarely an even spread is taken for an uneven one: with a chance of e to the power of minus this.
+_EVIDENCE = 20
+#: The share of the table that rows of one weight may be, if no writer recorded how many they are.
+_UNRECORDED_KEY = 0.01
+#: For each interval of counts the smallest weight above it.
+_ENDS = np.append(BORDERS.astype(np.int64), WEIGHT_MAX + 1)
+
+
+class WeightProfile:
+    """How the rows of a table are spread over the weights, as far as the log tells.
+
+    Attributes:
+        is_uneven: whether evenly spread weights cannot have come out like this.
+        problem: why it is not known which weight stands for a fraction; None if it is known.
+    """
+
+    def __init__(
+        self, files: Sequence[LoggedFile], prunable: Collection[int], configuration: Mapping[str, str]
+    ) -> None:
+        """The profile of a table.
+
+        Args:
+            files: the files that hold each row once.
+            prunable: the revisions whose weights are those that rows have today.
+            configuration: the table's.
+        """
+        self._below = np.zeros(len(_ENDS))
+        self._above = np.zeros(len(_ENDS))
+        self._rows = self._uncounted = 0.0
+        self._lightest, self._heaviest = WEIGHT_MAX, WEIGHT_MIN
+        for file in files:
+            self._add(file, prunable)
+        key_rows = 1.0 + key_excess(files)
+        if not all(TAG_KEY_ROWS in file.tags for file in files):
+            key_rows = max(key_rows, _UNRECORDED_KEY * self._rows)
+        self.is_uneven = not self._is_plausible(key_rows)
+        self.problem = self._problem(configuration, has_deleted=any(file.deleted for file in files))
+
+    def weight_of(self, fraction: float) -> int:
+        """The smallest weight above the lightest `fraction` of the rows, for a fraction below 1."""
+        if not self.is_uneven:
+            return weight_of(fraction)
+        wanted, before, start = fraction * self._rows, 0.0, self._lightest
+        for below, end_of_interval in zip(self._below.tolist(), _ENDS.tolist(), strict=True):
+            end = min(end_of_interval, self._heaviest + 1)
+            if below >= wanted and below > before:
+                return start + int((end - start) * (wanted - before) / (below - before))
+            before, start = below, max(self._lightest, end)
+        return WEIGHT_MAX
+
+    def _add(self, file: LoggedFile, prunable: Collection[int]) -> None:
+        counts = parse_weights_tag(file.tags) if file.revision_id in prunable else None
+        stored = float(file.rows or 0) if counts is None else float(sum(counts))
+        live = max(0.0, stored - file.deleted)
+        lowest, highest = file.weights(prunable)
+        self._rows += live
+        self._lightest, self._heaviest = min(self._lightest, lowest), max(self._heaviest, highest)
+        if counts is None:
+            self._uncounted += live
+            self._below += np.where(highest < _ENDS, live, 0.0)
+            self._above += np.where(lowest >= _ENDS, live, 0.0)
+            return
+        lighter = np.cumsum(np.array(counts, np.float64) * (live / stored if stored else 0.0))
+        self._below += lighter
+        self._above += live - lighter
+
+    def _is_plausible(self, key_rows: float) -> bool:
+        shares = (_ENDS[:-1] - float(WEIGHT_MIN)) / 2**32
+        found = [(self._below[:-1], shares), (self._above[:-1], 1 - shares)]
+        return all(
+            self._evidence(rows, share, key_rows) <= _EVIDENCE
+            for counts, of_weights in found
+            for rows, share in zip(_floats(counts), _floats(of_weights), strict=True)
+        )
+
+    def _evidence(self, found: float, share: float, key_rows: float) -> float:
+        """Chernoff's bound: minus the logarithm of the chance that so many rows fall into a share of the weights."""
+        if not self._rows:
+            return 0.0
+        part = min(1.0, found / self._rows)
+        if part <= share:
+            return 0.0
+        rest = 0.0 if part == 1 else (1 - part) * math.log((1 - part) / (1 - share))
+        return (part * math.log(part / share) + rest) * self._rows / key_rows
+
+    def _problem(self, configuration: Mapping[str, str], *, has_deleted: bool) -> str | None:
+        is_counted = not self._uncounted and not has_deleted
+        is_deleted = DELETED_BY_WEIGHT in configuration
+        if is_counted or not (self.is_uneven or is_deleted or CHOSEN_BY_WEIGHT in configuration):
+            return None
+        cause = "rows were deleted" if is_deleted else "its rows were chosen"
+        return (
+            f"{cause} by the hash that samples are taken by, and files with deleted rows, without an index or of an "
+            "older release do not tell how theirs are spread: run optimize on the table (with revision=0 for files "
+            "without an index, with files=[…] for those of an older release), which counts them"
+        )
+
+
+def _floats(values: NDArray[np.float64]) -> list[float]:
+    return [float(value) for value in values]

@@ -1,0 +1,175 @@
+"""A version of an indexed table as its log tells it: revisions, files with their blocks, and the rules of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
+from pyqbeast.core.format.file_tags import Block, parse_tags
+from pyqbeast.core.otree.metrics import IndexedFile, IndexMetrics, index_metrics
+from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_from_configuration
+from pyqbeast.core.sampling.key_granularity import key_granularity
+from pyqbeast.core.sampling.logged_file import LoggedFile
+from pyqbeast.core.sampling.prunable_revisions import prunable_revisions
+from pyqbeast.core.sampling.replicated_cubes import ReplicatedCubes
+from pyqbeast.core.sampling.weight_profile import WeightProfile
+from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.reader import LiveFile, Snapshot, read_snapshot
+
+_MAPPING_MODE = "delta.columnMapping.mode"
+
+
+@dataclass(frozen=True)
+class IndexedSnapshot:
+    """A version of an indexed table. What a call needs of it is worked out once, when it is first asked for."""
+
+    table: locations.Location
+    snapshot: Snapshot
+    revisions: RevisionSet
+
+    @classmethod
+    def read(
+        cls,
+        table: locations.Location,
+        version: int | None = None,
+        timestamp: int | None = None,
+        storage_options: locations.Options = None,
+    ) -> IndexedSnapshot:
+        """The table at a path or an fsspec URL; see `read_snapshot`, also for what it raises.
+
+        Raises NotIndexedError for a table that is not indexed.
+        """
+        snapshot = read_snapshot(table, version, timestamp, storage_options)
+        revisions = revisions_from_configuration(snapshot.metadata.configuration)
+        if revisions.last_id < 0:
+            raise NotIndexedError(
+                f"the Delta table at {table} is not indexed; call pyqbeast.convert on it first"
+            )
+        return cls(table, snapshot, revisions)
+
+    @property
+    def mapping_mode(self) -> str:
+        """How files name their columns: `none`, `name` or `id`. Raises UnsupportedError for another way."""
+        mode = self.snapshot.metadata.configuration.get(_MAPPING_MODE, "none").lower()
+        if mode not in ("none", "name", "id"):
+            raise UnsupportedError(f"the table at {self.table} maps its columns by {mode!r}: not supported")
+        return mode
+
+    @cached_property
+    def files(self) -> list[LoggedFile]:
+        """All live files, in the order of their paths."""
+        dimensions = {number: revision.dimensions for number, revision in self.revisions.revisions.items()}
+
+        def logged(file: LiveFile) -> LoggedFile:
+            tags = parse_tags(file.tags, dimensions.get)
+            deleted = file.deletion_vector.cardinality if file.deletion_vector else 0
+            return LoggedFile(
+                file.path,
+                file.size,
+                file.physical_rows,
+                deleted,
+                file.tags,
+                tags.revision_id,
+                tuple(tags.blocks),
+            )
+
+        return [logged(file) for file in self.snapshot.files]
+
+    @cached_property
+    def replicated_cubes(self) -> ReplicatedCubes:
+        """The cubes whose rows are stored a second time. Raises UnsupportedError where nobody can tell."""
+        return ReplicatedCubes.among(self.files)
+
+    @cached_property
+    def read_files(self) -> list[LoggedFile]:
+        """The files that hold each row once. Raises UnsupportedError where nobody can tell."""
+        return self.replicated_cubes.read_files(self.files)
+
+    @cached_property
+    def prunable_revisions(self) -> frozenset[int]:
+        """The revisions whose blocks tell the weights that rows have today."""
+        return prunable_revisions(
+            self.revisions, self.snapshot.metadata.fields, maps_names=self.mapping_mode != "none"
+        )
+
+    @cached_property
+    def weight_profile(self) -> WeightProfile:
+        """How the rows are spread over the weights."""
+        return WeightProfile(self.read_files, self.prunable_revisions, self.snapshot.metadata.configuration)
+
+    @cached_property
+    def key_granularity(self) -> float:
+        """The share of the rows that the most frequent key may hold."""
+        return key_granularity(self.files)
+
+    def bound_of(self, fraction: float) -> int | None:
+        """The weight below which the rows of a sample lie; None if it takes all rows.
+
+        Raises:
+            InvalidInputError: the fraction is no number from 0 to 1.
+            UnsupportedError: no weight stands for this fraction. Spark then draws row by row, at random.
+            FormatError: the newest revision cannot be read.
+        """
+        if isinstance(fraction, bool) or not isinstance(fraction, (int, float)) or not 0 <= fraction <= 1:
+            raise InvalidInputError(f"fraction has to be a number from 0 to 1, not {fraction!r}")
+        if fraction == 1:
+            return None
+        latest = self.revision()
+        names = {field["name"] for field in self.snapshot.metadata.fields}
+        problem = self.weight_profile.problem
+        if missing := [column for column in latest.hashed_columns if column not in names]:
+            problem = f"it has no column {missing[0]!r}, which weights are made of"
+        elif self.key_granularity > fraction:
+            problem = f"one key holds up to {self.key_granularity:.3g} of the rows"
+        elif self.weight_profile.is_uneven and self.revisions.problems:
+            problem = self.revisions.problems[0]
+        if problem is not None:
+            raise UnsupportedError(
+                f"a sample of {fraction} of the table at {self.table} cannot be taken by weight: {problem}; "
+                "QbeastTable.sample of a Spark session draws such a sample row by row"
+            )
+        return self.weight_profile.weight_of(fraction)
+
+    def revision(self, number: int | None = None) -> Revision:
+        """A revision, by default the newest.
+
+        Raises NotIndexedError where the table has none of this number, FormatError where the newest cannot be read.
+        """
+        stored = self.revisions
+        if number is None:
+            return stored.get(stored.last_id)
+        if number not in stored.revisions:
+            raise NotIndexedError(
+                f"the table at {self.table} has no revision {number}; it has {sorted(stored.revisions)}"
+            )
+        return stored.revisions[number]
+
+    def metrics(self, number: int | None = None) -> IndexMetrics:
+        """Figures of the index of a revision, by default of the newest. Raises as `revision`."""
+        chosen = self.revision(number)
+        files = [
+            IndexedFile(
+                file.path,
+                file.size,
+                file.rows,
+                file.deleted,
+                file.revision_id,
+                self.replicated_cubes.true_blocks(file),
+            )
+            for file in self.files
+        ]
+        return index_metrics(
+            chosen,
+            files,
+            prunes=chosen.id in self.prunable_revisions,
+            key_granularity=self.key_granularity,
+            bound_of=self.weight_profile.weight_of,
+        )
+
+    def blocks(self) -> Iterator[tuple[LoggedFile, Block]]:
+        """Every block of every indexed file, with its file."""
+        for file in self.files:
+            for block in self.replicated_cubes.true_blocks(file):
+                yield file, block

@@ -1,0 +1,137 @@
+"""Columns of a table as Arrow knows them: their types, and what files hold turned into these types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.core.format.hashed_layout import COLUMN_ID, PHYSICAL_NAME
+from pyqbeast.core.format.stored_text import shown
+
+Field = Mapping[str, Any]
+
+_ATOMIC = {
+    "boolean": pa.bool_(),
+    "byte": pa.int8(),
+    "short": pa.int16(),
+    "integer": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+_DECIMAL = re.compile(r"decimal\((\d{1,2}),\s*(\d{1,2})\)")
+_PARQUET_ID = b"PARQUET:field_id"
+#: Where Spark notes that a text column is CHAR or VARCHAR.
+_CHAR = "__CHAR_VARCHAR_TYPE_STRING"
+_CHAR_LENGTH = re.compile(r"char\((\d{1,9})\)")
+
+
+def arrow_type(stored: Any, column: str) -> pa.DataType:  # noqa: ANN401 (any JSON value)
+    """The Arrow type of a type in the JSON of a schema. Raises UnsupportedError, naming the column, for others."""
+    if isinstance(stored, str):
+        decimal = _DECIMAL.fullmatch(stored)
+        if decimal and 0 < int(decimal[1]) <= 38:
+            return pa.decimal128(int(decimal[1]), int(decimal[2]))
+        if stored in _ATOMIC:
+            return _ATOMIC[stored]
+    elif isinstance(stored, dict) and stored.get("type") == "struct":
+        return pa.struct([(f["name"], arrow_type(f["type"], column)) for f in stored["fields"]])
+    elif isinstance(stored, dict) and stored.get("type") == "array":
+        return pa.list_(arrow_type(stored["elementType"], column))
+    elif isinstance(stored, dict) and stored.get("type") == "map":
+        return pa.map_(arrow_type(stored["keyType"], column), arrow_type(stored["valueType"], column))
+    raise UnsupportedError(f"column {column!r} has type {shown(stored)}: a scan cannot read it; leave it out")
+
+
+def can_be_read(field: Field) -> bool:
+    """Whether the type of a column is one that Arrow has."""
+    try:
+        arrow_type(field["type"], field["name"])
+    except UnsupportedError:
+        return False
+    return True
+
+
+def conformed(held: pa.Array, field: Field, mapping: str) -> pa.Array:
+    """The values of a column as the table has them today.
+
+    Args:
+        held: the values that a file holds.
+        field: the column in the JSON of the schema.
+        mapping: how files name fields: `none`, `name` or `id`.
+    """
+    values = _conformed(held, field["type"], mapping, field["name"])
+    length = _CHAR_LENGTH.fullmatch(str((field.get("metadata") or {}).get(_CHAR, "")))
+    return pc.utf8_rpad(values, int(length[1])) if length else values
+
+
+def find_stored(field: Field, stored: Sequence[pa.Field], mapping: str) -> int | None:
+    """Which of the fields of a file, or of a struct in it, holds a column; None if none does."""
+    metadata = field.get("metadata") or {}
+    if mapping == "id":
+        wanted = str(metadata.get(COLUMN_ID)).encode()
+        found = [i for i, each in enumerate(stored) if (each.metadata or {}).get(_PARQUET_ID) == wanted]
+    else:
+        name = field["name"] if mapping == "none" else metadata.get(PHYSICAL_NAME, field["name"])
+        found = [i for i, each in enumerate(stored) if each.name == name]
+        # Delta's names differ by more than their case, and other writers may have changed it.
+        found = found or [i for i, each in enumerate(stored) if each.name.lower() == str(name).lower()]
+    return found[0] if found else None
+
+
+def _conformed(held: pa.Array, stored: Any, mapping: str, column: str) -> pa.Array:  # noqa: ANN401 (any JSON value)
+    wanted = arrow_type(stored, column)
+    if pa.types.is_struct(wanted) and pa.types.is_struct(held.type):
+        parts = []
+        fields = [held.type.field(i) for i in range(held.type.num_fields)]
+        for field in stored["fields"]:
+            at = find_stored(field, fields, mapping)
+            part_type = arrow_type(field["type"], column)
+            parts.append(
+                pa.nulls(len(held), part_type)
+                if at is None
+                else _conformed(held.field(at), field["type"], mapping, column)
+            )
+        return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=held.is_null())
+    if pa.types.is_list(wanted) and pa.types.is_list(held.type):
+        values = _conformed(held.values, stored["elementType"], mapping, column)
+        return pa.ListArray.from_arrays(held.offsets, values, type=wanted, mask=_mask(held))
+    if pa.types.is_map(wanted) and pa.types.is_map(held.type):
+        keys = _conformed(held.keys, stored["keyType"], mapping, column)
+        items = _conformed(held.items, stored["valueType"], mapping, column)
+        return pa.MapArray.from_arrays(held.offsets, keys, items, type=wanted, mask=_mask(held))
+    return _cast(held, wanted, column)
+
+
+def _mask(held: pa.Array) -> pa.Array | None:
+    """Which lists are null. Arrow takes no mask for an array that is a slice of another."""
+    if not held.null_count:
+        return None
+    if held.offset:
+        raise UnsupportedError("a scan cannot read nulls among lists here")
+    return held.is_null()
+
+
+def _cast(held: pa.Array, wanted: pa.DataType, column: str) -> pa.Array:
+    if held.type == wanted:
+        return held
+    try:
+        if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(held.type):
+            # Numbers of INT96 have no zone in Arrow, and are instants.
+            same_unit = held.cast(pa.timestamp("us", held.type.tz), safe=False)
+            return same_unit.view(wanted)
+        return held.cast(wanted)
+    except pa.ArrowException as error:
+        raise FormatError(
+            f"column {column!r} is {held.type} in the file and {wanted} in the table: {error}"
+        ) from error

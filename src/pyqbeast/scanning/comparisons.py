@@ -1,0 +1,152 @@
+"""One comparison of a column with a constant, as Spark understands it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import operator
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyqbeast.core.errors import InvalidInputError
+
+_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+#: Digits before and after the point of constants that integers are compared with.
+_INTEGER_DIGITS = 19
+
+
+def _everything() -> pc.Expression:
+    return pc.scalar(True)
+
+
+class Constant(NamedTuple):
+    """A constant in a condition: `number`, `text`, `boolean`, `date` or `timestamp`, and how it was written."""
+
+    kind: str
+    text: str
+
+
+class Both(NamedTuple):
+    """A condition for rows and the one for files; see `Predicate`."""
+
+    rows: pc.Expression
+    files: pc.Expression
+
+    @classmethod
+    def same(cls, condition: pc.Expression) -> Both:
+        """One condition for both."""
+        return cls(condition, condition)
+
+    def __and__(self, other: Both) -> Both:
+        return Both(self.rows & other.rows, self.files & other.files)
+
+    def __or__(self, other: Both) -> Both:
+        return Both(self.rows | other.rows, self.files | other.files)
+
+
+def compared(column: str, kind: pa.DataType, sign: str, constant: Constant) -> Both:
+    """A column of an Arrow type compared with a constant. Raises InvalidInputError where the two do not fit."""
+    field, compare = pc.field(column), _OPERATIONS[sign]
+    if constant.kind == "number":
+        if pa.types.is_integer(kind):
+            return _integers(field, kind, sign, constant)
+        if pa.types.is_floating(kind):
+            return _floats(field, kind, sign, constant)
+        if pa.types.is_decimal(kind):
+            return _decimals(field, kind, sign, constant)
+    value = _other(kind, constant)
+    if value is None:
+        raise InvalidInputError(
+            f"column {column!r} has type {kind} and cannot be compared with the {constant.kind} {constant.text}"
+        )
+    return Both.same(compare(field, value))
+
+
+def _integers(field: pc.Expression, kind: pa.DataType, sign: str, constant: Constant) -> Both:
+    exact, compare = Decimal(constant.text), _OPERATIONS[sign]
+    if abs(exact) >= 10**_INTEGER_DIGITS or exact.as_tuple().exponent < -_INTEGER_DIGITS:  # type: ignore[operator]
+        raise InvalidInputError(f"the number {constant.text} has too many digits to compare it with integers")
+    limit = 2 ** (kind.bit_width - 1)
+    if exact == exact.to_integral_value() and -limit <= exact < limit:
+        return Both.same(compare(field, pa.scalar(int(exact), kind)))
+    wide = pa.decimal128(2 * _INTEGER_DIGITS, _INTEGER_DIGITS)
+    rows = compare(field.cast(wide), pa.scalar(exact, wide))
+    if not -limit <= exact < limit or sign in ("=", "!="):
+        return Both(rows, _everything())
+    # Every whole number below or above a fraction is no further than the nearest one.
+    near = math.floor(exact) if sign in ("<", "<=") else math.ceil(exact)
+    return Both(rows, _OPERATIONS[sign[0] + "="](field, pa.scalar(near, kind)))
+
+
+def _floats(field: pc.Expression, kind: pa.DataType, sign: str, constant: Constant) -> Both:
+    compare, double = _OPERATIONS[sign], float(constant.text)
+    if pa.types.is_float64(kind):
+        rows = files = compare(field, pa.scalar(double, pa.float64()))
+    elif constant.text.lstrip("-").isdigit():
+        # Spark takes a whole number as a 32-bit float here, and every other one as a double.
+        rows = files = compare(field, pa.scalar(np.float32(double), pa.float32()))
+    else:
+        rows = compare(field.cast(pa.float64()), pa.scalar(double, pa.float64()))
+        files = _near(field, sign, np.float32(double))
+    # To Spark NaN is larger than every number.
+    return Both(rows | pc.is_nan(field), files) if sign in (">", ">=") else Both(rows, files)
+
+
+def _near(field: pc.Expression, sign: str, near: np.float32) -> pc.Expression:
+    """A condition that holds wherever a 32-bit float compares like this with a double next to `near`."""
+    low, high = (pa.scalar(np.nextafter(near, np.float32(end)), pa.float32()) for end in (-np.inf, np.inf))
+    if sign == "!=":
+        return _everything()
+    above, below = field >= low, field <= high
+    return above & below if sign == "=" else above if sign in (">", ">=") else below
+
+
+def _decimals(field: pc.Expression, kind: pa.DataType, sign: str, constant: Constant) -> Both:
+    if "e" in constant.text.lower():
+        raise InvalidInputError(f"compare a decimal with a number without an exponent, not {constant.text}")
+    exact, compare = Decimal(constant.text), _OPERATIONS[sign]
+    digits = -int(exact.as_tuple().exponent)
+    try:
+        return Both.same(compare(field, pa.scalar(exact, kind)))
+    except pa.ArrowInvalid:
+        wide = pa.decimal256(76, max(kind.scale, digits, 0))
+        try:
+            return Both(compare(field.cast(wide), pa.scalar(exact, wide)), _everything())
+        except pa.ArrowInvalid as error:
+            raise InvalidInputError(f"the number {constant.text} has too many digits: {error}") from error
+
+
+def _other(kind: pa.DataType, constant: Constant) -> pa.Scalar | None:
+    """The constant as a scalar of a type; None where they do not fit."""
+    if constant.kind == "boolean":
+        return pa.scalar(constant.text == "TRUE") if pa.types.is_boolean(kind) else None
+    if constant.kind == "text" and pa.types.is_string(kind):
+        return pa.scalar(constant.text)
+    try:
+        if constant.kind in ("text", "date") and pa.types.is_date(kind):
+            return pa.scalar(dt.date.fromisoformat(constant.text), kind)
+        if constant.kind in ("text", "date", "timestamp") and pa.types.is_timestamp(kind):
+            return _instant(kind, constant)
+    except ValueError as error:
+        raise InvalidInputError(f"{constant.text!r} is no {constant.kind}: {error}") from error
+    return None
+
+
+def _instant(kind: pa.DataType, constant: Constant) -> pa.Scalar | None:
+    text = constant.text.replace("Z", "+00:00")
+    when = dt.datetime.fromisoformat(text)
+    if kind.tz is None:
+        return pa.scalar(when, kind) if when.tzinfo is None else None
+    return pa.scalar(when if when.tzinfo else when.replace(tzinfo=dt.timezone.utc), kind)

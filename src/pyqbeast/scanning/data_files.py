@@ -1,0 +1,176 @@
+"""Rows of one data file: as the table has its columns today, without those that are deleted."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pyqbeast.core.errors import FormatError, StorageError, UnsupportedError
+from pyqbeast.deletion_vectors.table import read_vector
+from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.delta_log.reader import LiveFile
+from pyqbeast.scanning.arrays import mask_array
+from pyqbeast.scanning.column_types import Field, arrow_type, conformed, find_stored
+from pyqbeast.scanning.predicate import Predicate
+
+#: Rows that are handled at once, at the most.
+BATCH_ROWS = 1 << 17
+#: Programs that count days before these by the old calendar note it in the file. Spark then moves such values.
+_OLD_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+_SPARK_VERSION = b"org.apache.spark.version"
+_NEW_DATES = dt.date(1582, 10, 15)
+_NEW_TIMES = dt.datetime(1900, 1, 1)
+
+
+@dataclass(frozen=True)
+class DataFiles:
+    """The data files of a version of a table.
+
+    Attributes:
+        index: the version.
+        storage_options: what fsspec needs to open files.
+        fields: columns in the JSON of the schema, those that a scan reads.
+    """
+
+    index: IndexedSnapshot
+    storage_options: locations.Options
+    fields: Sequence[Field]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns that are read."""
+        return pa.schema([(field["name"], arrow_type(field["type"], field["name"])) for field in self.fields])
+
+    def batches(self, file: LiveFile, predicate: Predicate | None) -> Iterator[pa.RecordBatch]:
+        """The rows of a file that are not deleted.
+
+        Row groups without a row of the predicate are left out where Parquet's statistics tell it; the rows of others
+        are not looked at.
+
+        Raises:
+            StorageError: the file is missing or cannot be read.
+            FormatError: it is damaged, or does not hold what the table's schema says.
+            UnsupportedError: it holds days of the old calendar.
+        """
+        location = self._location(file)
+        doing = f"reading {location}"
+        with (
+            locations.storage_errors(doing),
+            _errors_about(location),
+            self._opened(location) as parquet,
+        ):
+            groups = self._row_groups(location, parquet, predicate)
+            if groups:
+                yield from self._rows(file, parquet, groups)
+
+    def _location(self, file: LiveFile) -> str:
+        path = locations.url_decode(file.path)
+        return path if locations.is_absolute(path) else locations.child(self.index.table, path)
+
+    @contextlib.contextmanager
+    def _opened(self, location: str) -> Iterator[pq.ParquetFile]:
+        system, path = locations.open_location(location, self.storage_options)
+        if "file" in _protocols(system):
+            with pq.ParquetFile(path, coerce_int96_timestamp_unit="us", memory_map=True) as parquet:
+                yield parquet
+            return
+        with (
+            system.open(path, "rb") as opened,
+            pq.ParquetFile(opened, coerce_int96_timestamp_unit="us", pre_buffer=True) as parquet,
+        ):
+            yield parquet
+
+    def _row_groups(self, location: str, parquet: pq.ParquetFile, predicate: Predicate | None) -> list[int]:
+        every = list(range(parquet.num_row_groups))
+        if predicate is None or len(every) < 2 or self.index.mapping_mode != "none":
+            return every
+        stored, schema = parquet.schema_arrow, self.schema
+        # Another type than the table's may compare otherwise.
+        if any(
+            name not in stored.names or stored.field(name).type != schema.field(name).type
+            for name in predicate.columns
+        ):
+            return every
+        from pyarrow import dataset as ds  # brings pandas along, which most scans can do without
+        from pyarrow import fs as pafs
+
+        system, path = locations.open_location(location, self.storage_options)
+        kind = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us")
+        fragment = kind.make_fragment(path, pafs.PyFileSystem(pafs.FSSpecHandler(system)))
+        return [group.id for group in fragment.subset(predicate.rows, schema=stored).row_groups]
+
+    def _rows(self, file: LiveFile, parquet: pq.ParquetFile, groups: list[int]) -> Iterator[pa.RecordBatch]:
+        deleted = read_vector(
+            file.deletion_vector, file.path, file.physical_rows, self.index.table, self.storage_options
+        ).to_array()
+        stored, schema, mapping = list(parquet.schema_arrow), self.schema, self.index.mapping_mode
+        held = [find_stored(field, stored, mapping) for field in self.fields]
+        names = [stored[at].name for at in held if at is not None]
+        positions = _positions(parquet, groups)
+        start = 0
+        # Without a column to read, a batch still has its number of rows.
+        for batch in parquet.iter_batches(BATCH_ROWS, row_groups=groups, columns=names):
+            rows = batch.num_rows
+            columns = [
+                pa.nulls(rows, kind)
+                if at is None
+                else conformed(batch.column(stored[at].name), field, mapping)
+                for field, at, kind in zip(self.fields, held, schema.types, strict=True)
+            ]
+            _refuse_old_calendar(parquet, columns)
+            whole = pa.RecordBatch.from_arrays(columns, schema=schema)
+            if len(deleted):
+                at_rows = positions[start : start + rows]
+                whole = whole.filter(mask_array(~np.isin(at_rows, deleted, assume_unique=True)))
+            start += rows
+            yield whole
+
+
+def _protocols(system: Any) -> tuple[str, ...]:  # noqa: ANN401 (fsspec's)
+    return (system.protocol,) if isinstance(system.protocol, str) else tuple(system.protocol)
+
+
+def _positions(parquet: pq.ParquetFile, groups: list[int]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The row indexes of the rows of some row groups."""
+    sizes = [parquet.metadata.row_group(number).num_rows for number in range(parquet.num_row_groups)]
+    starts = np.cumsum([0, *sizes])
+    return np.concatenate([np.arange(starts[number], starts[number + 1]) for number in groups])
+
+
+def _refuse_old_calendar(parquet: pq.ParquetFile, columns: Sequence[pa.Array]) -> None:
+    notes = parquet.metadata.metadata or {}
+    version = notes.get(_SPARK_VERSION, b"9").split(b".")[0]
+    if not (version.isdigit() and int(version) < 3) and not any(note in notes for note in _OLD_CALENDAR):
+        return
+    for values in columns:
+        is_date, is_time = pa.types.is_date(values.type), pa.types.is_timestamp(values.type)
+        if not (is_date or is_time):
+            continue
+        first = pc.min(values.cast(pa.timestamp("us")) if is_time else values).as_py()
+        if first is not None and first < (_NEW_DATES if is_date else _NEW_TIMES):
+            raise UnsupportedError(
+                f"the file holds {first} by the calendar of Spark 2, which a scan does not read: read it with Spark"
+            )
+
+
+@contextlib.contextmanager
+def _errors_about(location: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise StorageError(f"{location}: the table's log names this file, and it is missing") from error
+    except (UnsupportedError, FormatError) as error:
+        raise type(error)(f"{location}: {error}") from error
+    except pa.ArrowException as error:
+        raise FormatError(f"{location}: not a readable Parquet file: {error}") from error
+    except OSError as error:
+        raise StorageError(f"{location}: the file cannot be read: {error}") from error

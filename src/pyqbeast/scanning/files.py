@@ -1,0 +1,95 @@
+"""Which files a scan opens, and why it leaves out the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.scanning.predicate import Predicate
+from pyqbeast.scanning.skipping import paths_ruled_out
+
+
+@dataclass(frozen=True)
+class ScannedFile:
+    """A live file of a table.
+
+    Attributes:
+        path: as the log has it.
+        size: its bytes.
+        rows: rows stored in it, deleted ones too; None where the log does not say.
+        skipped: why a scan does not open it; None if it does.
+    """
+
+    path: str
+    size: int
+    rows: int | None
+    skipped: str | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The files of a scan. `str()` tells a person what it opens."""
+
+    version: int
+    files: tuple[ScannedFile, ...]
+
+    def __str__(self) -> str:
+        opened = [file for file in self.files if file.skipped is None]
+        size, whole = (sum(file.size for file in files) for files in (opened, self.files))
+        lines = [
+            f"version {self.version}: opens {len(opened)} of {len(self.files)} files, {size:,} of {whole:,} bytes"
+        ]
+        reasons = Counter(file.skipped for file in self.files if file.skipped is not None)
+        lines += [f"  left out: {count} files, {reason}" for reason, count in reasons.items()]
+        lines += [f"  opened: {file.path}, {file.size:,} bytes" for file in opened]
+        return "\n".join(lines)
+
+
+def plan_files(
+    index: IndexedSnapshot, bound: int | None, predicate: Predicate | None, schema: pa.Schema
+) -> Plan:
+    """The files that a scan of these rows opens.
+
+    Args:
+        index: the version of the table.
+        bound: the weight below which the rows lie; None for all weights.
+        predicate: the condition on the rows.
+        schema: the columns that a condition can name.
+
+    Raises:
+        UnsupportedError: nobody can tell which files hold each row once.
+    """
+    replicated = {file.path for file in index.files} - {file.path for file in index.read_files}
+    ruled_out: frozenset[str] = frozenset()
+    if predicate is not None:
+        physical = {
+            field["name"]: (field.get("metadata") or {}).get(PHYSICAL_NAME, field["name"])
+            if index.mapping_mode != "none"
+            else field["name"]
+            for field in index.snapshot.metadata.fields
+        }
+        ruled_out = paths_ruled_out(index.snapshot.files, predicate, schema, physical)
+
+    def skipped(path: str, lowest: int) -> str | None:
+        if path in replicated:
+            return "other files hold the same rows"
+        if bound is not None and lowest >= bound:
+            return "all rows are too heavy for the sample"
+        return "no row meets the condition, by the bounds of its columns" if path in ruled_out else None
+
+    return Plan(
+        index.snapshot.version,
+        tuple(
+            ScannedFile(
+                file.path,
+                file.size,
+                file.rows,
+                skipped(file.path, file.weights(index.prunable_revisions)[0]),
+            )
+            for file in index.files
+        ),
+    )

@@ -1,0 +1,57 @@
+"""Conditions on rows, as pyarrow evaluates them, and which columns they need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.scanning.sql_text import conditions_of_text
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A condition on the rows of a scan.
+
+    Attributes:
+        rows: decides row by row; a row for which it is null is left out.
+        files: true wherever `rows` may be true, and simple enough to be judged by the bounds of a file's columns.
+        columns: the columns that `rows` needs.
+    """
+
+    rows: pc.Expression
+    files: pc.Expression
+    columns: frozenset[str]
+
+    @classmethod
+    def of(cls, condition: pc.Expression | str, schema: pa.Schema) -> Predicate:
+        """The predicate of a pyarrow expression, or of a text in a small part of SQL.
+
+        Raises InvalidInputError for a condition that does not fit the table's columns.
+        """
+        if isinstance(condition, str):
+            rows, files = conditions_of_text(condition, schema)
+        elif isinstance(condition, pc.Expression):
+            rows = files = condition
+        else:
+            raise InvalidInputError(f"where takes a pyarrow expression or a text, not {condition!r}")
+        empty = pa.Table.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
+        try:
+            empty.filter(rows)
+        except (pa.ArrowException, TypeError) as error:
+            raise InvalidInputError(f"the condition {condition} does not fit the table: {error}") from error
+        return cls(rows, files, frozenset(name for name in schema.names if _needs(rows, empty, name)))
+
+    def __and__(self, other: Predicate) -> Predicate:
+        return Predicate(self.rows & other.rows, self.files & other.files, self.columns | other.columns)
+
+
+def _needs(rows: pc.Expression, empty: pa.Table, column: str) -> bool:
+    """Whether an expression cannot do without a column: pyarrow does not tell the columns of an expression."""
+    try:
+        empty.drop_columns([column]).filter(rows)
+    except pa.ArrowInvalid:
+        return True
+    return False

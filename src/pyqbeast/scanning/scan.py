@@ -1,0 +1,214 @@
+"""`pyqbeast.scan`: samples and other rows of an indexed table as Arrow tables, without Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.extras import of_extra
+from pyqbeast.core.format.names import column_named
+from pyqbeast.core.format.types import epoch_milliseconds
+from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.scanning.arrays import mask_array
+from pyqbeast.scanning.column_types import arrow_type, can_be_read
+from pyqbeast.scanning.data_files import DataFiles
+from pyqbeast.scanning.files import Plan, ScannedFile, plan_files
+from pyqbeast.scanning.predicate import Predicate
+from pyqbeast.scanning.row_weights import row_weights
+
+
+def scan(
+    path: locations.Location,
+    version: int | None = None,
+    *,
+    timestamp: dt.datetime | str | None = None,
+    storage_options: dict[str, Any] | None = None,
+) -> Scan:
+    """The rows of a version of an indexed table. Only the log is read for now.
+
+    Args:
+        path: a local path or the URL of a store that fsspec knows.
+        version: by default the newest.
+        timestamp: in place of a version: the newest one of this time. A text is in ISO 8601; both need a zone.
+        storage_options: keywords for fsspec, such as credentials.
+
+    Raises:
+        TableNotFoundError: there is no table.
+        NotIndexedError: there is one, and it is not indexed.
+        InvalidInputError: the table has no such version.
+        FormatError: its log is damaged.
+        UnsupportedError: reading it takes something that a scan does not know.
+    """
+    if version is not None and (timestamp is not None or type(version) is not int):
+        raise InvalidInputError("give a version, a whole number, or a timestamp, not both")
+    index = IndexedSnapshot.read(path, version, _milliseconds(timestamp), storage_options)
+    metadata = index.snapshot.metadata
+    if metadata.partition_columns:
+        raise UnsupportedError(f"the table at {path} is partitioned: a scan cannot read it")
+    index.mapping_mode  # noqa: B018 (raises for a way that is not known)
+    if timestamp is not None and metadata.configuration.get("delta.enableInCommitTimestamps") == "true":
+        raise UnsupportedError(
+            f"the table at {path} keeps times in its commits (delta.enableInCommitTimestamps), which a scan does not "
+            "read: give a version"
+        )
+    return Scan(index, storage_options)
+
+
+def _milliseconds(timestamp: dt.datetime | str | None) -> int | None:
+    if timestamp is None:
+        return None
+    try:
+        when = dt.datetime.fromisoformat(timestamp) if isinstance(timestamp, str) else timestamp
+    except ValueError as error:
+        raise InvalidInputError(f"timestamp: {timestamp!r} is not in ISO 8601: {error}") from error
+    if not isinstance(when, dt.datetime):
+        raise InvalidInputError(f"timestamp takes a datetime or a text, not {timestamp!r}")
+    return epoch_milliseconds(when)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Rows of a version of a table, still to be read. Made by `scan`; each method that narrows it gives a new one."""
+
+    _index: IndexedSnapshot
+    _storage_options: locations.Options = None
+    _fraction: float | None = None
+    _predicate: Predicate | None = None
+    _selected: tuple[str, ...] | None = None
+
+    @property
+    def version(self) -> int:
+        """The version of the table."""
+        return self._index.snapshot.version
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns that are given out."""
+        return self._files_with(self._names()).schema
+
+    def sample(self, fraction: float) -> Scan:
+        """The share `fraction` (0 to 1) of the table's rows: those of the lowest weights, as in Spark.
+
+        Conditions apply to the rows of the sample, whether they were named before or after it.
+
+        Raises:
+            InvalidInputError: `fraction` is no number from 0 to 1, or the scan is a sample already.
+            UnsupportedError: no weight stands for this fraction; the message tells why.
+        """
+        if self._fraction is not None:
+            raise InvalidInputError("the scan is a sample already: both samples would be of the same rows")
+        self._index.bound_of(fraction)
+        return replace(self, _fraction=fraction)
+
+    def where(self, condition: pc.Expression | str) -> Scan:
+        """The rows for which a condition is true, beside all conditions named before.
+
+        Args:
+            condition: an expression of pyarrow, which means what it means there, or a text that means what it means
+                in Spark: `delay > 400 AND NOT day IN (1, 2)`. The text compares columns with constants (numbers,
+                'texts', TRUE, FALSE, DATE '…', TIMESTAMP '…'; times without a zone are in UTC) by `=`, `<>`, `<`,
+                `<=`, `>`, `>=`, `IN`, `BETWEEN` and `IS NULL`, joined by `AND`, `OR`, `NOT` and parentheses.
+
+        Raises:
+            InvalidInputError: a condition that cannot be read, or names columns that the table does not have.
+        """
+        predicate = Predicate.of(condition, self._readable_schema())
+        return replace(self, _predicate=self._predicate & predicate if self._predicate else predicate)
+
+    def select(self, columns: Sequence[str]) -> Scan:
+        """Some columns, in this order. Raises InvalidInputError for one that the table does not have."""
+        known = [field["name"] for field in self._index.snapshot.metadata.fields]
+        if isinstance(columns, str):
+            raise InvalidInputError(f"select takes a list of columns, not {columns!r}")
+        names = {column: column_named(column, known) for column in columns}
+        missing = [column for column, name in names.items() if name is None]
+        if missing or len(names) != len(columns):
+            raise InvalidInputError(f"select needs each column once, of {known}, not {list(columns)}")
+        return replace(self, _selected=tuple(name for name in names.values() if name is not None))
+
+    def files(self) -> tuple[ScannedFile, ...]:
+        """Every live file of the version: whether it would be opened, and if not, why."""
+        return self._plan().files
+
+    def explain(self) -> str:
+        """What would be opened, and why the rest is not, as a page to read."""
+        return str(self._plan())
+
+    def to_batches(self) -> pa.RecordBatchReader:
+        """The rows as they are read, one batch at a time; a file's rows stay in memory for no longer than that.
+
+        Raises:
+            StorageError: a file is missing or cannot be read.
+            FormatError: a file is damaged.
+            UnsupportedError: a column has a type that a scan cannot read; leave it out with `select`.
+        """
+        return pa.RecordBatchReader.from_batches(self.schema, self._batches())
+
+    def to_arrow(self) -> pa.Table:
+        """All rows as a table. Raises as `to_batches`."""
+        return self.to_batches().read_all()
+
+    def to_pandas(self) -> Any:  # noqa: ANN401 (a DataFrame of pandas)
+        """All rows as a DataFrame of pandas. Raises as `to_batches`."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:  # noqa: ANN401 (a DataFrame of Polars)
+        """All rows as a DataFrame of Polars.
+
+        Raises as `to_batches`, and MissingPackageError where Polars is not installed.
+        """
+        return of_extra("polars", "polars", "DataFrames of Polars").from_arrow(self.to_arrow())
+
+    def to_duckdb(self, connection: Any) -> Any:  # noqa: ANN401 (objects of DuckDB)
+        """All rows as a relation of a DuckDB connection, which can be queried again and again.
+
+        Raises as `to_batches`.
+        """
+        return connection.from_arrow(self.to_arrow())
+
+    def _names(self) -> tuple[str, ...]:
+        if self._selected is not None:
+            return self._selected
+        return tuple(field["name"] for field in self._index.snapshot.metadata.fields)
+
+    def _readable_schema(self) -> pa.Schema:
+        """The columns that conditions can name."""
+        fields = self._index.snapshot.metadata.fields
+        return pa.schema([(f["name"], arrow_type(f["type"], f["name"])) for f in fields if can_be_read(f)])
+
+    def _files_with(self, names: Sequence[str]) -> DataFiles:
+        by_name = {field["name"]: field for field in self._index.snapshot.metadata.fields}
+        return DataFiles(self._index, self._storage_options, [by_name[name] for name in names])
+
+    def _bound(self) -> int | None:
+        return None if self._fraction is None else self._index.bound_of(self._fraction)
+
+    def _plan(self) -> Plan:
+        return plan_files(self._index, self._bound(), self._predicate, self._readable_schema())
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        bound, predicate, names = self._bound(), self._predicate, self._names()
+        hashed = [] if bound is None else self._index.revision().hashed_columns
+        needed = [*names, *hashed, *(sorted(predicate.columns) if predicate else [])]
+        data = self._files_with(list(dict.fromkeys(needed)))
+        live = {file.path: file for file in self._index.snapshot.files}
+        for file in self._plan().files:
+            if file.skipped is not None:
+                continue
+            for batch in data.batches(live[file.path], predicate):
+                chosen = batch
+                if bound is not None:
+                    weights = row_weights([chosen.column(name) for name in hashed])
+                    chosen = chosen.filter(mask_array(weights < bound))
+                if predicate is not None:
+                    table = pa.Table.from_batches([chosen]).filter(predicate.rows)
+                    yield from table.select(names).combine_chunks().to_batches()
+                elif chosen.num_rows:
+                    yield chosen.select(names)

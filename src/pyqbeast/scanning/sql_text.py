@@ -1,0 +1,200 @@
+"""Conditions as text, in a small part of SQL: comparisons of a column with constants, joined by AND, OR and NOT.
+
+They mean what they mean in Spark: NaN is larger than every number, and a condition on a null is not true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import reduce
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.names import column_named
+from pyqbeast.core.format.stored_text import shown
+from pyqbeast.scanning.comparisons import Both, Constant, compared
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
+    r"|'(?P<text>(?:[^'\\]|'')*)'|`(?P<quoted>(?:[^`]|``)+)`|(?P<word>[A-Za-z_]\w*)"
+    r"|(?P<sign><=|>=|<>|!=|==|[<>=(),-]))"
+)
+_OPERATORS = {"=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_NEGATED = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_MIRRORED = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+_WORDS = {"AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "TRUE", "FALSE"}
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+
+
+def conditions_of_text(text: str, schema: pa.Schema) -> tuple[pc.Expression, pc.Expression]:
+    """The condition for rows and the one for files; see `Predicate`.
+
+    Raises InvalidInputError where the text is not understood, with the place.
+    """
+    parser = _Parser(text, schema)
+    found = parser.either(negated=False)
+    parser.expect_end()
+    return found.rows, found.files
+
+
+class _Parser:
+    """Reads from left to right. `negated` stands for a NOT further up, so that no NOT is left in the condition."""
+
+    def __init__(self, text: str, schema: pa.Schema) -> None:
+        self._text = text
+        self._schema = schema
+        self._tokens = list(_tokens(text))
+        self._next = 0
+
+    def either(self, *, negated: bool) -> Both:
+        return self._joined("OR", self._all, negated=negated)
+
+    def _all(self, *, negated: bool) -> Both:
+        return self._joined("AND", self._one, negated=negated)
+
+    def _joined(self, word: str, part: Callable[..., Both], *, negated: bool) -> Both:
+        parts = [part(negated=negated)]
+        while self._takes("word", word):
+            parts.append(part(negated=negated))
+        is_or = (word == "OR") != negated
+        return reduce(lambda a, b: a | b if is_or else a & b, parts)
+
+    def _one(self, *, negated: bool) -> Both:
+        if self._takes("word", "NOT"):
+            return self._one(negated=not negated)
+        if self._takes("sign", "("):
+            inner = self.either(negated=negated)
+            self._expect("sign", ")")
+            return inner
+        if self._is_constant():
+            constant = self._constant()
+            operator = _MIRRORED[self._operator()]
+            return self._compared(self._column(), operator, constant, negated=negated)
+        column = self._column()
+        if self._takes("word", "IS"):
+            is_null = not self._takes("word", "NOT")
+            self._expect("word", "NULL")
+            field = pc.field(column)
+            return Both.same(field.is_null() if is_null != negated else field.is_valid())
+        negated ^= self._takes("word", "NOT")
+        if self._takes("word", "BETWEEN"):
+            low = self._compared(column, ">=", self._constant(), negated=negated)
+            self._expect("word", "AND")
+            high = self._compared(column, "<=", self._constant(), negated=negated)
+            return low | high if negated else low & high
+        if self._takes("word", "IN"):
+            return self._among(column, negated=negated)
+        if pa.types.is_boolean(self._schema.field(column).type) and self._peek().text not in _OPERATORS:
+            return self._compared(column, "=", Constant("boolean", "TRUE"), negated=negated)
+        operator = self._operator()
+        return self._compared(column, operator, self._constant(), negated=negated)
+
+    def _among(self, column: str, *, negated: bool) -> Both:
+        self._expect("sign", "(")
+        found = [self._compared(column, "=", self._constant(), negated=negated)]
+        while self._takes("sign", ","):
+            found.append(self._compared(column, "=", self._constant(), negated=negated))
+        self._expect("sign", ")")
+        return reduce(lambda a, b: a & b if negated else a | b, found)
+
+    def _compared(self, column: str, operator: str, constant: Constant, *, negated: bool) -> Both:
+        kind = self._schema.field(column).type
+        return compared(column, kind, _NEGATED[operator] if negated else operator, constant)
+
+    def _is_constant(self) -> bool:
+        token = self._peek()
+        is_typed = token.kind == "word" and self._peek(1).kind == "text"
+        return (
+            token.kind in ("number", "text")
+            or token.text == "-"
+            or is_typed
+            or (token.kind == "word" and token.text.upper() in ("TRUE", "FALSE"))
+        )
+
+    def _constant(self) -> Constant:
+        if not self._is_constant():
+            raise self._error("a constant is expected")
+        token = self._take()
+        if token.text == "-" and token.kind == "sign":
+            if self._peek().kind != "number":
+                raise self._error("a number is expected")
+            return Constant("number", "-" + self._take().text)
+        if token.kind in ("number", "text"):
+            return Constant(token.kind, token.text)
+        word = token.text.upper()
+        if word in ("TRUE", "FALSE"):
+            return Constant("boolean", word)
+        if word not in ("DATE", "TIMESTAMP"):
+            raise self._error(f"{word} before a text is not known, only DATE and TIMESTAMP")
+        return Constant(word.lower(), self._take().text)
+
+    def _column(self) -> str:
+        token = self._take()
+        is_word = token.kind == "word" and token.text.upper() not in _WORDS
+        if not is_word and token.kind != "quoted":
+            raise self._error("a column is expected")
+        name = column_named(token.text, self._schema.names)
+        if name is None:
+            raise InvalidInputError(f"there is no column {token.text!r}; there are {self._schema.names}")
+        return name
+
+    def _operator(self) -> str:
+        token = self._take()
+        if token.kind != "sign" or token.text not in _OPERATORS:
+            raise self._error("a comparison is expected")
+        return _OPERATORS[token.text]
+
+    def _peek(self, ahead: int = 0) -> _Token:
+        at = self._next + ahead
+        return self._tokens[at] if at < len(self._tokens) else _Token("end", "")
+
+    def _take(self) -> _Token:
+        token = self._peek()
+        self._next += 1
+        return token
+
+    def _takes(self, kind: str, text: str) -> bool:
+        token = self._peek()
+        is_next = token.kind == kind and token.text.upper() == text
+        self._next += is_next
+        return is_next
+
+    def _expect(self, kind: str, text: str) -> None:
+        if not self._takes(kind, text):
+            raise self._error(f"{text} is expected")
+
+    def expect_end(self) -> None:
+        """Raises InvalidInputError if something is left."""
+        if self._next < len(self._tokens):
+            raise self._error("AND, OR or the end is expected")
+
+    def _error(self, what: str) -> InvalidInputError:
+        before = " ".join(token.text for token in self._tokens[: self._next])
+        return InvalidInputError(
+            f"the condition {shown(self._text)} is not understood: {what}, at {before!r}"
+        )
+
+
+def _tokens(text: str) -> list[_Token]:
+    tokens, at = [], 0
+    while text[at:].strip():
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise InvalidInputError(
+                f"the condition {shown(text)} is not understood at {shown(text[at:].strip())}; it may compare columns "
+                "with numbers, texts in single quotes without a backslash, DATE '…' and TIMESTAMP '…'"
+            )
+        kind = str(match.lastgroup)
+        # A quote is doubled inside quotes.
+        quote = {"text": "'", "quoted": "`"}.get(kind, "")
+        tokens.append(_Token(kind, match[kind].replace(2 * quote, quote) if quote else match[kind]))
+        at = match.end()
+    return tokens

@@ -1,0 +1,75 @@
+"""Small indexed tables made by hand, for tests that need one without Spark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.format.file_tags import Block, blocks_to_json
+from pyqbeast.core.revisions.revision import Revision, configuration_entries
+from pyqbeast.core.transform.empty import Empty
+from pyqbeast.core.transform.registry import transformer_for
+from tests.deletion_vectors.tables import PROTOCOL, commit, struct
+
+NAMES = {pa.int32(): "integer", pa.int64(): "long", pa.float64(): "double", pa.string(): "string"}
+NAMES |= {pa.float32(): "float", pa.date32(): "date", pa.timestamp("us", "UTC"): "timestamp"}
+
+
+def fields_of(schema):
+    return [{"name": f.name, "type": NAMES[f.type], "nullable": True, "metadata": {}} for f in schema]
+
+
+def metadata(fields, indexed="id", partitions=(), **configuration):
+    transformers = (transformer_for(indexed, None, "LongDataType"),)
+    revision = Revision(1, 0, "", 1000, transformers, (Empty(),))
+    configuration = {**configuration, **configuration_entries(revision, {})}
+    schema = json.dumps({"type": "struct", "fields": fields})
+    return {
+        "metaData": {
+            "schemaString": schema,
+            "partitionColumns": [*partitions],
+            "configuration": configuration,
+        }
+    }
+
+
+def indexed_add(path: Path, rows: pa.Table, lowest=WEIGHT_MIN, highest=WEIGHT_MAX, vector=None, **how):
+    """Writes a data file of one block, and returns its entry in the log."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(rows, path, **how)
+    bounds = {}
+    for name in rows.column_names:
+        held = [value for value in rows[name].to_pylist() if isinstance(value, (int, str))]
+        if held:
+            bounds[name] = (min(held), max(held))
+    statistics = {
+        "numRecords": rows.num_rows,
+        "minValues": {name: low for name, (low, _) in bounds.items()},
+        "maxValues": {name: high for name, (_, high) in bounds.items()},
+        "nullCount": {name: rows[name].null_count for name in rows.column_names},
+    }
+    block = Block(CubeId.root(1), lowest, highest, rows.num_rows)
+    return {
+        "add": {
+            "path": path.name,
+            "partitionValues": {},
+            "size": path.stat().st_size,
+            "modificationTime": 0,
+            "dataChange": True,
+            "stats": json.dumps(statistics),
+            "tags": {"revision": "1", "blocks": blocks_to_json([block])},
+            **({"deletionVector": struct(vector)} if vector else {}),
+        }
+    }
+
+
+def indexed_table(table: Path, *parts: pa.Table, **how):
+    """A table of one file for each part, indexed by `id`."""
+    adds = [indexed_add(table / f"part-{n}.parquet", part, **how) for n, part in enumerate(parts)]
+    commit(table, 0, PROTOCOL, metadata(fields_of(parts[0].schema)), *adds)
+    return table

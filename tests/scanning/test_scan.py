@@ -1,0 +1,306 @@
+"""Scans of golden tables and of tables made by hand, without Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import subprocess
+import sys
+
+import fsspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import pyqbeast
+from pyqbeast.core.errors import (
+    FormatError,
+    InvalidInputError,
+    MissingPackageError,
+    NotIndexedError,
+    StorageError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from pyqbeast.delta import DeletionVector
+from tests.deletion_vectors.tables import PROTOCOL, commit, remove
+from tests.scanning.tables import fields_of, indexed_add, indexed_table, metadata
+
+GOLDEN = [
+    *(
+        f"qbeast/{name}"
+        for name in ("a_linear2d", "b_linear_hash", "c_ts_decimal_nulls", "d_append_revisions")
+    ),
+    *(f"qbeast/{name}" for name in ("e1_convert_delta", "e3_convert_only", "f2_quantiles_string")),
+    *(f"qbeast/{name}" for name in ("g_date_float_long", "h_optimized", "k_4d", "l_constant_column")),
+    *(f"qbeast_old/{name}" for name in ("o1_linear2d", "o3_replicated", "o6_identity_nulls")),
+]
+#: What no text of a condition can say.
+NOT_SAID = ("like",)
+NUMBERS = pa.table({"id": pa.array(range(1_000), pa.int64()), "text": [f"t{i}" for i in range(1_000)]})
+
+
+def count_and_sum(scan):
+    ids = scan.select(["id"]).to_arrow()["id"]
+    return len(ids), pc.sum(ids).as_py()
+
+
+def ids(scan):
+    return sorted(scan.to_arrow()["id"].to_pylist())
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_rows_are_those_that_the_writer_read(golden, name):
+    folder = golden(name)
+    expected = json.loads((folder / "expected.json").read_text())
+    scan = pyqbeast.scan(folder / "table")
+    assert count_and_sum(scan) == (expected["full"]["count"], expected["full"]["sum_id"])
+    for query in expected["filters"]:
+        if not any(word in query["sql"] for word in NOT_SAID):
+            assert count_and_sum(scan.where(query["sql"])) == (query["count"], query["sum_id"]), query
+    for sample in expected["samples"]:
+        found = scan.sample(sample["fraction"])
+        wanted = sample
+        if "filter" in sample:
+            found, wanted = found.where(sample["filter"]), sample["sample_then_filter"]
+        assert count_and_sum(found) == (wanted["count"], wanted["sum_id"]), sample
+
+
+def test_deleted_rows_are_left_out(golden):
+    folder = golden("qbeast/i2_deleted_dv")
+    expected = json.loads((folder / "expected.json").read_text())
+    scan = pyqbeast.scan(folder / "table")
+    assert count_and_sum(scan) == (expected["full_delta"]["count"], expected["full_delta"]["sum_id"])
+    before = pyqbeast.scan(folder / "table", version=0)
+    assert (before.version, before.to_arrow().num_rows) == (0, 30_000)
+
+
+def test_columns_files_and_the_page(golden):
+    scan = pyqbeast.scan(golden("qbeast/a_linear2d") / "table").select(["B", "id"]).sample(0.1)
+    assert scan.schema.names == scan.to_arrow().column_names == ["b", "id"]
+    opened = [file for file in scan.files() if file.skipped is None]
+    assert len(opened) == 5
+    assert sum(file.size for file in opened) == 142_554
+    page = scan.where("a between 100000 and 199999").explain()
+    assert page.startswith("version 0: opens 3 of 21 files, 85,679 of 711,024 bytes\n")
+    assert "16 files, all rows are too heavy" in page
+    assert "2 files, no row meets the condition" in page
+    assert scan.to_pandas()["id"].sum() == count_and_sum(scan)[1]
+
+
+def test_rows_come_batch_by_batch(golden):
+    reader = pyqbeast.scan(golden("qbeast/a_linear2d") / "table").to_batches()
+    assert isinstance(reader, pa.RecordBatchReader)
+    assert next(iter(reader)).num_rows < 50_000
+
+
+def test_conditions_add_up_and_may_be_expressions(golden):
+    scan = pyqbeast.scan(golden("qbeast/a_linear2d") / "table")
+    asked = scan.where(pc.field("a") < 10_000).where("b < 100").select(["id"])
+    assert count_and_sum(asked) == (58, 1_419_729)
+    assert len([file for file in asked.files() if file.skipped is None]) == 3
+
+
+def test_no_spark_and_no_java(golden):
+    script = """
+import sys, pyqbeast
+scan = pyqbeast.scan(sys.argv[1]).sample(0.1)
+scan.to_arrow()
+assert "pandas" not in sys.modules, "it takes longer than a small sample"
+assert scan.where("a > 5").to_arrow().num_rows
+assert not {"pyspark", "py4j", "delta"} & set(sys.modules)
+"""
+    command = [sys.executable, "-W", "error", "-c", script, str(golden("qbeast/a_linear2d") / "table")]
+    # No Java can be started where there is no program of that name.
+    done = subprocess.run(command, capture_output=True, text=True, env={"PATH": ""}, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_deleted_rows_and_row_groups(tmp_path):
+    vector = DeletionVector([0, 150, 151, 999]).to_inline()
+    entry = indexed_add(tmp_path / "a.parquet", NUMBERS, vector=vector, row_group_size=100)
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), entry)
+    scan = pyqbeast.scan(tmp_path)
+    assert ids(scan) == sorted(set(range(1_000)) - {0, 150, 151, 999})
+    assert ids(scan.where("id BETWEEN 149 AND 152 OR id > 997")) == [149, 152, 998]
+    # Nothing is wrong with the groups that the statistics of others rule out.
+    damaged = bytearray((tmp_path / "a.parquet").read_bytes())
+    end = pq.ParquetFile(tmp_path / "a.parquet").metadata.row_group(0).column(0).total_compressed_size
+    damaged[4:end] = bytes(end - 4)
+    (tmp_path / "a.parquet").write_bytes(damaged)
+    assert ids(scan.where("id BETWEEN 149 AND 152")) == [149, 152]
+    with pytest.raises((FormatError, StorageError), match=r"a\.parquet"):
+        scan.to_arrow()
+
+
+def test_files_are_ruled_out_by_their_bounds(tmp_path):
+    table = indexed_table(
+        tmp_path,
+        pa.table({"id": pa.array([1, 5]), "text": ["a", "b"]}),
+        pa.table({"id": pa.array([6, None]), "text": ["c", "d"]}),
+        pa.table({"id": pa.array([None, None], pa.int64()), "text": ["e", "f"]}),
+    )
+
+    def opened(condition):
+        files = pyqbeast.scan(table).where(condition).files()
+        return "".join(file.path[5] for file in files if file.skipped is None)
+
+    assert opened("id = 5") == "0"
+    assert opened("id > 5.5 OR text = 'a'") == "01"
+    assert opened("id <= 5.5") == "0"
+    assert opened("id IS NULL") == "12"
+    assert opened("id IS NOT NULL") == "01"
+    assert opened("NOT text >= 'c'") == "0"
+    assert opened("id > 9223372036854775807") == ""
+    assert opened("id < 9223372036854775808") == "012"
+
+
+def test_a_table_that_names_its_columns_by_ids(tmp_path):
+    def field(name, number):
+        mapping = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
+        return {"name": name, "type": "long", "nullable": True, "metadata": mapping}
+
+    held = pa.schema([pa.field("x", pa.int64(), metadata={"PARQUET:field_id": "2"})])
+    entry = indexed_add(tmp_path / "a.parquet", pa.table([pa.array([7, 8])], schema=held))
+    fields = [field("id", 2), field("later", 3)]
+    commit(tmp_path, 0, PROTOCOL, metadata(fields, **{"delta.columnMapping.mode": "id"}), entry)
+    assert pyqbeast.scan(tmp_path).where("id > 7").to_arrow().to_pylist() == [{"id": 8, "later": None}]
+
+
+def test_versions_and_times(tmp_path):
+    indexed_table(tmp_path, NUMBERS)
+    commit(tmp_path, 1, remove("part-0.parquet"))
+    commit(tmp_path, 2, indexed_add(tmp_path / "b.parquet", NUMBERS.slice(0, 3)))
+    for version, seconds in enumerate((1_000, 3_000, 2_000)):
+        os.utime(tmp_path / "_delta_log" / f"{version:020d}.json", (seconds, seconds))
+    rows = [pyqbeast.scan(tmp_path, version).to_arrow().num_rows for version in (0, 1, 2, None)]
+    assert rows == [1_000, 0, 3, 3]
+
+    def at(milliseconds):
+        moment = dt.datetime.fromtimestamp(0, dt.timezone.utc) + dt.timedelta(milliseconds=milliseconds)
+        return pyqbeast.scan(tmp_path, timestamp=moment).version
+
+    assert at(1_000_000) == at(2_999_999) == 0
+    assert at(3_000_000) == 1
+    # The newest commit's file is older than the one before it, so it counts as a millisecond newer.
+    assert at(3_000_001) == 2
+    assert pyqbeast.scan(tmp_path, timestamp="1970-01-01T00:20:00+00:00").version == 0
+    for milliseconds in (999_999, 3_000_002):
+        with pytest.raises(InvalidInputError, match="timestamp"):
+            at(milliseconds)
+    for version in (3, -1):
+        with pytest.raises(InvalidInputError, match=f"version {version} "):
+            pyqbeast.scan(tmp_path, version)
+    for wrong in ({"timestamp": "yesterday"}, {"timestamp": "2020-01-01"}, {"version": 1.5}):
+        with pytest.raises(InvalidInputError):
+            pyqbeast.scan(tmp_path, **wrong)
+
+
+def test_other_stores(tmp_path):
+    indexed_table(tmp_path, NUMBERS)
+    memory = fsspec.filesystem("memory")
+    memory.put(str(tmp_path), "/stored", recursive=True)
+    assert ids(pyqbeast.scan("memory://stored").where("id < 3")) == [0, 1, 2]
+    with pytest.raises(InvalidInputError, match="cannot be opened"):
+        pyqbeast.scan("nowhere://table")
+
+
+def test_what_cannot_be_scanned(golden, tmp_path):
+    with pytest.raises(TableNotFoundError, match="nothing"):
+        pyqbeast.scan(tmp_path / "nothing")
+    plain = tmp_path / "plain"
+    commit(plain, 0, PROTOCOL, {"metaData": {"schemaString": '{"fields": []}', "configuration": {}}})
+    with pytest.raises(NotIndexedError, match="not indexed"):
+        pyqbeast.scan(plain)
+    fields = fields_of(NUMBERS.schema)
+    commit(plain, 1, metadata(fields, partitions=["text"]))
+    with pytest.raises(UnsupportedError, match="partitioned"):
+        pyqbeast.scan(plain)
+    commit(plain, 2, metadata(fields, **{"delta.columnMapping.mode": "colour"}))
+    with pytest.raises(UnsupportedError, match="colour"):
+        pyqbeast.scan(plain)
+    commit(plain, 3, metadata([*fields, {"name": "v", "type": "variant", "metadata": {}}]))
+    with pytest.raises(UnsupportedError, match="'v' has type 'variant'"):
+        pyqbeast.scan(plain).to_arrow()
+    assert pyqbeast.scan(plain).select(["id"]).to_arrow().num_rows == 0
+    commit(plain, 4, {"protocol": {"minReaderVersion": 3, "readerFeatures": ["wonders"]}})
+    with pytest.raises(UnsupportedError, match="wonders"):
+        pyqbeast.scan(plain)
+
+
+def test_bad_arguments(golden):
+    scan = pyqbeast.scan(golden("qbeast/a_linear2d") / "table")
+    for fraction in (-0.1, 1.1, float("nan"), "0.1", True):
+        with pytest.raises(InvalidInputError, match="fraction"):
+            scan.sample(fraction)
+    with pytest.raises(InvalidInputError, match="already"):
+        scan.sample(0.1).sample(0.1)
+    for columns in ("id", ["id", "nothing"], ["id", "id"]):
+        with pytest.raises(InvalidInputError, match="select"):
+            scan.select(columns)
+    for condition in ("", "a", "a >", "a > 'x'", "nothing = 1", "a = 1 b = 2", "a = 1e", "id = 'it\\'s'", 7):
+        with pytest.raises(InvalidInputError):
+            scan.where(condition)
+    with pytest.raises(InvalidInputError, match="does not fit"):
+        scan.where(pc.field("nothing") > 1)
+
+
+def test_missing_and_damaged_files(tmp_path):
+    indexed_table(tmp_path, NUMBERS)
+    scan = pyqbeast.scan(tmp_path)
+    (tmp_path / "part-0.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(FormatError, match=r"part-0\.parquet: not a readable"):
+        scan.to_arrow()
+    (tmp_path / "part-0.parquet").unlink()
+    with pytest.raises(StorageError, match=r"part-0\.parquet.*missing"):
+        scan.to_arrow()
+
+
+def test_samples_that_no_weight_stands_for(tmp_path):
+    entry = indexed_add(tmp_path / "a.parquet", NUMBERS)
+    entry["add"]["tags"]["pyqbeast.keyRows"] = '{"write":"w","rows":101}'
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), entry)
+    scan = pyqbeast.scan(tmp_path)
+    with pytest.raises(UnsupportedError, match=r"one key holds up to 0\.1 of the rows"):
+        scan.sample(0.05)
+    assert 100 < scan.sample(0.2).to_arrow().num_rows < 300
+    fields = fields_of(NUMBERS.schema)
+    fields[0]["name"] = "other"
+    commit(tmp_path, 1, metadata(fields))
+    with pytest.raises(UnsupportedError, match="no column 'id'"):
+        pyqbeast.scan(tmp_path).sample(0.5)
+
+
+@pytest.mark.parametrize("day", [dt.date(1500, 1, 1), dt.date(1990, 1, 1)])
+def test_days_of_the_old_calendar(tmp_path, day):
+    rows = pa.table({"id": [1], "day": pa.array([day])})
+    rows = rows.replace_schema_metadata({"org.apache.spark.legacyDateTime": ""})
+    entry = indexed_add(tmp_path / "a.parquet", rows)
+    file = pq.read_table(tmp_path / "a.parquet")
+    with pq.ParquetWriter(tmp_path / "a.parquet", file.schema) as writer:
+        writer.write_table(file)
+        writer.add_key_value_metadata({"org.apache.spark.legacyDateTime": ""})
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(rows.schema)), entry)
+    if day.year < 1582:
+        with pytest.raises(UnsupportedError, match="calendar"):
+            pyqbeast.scan(tmp_path).to_arrow()
+    else:
+        assert pyqbeast.scan(tmp_path).to_arrow()["day"].to_pylist() == [day]
+
+
+@pytest.mark.parametrize("package", ["polars"])
+def test_packages_that_are_not_installed(tmp_path, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    scan = pyqbeast.scan(indexed_table(tmp_path, NUMBERS))
+    with pytest.raises(MissingPackageError, match=rf"pip install 'pyqbeast\[{package}\]'"):
+        getattr(scan, f"to_{package}")()
+
+
+def test_other_libraries(golden):
+    scan = pyqbeast.scan(golden("qbeast/a_linear2d") / "table").sample(0.1)
+    assert scan.to_polars()["id"].sum() == 124_868_817
+    relation = scan.to_duckdb(pytest.importorskip("duckdb").connect())
+    for _ in range(2):
+        assert relation.aggregate("count(*), sum(id)").fetchall() == [(4_920, 124_868_817)]
