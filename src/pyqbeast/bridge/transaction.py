@@ -141,6 +141,10 @@ class Transaction:
         """Commits a `rewrite`, as `commit` does."""
         return bool(self._java.commitRewrite(dict(tags)) != -1)
 
+    def commit_stored(self) -> bool:
+        """Commits what `store` was given and nothing else, as `commit` does."""
+        return bool(self._java.commitStored() != -1)
+
     def actions(self) -> list[dict[str, Any]]:
         """What is about to be committed: Delta's actions, each an object with its kind as the only key."""
         return [json.loads(line) for line in self._java.pending()]

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyqbeast import bridge
 from pyqbeast.bridge import failures
 from pyqbeast.core.errors import (
+    CommitConflictError,
     InvalidInputError,
     NotIndexedError,
     StorageError,
@@ -22,7 +23,7 @@ from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.types import format_type
 from pyqbeast.core.revisions.evolution import checked_cube_size
 from pyqbeast.core.revisions.revision import Revision, configuration_entries, revisions_from_configuration
-from pyqbeast.table.options import default_cube_size, is_case_sensitive
+from pyqbeast.table.options import default_cube_size, is_case_sensitive, number_of_retries
 from pyqbeast.table.qbeast_table import QbeastTable
 
 _BY_PATH = re.compile(r"(?i)(parquet|delta|qbeast)\.`(.+)`")
@@ -47,6 +48,7 @@ def convert(
             that is no number of rows.
         TableNotFoundError: there is nothing at the path, or no table of the name.
         UnsupportedError: the table is partitioned or clustered.
+        CommitConflictError: other writers came first again and again.
         StorageError: storage failed. Parquet files may have become a Delta table by then; the message says so.
     """
     with failures.words(f"converting {identifier}"):
@@ -57,27 +59,34 @@ def _convert(
     spark: SparkSession, identifier: str, columns_to_index: Sequence[str], cube_size: int | None
 ) -> QbeastTable:
     kind, path = _kind_and_path(spark, identifier)
-    log = bridge.TableLog(spark, path)
-    if log.exists and revisions_from_configuration(log.configuration).last_id >= 0:
-        return QbeastTable.for_path(spark, path)
     size = default_cube_size(spark) if cube_size is None else cube_size
     size = checked_cube_size(size, "cube_size")
-    if log.exists:
-        columns = _columns(spark.read.format("delta").load(path), columns_to_index)
-        _check_layout(bridge.Transaction(spark, path), identifier)
-    elif kind == "parquet":
-        columns = _make_delta(spark, path, identifier, columns_to_index)
-    else:
-        raise TableNotFoundError(f"there is no Delta table at {path}")
+    has_become_delta = False
     try:
-        _store_staging(spark, path, size, columns)
+        for _ in range(1 + number_of_retries(spark)):
+            transaction = bridge.Transaction(spark, path)
+            if not transaction.exists:
+                if kind != "parquet":
+                    raise TableNotFoundError(f"there is no Delta table at {path}")
+                _make_delta(spark, path, identifier, columns_to_index)
+                has_become_delta = True
+                transaction = bridge.Transaction(spark, path)
+            if revisions_from_configuration(transaction.configuration).last_id >= 0:
+                return QbeastTable.for_path(spark, path)
+            _check_layout(transaction, identifier)
+            columns = _columns(spark.read.format("delta").load(path), columns_to_index)
+            if _store_staging(transaction, path, size, columns):
+                return QbeastTable(spark, path)
     except StorageError as error:
-        if log.exists:
+        if not has_become_delta:
             raise
         raise type(error)(
             f"{identifier} is a Delta table now, and not an indexed one; convert it again. {error}"
         ) from error
-    return QbeastTable(spark, path)
+    raise CommitConflictError(
+        f"other writers changed {path} each time that it was converted, so it is no indexed table; convert it again. "
+        f"Delta says: {transaction.conflict}"
+    )
 
 
 def _kind_and_path(spark: SparkSession, identifier: str) -> tuple[str, str]:
@@ -124,28 +133,25 @@ def _columns(table: DataFrame, wanted: Sequence[str]) -> list[str]:
     return columns
 
 
-def _make_delta(spark: SparkSession, path: str, identifier: str, wanted: Sequence[str]) -> list[str]:
-    """Gives a Parquet folder a Delta log; returns the names that the columns to index have in it."""
+def _make_delta(spark: SparkSession, path: str, identifier: str, wanted: Sequence[str]) -> None:
+    """Gives a Parquet folder a Delta log, once the columns to index are known to be in it."""
     try:
         rows = spark.read.parquet(path)
     except AnalysisException as error:
         raise TableNotFoundError(f"there are no Parquet files at {path}: {error.getCondition()}") from None
-    columns = _columns(rows, wanted)
+    _columns(rows, wanted)
     if any("=" in part for file in rows.inputFiles() for part in file.split(path, 1)[-1].split("/")[:-1]):
         raise _partitioned(identifier)
     bridge.change_table(spark, path, f"CONVERT TO DELTA parquet.`{path}`")
-    return columns
 
 
-def _store_staging(spark: SparkSession, path: str, cube_size: int, columns: Sequence[str]) -> None:
+def _store_staging(
+    transaction: bridge.Transaction, path: str, cube_size: int, columns: Sequence[str]
+) -> bool:
+    """Commits the revision of files without an index; false where another writer came first."""
     revision = Revision.staging(path, cube_size, columns, int(time.time() * 1000))
-    entries = configuration_entries(revision, {})
-    listed = ", ".join(f"'{key}' = {_literal(value)}" for key, value in entries.items())
-    bridge.change_table(spark, path, f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ({listed})")
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    transaction.store(configuration_entries(revision, transaction.configuration), fresh=False)
+    return transaction.commit_stored()
 
 
 def _partitioned(identifier: str) -> UnsupportedError:

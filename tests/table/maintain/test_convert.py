@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import pyqbeast
-from pyqbeast import InvalidInputError, TableNotFoundError, UnsupportedError, bridge
+from pyqbeast import CommitConflictError, InvalidInputError, TableNotFoundError, UnsupportedError, bridge
+from pyqbeast.table import convert as converting
 from tests.table.help import count, holds, ids, load, rows_2d
 
 
@@ -60,3 +61,36 @@ def test_bad_input(spark, table_path):
     with pytest.raises(InvalidInputError):
         pyqbeast.convert(spark, f"csv.`{table_path}`", columns_to_index=["a"])
     assert not (Path(table_path) / "_delta_log").exists()
+
+
+def test_who_converts_second_leaves_the_index_of_the_first(spark, table_path, monkeypatch):
+    rows_2d(spark, 500).write.format("delta").save(table_path)
+    identifier = f"delta.`{table_path}`"
+    store, others = converting._store_staging, []
+
+    def later(*arguments):
+        if not others:
+            others.append(None)
+            pyqbeast.convert(spark, identifier, columns_to_index=["a", "b"])
+            rows_2d(spark, 500, first=500).write.format("qbeast").mode("append").save(table_path)
+        return store(*arguments)
+
+    monkeypatch.setattr(converting, "_store_staging", later)
+    table = pyqbeast.convert(spark, identifier, columns_to_index=["b"])
+    assert (table.columns_to_index, table.latest_revision.id) == (["a", "b"], 1)
+    assert ids(load(spark, table_path)) == list(range(1_000))
+    holds(spark, table_path)
+
+
+def test_a_table_that_never_rests_is_not_converted(spark, table_path, monkeypatch):
+    rows_2d(spark, 100).write.format("delta").save(table_path)
+    store = converting._store_staging
+
+    def later(*arguments):
+        version = bridge.TableLog(spark, table_path).version
+        spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ('x' = '{version}')")
+        return store(*arguments)
+
+    monkeypatch.setattr(converting, "_store_staging", later)
+    with pytest.raises(CommitConflictError, match="no indexed table; convert it again"):
+        pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=["a"])

@@ -179,11 +179,9 @@ class _Write:
         revisions = revisions_from_configuration(newer.configuration)
         if not plan.is_new:
             return plan if revisions.revisions.get(plan.revision.id) == plan.revision else None
-        if revisions.last_id >= plan.revision.id:
-            same_columns = (
-                revisions.latest is not None
-                and revisions.latest.hashed_columns == plan.revision.hashed_columns
-            )
+        latest = revisions.latest
+        if latest != revisions_from_configuration(old.configuration).latest:
+            same_columns = latest is not None and latest.hashed_columns == plan.revision.hashed_columns
             if may_rebuild or not same_columns:
                 return None
             plan = plan.renumbered(revisions.last_id + 1)

@@ -563,6 +563,17 @@ public final class Transaction extends SureTransaction {
         ScalaInterop.map(RowTracking$.MODULE$.addPreservedRowTrackingTagIfNotSet(snapshot(), ScalaInterop.map(tags))));
   }
 
+  /** Commits what {@link #store} was given and nothing else, as {@link #commit} does. */
+  public long commitStored() {
+    options = optionsOf(Map.of());
+    active(
+        () -> {
+          updateMetadata(metadata(), false);
+          return null;
+        });
+    return commit(new DeltaOperations.SetTableProperties(ScalaInterop.map(stored)), Map.of());
+  }
+
   private long commit(DeltaOperations.Operation operation, Map<String, String> tags) {
     return active(
         () -> {

@@ -1,0 +1,27 @@
+"""Delta's rules for two commits that began on the same version: may the later one follow the earlier?"""
+
+from __future__ import annotations
+
+from tests.protocol.table import Commit
+
+
+def conflict(ours: Commit, winner: Commit) -> str:
+    """Why a commit cannot follow one that came first; empty where it can.
+
+    The rules are those of Delta's `ConflictChecker` at its default level, WriteSerializable, for tables without
+    partitions.
+    """
+    if winner.metadata is not None:
+        return "metadata"
+    if ours.app and ours.app == winner.app:
+        return "the same application"
+    looks_at_adds = ours.changes_rows or ours.metadata is not None
+    if looks_at_adds and not ours.is_blind and winner.adds:
+        # Blind appends are let through, unless the metadata changes.
+        if not winner.is_blind or ours.metadata is not None:
+            return "added files"
+    if ours.reads and ours.reads & winner.removes:
+        return "files that were read"
+    if ours.removes & winner.removes:
+        return "files that were removed"
+    return ""
