@@ -42,6 +42,7 @@ def golden():
 def spark(tmp_path_factory):
     """One session for all tests: two threads, a bounded heap, a warehouse that goes away."""
     from tests import faults as faulty
+    from tests.protocol import gates
     from tests.spark_session import make_session
 
     folder = tmp_path_factory.mktemp("spark")
@@ -49,6 +50,7 @@ def spark(tmp_path_factory):
         "spark.qbeast.hooks.fromOptions": "true",
         "spark.jars": str(faulty.compile_jar(folder)),
         **faulty.SETTINGS,
+        **gates.SETTINGS,
     }
     session = make_session(folder, settings)
     yield session

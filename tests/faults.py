@@ -24,6 +24,7 @@ from pathlib import Path
 
 import pyspark
 
+from pyqbeast.bridge import maven
 from tests.faulty_files import FaultyFiles
 
 SOURCES = Path(__file__).resolve().parent / "jvm"
@@ -41,10 +42,11 @@ def compile_jar(folder: Path) -> Path:
     """The jar of the file system, compiled into a folder."""
     classes = folder / "classes"
     hadoop = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-*.jar")
+    storage = maven.cache_folder().glob("delta-storage-*.jar")
     sources = sorted(str(path) for path in SOURCES.rglob("*.java"))
     javac = Path(os.environ["JAVA_HOME"], "bin", "javac") if "JAVA_HOME" in os.environ else "javac"
     command = [str(javac), "-Xlint:all,-path,-classfile", "-Werror", "-proc:none", "-d", str(classes)]
-    subprocess.run([*command, "-cp", os.pathsep.join(map(str, hadoop)), *sources], check=True)
+    subprocess.run([*command, "-cp", os.pathsep.join(map(str, [*hadoop, *storage])), *sources], check=True)
     jar = folder / "faults.jar"
     with zipfile.ZipFile(jar, "w") as out:
         for path in classes.rglob("*.class"):

@@ -9,7 +9,7 @@ import shutil
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from tests.fuzz.judge import NoTableError, do
 from tests.fuzz.operations import random_operation
 from tests.fuzz.settings import random_settings
 from tests.fuzz.shapes import random_shape
-from tests.fuzz.twin import FoundError, Pair
+from tests.fuzz.twin import FoundError, Operation, Pair
 
 
 @dataclass(frozen=True)
@@ -111,15 +111,33 @@ def _run_step(pair: Pair, case: Case, number: int, outcome: Outcome, say: Callab
     settings = random_settings(rng) if number else {}
     operation = creation.create(pair, rng) if number == 0 else random_operation(pair, rng)
     say(f"{number}: {operation.text}" + (f"  under {settings}" if settings else ""))
+    carry_out(pair, operation, settings, rng, outcome.refusals, say)
+
+
+def carry_out(
+    pair: Pair,
+    operation: Operation,
+    settings: Mapping[str, str],
+    rng: random.Random,
+    refusals: list[str],
+    say: Callable[[str], None] = lambda text: None,
+) -> None:
+    """Does one operation to both tables and compares them; the one that makes them is the first.
+
+    Raises:
+        FoundError: they differ.
+        NoTableError: there is nothing to compare any more.
+    """
+    is_first = pair.ours.version < 0
     before = pair.ours.version, pair.twin.version
-    ids = checks.row_ids(pair) if number else None
-    if not do(pair, operation, settings, outcome.refusals, say):
-        if number == 0:
+    ids = None if is_first else checks.row_ids(pair)
+    if not do(pair, operation, settings, refusals, say):
+        if is_first:
             raise NoTableError
         return
     checks.compare(pair, rng)
     checks.check_index(pair)
-    if number and not operation.moves:
+    if not is_first and not operation.moves:
         checks.check_changes(pair, before)
         checks.check_row_ids(ids, checks.row_ids(pair))
     pair.history.append((pair.ours.version, pair.twin.version))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.protocol.operations import Append, Attempt, Convert, Delete, Grow, Operation, Optimize, Upgrade
-from tests.protocol.table import STAGING, Commit, File, Snapshot, Vector, snapshot
+from tests.protocol.table import STAGING, Commit, Snapshot, Vector, snapshot
 from tests.protocol.world import Protocol, World, Writer
 
 
@@ -85,8 +85,8 @@ class KeepsItsNumber(Grow):
 class ForgetsOldVectors(Delete):
     """Writes a vector of the rows that it deletes, without those that were gone."""
 
-    def attempt(self, log: tuple[Commit, ...], name: str, before: frozenset[File]) -> Attempt:
-        attempt = super().attempt(log, name, before)
+    def attempt(self, log: tuple[Commit, ...], name: str, first: int) -> Attempt:
+        attempt = super().attempt(log, name, first)
         if attempt.commit is None:
             return attempt
         adds = frozenset(
@@ -101,8 +101,8 @@ class RetagsBlindly(Upgrade):
 
     is_strict = False
 
-    def attempt(self, log: tuple[Commit, ...], name: str, before: frozenset[File]) -> Attempt:
-        attempt = super().attempt(log, name, before)
+    def attempt(self, log: tuple[Commit, ...], name: str, first: int) -> Attempt:
+        attempt = super().attempt(log, name, first)
         blind = attempt.commit._replace(reads=None) if attempt.commit else None
         return attempt._replace(commit=blind)
 
@@ -110,7 +110,7 @@ class RetagsBlindly(Upgrade):
 class ConvertsWhatItSawBefore(Convert):
     """Looks whether the table is indexed, and begins its transaction later."""
 
-    def attempt(self, log: tuple[Commit, ...], name: str, before: frozenset[File]) -> Attempt:
+    def attempt(self, log: tuple[Commit, ...], name: str, first: int) -> Attempt:
         return Attempt(Commit(self.writer, name, metadata=snapshot(log).metadata.plus(STAGING, "none")))
 
 

@@ -15,11 +15,10 @@ def conflict(ours: Commit, winner: Commit) -> str:
         return "metadata"
     if ours.app and ours.app == winner.app:
         return "the same application"
-    looks_at_adds = ours.changes_rows or ours.metadata is not None
-    if looks_at_adds and not ours.is_blind and winner.adds:
+    looks_at_adds = winner.adds and not ours.is_blind and (ours.changes_rows or ours.metadata is not None)
+    if looks_at_adds and not (winner.is_blind and ours.metadata is None):
         # Blind appends are let through, unless the metadata changes.
-        if not winner.is_blind or ours.metadata is not None:
-            return "added files"
+        return "added files"
     if ours.reads and ours.reads & winner.removes:
         return "files that were read"
     if ours.removes & winner.removes:

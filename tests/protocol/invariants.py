@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
-from tests.protocol.table import STAGING, Commit, Snapshot, snapshot
+from tests.protocol.table import STAGING, Commit, File, Snapshot, Vector, snapshot
 from tests.protocol.world import World
 
 
 def violations(world: World) -> Iterator[str]:
     """Each rule that a state breaks."""
-    yield from _rows(world.log)
-    yield from _revisions(world.log)
-    for version in range(len(world.log)):
-        at = snapshot(world.log, version)
-        yield from _tags(at)
-        for add in at.files:
-            if add.file not in world.folder or (add.vector and add.vector not in world.folder):
-                yield f"version {version} needs {add.file.name}, which somebody has deleted"
+    problems, needed = _of_log(world.log)
+    yield from problems
+    for version, file in needed:
+        if file not in world.folder:
+            yield f"version {version} needs {file.name}, which somebody has deleted"
     yield from _outcomes(world)
 
 
+@lru_cache(maxsize=10_000)
+def _of_log(log: tuple[Commit, ...]) -> tuple[tuple[str, ...], tuple[tuple[int, File | Vector], ...]]:
+    """The rules that a log breaks by itself, and the files that each of its versions needs. Many states share a log."""
+    problems = [*_rows(log), *_revisions(log)]
+    needed: list[tuple[int, File | Vector]] = []
+    for version in range(len(log)):
+        at = snapshot(log, version)
+        problems += _tags(at)
+        for add in at.files:
+            needed.append((version, add.file))
+            if add.vector:
+                needed.append((version, add.vector))
+    return tuple(problems), tuple(needed)
+
+
 def _rows(log: tuple[Commit, ...]) -> Iterator[str]:
-    """Every committed row is there once: each version holds what the commits up to it have meant to add and take out."""
+    """Every committed row is there once: a version holds what its commits have meant to add and not to take out."""
     expected: frozenset[str] = frozenset()
     for version, commit in enumerate(log):
         kept = expected - commit.lost
@@ -61,7 +74,7 @@ def _tags(at: Snapshot) -> Iterator[str]:
 
 
 def _outcomes(world: World) -> Iterator[str]:
-    """Who says that nothing happened has committed nothing in that call, and who says done has, or had nothing to do."""
+    """Who says that nothing happened has committed nothing in that call; who says done has, or had nothing to do."""
     landed = {commit.id for commit in world.log}
     adds = [add for commit in world.log for add in commit.adds]
     named = {add.file for add in adds} | {add.vector for add in adds}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.protocol.table import STAGING, Add, Commit, File, Metadata, Snapshot, Tag, Vector, snapshot
 
@@ -39,17 +39,22 @@ class Operation:
         self.app = app
 
     @property
+    def made_of(self) -> tuple[Any, ...]:
+        """What the constructor was given."""
+        return self.writer, self.app
+
+    @property
     def own(self) -> frozenset[str]:
         """The rows that it writes."""
         return frozenset({f"{self.writer}'s"})
 
-    def attempt(self, log: tuple[Commit, ...], name: str, before: frozenset[File]) -> Attempt:
+    def attempt(self, log: tuple[Commit, ...], name: str, first: int) -> Attempt:
         """What it makes of the newest version.
 
         Args:
             log: all of it.
             name: for the transaction and its files.
-            before: the files that the operation looked at when it began for the first time.
+            first: the version that the operation began on for the first time.
         """
         raise NotImplementedError
 
@@ -63,7 +68,7 @@ class Operation:
 class PlainAppend(Operation):
     """Delta's own append: files without an index."""
 
-    def attempt(self, log: tuple[Commit, ...], name: str, before: frozenset[File]) -> Attempt:
+    def attempt(self, log: tuple[Commit, ...], name: str, first: int) -> Attempt:
         file = File(name, self.own)
         return Attempt(Commit(self.writer, name, adds=frozenset({Add(file)}), gained=self.own))
 
@@ -74,7 +79,7 @@ class Append(Operation):
     retries = RETRIES
     grows = False
 
-    def attempt(self, log: tuple[Commit, ...], name: str, before: frozenset[File]) -> Attempt:
+    def attempt(self, log: tuple[Commit, ...], name: str, first: int) -> Attempt:
         newest = snapshot(log)
         if self.app and self.app in newest.apps:
             return NOTHING
@@ -84,7 +89,9 @@ class Append(Operation):
         is_new = self.grows or last == STAGING
         layout = f"{self.writer}'s layout" if is_new else newest.metadata.layout(last)
         commit = Commit(self.writer, name, gained=self.own, app=self.app)
-        return Attempt(_tagged(commit, File(name, self.own, layout), last + is_new, newest.metadata, is_new=is_new))
+        return Attempt(
+            _tagged(commit, File(name, self.own, layout), last + is_new, newest.metadata, is_new=is_new)
+        )
 
     def rebased(
         self, commit: Commit, old: Snapshot, newer: Snapshot, name: str, *, may_rebuild: bool
@@ -115,7 +122,7 @@ class Grow(Append):
 class Overwrite(Operation):
     """`table/write/writer.py` with mode overwrite: all files and revisions go."""
 
-    def attempt(self, log: tuple[Commit, ...], name: str, before: frozenset[File]) -> Attempt:
+    def attempt(self, log: tuple[Commit, ...], name: str, first: int) -> Attempt:
         newest = snapshot(log)
         if newest.metadata.last < STAGING or newest.is_legacy:
             return REFUSED
@@ -133,25 +140,25 @@ class Optimize(Operation):
 
     retries = RETRIES
 
-    def attempt(self, log: tuple[Commit, ...], name: str, before: frozenset[File]) -> Attempt:
-        newest = snapshot(log)
-        metadata = newest.metadata
-        if metadata.last < STAGING or newest.is_legacy:
+    def attempt(self, log: tuple[Commit, ...], name: str, first: int) -> Attempt:
+        newest, asked = snapshot(log), snapshot(log, first)
+        metadata, revision = newest.metadata, asked.metadata.last
+        if revision < STAGING or newest.is_legacy or (revision > STAGING and not metadata.layout(revision)):
             return REFUSED
-        due = frozenset(add for add in newest.files if not before or add.file in before)
-        if metadata.last > STAGING:
-            due = frozenset(add for add in due if add.tag and add.tag.revision == metadata.last)
+        due = frozenset(add for add in newest.files if (add.tag.revision if add.tag else STAGING) == revision)
+        if revision > STAGING:
+            known = {add.file for add in asked.files}
+            due = frozenset(add for add in due if add.file in known)
         if not due:
             return NOTHING
         commit = Commit(self.writer, name, removes=frozenset(add.file for add in due), changes_rows=False)
         rows = frozenset(row for add in due for row in add.live)
         if not rows:
             return Attempt(commit)
-        if metadata.last > STAGING:
-            file = File(name, rows, metadata.layout(metadata.last))
-            return Attempt(_tagged(commit, file, metadata.last, metadata, is_new=False))
-        file = File(name, rows, f"{self.writer}'s layout")
-        return Attempt(_tagged(commit, file, metadata.last + 1, metadata, is_new=True))
+        target = revision if revision > STAGING else metadata.last
+        is_new = target == STAGING
+        file = File(name, rows, f"{self.writer}'s layout" if is_new else metadata.layout(target))
+        return Attempt(_tagged(commit, file, target + is_new, metadata, is_new=is_new))
 
 
 class Delete(Operation):
@@ -161,7 +168,11 @@ class Delete(Operation):
         super().__init__(writer)
         self.rows = rows
 
-    def attempt(self, log: tuple[Commit, ...], name: str, before: frozenset[File]) -> Attempt:
+    @property
+    def made_of(self) -> tuple[Any, ...]:
+        return self.writer, self.rows
+
+    def attempt(self, log: tuple[Commit, ...], name: str, first: int) -> Attempt:
         newest = snapshot(log)
         if newest.is_legacy:
             return REFUSED
@@ -186,14 +197,16 @@ class Upgrade(Operation):
     is_strict = True
     retries = RETRIES
 
-    def attempt(self, log: tuple[Commit, ...], name: str, before: frozenset[File]) -> Attempt:
+    def attempt(self, log: tuple[Commit, ...], name: str, first: int) -> Attempt:
         newest = snapshot(log)
         if not newest.is_legacy:
             return NOTHING
         return Attempt(_retagged(self.writer, name, newest, is_legacy=False))
 
 
-def _retagged(writer: str, name: str, newest: Snapshot, *, is_legacy: bool, of: frozenset[File] | None = None) -> Commit:
+def _retagged(
+    writer: str, name: str, newest: Snapshot, *, is_legacy: bool, of: frozenset[File] | None = None
+) -> Commit:
     adds = frozenset(
         add._replace(tag=add.tag._replace(is_legacy=is_legacy))
         for add in newest.files
@@ -207,18 +220,24 @@ class Restore(Operation):
 
     is_strict = True
 
-    def attempt(self, log: tuple[Commit, ...], name: str, before: frozenset[File]) -> Attempt:
+    def attempt(self, log: tuple[Commit, ...], name: str, first: int) -> Attempt:
         newest, then = snapshot(log), snapshot(log, 0)
         vectors_then = {add.file: add.vector for add in then.files}
         vectors_now = {add.file: add.vector for add in newest.files}
-        gone = frozenset(
-            add.file for add in newest.files if vectors_then.get(add.file, "none") != add.vector
-        )
+        gone = frozenset(add.file for add in newest.files if vectors_then.get(add.file, "none") != add.vector)
         back = frozenset(add for add in then.files if vectors_now.get(add.file, "none") != add.vector)
         gained, lost = frozenset(then.rows), frozenset(newest.rows)
         return Attempt(
             Commit(
-                self.writer, name, back, gone, then.metadata, frozenset(), gained=gained, lost=lost, resets=True
+                self.writer,
+                name,
+                back,
+                gone,
+                then.metadata,
+                frozenset(),
+                gained=gained,
+                lost=lost,
+                resets=True,
             )
         )
 
@@ -234,7 +253,7 @@ class RestoreTags(Operation):
     is_strict = True
     retries = RETRIES
 
-    def attempt(self, log: tuple[Commit, ...], name: str, before: frozenset[File]) -> Attempt:
+    def attempt(self, log: tuple[Commit, ...], name: str, first: int) -> Attempt:
         then = frozenset(add.file for add in snapshot(log, 0).files if add.tag and add.tag.is_legacy)
         commit = _retagged(self.writer, name, snapshot(log), is_legacy=True, of=then)
         return Attempt(commit) if commit.adds else NOTHING
@@ -245,7 +264,7 @@ class Convert(Operation):
 
     retries = RETRIES
 
-    def attempt(self, log: tuple[Commit, ...], name: str, before: frozenset[File]) -> Attempt:
+    def attempt(self, log: tuple[Commit, ...], name: str, first: int) -> Attempt:
         metadata = snapshot(log).metadata
         if metadata.last >= STAGING:
             return NOTHING

@@ -64,15 +64,23 @@ TRIED: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def groups(size: int) -> Iterable[tuple[str, tuple[str, ...]]]:
-    """Each table with each choice of so many operations, the same one more than once too."""
-    for table, names in TRIED.items():
-        for chosen in combinations_with_replacement(names, size):
-            yield table, chosen
+def groups(table: str, size: int) -> Iterable[tuple[str, ...]]:
+    """Each choice of so many operations on a table, the same one more than once too."""
+    return combinations_with_replacement(TRIED[table], size)
 
 
-def world(table: str, names: Iterable[str], *, faults: int, crashes: int, runs: int) -> tuple[World, dict[str, Operation]]:
-    """The state to begin with, and the operation of each writer."""
+def world(
+    table: str, names: Iterable[str], *, faults: int, crashes: int, runs: int
+) -> tuple[World, dict[str, Operation]]:
+    """The state to begin with, and the operation of each writer: A, B and C.
+
+    Args:
+        table: which one of `STARTS`.
+        names: of the operations.
+        faults: how many calls of the storage fail, at most.
+        crashes: how many writers die, at most.
+        runs: how often each caller calls once more where that is safe.
+    """
     log = STARTS[table]
     folder = frozenset(add.file for commit in log for add in commit.adds)
     operations = {writer: OPERATIONS[name](writer) for writer, name in zip("ABC", names, strict=False)}

@@ -5,6 +5,7 @@ Everything here is a value: a step makes a new state and leaves the old one as i
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 #: The revision of files without an index in a table that was converted.
@@ -123,6 +124,7 @@ class Snapshot(NamedTuple):
         return any(add.tag and add.tag.is_legacy for add in self.files)
 
 
+@lru_cache(maxsize=10_000)
 def snapshot(log: tuple[Commit, ...], version: int | None = None) -> Snapshot:
     """The newest version of a log, or another one."""
     last = len(log) - 1 if version is None else version

@@ -25,7 +25,7 @@ class Writer(NamedTuple):
         version: the version that it tries next.
         tried: the version whose file may be its own, where it does not know; -1 for none.
         staged: what it has written into the folder, and will delete where it loses.
-        before: files that the operation looked at when it began for the first time.
+        first: the version that the operation began on for the first time; -1 before that.
         retries: how often the operation begins again by itself.
         runs: how often the caller calls it again.
         outcome: what the caller was told last.
@@ -41,7 +41,7 @@ class Writer(NamedTuple):
     version: int = -1
     tried: int = -1
     staged: frozenset[File | Vector] = frozenset()
-    before: frozenset[File] = frozenset()
+    first: int = -1
     retries: int = 0
     runs: int = 0
     outcome: str = ""
@@ -94,11 +94,17 @@ class Protocol:
     def begin(self, world: World, writer: Writer) -> Iterator[tuple[str, World, Writer]]:
         """Reads the newest version and decides on files and a commit."""
         number = writer.number + 1
-        before = writer.before or frozenset(add.file for add in world.snapshot().files)
-        attempt = self.operation(writer).attempt(world.log, f"{writer.name}{number}", before)
         version = len(world.log)
-        then = writer._replace(number=number, begun=version - 1, version=version, before=before, commit=attempt.commit)
-        yield "begins", world, then._replace(at="stage") if attempt.commit else self.tell(then, attempt.outcome)
+        first = version - 1 if writer.first < 0 else writer.first
+        attempt = self.operation(writer).attempt(world.log, f"{writer.name}{number}", first)
+        then = writer._replace(
+            number=number, begun=version - 1, version=version, first=first, commit=attempt.commit
+        )
+        yield (
+            "begins",
+            world,
+            then._replace(at="stage") if attempt.commit else self.tell(then, attempt.outcome),
+        )
 
     def stage(self, world: World, writer: Writer) -> Iterator[tuple[str, World, Writer]]:
         """Writes data files and vectors."""
@@ -124,7 +130,11 @@ class Protocol:
         yield "puts and lands", world._replace(log=log), self.tell(writer, "done")
         if world.faults:
             yield "puts, lands and fails", less._replace(log=log), failed
-            yield "puts, lands and is told that it came second", less._replace(log=log), tried._replace(at="check")
+            yield (
+                "puts, lands and is told that it came second",
+                less._replace(log=log),
+                tried._replace(at="check"),
+            )
 
     def check(self, world: World, writer: Writer) -> Iterator[tuple[str, World, Writer]]:
         """Compares its commit with those that came first, as Delta does, and tries the next version if it may."""
@@ -168,7 +178,9 @@ class Protocol:
             yield "cannot join", world, self.lost(writer, "" if writer.retries else "conflict")
         else:
             version = newer.version + 1
-            joined = writer._replace(at="put", number=number, commit=follows, begun=newer.version, version=version)
+            joined = writer._replace(
+                at="put", number=number, commit=follows, begun=newer.version, version=version
+            )
             yield "joins", world, joined
 
     def lost(self, writer: Writer, outcome: str) -> Writer:
@@ -188,7 +200,7 @@ class Protocol:
         """A writer that tells its caller how it went."""
         then = writer._replace(at="over", outcome="done" if writer.is_behind else outcome, staged=frozenset())
         if outcome == "done" and writer.commit and isinstance(self.operation(writer), Restore):
-            return then._replace(at="begin", commit=None, is_behind=True, retries=RETRIES)
+            return then._replace(at="begin", commit=None, first=-1, is_behind=True, retries=RETRIES)
         return then
 
     def over(self, world: World, writer: Writer) -> Iterator[tuple[str, World, Writer]]:
@@ -213,7 +225,9 @@ class Protocol:
         """The files that a commit adds and that are not there yet."""
         assert writer.commit is not None
         adds = writer.commit.adds
-        return frozenset({add.file for add in adds} | {add.vector for add in adds if add.vector}) - world.folder
+        return (
+            frozenset({add.file for add in adds} | {add.vector for add in adds if add.vector}) - world.folder
+        )
 
 
 def _with(world: World, place: int, writer: Writer) -> World:

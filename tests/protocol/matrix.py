@@ -1,0 +1,235 @@
+"""Which two operations at once can both land: the table of `docs/concurrency.md`, measured on real tables.
+
+One operation is held right before its commit, another one begins and ends meanwhile, and the first goes on. In the
+table a row is what landed meanwhile, a column what was under way. Run it with `make conflicts`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pyspark.sql import SparkSession
+
+from pyqbeast import QbeastTable
+from tests import faults
+from tests.protocol import gates
+from tests.protocol.child import Child
+from tests.protocol.gates import SCHEME, Held
+from tests.protocol.real import CALLS, IDS, Tables, rows, save
+from tests.protocol.replay import outcome, word_of
+from tests.spark_session import make_session
+
+PAGE = Path(__file__).parents[2] / "docs" / "concurrency.md"
+
+Rows = frozenset[int]
+
+
+class Operation(NamedTuple):
+    """An operation of the table.
+
+    Attributes:
+        title: as readers of the page know it.
+        call: session, path and the writer's name.
+        effect: what it makes of the ids of a table, by the writer's name.
+    """
+
+    title: str
+    call: Callable[[SparkSession, str, str], object]
+    effect: Callable[[Rows, str], Rows]
+
+
+def _own(writer: str) -> Rows:
+    return frozenset({IDS[f"{writer}'s"]})
+
+
+def _sql(statement: str) -> Callable[[SparkSession, str, str], object]:
+    return lambda spark, path, writer: spark.sql(statement.format(table=f"delta.`{path}`", writer=writer))
+
+
+def _replace(spark: SparkSession, path: str, writer: str) -> None:
+    save(rows(spark, "c"), path, "overwrite", columnsToIndex=None, replaceWhere="id = 3", columnStats=None)
+
+
+def _merge(spark: SparkSession, path: str, writer: str) -> None:
+    source = "SELECT 2 AS id, 5 AS a, 5.0D AS b"
+    _sql(f"MERGE INTO {{table}} t USING ({source}) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET b = s.b")(
+        spark, path, writer
+    )
+
+
+_THEN = frozenset(IDS[row] for row in "abx")
+_NOW = _THEN | {IDS["c"]}
+_ALTER = "ALTER TABLE {table} "
+
+#: By their keys: those of the model have its names.
+OPERATIONS: dict[str, Operation] = {
+    "append": Operation("append", CALLS["append"], lambda ids, writer: ids | _own(writer)),
+    "grow": Operation("append out of range", CALLS["grow"], lambda ids, writer: ids | _own(writer)),
+    "plain append": Operation("append by plain Delta", CALLS["plain append"], lambda ids, w: ids | _own(w)),
+    "overwrite": Operation("overwrite", CALLS["overwrite"], lambda ids, writer: _own(writer)),
+    "replace where": Operation("overwrite, `replaceWhere`", _replace, lambda ids, writer: ids | {3}),
+    "delete": Operation("`delete`", CALLS["delete"], lambda ids, writer: ids - {0}),
+    "update": Operation(
+        "`UPDATE`", _sql("UPDATE {table} SET b = b + 1 WHERE id = 1"), lambda ids, writer: ids
+    ),
+    "merge": Operation("`MERGE`", _merge, lambda ids, writer: ids),
+    "optimize": Operation("`optimize`", CALLS["optimize"], lambda ids, writer: ids),
+    "restore": Operation("`RESTORE`", CALLS["restore"], lambda ids, writer: _THEN),
+    "property": Operation(
+        "`SET TBLPROPERTIES`", _sql(_ALTER + "SET TBLPROPERTIES ('by' = '{writer}')"), lambda ids, writer: ids
+    ),
+    "column": Operation("`ADD COLUMN`", _sql(_ALTER + "ADD COLUMN {writer} INT"), lambda ids, writer: ids),
+    "convert": Operation("`convert`", CALLS["convert"], lambda ids, writer: ids),
+    "upgrade": Operation("`upgrade`", CALLS["upgrade"], lambda ids, writer: ids),
+}
+
+#: The operations of each kind of table.
+TABLES: dict[str, tuple[str, ...]] = {
+    "indexed": (
+        "append", "grow", "plain append", "overwrite", "replace where", "delete", "update", "merge", "optimize",
+        "restore", "property", "column",
+    ),
+    "plain": ("convert", "plain append", "delete", "update", "restore", "property"),
+    "legacy": ("upgrade", "plain append", "restore", "property"),
+}  # fmt: skip
+
+#: The page's words for what became of the operation that was under way.
+WORDS = {"done": "both", "conflict": "conflict", "refused": "refused"}
+
+
+class Cell(NamedTuple):
+    """What came of two operations: of the one that was under way, and what is wrong with the table."""
+
+    under_way: str
+    problems: tuple[str, ...]
+
+
+def pairs(table: str) -> Iterator[tuple[str, str]]:
+    """Each operation that lands meanwhile, with each that is under way."""
+    for meanwhile in TABLES[table]:
+        for under_way in TABLES[table]:
+            yield meanwhile, under_way
+
+
+def measure(
+    spark: SparkSession, tables: Tables, folder: Path, table: str, pair: tuple[str, str], other: Child | None
+) -> Cell:
+    """Runs two operations on a table of a kind: B, in the other process if there is one, while A is about to commit."""
+    meanwhile, under_way = pair
+    tables.copy(table, folder / "table")
+    path = f"{SCHEME}:{folder}/table"
+    held = Held(spark, folder, "A", lambda: OPERATIONS[under_way].call(spark, path, "A"))
+    landed = other.call(meanwhile, path) if other else told(spark, meanwhile, path)
+    while not held.is_over:
+        held.pass_gate("GO")
+    word = outcome(held)
+    expected = _NOW
+    if landed == "done":
+        expected = OPERATIONS[meanwhile].effect(expected, "B")
+    if word == "done":
+        expected = OPERATIONS[under_way].effect(expected, "A")
+    problems = [] if landed in ("done", "refused") else [f"the other was told {landed}"]
+    found = sorted(row["id"] for row in spark.read.format("delta").load(path).select("id").collect())
+    if found != sorted(expected):
+        problems.append(f"the table holds {found}, not {sorted(expected)}")
+    if table != "plain" or ("convert" in pair and word == "done"):
+        problems += map(str, QbeastTable.for_path(spark, path).verify("data").problems)
+    return Cell(WORDS.get(word, word), tuple(problems))
+
+
+def told(spark: SparkSession, name: str, path: str) -> str:
+    """Runs an operation as the writer B; what it was told."""
+    try:
+        OPERATIONS[name].call(spark, path, "B")
+    except Exception as error:
+        return word_of(error)
+    return "done"
+
+
+def page_table(table: str, cells: dict[tuple[str, str], str]) -> str:
+    """The Markdown of one kind of table."""
+    names = TABLES[table]
+    lines = ["| landed meanwhile ↓, under way → | " + " | ".join(OPERATIONS[n].title for n in names) + " |"]
+    lines.append("|---" * (len(names) + 1) + "|")
+    for meanwhile in names:
+        found = " | ".join(cells[meanwhile, under_way] for under_way in names)
+        lines.append(f"| {OPERATIONS[meanwhile].title} | {found} |")
+    return "\n".join(lines)
+
+
+def cells_of_page(table: str) -> dict[tuple[str, str], str]:
+    """What the page says."""
+    block = _block(table).search(PAGE.read_text(encoding="utf-8"))
+    assert block is not None
+    lines = block[2].strip().splitlines()[2:]
+    found = {}
+    for meanwhile, line in zip(TABLES[table], lines, strict=True):
+        words = [word.strip() for word in line.strip("|").split("|")][1:]
+        found.update({(meanwhile, u): word for u, word in zip(TABLES[table], words, strict=True)})
+    return found
+
+
+def _block(table: str) -> re.Pattern[str]:
+    return re.compile(rf"(<!-- {table} -->\n)(.*?)(\n<!-- end -->)", re.DOTALL)
+
+
+def write_page(table: str, cells: dict[tuple[str, str], str]) -> None:
+    """Puts a table into the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(
+        _block(table).sub(lambda m: m[1] + page_table(table, cells) + m[3], text), encoding="utf-8"
+    )
+
+
+def main() -> None:
+    """Exits with 1 where a row is wrong, or two processes and one do not agree."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", nargs="*", default=list(TABLES), choices=list(TABLES))
+    parser.add_argument("--one-process", action="store_true", help="leave out the second process")
+    asked = parser.parse_args()
+    wrong = 0
+    with tempfile.TemporaryDirectory(prefix="pyqbeast-conflicts-") as name:
+        folder = Path(name)
+        settings = {"spark.jars": str(faults.compile_jar(folder)), **gates.SETTINGS}
+        spark = make_session(folder, settings)
+        try:
+            tables = Tables(spark, folder / "tables")
+            for table in asked.tables:
+                wrong += _measured(spark, tables, folder, table, None)
+            if not asked.one_process:
+                with Child(folder) as other:
+                    for table in asked.tables:
+                        wrong += _measured(spark, tables, folder, table, other)
+        finally:
+            spark.stop()
+    sys.exit(1 if wrong else 0)
+
+
+def _measured(spark: SparkSession, tables: Tables, folder: Path, table: str, other: Child | None) -> int:
+    processes, wrong = ("two processes" if other else "one process"), 0
+    cells = {}
+    for number, pair in enumerate(pairs(table)):
+        own = folder / f"{table}-{number}-{'two' if other else 'one'}"
+        own.mkdir()
+        cell = measure(spark, tables, own, table, pair, other)
+        cells[pair] = cell.under_way
+        wrong += len(cell.problems)
+        print(json.dumps([processes, table, *pair, cell.under_way, *cell.problems]), flush=True)
+    if other is None:
+        write_page(table, cells)
+    else:
+        differ = [pair for pair, word in cells_of_page(table).items() if cells[pair] != word]
+        print(f"{table}: {len(cells)} pairs, {len(differ)} differ from one process: {differ}")
+        wrong += len(differ)
+    return wrong
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Carries a trace of the model out on a real table, and tells where the two come apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from pyqbeast import (
+    CommitConflictError,
+    NotIndexedError,
+    QbeastError,
+    QbeastTable,
+    UncertainWriteError,
+    UnsupportedError,
+    bridge,
+)
+from tests.protocol.gates import SCHEME, Held
+from tests.protocol.real import CALLS, IDS, Tables
+from tests.protocol.walks import CALL, Move
+from tests.protocol.world import World
+
+_RETRIES = "spark.qbeast.index.numberOfRetries"
+
+
+def outcome(held: Held) -> str:
+    """What a call told its caller, in the model's words."""
+    return word_of(held.result.exception())
+
+
+def word_of(error: BaseException | None) -> str:
+    """The model's word for what a call raised."""
+    if error is None:
+        return "done"
+    if isinstance(error, UncertainWriteError):
+        return "uncertain"
+    if isinstance(error, NotIndexedError | UnsupportedError):
+        return "refused"
+    if isinstance(error, CommitConflictError) or _is_conflict(error):
+        return "conflict"
+    if isinstance(error, QbeastError | PySparkException):
+        return "failed"
+    raise error
+
+
+def _is_conflict(error: BaseException) -> bool:
+    """Whether a command of Delta's own lost to another writer."""
+    return isinstance(error, PySparkException) and "concurrent" in str(error).lower()
+
+
+def replay(
+    spark: SparkSession, tables: Tables, folder: Path, table: str, names: Sequence[str], moves: Sequence[Move]
+) -> tuple[str, Mapping[str, str]]:
+    """Carries moves out.
+
+    Args:
+        spark: a session with the settings of `gates`.
+        tables: the tables to begin with.
+        folder: an empty one.
+        table: the kind of table.
+        names: the operations of the writers A, B and C.
+        moves: what happens, in this order.
+
+    Returns:
+        Where the table lies, and what each writer was told last.
+    """
+    tables.copy(table, folder / "table")
+    path = f"{SCHEME}:{folder}/table"
+    operations = dict(zip("ABC", names, strict=False))
+    calls: dict[str, Held] = {}
+    spark.conf.set(_RETRIES, "1")
+    try:
+        for number, (writer, order) in enumerate(moves):
+            if order.startswith(CALL):
+                gate = folder / f"gate{number}"
+                gate.mkdir()
+                call = CALLS[operations[writer]]
+                calls[writer] = Held(spark, gate, writer, lambda c=call, w=writer: c(spark, path, w))
+            else:
+                calls[writer].pass_gate(order)
+    finally:
+        spark.conf.unset(_RETRIES)
+    assert all(call.is_over for call in calls.values()), (
+        "a writer waits at a commit that the model does not know"
+    )
+    return path, {writer: outcome(call) for writer, call in calls.items()}
+
+
+def differences(spark: SparkSession, path: str, told: Mapping[str, str], end: World) -> Iterator[str]:
+    """Each way in which a real table and its writers differ from the state that the model came to."""
+    for writer in end.writers:
+        if writer.at != "crashed" and told.get(writer.name) != writer.outcome:
+            yield f"{writer.name} said {told.get(writer.name)}, and in the model {writer.outcome}"
+    log = bridge.TableLog(spark, path)
+    if log.version != len(end.log) - 1:
+        yield f"the log has {log.version + 1} versions, and in the model {len(end.log)}"
+        return
+    for version in range(len(end.log)):
+        frame = spark.read.format("delta").option("versionAsOf", version).load(path)
+        found = sorted(row["id"] for row in frame.select("id").collect())
+        expected = sorted(IDS[row] for row in end.snapshot(version).rows)
+        if found != expected:
+            yield f"version {version} has the ids {found}, and in the model {expected}"
+    last = end.snapshot().metadata.last
+    if last >= 0:
+        table = QbeastTable.for_path(spark, path)
+        if table.latest_revision.id != last:
+            yield f"the latest revision is {table.latest_revision.id}, and in the model {last}"
+        yield from map(str, table.verify("data").problems)

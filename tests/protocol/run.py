@@ -1,0 +1,109 @@
+"""Explores the commit protocol further than the tests do, and replays traces of it. Run it with `make protocol`."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests import faults
+from tests.protocol import gates
+from tests.protocol.explore import explore
+from tests.protocol.real import Tables
+from tests.protocol.replay import differences, replay
+from tests.protocol.scenarios import TRIED, groups, world
+from tests.protocol.walks import Move, walk
+from tests.protocol.world import Protocol, World
+from tests.spark_session import make_session
+
+#: Writers, failing calls of the storage, crashes and calls once more, at most.
+_DEPTHS = ((2, 2, 2, 2), (3, 0, 1, 1), (3, 1, 1, 0))
+
+
+#: Operations of plain Delta tables, which Delta carries out alone.
+NOT_OURS = {("indexed", "plain append"), ("plain", "plain append"), ("plain", "delete")}
+
+
+def main() -> None:
+    """Exits with 1 where a state breaks a rule, or a trace comes apart."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--traces", type=int, default=100, help="how many traces to replay")
+    parser.add_argument("--seed", type=int, default=0, help="of the first trace")
+    parser.add_argument("--no-model", action="store_true", help="replay only")
+    asked = parser.parse_args()
+    wrong = 0 if asked.no_model else _explored()
+    wrong += _replayed(range(asked.seed, asked.seed + asked.traces))
+    sys.exit(1 if wrong else 0)
+
+
+def _explored() -> int:
+    wrong = 0
+    for writers, failing, crashes, runs in _DEPTHS:
+        began, states = time.monotonic(), 0
+        for table in TRIED:
+            for names in groups(table, writers):
+                start, operations = world(table, names, faults=failing, crashes=crashes, runs=runs)
+                found = explore(Protocol(operations), start)
+                states += found.states
+                if found.problem:
+                    wrong += 1
+                    print(f"{table}, {names}: {found.problem}", *found.trace, sep="\n  ")
+        print(
+            f"{writers} writers, {failing} faults, {crashes} crashes, {runs} calls once more: {states:,} states, "
+            f"{time.monotonic() - began:.0f} s",
+            flush=True,
+        )
+    return wrong
+
+
+def trace(seed: int) -> tuple[str, Sequence[str], list[Move], World]:
+    """A table, operations of three writers, a trace of them and the state that it ends in, all by chance."""
+    chance = random.Random(seed)
+    table = chance.choice(["indexed", *TRIED])
+    # Delta's own commands tell a commit that landed as failed, where ours find out.
+    names = chance.choices([name for name in TRIED[table] if (table, name) not in NOT_OURS], k=3)
+    start, operations = world(table, names, faults=1, crashes=1, runs=1)
+    moves, end = walk(Protocol(operations), start, chance)
+    return table, names, moves, end
+
+
+def _replayed(seeds: Sequence[int]) -> int:
+    if not seeds:
+        return 0
+    wrong = 0
+    with tempfile.TemporaryDirectory(prefix="pyqbeast-protocol-") as name:
+        folder = Path(name)
+        settings = {"spark.jars": str(faults.compile_jar(folder)), **gates.SETTINGS}
+        spark = make_session(folder, settings)
+        try:
+            tables = Tables(spark, folder / "tables")
+            for seed in seeds:
+                table, names, moves, end = trace(seed)
+                own = folder / str(seed)
+                own.mkdir()
+                path, told = replay(spark, tables, own, table, names, moves)
+                found = list(differences(spark, path, told, end))
+                wrong += bool(found)
+                print(
+                    f"{seed}: {table}, {', '.join(names)}: {'; '.join(found) or 'as in the model'}",
+                    flush=True,
+                )
+                if found:
+                    print(
+                        "  moves:",
+                        *(f"{move.writer} {move.order}" for move in moves),
+                        sep="\n    ",
+                        flush=True,
+                    )
+        finally:
+            spark.stop()
+    print(f"{len(seeds)} traces replayed, {wrong} came apart")
+    return wrong
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""The commit protocol keeps every row in every interleaving, and the model would notice if it did not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.protocol import bugs
+from tests.protocol.explore import Found, explore
+from tests.protocol.scenarios import TRIED, groups, world
+from tests.protocol.world import Protocol
+
+
+def told(found: Found) -> str:
+    return "\n".join(["", found.problem, *found.trace])
+
+
+@pytest.mark.parametrize("table", TRIED)
+def test_two_writers_with_a_fault_and_a_crash(table):
+    """Every pair; each caller calls once more where that is safe."""
+    for names in groups(table, 2):
+        start, operations = world(table, names, faults=1, crashes=1, runs=1)
+        found = explore(Protocol(operations), start)
+        assert not found.problem, (names, told(found))
+
+
+@pytest.mark.parametrize("table", TRIED)
+def test_three_writers(table):
+    for names in groups(table, 3):
+        start, operations = world(table, names, faults=0, crashes=0, runs=0)
+        found = explore(Protocol(operations), start)
+        assert not found.problem, (names, told(found))
+
+
+@pytest.mark.parametrize("protocol", bugs.PROTOCOLS)
+def test_a_mistake_of_all_is_found(protocol):
+    def is_found(names):
+        start, operations = world("indexed", names, faults=1, crashes=0, runs=1)
+        return explore(protocol(operations), start).problem
+
+    assert any(is_found(names) for names in groups("indexed", 2))
+
+
+@pytest.mark.parametrize(("operation", "table", "name"), bugs.OPERATIONS)
+def test_a_mistake_of_one_operation_is_found(operation, table, name):
+    def is_found(names):
+        start, operations = world(table, names, faults=0, crashes=0, runs=1)
+        for writer, right in zip(operations, names, strict=True):
+            if right == name:
+                operations[writer] = operation(*operations[writer].made_of)
+        return explore(Protocol(operations), start).problem
+
+    assert any(is_found(names) for size in (2, 3) for names in groups(table, size) if name in names)

@@ -1,0 +1,26 @@
+"""The steps of the model are those of the code: what happens in it, happens to a real table."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.protocol.real import Tables
+from tests.protocol.replay import differences, replay
+from tests.protocol.run import trace
+
+
+@pytest.fixture(scope="module")
+def tables(spark, tmp_path_factory):
+    return Tables(spark, tmp_path_factory.mktemp("tables"))
+
+
+#: Seeds of traces in which the three kinds of tables and most faults occur.
+SEEDS = range(5)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_trace_of_the_model(spark, tables, tmp_path, seed):
+    table, names, moves, end = trace(seed)
+    path, told = replay(spark, tables, tmp_path, table, names, moves)
+    found = list(differences(spark, path, told, end))
+    assert not found, (names, moves, found)
