@@ -6,7 +6,7 @@ JAR := src/pyqbeast/jars/pyqbeast-bridge.jar
 export UV_SYSTEM_CERTS := 1
 RUN := $(UV) run --frozen --all-extras
 
-.PHONY: help setup demo test test-fast test-cluster fuzz faults kills protocol conflicts parsers check format benchmark build clean
+.PHONY: help setup demo test test-fast test-cluster fuzz faults kills protocol conflicts parsers soak check format benchmark build clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -47,8 +47,11 @@ protocol: setup ## Walk all interleavings of up to three writers in a model, and
 conflicts: setup ## Run each pair of operations at once and write the tables of docs/concurrency.md
 	$(RUN) python -m tests.protocol.matrix
 
+soak: setup ## Let ten processes work on one table for SECONDS (600) and look for every row
+	$(RUN) python -m tests.soak.run --seconds $(or $(SECONDS),600)
+
 parsers: setup ## Attack each parser of stored bytes with inputs that the code itself leads to, for SECONDS (600) in all
-	$(UV) run --no-sync --with atheris python -m tests.parsers.run --seconds $(or $(SECONDS),600)
+	$(RUN) --with atheris python -m tests.parsers.run --seconds $(or $(SECONDS),600)
 
 check: setup ## Lint, formats and types; the Java compiler has had its say in setup
 	$(RUN) ruff check

@@ -58,7 +58,7 @@ def _replace(spark: SparkSession, path: str, writer: str) -> None:
 
 
 def _merge(spark: SparkSession, path: str, writer: str) -> None:
-    source = "SELECT 2 AS id, 5 AS a, 5.0D AS b"
+    source = "SELECT 40 AS id, 5 AS a, 5.0D AS b"
     _sql(f"MERGE INTO {{table}} t USING ({source}) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET b = s.b")(
         spark, path, writer
     )

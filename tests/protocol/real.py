@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 import pyqbeast
 from pyqbeast import QbeastTable, bridge
 
-#: The model's rows and the ids of the real ones.
-IDS = {"a": 0, "b": 1, "x": 2, "c": 3, "A's": 10, "B's": 11, "C's": 12}
+#: The ids of the model's rows. That of x is the largest: as no writer deletes it, ranges found in rows hold all others.
+IDS = {"a": 0, "b": 1, "x": 40, "c": 3, "A's": 10, "B's": 11, "C's": 12}
 #: Ranges that hold all rows but those that grow.
 _BOUNDS = '{"a_min": 0, "a_max": 1000, "b_min": 0, "b_max": 1000}'
 #: How the rows of a writer leave the range: each in a direction of its own, so that no other's new range holds them.

@@ -1,0 +1,1 @@
+"""Many processes on one table for a long time; `make soak`."""

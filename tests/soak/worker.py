@@ -1,0 +1,243 @@
+"""One process of the soak: does the same over and over until the file `stop` is there."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from deltalake import DeltaTable, QueryBuilder
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import pyqbeast
+from pyqbeast import CommitConflictError, QbeastTable
+from tests.soak import journal
+from tests.soak.journal import DELETED, MERGED, MERGER, ROWS, WRITERS, Journal
+
+
+class Soak:
+    """What a process knows."""
+
+    def __init__(self, folder: Path, role: str, number: int) -> None:
+        self.folder = folder
+        self.path = str(folder / "table")
+        self.number = number
+        self.chance = random.Random(f"{role} {number}")
+        self.journal = Journal(folder, f"{role}{number}")
+        self.spark = session(folder, f"{role}{number}")
+        self.turns = 0
+
+    def untouched(self) -> tuple[int, int] | None:
+        """An appended batch that nobody has worked on."""
+        taken = {(w, b) for kind, w, b, _ in journal.entries(self.folder) if kind in ("delete", "merge")}
+        free = sorted(journal.done(self.folder, "append") - taken)
+        return self.chance.choice(free) if free else None
+
+    def told(self, kind: str, writer: int, batch: int, change: Callable[[], object]) -> None:
+        """Does something and writes down what came of it; a conflict is an answer, all else ends the process."""
+        self.journal.say(kind, writer, batch, "begun")
+        try:
+            change()
+        except CommitConflictError:
+            self.journal.say(kind, writer, batch, "conflict")
+        except PySparkException as error:
+            if "concurrent" not in str(error).lower() and "DELTA_METADATA_CHANGED" not in str(error):
+                raise
+            self.journal.say(kind, writer, batch, "conflict")
+        else:
+            self.journal.say(kind, writer, batch, "done")
+
+
+def session(folder: Path, name: str) -> SparkSession:
+    """A small session: the machine runs ten of them."""
+    builder = (
+        SparkSession.builder.master("local[1]")
+        .config("spark.driver.memory", "640m")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.databricks.delta.snapshotPartitions", "1")
+        .config("spark.sql.warehouse.dir", str(folder / name))
+        .config(
+            "spark.driver.extraJavaOptions",
+            f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dderby.system.home={folder / name}",
+        )
+    )
+    spark = pyqbeast.configure(builder).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+def rows(spark: SparkSession, writer: int, batch: int, grown: int = 0) -> DataFrame:
+    """The rows of a batch."""
+    batch_ids = journal.ids(writer, batch)
+    return spark.range(batch_ids.start, batch_ids.stop, 1, 1).select(
+        "id",
+        (F.pmod(F.xxhash64("id"), F.lit(1_000)) + F.lit(grown)).alias("a"),
+        (F.rand(batch) * 100).alias("b"),
+        F.lit(0).alias("marks"),
+    )
+
+
+def write(soak: Soak) -> None:
+    """Appends a batch; now and then one out of the range, for which the table gets a new revision."""
+    soak.turns += 1
+    writer, batch = WRITERS[soak.number], soak.turns
+    grown = 5_000 * soak.turns if soak.chance.random() < 0.05 else 0
+    frame = rows(soak.spark, writer, batch, grown)
+    target = frame.write.format("qbeast").mode("append")
+    soak.told("append", writer, batch, lambda: target.save(soak.path))
+
+
+def optimize(soak: Soak) -> None:
+    """Puts a part of the table in order."""
+    table = QbeastTable.for_path(soak.spark, soak.path)
+    share = soak.chance.choice([0.1, 0.5, 1.0])
+    soak.told("optimize", 0, 0, lambda: table.optimize(fraction=share))
+    time.sleep(2)
+
+
+def delete(soak: Soak) -> None:
+    """Deletes a part of the rows of a batch."""
+    batch = soak.untouched()
+    if batch is None:
+        time.sleep(0.5)
+        return
+    gone = [journal.first_id(*batch) + place for place in sorted(DELETED)]
+    table = QbeastTable.for_path(soak.spark, soak.path)
+    soak.told("delete", *batch, lambda: table.delete(F.col("id").isin(gone)))
+
+
+def merge(soak: Soak) -> None:
+    """Marks a part of the rows of a batch, and inserts a batch of its own, in one statement."""
+    batch = soak.untouched()
+    if batch is None:
+        time.sleep(0.5)
+        return
+    soak.turns += 1
+    marked = [journal.first_id(*batch) + place for place in sorted(MERGED)]
+    new = rows(soak.spark, MERGER, soak.turns)
+    old = soak.spark.createDataFrame(
+        [(each, 0, 0.0, 0) for each in marked], "id bigint, a bigint, b double, marks int"
+    )
+    old.unionByName(new).createOrReplaceTempView("source")
+    statement = (
+        f"MERGE INTO delta.`{soak.path}` t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET "
+        "marks = t.marks + 1 WHEN NOT MATCHED THEN INSERT *"
+    )
+
+    def both() -> None:
+        soak.spark.sql(statement)
+        soak.journal.say("insert", MERGER, soak.turns, "done")
+
+    soak.told("merge", *batch, both)
+
+
+def read(soak: Soak) -> None:
+    """A version holds each batch whole, without what was deleted of it at once, and no row twice."""
+    version = soak.spark.sql(f"DESCRIBE HISTORY delta.`{soak.path}` LIMIT 1").first()["version"]
+    frame = soak.spark.read.format("qbeast").option("versionAsOf", version).load(soak.path)
+    found = [row["id"] for row in frame.select("id").collect()]
+    whole(found)
+    latest = QbeastTable.for_path(soak.spark, soak.path)
+    sampled = {row["id"] for row in frame.sample(0.2).select("id").collect()}
+    limit = int(0.2 * (2**32 - 1) - 2**31)
+    columns = latest.latest_revision.hashed_columns
+    light = {row["id"] for row in frame.filter(F.hash(*columns) < limit).select("id").collect()}
+    assert sampled == light, f"version {version}: a sample has other rows: {sorted(sampled ^ light)[:10]}"
+    soak.journal.say("read", 0, version, "done")
+
+
+def read_without_spark(soak: Soak) -> None:
+    """The same by another reader of Delta tables."""
+    table = DeltaTable(soak.path)
+    result = QueryBuilder().register("t", table).execute("select id from t").read_all()
+    whole(result.column("id").to_pylist())
+    soak.journal.say("read", 0, table.version(), "done")
+    time.sleep(1)
+
+
+def whole(found: list[int]) -> None:
+    """Each batch is there whole, but for the rows that one delete takes."""
+    assert len(set(found)) == len(found), "a row is there twice"
+    batches: dict[int, set[int]] = {}
+    for each in found:
+        batches.setdefault(each // 100, set()).add(each % 100)
+    everything = set(range(ROWS))
+    for batch, places in batches.items():
+        assert places in (everything, everything - DELETED), f"batch {batch} holds {sorted(places)}"
+
+
+def stream(soak: Soak) -> None:
+    """Rows go through a stream into a table of their own; the query is stopped anywhere and started again."""
+    soak.turns += 1
+    source, target = str(soak.folder / "stream-source"), str(soak.folder / "stream-table")
+    rows(soak.spark, MERGER, soak.turns).write.format("delta").mode("append").save(source)
+    query = (
+        soak.spark.readStream.format("delta")
+        .load(source)
+        .writeStream.format("qbeast")
+        .option("checkpointLocation", str(soak.folder / "stream-checkpoint"))
+        .option("columnsToIndex", "a,b")
+        .option("cubeSize", "500")
+        .start(target)
+    )
+    time.sleep(soak.chance.random() * 4)
+    query.stop()
+    error = query.exception()
+    assert error is None, error
+    soak.journal.say("stream", MERGER, soak.turns, "done")
+
+
+ROLES: dict[str, Callable[[Soak], None]] = {
+    "writer": write,
+    "optimizer": optimize,
+    "deleter": delete,
+    "merger": merge,
+    "reader": read,
+    "deltalake": read_without_spark,
+    "stream": stream,
+}
+
+
+def main() -> None:
+    """Runs a role in a folder until it is told to stop."""
+    folder, role, number = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    soak = Soak(folder, role, number)
+    soak.journal.say("ready", 0, 0, "done")
+    while not (folder / "stop").exists():
+        ROLES[role](soak)
+    if role == "stream":
+        finish_stream(soak)
+    soak.journal.say("end", 0, 0, "done")
+    soak.spark.stop()
+
+
+def finish_stream(soak: Soak) -> None:
+    """What has arrived goes through; then both tables hold the same."""
+    source, target = str(soak.folder / "stream-source"), str(soak.folder / "stream-table")
+    query = (
+        soak.spark.readStream.format("delta")
+        .load(source)
+        .writeStream.format("qbeast")
+        .option("checkpointLocation", str(soak.folder / "stream-checkpoint"))
+        .option("columnsToIndex", "a,b")
+        .trigger(availableNow=True)
+        .start(target)
+    )
+    query.awaitTermination()
+    read_ids = [
+        sorted(row["id"] for row in soak.spark.read.format(kind).load(where).select("id").collect())
+        for kind, where in (("delta", source), ("qbeast", target))
+    ]
+    assert read_ids[0] == read_ids[1], "the stream has lost or doubled rows"
+
+
+if __name__ == "__main__":
+    main()
