@@ -5,19 +5,24 @@ from __future__ import annotations
 from tests.protocol.table import Commit
 
 
-def conflict(ours: Commit, winner: Commit) -> str:
+def conflict(ours: Commit, winner: Commit, *, lets_blind_appends_through: bool = False) -> str:
     """Why a commit cannot follow one that came first; empty where it can.
 
-    The rules are those of Delta's `ConflictChecker` at its default level, WriteSerializable, for tables without
-    partitions.
+    The rules are those of Delta's `ConflictChecker` for tables without partitions.
+
+    Args:
+        ours: the commit that comes later.
+        winner: the one that came first.
+        lets_blind_appends_through: whether the table's isolation level is WriteSerializable, and not Serializable, the
+            default.
     """
     if winner.metadata is not None:
         return "metadata"
     if ours.app and ours.app == winner.app:
         return "the same application"
     looks_at_adds = winner.adds and not ours.is_blind and (ours.changes_rows or ours.metadata is not None)
-    if looks_at_adds and not (winner.is_blind and ours.metadata is None):
-        # Blind appends are let through, unless the metadata changes.
+    let_through = lets_blind_appends_through and winner.is_blind and ours.metadata is None
+    if looks_at_adds and not let_through:
         return "added files"
     if ours.reads and ours.reads & winner.removes:
         return "files that were read"

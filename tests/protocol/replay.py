@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -22,6 +24,9 @@ from tests.protocol.real import CALLS, IDS, Tables
 from tests.protocol.walks import CALL, Move
 from tests.protocol.world import World
 
+_CONFLICT = re.compile(
+    r"io\.delta\.exceptions\.|DELTA_CONCURRENT|DELTA_METADATA_CHANGED|DELTA_PROTOCOL_CHANGED"
+)
 _RETRIES = "spark.qbeast.index.numberOfRetries"
 
 
@@ -38,16 +43,16 @@ def word_of(error: BaseException | None) -> str:
         return "uncertain"
     if isinstance(error, NotIndexedError | UnsupportedError):
         return "refused"
-    if isinstance(error, CommitConflictError) or _is_conflict(error):
+    if isinstance(error, CommitConflictError) or is_conflict(error):
         return "conflict"
     if isinstance(error, QbeastError | PySparkException):
         return "failed"
     raise error
 
 
-def _is_conflict(error: BaseException) -> bool:
-    """Whether a command of Delta's own lost to another writer."""
-    return isinstance(error, PySparkException) and "concurrent" in str(error).lower()
+def is_conflict(error: BaseException) -> bool:
+    """Whether a command of Delta's own lost to another writer. PySpark knows none of its exceptions."""
+    return isinstance(error, PySparkException | Py4JJavaError) and bool(_CONFLICT.search(str(error)))
 
 
 def replay(

@@ -17,7 +17,7 @@ from tests.protocol.real import Tables
 from tests.protocol.replay import differences, replay
 from tests.protocol.scenarios import TRIED, groups, world
 from tests.protocol.walks import Move, walk
-from tests.protocol.world import Protocol, World
+from tests.protocol.world import Protocol, World, WriteSerializable
 from tests.spark_session import make_session
 
 #: Writers, failing calls of the storage, crashes and calls once more, at most.
@@ -47,11 +47,12 @@ def _explored() -> int:
         for table in TRIED:
             for names in groups(table, writers):
                 start, operations = world(table, names, faults=failing, crashes=crashes, runs=runs)
-                found = explore(Protocol(operations), start)
-                states += found.states
-                if found.problem:
-                    wrong += 1
-                    print(f"{table}, {names}: {found.problem}", *found.trace, sep="\n  ")
+                for protocol in (Protocol, WriteSerializable):
+                    found = explore(protocol(operations), start)
+                    states += found.states
+                    if found.problem:
+                        wrong += 1
+                        print(f"{table}, {names}: {found.problem}", *found.trace, sep="\n  ")
         print(
             f"{writers} writers, {failing} faults, {crashes} crashes, {runs} calls once more: {states:,} states, "
             f"{time.monotonic() - began:.0f} s",

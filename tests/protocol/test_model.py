@@ -7,19 +7,20 @@ import pytest
 from tests.protocol import bugs
 from tests.protocol.explore import Found, explore
 from tests.protocol.scenarios import TRIED, groups, world
-from tests.protocol.world import Protocol
+from tests.protocol.world import Protocol, WriteSerializable
 
 
 def told(found: Found) -> str:
     return "\n".join(["", found.problem, *found.trace])
 
 
+@pytest.mark.parametrize("protocol", [Protocol, WriteSerializable])
 @pytest.mark.parametrize("table", TRIED)
-def test_two_writers_with_a_fault_and_a_crash(table):
+def test_two_writers_with_a_fault_and_a_crash(table, protocol):
     """Every pair; each caller calls once more where that is safe."""
     for names in groups(table, 2):
         start, operations = world(table, names, faults=1, crashes=1, runs=1)
-        found = explore(Protocol(operations), start)
+        found = explore(protocol(operations), start)
         assert not found.problem, (names, told(found))
 
 

@@ -22,6 +22,10 @@ BLIND = "BLIND"
 CALL = "CALL"
 
 
+#: How often a writer who has not begun is the next one.
+_AT_ONCE = 0.7
+
+
 class Move(NamedTuple):
     """A writer is called, or let through its gate with an order."""
 
@@ -36,7 +40,10 @@ def walk(protocol: Protocol, world: World, chance: random.Random) -> tuple[list[
         ready = [place for place in range(len(world.writers)) if _steps(protocol, world, place)]
         if not ready:
             return moves, world
-        order, world = _move(protocol, world, chance.choice(ready), chance)
+        new = [place for place in ready if not world.writers[place].number]
+        # Writers who begin late meet nobody.
+        chosen = chance.choice(new if new and chance.random() < _AT_ONCE else ready)
+        order, world = _move(protocol, world, chosen, chance)
         moves.append(order)
 
 

@@ -74,6 +74,9 @@ class World(NamedTuple):
 class Protocol:
     """The steps of the code. A planted bug is a subclass that does one of them otherwise."""
 
+    #: Whether the table's isolation level is WriteSerializable.
+    lets_blind_appends_through = False
+
     def __init__(self, operations: Mapping[str, Operation]) -> None:
         self.operations = operations
 
@@ -144,10 +147,14 @@ class Protocol:
             yield "finds that it has landed", world, self.tell(writer, "done")
         elif self.operation(writer).is_strict:
             yield "gives way", world, self.beaten(world, writer)
-        elif any(conflict(writer.commit, winner) for winner in winners):
+        elif any(self.conflict(writer.commit, winner) for winner in winners):
             yield "is in conflict", world, self.beaten(world, writer)
         else:
             yield "may follow", world, writer._replace(at="put", version=len(world.log), tried=-1)
+
+    def conflict(self, ours: Commit, winner: Commit) -> str:
+        """Why a commit cannot follow another; empty where it can."""
+        return conflict(ours, winner, lets_blind_appends_through=self.lets_blind_appends_through)
 
     def look(self, world: World, writer: Writer) -> Iterator[tuple[str, World, Writer]]:
         """Reads the file of the version that it tried, to find out whose it is."""
@@ -228,6 +235,12 @@ class Protocol:
         return (
             frozenset({add.file for add in adds} | {add.vector for add in adds if add.vector}) - world.folder
         )
+
+
+class WriteSerializable(Protocol):
+    """The same on a table of the lower isolation level."""
+
+    lets_blind_appends_through = True
 
 
 def _with(world: World, place: int, writer: Writer) -> World:

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from deltalake import DeltaTable, QueryBuilder
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import CommitConflictError, QbeastTable
+from tests.protocol.replay import is_conflict
 from tests.soak import journal
 from tests.soak.journal import DELETED, MERGED, MERGER, ROWS, WRITERS, Journal
 
@@ -42,10 +42,8 @@ class Soak:
         self.journal.say(kind, writer, batch, "begun")
         try:
             change()
-        except CommitConflictError:
-            self.journal.say(kind, writer, batch, "conflict")
-        except PySparkException as error:
-            if "concurrent" not in str(error).lower() and "DELTA_METADATA_CHANGED" not in str(error):
+        except Exception as error:
+            if not isinstance(error, CommitConflictError) and not is_conflict(error):
                 raise
             self.journal.say(kind, writer, batch, "conflict")
         else:
