@@ -85,7 +85,7 @@ OPERATIONS: dict[str, Operation] = {
     "property": Operation(
         "`SET TBLPROPERTIES`", _sql(_ALTER + "SET TBLPROPERTIES ('by' = '{writer}')"), lambda ids, writer: ids
     ),
-    "column": Operation("`ADD COLUMN`", _sql(_ALTER + "ADD COLUMN {writer} INT"), lambda ids, writer: ids),
+    "column": Operation("`ADD COLUMN`", _sql(_ALTER + "ADD COLUMN by_{writer} INT"), lambda ids, writer: ids),
     "convert": Operation("`convert`", CALLS["convert"], lambda ids, writer: ids),
     "upgrade": Operation("`upgrade`", CALLS["upgrade"], lambda ids, writer: ids),
 }

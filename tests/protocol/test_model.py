@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.protocol import bugs
+from tests.protocol import bugs, matrix
 from tests.protocol.explore import Found, explore
+from tests.protocol.run import NOT_OURS
 from tests.protocol.scenarios import TRIED, groups, world
 from tests.protocol.world import Protocol, WriteSerializable
 
@@ -30,6 +31,33 @@ def test_three_writers(table):
         start, operations = world(table, names, faults=0, crashes=0, runs=0)
         found = explore(Protocol(operations), start)
         assert not found.problem, (names, told(found))
+
+
+def alone(protocol, state, place, until):
+    """The state after one writer has gone on by itself."""
+    while state.writers[place].at not in until:
+        (state,) = [
+            after for _, after in protocol.steps(state) if after.writers[place] != state.writers[place]
+        ]
+    return state
+
+
+@pytest.mark.parametrize("table", TRIED)
+def test_the_page_on_concurrency_says_what_the_model_does(table):
+    """The page was measured on real tables."""
+    words = {"done": "both"}
+    compared = 0
+    for (meanwhile, under_way), word in matrix.cells_of_page(table).items():
+        if not {meanwhile, under_way} <= set(TRIED[table]) or (table, under_way) in NOT_OURS:
+            continue
+        start, operations = world(table, (under_way, meanwhile), faults=0, crashes=0, runs=0)
+        protocol = Protocol(operations)
+        state = alone(protocol, start, 0, ("put", "over"))
+        state = alone(protocol, state, 1, ("over",))
+        outcome = alone(protocol, state, 0, ("over",)).writers[0].outcome
+        assert words.get(outcome, outcome) == word, (meanwhile, under_way)
+        compared += 1
+    assert compared > 3
 
 
 @pytest.mark.parametrize("protocol", bugs.PROTOCOLS)
