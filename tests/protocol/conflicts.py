@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from tests.protocol.table import Commit
+from tests.protocol.table import Commit, Metadata
 
 
-def conflict(ours: Commit, winner: Commit, *, lets_blind_appends_through: bool = False) -> str:
+def conflict(
+    ours: Commit, winner: Commit, begun_on: Metadata, *, lets_blind_appends_through: bool = False
+) -> str:
     """Why a commit cannot follow one that came first; empty where it can.
 
     The rules are those of Delta's `ConflictChecker` for tables without partitions.
@@ -13,10 +15,11 @@ def conflict(ours: Commit, winner: Commit, *, lets_blind_appends_through: bool =
     Args:
         ours: the commit that comes later.
         winner: the one that came first.
+        begun_on: the metadata of the version that `ours` began on. A RESTORE commits metadata that may be the same.
         lets_blind_appends_through: whether the table's isolation level is WriteSerializable, and not Serializable, the
             default.
     """
-    if winner.metadata is not None:
+    if winner.metadata is not None and (ours.metadata is not None or winner.metadata != begun_on):
         return "metadata"
     if ours.app and ours.app == winner.app:
         return "the same application"

@@ -77,7 +77,7 @@ OPERATIONS: dict[str, Operation] = {
     "replace where": Operation("overwrite, `replaceWhere`", _replace, lambda ids, writer: ids | {3}),
     "delete": Operation("`delete`", CALLS["delete"], lambda ids, writer: ids - {0}),
     "update": Operation(
-        "`UPDATE`", _sql("UPDATE {table} SET b = b + 1 WHERE id = 1"), lambda ids, writer: ids
+        "`UPDATE`", _sql("UPDATE {table} SET b = b + 1 WHERE id % 1000 = 1"), lambda ids, writer: ids
     ),
     "merge": Operation("`MERGE`", _merge, lambda ids, writer: ids),
     "optimize": Operation("`optimize`", CALLS["optimize"], lambda ids, writer: ids),

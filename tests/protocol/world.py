@@ -147,14 +147,18 @@ class Protocol:
             yield "finds that it has landed", world, self.tell(writer, "done")
         elif self.operation(writer).is_strict:
             yield "gives way", world, self.beaten(world, writer)
-        elif any(self.conflict(writer.commit, winner) for winner in winners):
+        elif any(self.conflict(writer, winner, world) for winner in winners):
             yield "is in conflict", world, self.beaten(world, writer)
         else:
             yield "may follow", world, writer._replace(at="put", version=len(world.log), tried=-1)
 
-    def conflict(self, ours: Commit, winner: Commit) -> str:
-        """Why a commit cannot follow another; empty where it can."""
-        return conflict(ours, winner, lets_blind_appends_through=self.lets_blind_appends_through)
+    def conflict(self, writer: Writer, winner: Commit, world: World) -> str:
+        """Why a writer's commit cannot follow another; empty where it can."""
+        assert writer.commit is not None
+        begun_on = world.snapshot(writer.begun).metadata
+        return conflict(
+            writer.commit, winner, begun_on, lets_blind_appends_through=self.lets_blind_appends_through
+        )
 
     def look(self, world: World, writer: Writer) -> Iterator[tuple[str, World, Writer]]:
         """Reads the file of the version that it tried, to find out whose it is."""
