@@ -72,8 +72,8 @@ def test_an_indexed_table_is_what_a_plain_one_is(spark, tmp_path):
         run_state_machine_as_test(
             Tables,
             settings=settings(
-                max_examples=4,
-                stateful_step_count=4,
+                max_examples=3,
+                stateful_step_count=3,
                 derandomize=True,
                 phases=(Phase.generate, Phase.shrink),
             ),

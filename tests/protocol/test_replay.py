@@ -15,7 +15,7 @@ def tables(spark, tmp_path_factory):
 
 
 #: Seeds of traces in which the three kinds of tables and most faults occur.
-SEEDS = range(5)
+SEEDS = range(3)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
