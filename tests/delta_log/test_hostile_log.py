@@ -135,3 +135,14 @@ def test_a_sidecar_that_is_no_file(tmp_path, path):
     write_json(tmp_path / "_delta_log" / NAMES[1], PROTOCOL, sidecar)
     with pytest.raises(FormatError, match=f"{path}.*(missing|not a readable)".replace("%00", "\0")):
         read_snapshot(tmp_path)
+
+
+@pytest.mark.parametrize("odd", [True, 5, ["{}"], {"fields": []}], ids=str)
+def test_a_schema_or_statistics_that_are_no_text(memory, odd):
+    metadata = {"metaData": METADATA["metaData"] | {"schemaString": odd}}
+    file = add("a", 10)
+    file["add"]["stats"] = odd
+    for line, named in ((metadata, "schemaString"), (file, "stats")):
+        table = memory(NAMES[0], "\n".join(json.dumps(each) for each in (PROTOCOL, line)).encode())
+        with pytest.raises(FormatError, match=f"{named}: a text is expected, not "):
+            read_snapshot(table)

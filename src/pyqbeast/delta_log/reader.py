@@ -163,8 +163,6 @@ def _physical_rows(add: Action, source: str) -> int | None:
     parsed = add.get("stats_parsed")
     rows = parsed.get("numRecords") if isinstance(parsed, dict) else None
     if rows is None and add.get("stats"):
-        if not isinstance(add["stats"], str):
-            raise FormatError(f"{source}: stats: a text is expected, not {shown(add['stats'])}")
         stats = read_json(add["stats"], f"{source}: stats")
         rows = stats.get("numRecords") if isinstance(stats, dict) else stats
     if rows is not None and (type(rows) is not int or not 0 <= rows <= LONG_MAX):

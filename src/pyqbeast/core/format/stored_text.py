@@ -20,13 +20,15 @@ _WHOLE = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _QUOTED = 200
 
 
-def read_json(text: str | bytes, what: str) -> Any:  # noqa: ANN401 (any JSON value)
-    """The value of a JSON text. `what` names the text in messages.
+def read_json(text: object, what: str) -> Any:  # noqa: ANN401 (any JSON value)
+    """The value of a JSON text, or of its bytes. `what` names the text in messages.
 
-    Raises FormatError for everything that is no JSON, for objects that have a name twice, for numbers that no double
-    can hold (NaN and infinities among them) or of more than 1,000 digits, and for lists and objects more than 100
-    deep.
+    Raises FormatError for everything that is no text or no JSON, for objects that have a name twice, for numbers that
+    no double can hold (NaN and infinities among them) or of more than 1,000 digits, and for lists and objects more than
+    100 deep.
     """
+    if not isinstance(text, str | bytes):
+        raise FormatError(f"{what}: a text is expected, not {shown(text)}")
     try:
         value = _DECODER.decode(text.decode() if isinstance(text, bytes) else text)
     # The decoder raises RecursionError for deep nesting.
