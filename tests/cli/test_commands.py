@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 from pyqbeast.cli import common
 from pyqbeast.cli.app import app
 from tests.table.help import rows_2d, save
+from tests.table.maintain.damages import TableLog
 
 
 @pytest.fixture
@@ -57,6 +59,21 @@ def test_convert_optimize_and_verify(spark, pyqbeast, tmp_path):
     assert "nothing to optimize" in pyqbeast("optimize", path).output
     assert json.loads(pyqbeast("verify", path, "--output", "json").output)["ok"]
     assert pyqbeast("optimize", path, "--fraction", 2).exit_code == 1
+
+
+def test_verify_and_repair_a_table_with_wrong_tags(spark, pyqbeast, table_path):
+    save(rows_2d(spark, 500), table_path)
+    log = TableLog(Path(table_path))
+    for add in log.files.values():
+        add["tags"]["blocks"] = "[]"
+    log.save()
+    assert pyqbeast("verify", table_path, "--level", "sample").exit_code == 1
+    planned = pyqbeast("repair", table_path)
+    assert (planned.exit_code, "would heal 1 problems in 1 files" in planned.output) == (0, True)
+    assert not json.loads(pyqbeast("verify", table_path, "--level", "log", "--output", "json").output)["ok"]
+    done = json.loads(pyqbeast("repair", table_path, "--yes", "--output", "json").output)
+    assert (done["ok"], done["version"], done["healed"][0]["problem"]["rule"]) == (True, 1, "tags")
+    assert pyqbeast("verify", table_path, "--level", "log").exit_code == 0
 
 
 def test_vectors_of_a_table(spark, pyqbeast, table_path):

@@ -17,7 +17,7 @@ from pyqbeast.bridge.frames import (
     simple_types,
 )
 from pyqbeast.bridge.jvm import handed_over, java
-from pyqbeast.bridge.table_log import LoggedFile, TableLog, change_table
+from pyqbeast.bridge.table_log import LoggedFile, TableLog, change_table, field_in_files
 from pyqbeast.bridge.transaction import Transaction, WrittenBlock, WrittenFile
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "change_table",
     "coordinate_of",
     "date_milliseconds",
+    "field_in_files",
     "handed_over",
     "java",
     "local_frame",

@@ -31,6 +31,13 @@ def _name_in_files(column: StructField) -> str:
     return str((column.metadata or {}).get(PHYSICAL_NAME, column.name))
 
 
+def field_in_files(field: StructField) -> StructField:
+    """A column as the files name it, with the fields of structs in it."""
+    kind = field.dataType
+    inner = StructType([field_in_files(each) for each in kind]) if isinstance(kind, StructType) else kind
+    return StructField(_name_in_files(field), inner, field.nullable)
+
+
 def _recorded(layout: str) -> StructType:
     try:
         return StructType.fromJson(spark_schema(layout))
@@ -49,6 +56,8 @@ class LoggedFile(NamedTuple):
         deleted: how many of them a deletion vector hides.
         tags: without marks of replicated blocks that are not true.
         falsely_replicated: whether there were such marks.
+        statistics: their JSON text; None without any, or where `files` was not asked for it.
+        vector: the JSON text of the deletion vector's descriptor, the same.
     """
 
     path: str
@@ -58,6 +67,8 @@ class LoggedFile(NamedTuple):
     deleted: int
     tags: dict[str, str]
     falsely_replicated: bool
+    statistics: str | None = None
+    vector: str | None = None
 
 
 class TableLog:
@@ -109,17 +120,20 @@ class TableLog:
         """The weight below which a sample of a fraction lies."""
         return int(self._java.weightOf(float(fraction)))
 
-    def files(self) -> list[LoggedFile]:
-        """All live files, in no order. One Spark job."""
+    def files(self, *, whole: bool = False) -> list[LoggedFile]:
+        """All live files, in no order; `whole` with what takes most memory. One Spark job."""
         with handed_over() as target:
-            self._java.filesTo(str(target))
+            self._java.filesTo(str(target), whole)
             with target.open(encoding="utf-8") as lines:
                 return [LoggedFile(**json.loads(line)) for line in lines]
 
-    def stored_rows(self, files: Sequence[str], columns: Sequence[str], layout: str | None) -> DataFrame:
+    def stored_rows(
+        self, spark: SparkSession, files: Sequence[str], columns: Sequence[str], layout: str | None
+    ) -> DataFrame:
         """Columns of data files (paths as in the log) as they are stored: rows that deletion vectors hide too.
 
         Args:
+            spark: the session that reads them.
             files: the files.
             columns: names that the columns get.
             layout: how the files hold the columns, as a revision records it; None stands for the table's layout
@@ -134,7 +148,7 @@ class TableLog:
             file if locations.is_absolute(file) else locations.child(self.path, file)
             for file in map(locations.url_decode, files)
         ]
-        return self._spark.read.schema(stored).parquet(*paths).toDF(*columns)
+        return spark.read.schema(stored).parquet(*paths).toDF(*columns)
 
     def names_in_files(self, columns: Sequence[str]) -> list[str | None]:
         """What the files written today call some columns; None for one that the table does not have."""
@@ -192,7 +206,7 @@ class TableLog:
         operation: str,
         changed: DataFrame,
         dropped: DataFrame,
-        settings: Sequence[str],
+        settings: Mapping[str, str | None],
         metrics: Mapping[str, str],
     ) -> int | None:
         """One commit on top of this version; see `TagRewrite.java`. None where another writer came first.
@@ -201,11 +215,11 @@ class TableLog:
             operation: what the table's history calls it.
             changed: files with their new tags, as `file_frame` has them.
             dropped: files to take out of the table, the same.
-            settings: keys to take out of the table's configuration.
+            settings: entries of the table's configuration to change; None takes a key out.
             metrics: figures for the table's history.
         """
         commit = java(self._spark).commit.TagRewrite.commit
-        version = commit(self._java, operation, changed._jdf, dropped._jdf, list(settings), dict(metrics))
+        version = commit(self._java, operation, changed._jdf, dropped._jdf, dict(settings), dict(metrics))
         return None if version < 0 else int(version)
 
 

@@ -15,6 +15,7 @@ from pyqbeast.cli import (
     index,
     info,
     optimize,
+    repair,
     sample,
     upgrade,
     verify,
@@ -34,6 +35,7 @@ app.command()(sample.sample)
 app.command()(optimize.optimize)
 app.command()(convert.convert)
 app.command()(verify.verify)
+app.command()(repair.repair)
 app.command()(estimate.estimate)
 app.command()(dv.dv)
 app.command()(upgrade.upgrade)

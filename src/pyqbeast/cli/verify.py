@@ -13,7 +13,7 @@ from pyqbeast.table.qbeast_table import QbeastTable
 
 def verify(
     path: common.PathArgument,
-    level: Annotated[str, typer.Option("--level", help="log or data.")] = "data",
+    level: Annotated[str, typer.Option("--level", help="log, sample or data.")] = "data",
     output: common.OutputOption = common.Output.text,
     debug: common.DebugOption = False,
 ) -> None:

@@ -11,7 +11,7 @@ from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configu
 
 
 def indexed_revisions(spark: SparkSession, path: str) -> RevisionSet:
-    """The revisions of the newest version of the table at a path.
+    """The revisions of the newest version of the table at a path. They may be damaged.
 
     Raises:
         TableNotFoundError: there is no table.
@@ -21,7 +21,7 @@ def indexed_revisions(spark: SparkSession, path: str) -> RevisionSet:
     if not log.exists:
         raise TableNotFoundError(f"there is no Delta table at {path}")
     revisions = revisions_from_configuration(log.configuration)
-    if revisions.last_id < 0:
+    if revisions.last_id < 0 and not revisions.problems:
         raise NotIndexedError(f"the Delta table at {path} is not indexed; call pyqbeast.convert on it first")
     return revisions
 

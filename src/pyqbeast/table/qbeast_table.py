@@ -19,6 +19,7 @@ from pyqbeast.table.locate import indexed_revisions, path_of_name
 from pyqbeast.table.maintain.clean import CleanReport, clean
 from pyqbeast.table.maintain.delete import delete, delete_rows
 from pyqbeast.table.maintain.optimize import OptimizeResult, optimize
+from pyqbeast.table.maintain.repair import RepairReport, repair
 from pyqbeast.table.maintain.verify import VerifyReport, verify
 
 
@@ -71,10 +72,13 @@ class QbeastTable:
 
     @property
     def latest_revision(self) -> Revision:
-        """The revision that new rows go to."""
-        latest = self._revisions().latest
-        assert latest is not None
-        return latest
+        """The revision that new rows go to.
+
+        Raises:
+            FormatError: it cannot be read, or the table does not say which one it is; `repair` goes on with another.
+        """
+        stored = self._revisions()
+        return stored.get(stored.last_id)
 
     def df(self) -> DataFrame:
         """The whole table."""
@@ -184,17 +188,36 @@ class QbeastTable:
             return delete_rows(self._spark, self._path, file, indexes)
 
     def verify(self, level: str = "data") -> VerifyReport:
-        """Checks that the index says the truth.
+        """Checks that the index and the log say the truth. What is damaged is a problem in the report, never an error.
 
         Args:
-            level: "log" compares tags, revisions and statistics, in seconds; "data" also looks at every row: that it
-                lies in its cube and weight bounds, and that the counts agree.
+            level: "log" compares tags, revisions, statistics and what storage lists, in seconds and without opening a
+                file; "data" also looks at every row and deletion vector: that a row lies in its cube and weight
+                bounds, that counts and statistics agree; "sample" does so for the rows of a twentieth of the files
+                (20 at least), others each time.
 
         Raises:
             InvalidInputError: another level.
         """
         with failures.words(f"verifying {self._path}", ""):
-            return verify(self._spark, self._path, self._revisions(), level)
+            return verify(self._spark, self._path, level)
+
+    def repair(self, dry_run: bool = True) -> RepairReport:
+        """Heals what `verify(level="data")` finds, in one commit that changes no row and writes no data file.
+
+        A file whose tags lie loses them and is read whole, until `optimize(revision=0)` indexes its rows again. Wrong
+        statistics, sizes and counts are corrected. What cannot be healed, such as a lost data file, is in the report
+        with what can be done about it.
+
+        Args:
+            dry_run: report what would change, and commit nothing.
+
+        Raises:
+            CommitConflictError: other writers changed the same files first, or the table's properties. Nothing is
+                changed.
+        """
+        with failures.words(f"repairing {self._path}"):
+            return repair(self._spark, self._path, dry_run=dry_run)
 
     def optimize(
         self, revision: int | None = None, files: Sequence[str] | None = None, fraction: float = 1.0

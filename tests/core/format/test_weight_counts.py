@@ -36,6 +36,10 @@ def test_a_damaged_tag_tells_nothing(text):
 def test_verify_sees_a_tag_that_does_not_tell_the_weights_of_the_rows():
     weights = np.array([-5, 7, 2**30], np.int32)
     tags = {TAG_MAX_ROW_WEIGHT: str(2**30), TAG_WEIGHTS: weights_tag(count_weights(weights))}
-    assert check_weights("f", tags, weights) == []
-    assert check_weights("f", {}, weights) == []
-    assert [p.rule for p in check_weights("f", tags, weights[:2])] == ["heaviest row", "rows by weight"]
+    points = np.zeros((3, 1))
+    assert check_weights("f", tags, points, weights) == []
+    assert check_weights("f", {}, points, weights) == []
+    assert [p.rule for p in check_weights("f", tags, points[:2], weights[:2])] == [
+        "heaviest row",
+        "rows by weight",
+    ]

@@ -3,44 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.core.format.constants import TAG_MAX_ROW_WEIGHT, TAG_WEIGHTS
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.constants import TAG_KEY_ROWS, TAG_MAX_ROW_WEIGHT, TAG_WEIGHTS
 from pyqbeast.core.format.cube import CubeId
-from pyqbeast.core.format.file_tags import Block
+from pyqbeast.core.format.file_tags import Block, max_row_weight
+from pyqbeast.core.format.key_frequency import parse_key_frequency
 from pyqbeast.core.format.names import column_named
-from pyqbeast.core.format.weight_counts import count_weights, parse_weights_tag
+from pyqbeast.core.format.stored_text import shown, whole_number
+from pyqbeast.core.format.weight_counts import count_weights, parse_weights_tag, weights_tag
 from pyqbeast.core.otree.status import IndexStatus, kept_above
+from pyqbeast.core.problems import (
+    COLUMNS_EXIST,
+    ELEMENT_COUNT,
+    GAP,
+    HEAVIEST,
+    IN_BLOCKS,
+    KEPT,
+    KEY_ROWS,
+    ROWS_BY_WEIGHT,
+    Problem,
+)
 from pyqbeast.core.revisions.revision import Revision
-
-#: The rule that a cube without its parent breaks.
-GAP = "no gap between levels"
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A rule that something breaks. `file` and `cube` are empty where the problem is of none in particular."""
-
-    rule: str
-    file: str
-    cube: str
-    text: str
-
-    def __str__(self) -> str:
-        return ": ".join(
-            part for part in (self.file, f"cube {self.cube!r}" if self.cube else "", self.text) if part
-        )
 
 
 def check_columns(revision: Revision, columns: Collection[str]) -> list[Problem]:
     """Every column that a revision indexes is one of the table's `columns`."""
     return [
-        Problem(
-            "indexed columns exist", "", "", f"revision {revision.id}: the table has no column {column!r}"
-        )
+        Problem(COLUMNS_EXIST, "", "", f"revision {revision.id}: the table has no column {column!r}")
         for column in revision.columns
         if column_named(column, columns) is None
     ]
@@ -68,7 +62,7 @@ def check_tree(revision_id: int, status: IndexStatus, copied: Collection[CubeId]
         kept = kept_above(cube, max_weights)
         if kept is not None and cube_status.min_weight < kept:
             text = f"{where}: has a row lighter than {kept}, which an ancestor keeps"
-            problems.append(Problem("ancestors keep the lighter rows", "", cube.to_string(), text))
+            problems.append(Problem(KEPT, "", cube.to_string(), text))
     return problems
 
 
@@ -101,33 +95,74 @@ def check_rows(
         count = int(inside.sum())
         if count != block.element_count:
             text = f"holds {count} rows, the log says {block.element_count}"
-            problems.append(Problem("element count", file, name, text))
+            problems.append(Problem(ELEMENT_COUNT, file, name, text))
         free &= ~inside
     if free.any():
-        problems.append(
-            Problem("rows lie in blocks", file, "", f"{int(free.sum())} rows lie in none of its blocks")
-        )
+        problems.append(Problem(IN_BLOCKS, file, "", f"{int(free.sum())} rows lie in none of its blocks"))
     return problems
 
 
-def check_weights(file: str, tags: Mapping[str, str], weights: NDArray[np.int32]) -> list[Problem]:
-    """Checks the tags that pyqbeast adds: the largest weight of a file's rows, and the rows of each interval of
-    weights.
+def check_own_tags(file: str, tags: Mapping[str, str], blocks: Sequence[Block]) -> list[Problem]:
+    """Whether tags of ours can be read, and agree with the blocks of the same file.
 
     Args:
         file: its path, for the report.
-        tags: of the file. Tags that it lacks are not checked.
+        tags: of the file. Those that it does not have say nothing.
+        blocks: what the log says of it.
+    """
+    problems = []
+    if TAG_MAX_ROW_WEIGHT in tags and max_row_weight(tags, blocks) != _number(tags[TAG_MAX_ROW_WEIGHT]):
+        text = f"the tag {TAG_MAX_ROW_WEIGHT} is {shown(tags[TAG_MAX_ROW_WEIGHT])}, no weight of its blocks"
+        problems.append(Problem(HEAVIEST, file, "", text))
+    counts = parse_weights_tag(tags)
+    if TAG_WEIGHTS in tags and (counts is None or sum(counts) != sum(b.element_count for b in blocks)):
+        text = f"the tag {TAG_WEIGHTS} is {shown(tags[TAG_WEIGHTS])}, no count of the rows of its blocks"
+        problems.append(Problem(ROWS_BY_WEIGHT, file, "", text))
+    if TAG_KEY_ROWS in tags and parse_key_frequency(tags) is None:
+        text = f"the tag {TAG_KEY_ROWS} is {shown(tags[TAG_KEY_ROWS])}, no number of rows"
+        problems.append(Problem(KEY_ROWS, file, "", text))
+    return problems
+
+
+def check_weights(
+    file: str, tags: Mapping[str, str], points: NDArray[np.float64], weights: NDArray[np.int32]
+) -> list[Problem]:
+    """What tags of ours say of the weights of a file's rows: the largest, how many rows have which, and share one.
+
+    Args:
+        file: its path, for the report.
+        tags: of the file. Those that it does not have say nothing.
+        points: n × d coordinates of its rows.
         weights: n weights of its rows.
     """
     problems = []
-    max_row_weight = tags.get(TAG_MAX_ROW_WEIGHT)
-    if max_row_weight is not None and max_row_weight != str(weights.max()):
-        text = f"its heaviest row has weight {weights.max()}, the log says {max_row_weight}"
-        problems.append(Problem("heaviest row", file, "", text))
+    told = tags.get(TAG_MAX_ROW_WEIGHT)
+    if told is not None and told != str(weights.max()):
+        text = f"its heaviest row has weight {weights.max()}, the log says {told}"
+        problems.append(Problem(HEAVIEST, file, "", text, truth=str(weights.max())))
     if TAG_WEIGHTS in tags and parse_weights_tag(tags) != count_weights(weights):
         text = f"its rows have other weights than the tag {TAG_WEIGHTS} counts"
-        problems.append(Problem("rows by weight", file, "", text))
+        problems.append(Problem(ROWS_BY_WEIGHT, file, "", text, truth=weights_tag(count_weights(weights))))
+    key = parse_key_frequency(tags)
+    if key is not None and key.rows < _most_frequent(weights[:, None]):
+        # Keys of one weight need not be one key.
+        rows = _most_frequent(np.column_stack([points, weights]))
+        if key.rows < rows:
+            text = f"{rows} of its rows may have one key, the log says {key.rows} at most"
+            problems.append(Problem(KEY_ROWS, file, "", text, truth=key._replace(rows=rows).to_tag()))
     return problems
+
+
+def _most_frequent(rows: NDArray[Any]) -> int:
+    """How often the most frequent row of a matrix is in it."""
+    return int(np.unique(rows, axis=0, return_counts=True)[1].max())
+
+
+def _number(text: str) -> int | None:
+    try:
+        return whole_number(text, TAG_MAX_ROW_WEIGHT)
+    except FormatError:
+        return None
 
 
 def _in_cube(cube: CubeId, points: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -11,8 +11,9 @@ from typing import Any
 from pyqbeast.core.format.constants import STAGING_REVISION
 from pyqbeast.core.format.file_tags import FileTags
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
-from pyqbeast.core.otree.invariants import GAP, Problem, check_tree
+from pyqbeast.core.otree.invariants import check_tree
 from pyqbeast.core.otree.status import IndexStatus
+from pyqbeast.core.problems import GAP, Problem
 from pyqbeast.core.revisions.revision import RevisionSet
 from pyqbeast.core.sharing.readers import READERS, VERSION_2, Concern, Outcome, Way
 from pyqbeast.core.sharing.remedies import MAPPING, PROTECTION, VECTORS, Command, Remedies

@@ -223,7 +223,7 @@ class _Attempt:
             _OPERATION,
             self._plain(changed),
             self._plain(self.dropped),
-            report.removed_settings,
+            dict.fromkeys(report.removed_settings),
             _metrics(report),
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pyqbeast import bridge
 from pyqbeast.core.format.hashed_layout import column_names
-from pyqbeast.core.otree.invariants import Problem
+from pyqbeast.core.problems import SAME_COLUMNS, Problem
 from pyqbeast.core.revisions.revision import Revision
 
 
@@ -16,7 +16,7 @@ def check_names(log: bridge.TableLog, revision: Revision) -> list[Problem]:
     recorded = column_names(revision.hashed_as) if revision.hashed_as else today
     return [
         Problem(
-            "indexed columns are the same",
+            SAME_COLUMNS,
             "",
             "",
             f"revision {revision.id}: {column!r} is another column today, so that samples read all files of the "

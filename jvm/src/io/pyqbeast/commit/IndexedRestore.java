@@ -11,7 +11,6 @@ import io.pyqbeast.errors.Landed;
 import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.spark.CommandPlan;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
@@ -62,7 +61,7 @@ public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
       TableLog log = TableLog.newest(session(), path);
       Dataset<Row> retagged = retagged(log.files(), then.allFiles().toDF());
       if (retagged.isEmpty()
-          || TagRewrite.commit(log, "RESTORE TAGS", retagged, retagged.limit(0), List.of(), Map.of()) >= 0) {
+          || TagRewrite.commit(log, "RESTORE TAGS", retagged, retagged.limit(0), Map.of(), Map.of()) >= 0) {
         return;
       }
     }

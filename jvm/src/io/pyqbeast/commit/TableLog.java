@@ -21,6 +21,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
+import org.apache.spark.sql.delta.util.JsonUtils;
 import scala.Option;
 
 /** One version of a table's log, for Python to read. */
@@ -31,6 +33,7 @@ public final class TableLog {
   private final Door door;
   private final DeltaLog log;
   private final Snapshot snapshot;
+  private AddFile[] files;
 
   private TableLog(SparkSession session, Door door, DeltaLog log, Snapshot snapshot) {
     this.session = session;
@@ -53,11 +56,11 @@ public final class TableLog {
     return new TableLog(session, Door.reading(session, "the log of " + log.dataPath()), log, snapshot);
   }
 
-  SparkSession session() {
+  public SparkSession session() {
     return session;
   }
 
-  DeltaLog deltaLog() {
+  public DeltaLog deltaLog() {
     return log;
   }
 
@@ -65,8 +68,16 @@ public final class TableLog {
     return door.open(() -> ReplicatedCubes.of(snapshot));
   }
 
-  Snapshot snapshot() {
+  public Snapshot snapshot() {
     return snapshot;
+  }
+
+  /** All live files, collected once. */
+  public synchronized AddFile[] liveFiles() {
+    if (files == null) {
+      files = (AddFile[]) snapshot.allFiles().collect();
+    }
+    return files;
   }
 
   public boolean exists() {
@@ -120,19 +131,21 @@ public final class TableLog {
   /**
    * Writes one line of JSON for each live file: path, size, rows in it, rows deleted from it, tags, and whether the
    * tags had a replicated mark that is not true. The tags are written without such a mark.
+   *
+   * @param isWhole whether the texts of its statistics and its deletion vector come too
    */
-  public void filesTo(String target) {
+  public void filesTo(String target, boolean isWhole) {
     door.open(
         () -> {
-          writeFiles(target);
+          writeFiles(target, isWhole);
           return null;
         });
   }
 
-  private void writeFiles(String target) throws IOException {
+  private void writeFiles(String target, boolean isWhole) throws IOException {
     try (JsonGenerator out = JSON.createGenerator(Files.newBufferedWriter(java.nio.file.Path.of(target)))) {
       out.setRootValueSeparator(new com.fasterxml.jackson.core.io.SerializedString("\n"));
-      AddFile[] files = (AddFile[]) snapshot.allFiles().collect();
+      AddFile[] files = liveFiles();
       ReplicatedCubes cubes = ReplicatedCubes.among(List.of(files));
       for (AddFile file : files) {
         Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
@@ -144,6 +157,11 @@ public final class TableLog {
         out.writeNumberField("deleted", file.deletionVector() == null ? 0L : file.deletionVector().cardinality());
         out.writeObjectField("tags", cubes.truthOf(tags));
         out.writeBooleanField("falsely_replicated", cubes.areFalse(tags));
+        if (isWhole) {
+          DeletionVectorDescriptor vector = file.deletionVector();
+          out.writeStringField("statistics", file.stats());
+          out.writeStringField("vector", vector == null ? null : JsonUtils.mapper().writeValueAsString(vector));
+        }
         out.writeEndObject();
       }
     }

@@ -4,8 +4,8 @@ import io.pyqbeast.errors.Door;
 import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoder;
 import org.apache.spark.sql.Row;
@@ -19,9 +19,10 @@ import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * A commit that gives files other tags: the upgrade to format 0.6, and the way back from it. The upgrade also removes
- * entries of the configuration, and may remove files of replicated blocks. The commit is written while the files are
- * listed, so memory does not grow with their number.
+ * A commit that changes what the log says of files: the upgrade to format 0.6, the way back from it, and the repair of
+ * tags, statistics, sizes and counts of deleted rows. The upgrade also removes entries of the configuration, and may
+ * remove files of replicated blocks. The commit is written while the files are listed, so memory does not grow with
+ * their number.
  */
 public final class TagRewrite {
   private TagRewrite() {}
@@ -32,7 +33,7 @@ public final class TagRewrite {
    * @param operation what the table's history calls it
    * @param changed files with their new tags, as rows of Delta's {@code AddFile}
    * @param dropped files to take out, the same
-   * @param settings keys of the configuration to take out
+   * @param settings entries of the configuration to change; null takes a key out
    * @return the new version; -1 where another writer came first, and nothing is committed
    */
   public static long commit(
@@ -40,7 +41,7 @@ public final class TagRewrite {
       String operation,
       Dataset<Row> changed,
       Dataset<Row> dropped,
-      List<String> settings,
+      Map<String, String> settings,
       Map<String, String> metrics) {
     return Door.writing(log.session(), log.path())
         .open(() -> commitNow(log, operation, changed, dropped, settings, metrics));
@@ -51,12 +52,12 @@ public final class TagRewrite {
       String operation,
       Dataset<Row> changed,
       Dataset<Row> dropped,
-      List<String> settings,
+      Map<String, String> settings,
       Map<String, String> metrics) {
     SureTransaction transaction =
         new SureTransaction(log.deltaLog(), Option.empty(), Option.apply(log.snapshot()));
     if (!settings.isEmpty()) {
-      transaction.updateMetadata(without(settings, log.snapshot().metadata()), false);
+      transaction.updateMetadata(with(settings, log.snapshot().metadata()), false);
     }
     Encoder<AddFile> encoder = log.snapshot().allFiles().encoder();
     long now = System.currentTimeMillis();
@@ -80,9 +81,10 @@ public final class TagRewrite {
     return CollectionConverters.asScala(files.toLocalIterator());
   }
 
-  private static Metadata without(List<String> settings, Metadata metadata) {
+  private static Metadata with(Map<String, String> settings, Metadata metadata) {
     Map<String, String> configuration = new HashMap<>(ScalaInterop.map(metadata.configuration()));
-    configuration.keySet().removeAll(settings);
+    configuration.putAll(settings);
+    configuration.values().removeIf(Objects::isNull);
     return DeltaActions.configured(metadata, configuration);
   }
 

@@ -1,0 +1,91 @@
+package io.pyqbeast.verify;
+
+import io.pyqbeast.commit.TableLog;
+import io.pyqbeast.errors.Door;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.List;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.paths.SparkPath;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.api.java.UDF1;
+import org.apache.spark.sql.api.java.UDF3;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.deletionvectors.RoaringBitmapArray;
+import org.apache.spark.sql.delta.storage.dv.DeletionVectorStore$;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.util.SerializableConfiguration;
+import scala.Option;
+
+/** What files of a table hold. A file that cannot be read is told of, and stops nothing. */
+public final class FileContents {
+  private static final StructType VECTOR =
+      new StructType()
+          .add("rows", DataTypes.LongType)
+          .add("last", DataTypes.LongType)
+          .add("problem", DataTypes.StringType);
+
+  private FileContents() {}
+
+  /**
+   * Of the deletion vector in the file at a whole location: its rows and the last of them, or why it cannot be read.
+   * Size and checksum are compared as in every query of Delta's.
+   */
+  public static Column vector(TableLog log, Column location, Column offset, Column size) {
+    Broadcast<SerializableConfiguration> conf =
+        JavaSparkContext.fromSparkContext(log.session().sparkContext())
+            .broadcast(new SerializableConfiguration(log.deltaLog().newDeltaHadoopConf()));
+    UDF3<String, Integer, Integer, Row> answer =
+        (of, begin, bytes) -> {
+          if (of == null) {
+            return null;
+          }
+          try {
+            RoaringBitmapArray rows =
+                DeletionVectorStore$.MODULE$.createInstance(conf.value().value()).read(new Path(of), begin, bytes);
+            Option<Object> last = rows.last();
+            return RowFactory.create(rows.cardinality(), last.isDefined() ? last.get() : null, null);
+          } catch (Exception e) {
+            return RowFactory.create(null, null, Door.words(e));
+          }
+        };
+    return functions.udf(answer, VECTOR).apply(location, offset, size);
+  }
+
+  /** The whole location that Spark's {@code input_file_name()} stands for, spelled as {@code FilesOnDisk} does. */
+  public static Column location(Column name) {
+    UDF1<String, String> answer = url -> SparkPath.fromUrlString(url).toPath().toString();
+    return functions.udf(answer, DataTypes.StringType).apply(name);
+  }
+
+  /** A session in which a damaged file ends with its last row that can be read, and stops no query. */
+  public static SparkSession lenient(SparkSession session) {
+    SparkSession lenient = ((org.apache.spark.sql.classic.SparkSession) session).cloneSession();
+    lenient.conf().set("spark.sql.files.ignoreCorruptFiles", "true");
+    // Writers of Parquet leave a checksum with each page, which readers by default do not look at.
+    lenient.conf().set("parquet.page.verify-checksum.enabled", "true");
+    return lenient;
+  }
+
+  /** The live rows of files, given as rows of Delta's {@code AddFile}, for a session to read. */
+  public static Dataset<Row> rows(TableLog log, SparkSession session, Dataset<Row> files) {
+    AddFile[] chosen = (AddFile[]) files.as(log.snapshot().allFiles().encoder()).collect();
+    return Door.reading(session, "the files of " + log.path())
+        .open(
+            () ->
+                log.deltaLog()
+                    .createDataFrame(log.snapshot(), ScalaInterop.seq(List.of(chosen)), false, Option.empty()));
+  }
+
+  /** What Delta stores of the rows of a file, as an aggregate of its rows. */
+  public static Column statistics(TableLog log) {
+    return log.snapshot().statsCollector();
+  }
+}

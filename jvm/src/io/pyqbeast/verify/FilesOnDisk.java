@@ -1,0 +1,137 @@
+package io.pyqbeast.verify;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.util.MinimalPrettyPrinter;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pyqbeast.commit.TableLog;
+import io.pyqbeast.errors.Door;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocatedFileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RemoteIterator;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
+import org.apache.spark.sql.delta.actions.FileAction;
+import org.apache.spark.sql.delta.actions.RemoveFile;
+
+/** What storage lists of a table's files and deletion vectors. No file is opened. */
+public final class FilesOnDisk {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final DeltaLog log;
+  private final Configuration conf;
+  private final String root;
+
+  /** The sizes of all files below the table's folder, by their whole locations. */
+  private final Map<String, Long> sizes = new HashMap<>();
+
+  /** The locations of live data files and vectors. */
+  private final Set<String> named = new HashSet<>();
+
+  private FilesOnDisk(DeltaLog log) throws IOException {
+    this.log = log;
+    this.conf = log.newDeltaHadoopConf();
+    FileSystem files = log.dataPath().getFileSystem(conf);
+    this.root = files.makeQualified(log.dataPath()).toString();
+    RemoteIterator<LocatedFileStatus> listed = files.listFiles(log.dataPath(), true);
+    while (listed.hasNext()) {
+      LocatedFileStatus file = listed.next();
+      sizes.put(file.getPath().toString(), file.getLen());
+    }
+  }
+
+  /**
+   * Writes a line of JSON a live file: its path in the log, its whole location, its bytes (null where it is missing), and
+   * the location and bytes of the file that its deletion vector lies in. The last line names the orphans, an array of
+   * locations and sizes: files in the table's folder that the log names nowhere.
+   */
+  public static void listTo(TableLog log, String target) {
+    Door.reading(log.session(), "the files of " + log.path())
+        .open(
+            () -> {
+              new FilesOnDisk(log.deltaLog()).writeTo(log, target);
+              return null;
+            });
+  }
+
+  private void writeTo(TableLog log, String target) throws IOException {
+    try (JsonGenerator out = JSON.createGenerator(Files.newBufferedWriter(java.nio.file.Path.of(target)))) {
+      out.setPrettyPrinter(new MinimalPrettyPrinter("\n"));
+      for (AddFile file : log.liveFiles()) {
+        String location = locationOf(file);
+        String vector = locationOf(file.deletionVector());
+        out.writeStartObject();
+        out.writeStringField("path", file.path());
+        out.writeStringField("location", location);
+        out.writeObjectField("size", sizeOf(location));
+        out.writeStringField("vector", vector);
+        out.writeObjectField("vector_size", sizeOf(vector));
+        out.writeEndObject();
+      }
+      sizes.keySet().removeIf(location -> named.contains(location) || isHidden(location));
+      if (!sizes.isEmpty()) {
+        for (RemoveFile file : (RemoveFile[]) log.snapshot().tombstones().collect()) {
+          sizes.remove(locationOf(file));
+          sizes.remove(locationOf(file.deletionVector()));
+        }
+      }
+      out.writeObject(sizes.entrySet().stream().map(file -> List.of(file.getKey(), file.getValue())).toList());
+    }
+  }
+
+  private String locationOf(FileAction file) {
+    try {
+      return name(file.absolutePath(log));
+    } catch (RuntimeException e) {
+      return file.path(); // it is no URL, and no file has such a location
+    }
+  }
+
+  /** Null where the vector lies in no file. */
+  private String locationOf(DeletionVectorDescriptor vector) {
+    try {
+      return vector == null || !vector.isOnDisk() ? null : name(vector.absolutePath(log.dataPath()));
+    } catch (RuntimeException e) {
+      return null; // its descriptor is damaged, which Python tells
+    }
+  }
+
+  private String name(Path path) {
+    String location = path.toUri().getScheme() == null ? log.dataPath().toUri().getScheme() + ":" + path : path.toString();
+    named.add(location);
+    return location;
+  }
+
+  /** Null for a file that is not there. A shallow clone has files outside the table's folder. */
+  private Long sizeOf(String location) throws IOException {
+    if (location == null || location.startsWith(root + "/")) {
+      return sizes.get(location);
+    }
+    try {
+      Path path = new Path(location);
+      return path.getFileSystem(conf).getFileStatus(path).getLen();
+    } catch (FileNotFoundException | IllegalArgumentException e) {
+      return null;
+    }
+  }
+
+  /** Whether a file is none of the table's rows: the log, checksums, change data, what a query engine keeps. */
+  private boolean isHidden(String location) {
+    for (String part : location.substring(root.length() + 1).split("/")) {
+      if (part.startsWith("_") || part.startsWith(".")) {
+        return true;
+      }
+    }
+    return false;
+  }
+}

@@ -1,0 +1,72 @@
+"""The data files and deletion vectors behind one version of a table's log: what storage lists, and what is in them."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.classic.column import Column as ClassicColumn
+
+from pyqbeast.bridge.jvm import handed_over, java, java_column
+from pyqbeast.bridge.table_log import TableLog
+
+
+class FileOnDisk(NamedTuple):
+    """A live file as storage has it.
+
+    Attributes:
+        path: in the log.
+        location: the whole one.
+        size: in bytes; None where the file is missing.
+        vector: the whole location of the file that its deletion vector lies in; None where that lies in none.
+        vector_size: bytes of that file; None where it is missing.
+    """
+
+    path: str
+    location: str
+    size: int | None
+    vector: str | None
+    vector_size: int | None
+
+
+def files_on_disk(log: TableLog) -> tuple[list[FileOnDisk], list[tuple[str, int]]]:
+    """The live files, and the locations and sizes of files in the table's folder that the log names nowhere."""
+    with handed_over() as target:
+        java(log._spark).verify.FilesOnDisk.listTo(log._java, str(target))
+        with target.open(encoding="utf-8") as lines:
+            *files, orphans = [json.loads(line) for line in lines]
+    return [FileOnDisk(**file) for file in files], [(location, size) for location, size in orphans]
+
+
+def lenient_session(spark: SparkSession) -> SparkSession:
+    """A session in which a damaged file ends with its last row that can be read, and stops no query."""
+    copy = java(spark).verify.FileContents.lenient(spark._jsparkSession)
+    return SparkSession(spark.sparkContext, copy)
+
+
+def live_rows(log: TableLog, spark: SparkSession, files: DataFrame) -> DataFrame:
+    """The rows of some files that no deletion vector hides, for the session `spark` to read.
+
+    `files` has the fields of Delta's `AddFile`, and need not say what the log says.
+    """
+    return DataFrame(java(spark).verify.FileContents.rows(log._java, spark._jsparkSession, files._jdf), spark)
+
+
+def file_statistics(log: TableLog) -> Column:
+    """What Delta stores of the rows of a file: a struct, as an aggregate over columns with their names in the files."""
+    return ClassicColumn(java(log._spark).verify.FileContents.statistics(log._java))
+
+
+def file_location(spark: SparkSession, name: Column) -> Column:
+    """The whole location that `input_file_name()` stands for, spelled as that of `FileOnDisk`."""
+    return ClassicColumn(java(spark).verify.FileContents.location(java_column(name)))
+
+
+def vector_contents(log: TableLog, location: Column, offset: Column, size: Column) -> Column:
+    """A struct of the deletion vector in a file: `rows`, `last` of them, or the `problem` of reading it.
+
+    Null where the location is null. Offset and size are ints.
+    """
+    columns = map(java_column, (location, offset, size))
+    return ClassicColumn(java(log._spark).verify.FileContents.vector(log._java, *columns))

@@ -1,0 +1,106 @@
+"""Rules that hold for what Delta's log says of a data file, checked without opening it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.stored_text import read_json, shown
+from pyqbeast.core.problems import EXISTS, LIVE_ONCE, SIZE, STATISTICS_TEXT, Problem
+
+#: Names in the statistics of a file.
+NUM_RECORDS, TIGHT_BOUNDS = "numRecords", "tightBounds"
+MIN_VALUES, MAX_VALUES, NULL_COUNT = "minValues", "maxValues", "nullCount"
+
+
+def check_statistics(file: str, text: str | None, *, has_vector: bool) -> list[Problem]:
+    """The statistics of a file can be read, and do not contradict themselves.
+
+    Args:
+        file: its path, for the report.
+        text: the statistics; None where the log has none, which is in order but for a file with a deletion vector.
+        has_vector: whether it has one.
+    """
+    if text is None:
+        lacks = "it has a deletion vector, and no statistics that count its rows"
+        return [Problem(STATISTICS_TEXT, file, "", lacks)] if has_vector else []
+    try:
+        stored = read_json(text, "its statistics")
+    except FormatError as error:
+        return [Problem(STATISTICS_TEXT, file, "", str(error))]
+    return [Problem(STATISTICS_TEXT, file, "", why) for why in _contradictions(stored, has_vector=has_vector)]
+
+
+def bounded_columns(text: str | None) -> set[tuple[str, ...]]:
+    """The paths of the columns whose least or largest value the statistics of a file tell. They have been checked."""
+    stored = read_json(text, "statistics") if text else {}
+    return {path for name in (MIN_VALUES, MAX_VALUES) for path in _leaves(stored.get(name))}
+
+
+def check_on_disk(file: str, size: int, on_disk: int | None) -> list[Problem]:
+    """A file is where the log says, and as large.
+
+    Args:
+        file: its path, for the report.
+        size: its bytes by the log.
+        on_disk: its bytes by storage, None where it is missing.
+    """
+    if on_disk is None:
+        return [Problem(EXISTS, file, "", "the log names this file, and it is missing")]
+    if on_disk != size:
+        return [
+            Problem(SIZE, file, "", f"it has {on_disk} bytes, the log says {size}", truth=str(on_disk)),
+        ]
+    return []
+
+
+def check_live_once(locations: Iterable[tuple[str, str]]) -> list[Problem]:
+    """No file is in the table under two paths, which would double its rows. Takes paths and whole locations."""
+    paths: dict[str, list[str]] = defaultdict(list)
+    for path, location in locations:
+        paths[location].append(path)
+    return [
+        Problem(LIVE_ONCE, one, "", f"it is the same file as {other}, so its rows are in the table twice")
+        for of_file in paths.values()
+        for one in of_file
+        for other in of_file
+        if one != other
+    ]
+
+
+def _contradictions(stored: Any, *, has_vector: bool) -> list[str]:  # noqa: ANN401 (what JSON holds)
+    if not isinstance(stored, dict):
+        return [f"its statistics are {shown(stored)}, no object"]
+    rows = stored.get(NUM_RECORDS)
+    if rows is None and not has_vector:
+        rows = float("inf")
+    elif type(rows) is not int or rows < 0:
+        return [f"its {NUM_RECORDS} is {shown(rows)}, no number of rows"]
+    parts: dict[str, Mapping[tuple[str, ...], Any]] = {
+        name: _leaves(stored.get(name)) for name in (MIN_VALUES, MAX_VALUES, NULL_COUNT)
+    }
+    found = [
+        f"its {NULL_COUNT} of {'.'.join(path)} is {shown(nulls)}, of {rows} rows"
+        for path, nulls in parts[NULL_COUNT].items()
+        if type(nulls) is not int or not 0 <= nulls <= rows
+    ]
+    for path, low in parts[MIN_VALUES].items():
+        high = parts[MAX_VALUES].get(path)
+        if type(low) in (int, float) and type(high) in (int, float) and low > high:
+            found.append(f"its values of {'.'.join(path)} lie between {low} and {high}")
+    return found
+
+
+def _leaves(values: Any) -> dict[tuple[str, ...], Any]:  # noqa: ANN401 (what JSON holds)
+    """The values in `minValues`, `maxValues` or `nullCount`, by the path of their column; nulls are left out."""
+    if not isinstance(values, dict):
+        return {}
+    found = {}
+    for name, value in values.items():
+        if isinstance(value, dict):
+            found.update({(name, *path): leaf for path, leaf in _leaves(value).items()})
+        elif value is not None:
+            found[(name,)] = value
+    return found

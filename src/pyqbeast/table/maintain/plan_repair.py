@@ -1,0 +1,281 @@
+"""What `repair` does about each problem that `verify` finds, decided from what was seen and without Spark.
+
+A file whose tags lie loses them: its rows stay right for everybody, and `optimize` indexes them again. Where the truth
+is known it takes the place of what was there. No row is ever taken out or brought back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pyqbeast.core.format.constants import (
+    LEGACY_TAG_CUBE,
+    LEGACY_TAG_ELEMENT_COUNT,
+    LEGACY_TAG_MAX_WEIGHT,
+    LEGACY_TAG_MIN_WEIGHT,
+    LEGACY_TAG_STATE,
+    STAGING_REVISION,
+    TAG_BLOCKS,
+    TAG_KEY_ROWS,
+    TAG_MAX_ROW_WEIGHT,
+    TAG_REVISION,
+    TAG_WEIGHTS,
+)
+from pyqbeast.core.format.file_tags import Block, are_legacy, blocks_to_json
+from pyqbeast.core.otree.compaction import is_copy
+from pyqbeast.core.otree.gaps import announcements
+from pyqbeast.core.otree.invariants import check_tree
+from pyqbeast.core.otree.status import IndexStatus
+from pyqbeast.core.problems import (
+    BLOCK_ROWS,
+    BOUNDS,
+    COLUMNS_EXIST,
+    ELEMENT_COUNT,
+    EXISTS,
+    GAP,
+    HEAVIEST,
+    IN_BLOCKS,
+    KEPT,
+    KEY_ROWS,
+    LIVE_ONCE,
+    READABLE,
+    REPLICATED,
+    REVISIONS,
+    ROW_COUNT,
+    ROWS_BY_WEIGHT,
+    SAME_COLUMNS,
+    SIZE,
+    STATISTICS_TEXT,
+    TAGS,
+    VECTOR,
+    VECTOR_FITS,
+    VECTOR_ROWS,
+    Problem,
+)
+from pyqbeast.core.revisions.damage import without_damage
+from pyqbeast.core.revisions.revision import RevisionSet
+from pyqbeast.table.maintain.changed_files import FileChange
+from pyqbeast.table.maintain.verify_contents import VerifiedFile
+
+#: All tags that tell of an index.
+INDEX_TAGS = frozenset(
+    {
+        TAG_REVISION,
+        TAG_BLOCKS,
+        TAG_KEY_ROWS,
+        TAG_MAX_ROW_WEIGHT,
+        TAG_WEIGHTS,
+        LEGACY_TAG_STATE,
+        LEGACY_TAG_CUBE,
+        LEGACY_TAG_MIN_WEIGHT,
+        LEGACY_TAG_MAX_WEIGHT,
+        LEGACY_TAG_ELEMENT_COUNT,
+    }
+)
+_OWN_TAG = {HEAVIEST: TAG_MAX_ROW_WEIGHT, ROWS_BY_WEIGHT: TAG_WEIGHTS, KEY_ROWS: TAG_KEY_ROWS}
+_OF_TAGS = (TAGS, IN_BLOCKS, ELEMENT_COUNT)
+_OF_STATISTICS = (STATISTICS_TEXT, ROW_COUNT, BOUNDS)
+
+#: What becomes of a problem.
+UNINDEXED = "the file loses its index tags and is read whole, until optimize(revision=0) indexes it again"
+UNMARKED = "the mark is taken out"
+CORRECTED = "the tag is corrected"
+RECOUNTED = "its statistics are computed anew"
+RESIZED = "the log gets its true size"
+COUNTED = "the log gets the true number"
+REVISED = "the table goes on with the revisions that can be read"
+CLOSED = "a block without rows closes the tree"
+
+#: What users can do about the others.
+_ADVICE = {
+    REVISIONS: "no revision is left: RESTORE a version that has one, or write the table anew",
+    REPLICATED: "RESTORE a version in which all files have an index, and run upgrade(drop_replicated=True) on it",
+    COLUMNS_EXIST: "add the column again, or call optimize(revision=…) after writing with other columnsToIndex",
+    SAME_COLUMNS: "rename the columns back, or call optimize(revision=…)",
+    LIVE_ONCE: "RESTORE a version in which it is there once, or delete the rows of one of the two by a condition on "
+    "_metadata.file_path",
+    EXISTS: "bring the file back from a backup, or RESTORE a version that does not name it; its rows are in no other",
+    READABLE: "bring the file back from a backup, or RESTORE a version that does not name it",
+    SIZE: "bring the file back from a backup, or RESTORE a version that does not name it",
+    VECTOR: "bring the file of the vector back from a backup, or RESTORE the version before the rows were deleted, and "
+    "delete them again",
+    VECTOR_ROWS: "first mend what keeps the file or its vector from being read",
+    VECTOR_FITS: "optimize(files=[…]) writes the file anew, without its deleted rows and its vector",
+    GAP: "upgrade the table to format 0.6 first; optimize() builds the tree anew then",
+    KEPT: "upgrade the table to format 0.6 first; optimize() builds the tree anew then",
+}
+_FIRST_READ = "first mend what keeps the file from being read"
+_COPIES = "files that repeat rows of others are told by their tags: run upgrade(drop_replicated=True) first"
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A problem, and what becomes of it or what can be done about it."""
+
+    problem: Problem
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.problem}: {self.text}"
+
+
+@dataclass(frozen=True)
+class RepairPlan:
+    """What is to change in the log.
+
+    Attributes:
+        changes: files, by their paths.
+        settings: entries of the table's configuration; None takes a key out.
+        healed: the problems that are gone with it.
+        left: the others, with advice.
+    """
+
+    changes: Mapping[str, FileChange]
+    settings: Mapping[str, str | None]
+    healed: tuple[Remedy, ...]
+    left: tuple[Remedy, ...]
+
+
+def plan_repair(
+    problems: Sequence[Problem],
+    files: Sequence[VerifiedFile],
+    stored: RevisionSet,
+    configuration: Mapping[str, str],
+    statistics: Mapping[str, str],
+) -> RepairPlan:
+    """Decides on all problems of a table.
+
+    Args:
+        problems: all of them.
+        files: the live files.
+        stored: the table's revisions.
+        configuration: the table's.
+        statistics: the right ones, by path, of files whose own are wrong.
+    """
+    plan = _Plan(files, statistics)
+    by_file: dict[str, list[Problem]] = {}
+    for problem in problems:
+        by_file.setdefault(problem.file, []).append(problem)
+    settings = without_damage(configuration)
+    of_table = by_file.pop("", [])
+    for problem in of_table:
+        if problem.rule == REVISIONS and settings is not None:
+            plan.healed.append(Remedy(problem, REVISED))
+        elif problem.rule not in (GAP, KEPT):
+            plan.left.append(Remedy(problem, _ADVICE[problem.rule]))
+    for path, found in by_file.items():
+        plan.add(path, found)
+    plan.close_trees(stored, [problem for problem in of_table if problem.rule in (GAP, KEPT)])
+    return RepairPlan(plan.changes(), settings or {}, tuple(plan.healed), tuple(plan.left))
+
+
+class _Plan:
+    """The plan as it grows, file by file."""
+
+    def __init__(self, files: Sequence[VerifiedFile], statistics: Mapping[str, str]) -> None:
+        self.files = {file.path: file for file in files}
+        self.statistics = statistics
+        self.has_copies = any(block.replicated for file in files for block in file.tags.blocks)
+        self.tags: dict[str, Mapping[str, str]] = {}
+        self.others: dict[str, FileChange] = {}
+        self.healed: list[Remedy] = []
+        self.left: list[Remedy] = []
+
+    def add(self, path: str, problems: Sequence[Problem]) -> None:
+        """Decides on the problems of one file."""
+        rules = {problem.rule for problem in problems}
+        tags = self._tags(path, problems)
+        unreadable = rules & {EXISTS, READABLE}
+        right = self.statistics.get(path) if rules & set(_OF_STATISTICS) else None
+        texts = {
+            **dict.fromkeys(_OF_TAGS, _COPIES if self.has_copies else UNINDEXED),
+            REPLICATED: UNMARKED,
+            **dict.fromkeys(_OWN_TAG, CORRECTED),
+        }
+        healed = set() if self.has_copies else {*_OF_TAGS}
+        healed |= {REPLICATED, *_OWN_TAG}
+        if right is not None:
+            healed |= set(_OF_STATISTICS)
+            texts |= dict.fromkeys(_OF_STATISTICS, RECOUNTED)
+        else:
+            texts |= dict.fromkeys(_OF_STATISTICS, _FIRST_READ)
+        size = deleted = None
+        for problem in problems:
+            if problem.rule == SIZE and not unreadable:
+                size, texts[SIZE] = int(problem.truth), RESIZED
+                healed.add(SIZE)
+            elif problem.rule == VECTOR_ROWS and VECTOR not in rules:
+                deleted, texts[VECTOR_ROWS] = int(problem.truth), COUNTED
+                healed.add(VECTOR_ROWS)
+        # One of the two is wrong, and has a problem of its own where the rows have been looked at.
+        texts[BLOCK_ROWS] = RECOUNTED if right is not None else texts[ELEMENT_COUNT]
+        if right is not None or tags is not None:
+            healed.add(BLOCK_ROWS)
+        elif unreadable:
+            texts[BLOCK_ROWS] = _FIRST_READ
+        for problem in problems:
+            remedies = self.healed if problem.rule in healed else self.left
+            remedies.append(Remedy(problem, texts.get(problem.rule) or _ADVICE[problem.rule]))
+        if tags is not None:
+            self.tags[path] = tags
+        if (right, size, deleted) != (None, None, None):
+            self.others[path] = FileChange(None, right, size, deleted)
+
+    def _tags(self, path: str, problems: Sequence[Problem]) -> Mapping[str, str] | None:
+        """New tags; None where they stay."""
+        rules = {problem.rule for problem in problems}
+        tags = dict(self.files[path].logged.tags)
+        if rules & set(_OF_TAGS) and not self.has_copies:
+            return {key: value for key, value in tags.items() if key not in INDEX_TAGS}
+        for rule in rules & set(_OWN_TAG):
+            truths = [problem.truth for problem in problems if problem.rule == rule and problem.truth]
+            tags.pop(_OWN_TAG[rule])
+            if truths:
+                tags[_OWN_TAG[rule]] = truths[0]
+        return tags if rules & {REPLICATED, *_OWN_TAG} else None
+
+    def close_trees(self, stored: RevisionSet, problems: Iterable[Problem]) -> None:
+        """Keeps the trees of the files that stay indexed without gaps."""
+        is_closed = True
+        for number in sorted({file.tags.revision_id for file in self.files.values()} - {STAGING_REVISION}):
+            files = [
+                file
+                for file in self.files.values()
+                if file.tags.revision_id == number and TAG_REVISION in self._tags_of(file)
+            ]
+            blocks = {file.path: file.tags.blocks for file in files if not is_copy(file.tags.blocks)}
+            copied = {block.cube for file in files if is_copy(file.tags.blocks) for block in file.tags.blocks}
+            status = IndexStatus.from_blocks(
+                stored.get(number), (b for each in blocks.values() for b in each)
+            )
+            if not check_tree(number, status, copied):
+                continue
+            todays = {
+                path: of for path, of in blocks.items() if not are_legacy(self._tags_of(self.files[path]))
+            }
+            if not todays:
+                is_closed = False
+                continue
+            first = min(todays, key=lambda path: min(block.min_weight for block in todays[path]))
+            closing = [Block(cube, weight, weight, 0) for cube, weight in announcements(status.cubes).items()]
+            tags = {
+                **self._tags_of(self.files[first]),
+                TAG_BLOCKS: blocks_to_json([*todays[first], *closing]),
+            }
+            self.tags[first] = tags
+        for problem in problems:
+            if is_closed:
+                self.healed.append(Remedy(problem, CLOSED))
+            else:
+                self.left.append(Remedy(problem, _ADVICE[problem.rule]))
+
+    def _tags_of(self, file: VerifiedFile) -> Mapping[str, str]:
+        return self.tags.get(file.path, file.logged.tags)
+
+    def changes(self) -> dict[str, FileChange]:
+        """All that changes, by file."""
+        paths = {**self.tags, **self.others}
+        return {
+            path: self.others.get(path, FileChange())._replace(tags=self.tags.get(path)) for path in paths
+        }

@@ -1,0 +1,116 @@
+"""`QbeastTable.repair`: one commit that makes the log say the truth of the files, as far as the files tell it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pyqbeast import bridge
+from pyqbeast.core.errors import CommitConflictError
+from pyqbeast.table.maintain.changed_files import changed_files
+from pyqbeast.table.maintain.plan_repair import Remedy, RepairPlan, plan_repair
+from pyqbeast.table.maintain.verify import Verified, look_at
+
+_log = logging.getLogger(__name__)
+
+#: How often the commit is tried again because another writer came first.
+_ATTEMPTS = 10
+#: What the table's history calls it.
+_OPERATION = "REPAIR QBEAST INDEX"
+
+_CHANGED = "another writer has changed the file meanwhile; run repair again"
+
+
+@dataclass(frozen=True)
+class RepairReport:
+    """What `repair` healed, or with `dry_run` would heal. `str()` tells it to a person.
+
+    Attributes:
+        path: where the table lies.
+        dry_run: whether nothing was to be committed.
+        version: the table's version with the changes in it; None where nothing was committed.
+        files: how many files the log tells something else of.
+        healed: problems, and what becomes of each.
+        left: problems that nobody can heal by the log alone, and what can be done about each.
+    """
+
+    path: str
+    dry_run: bool
+    version: int | None
+    files: int
+    healed: tuple[Remedy, ...]
+    left: tuple[Remedy, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no problem is left."""
+        return not self.left
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields and `ok`, as JSON can hold them."""
+        return {"ok": self.ok, **asdict(self)}
+
+    def __str__(self) -> str:
+        if not self.healed and not self.left:
+            return f"{self.path} has no problems: nothing to repair"
+        did = "would heal" if self.dry_run else "healed"
+        at = f", version {self.version}" if self.version is not None else ""
+        lines = [f"{did} {len(self.healed)} problems in {self.files} files of {self.path}{at}"]
+        lines += [f"  {remedy}" for remedy in self.healed]
+        if self.left:
+            lines += [f"{len(self.left)} problems are left:", *(f"  {remedy}" for remedy in self.left)]
+        return "\n".join(lines)
+
+
+def repair(spark: SparkSession, path: str, *, dry_run: bool) -> RepairReport:
+    """Heals the newest version of the table at a path; see `QbeastTable.repair`."""
+    seen = look_at(spark, path, "data")
+    plan = plan_repair(seen.report.problems, seen.files, seen.stored, seen.log.configuration, seen.statistics)
+    report = RepairReport(path, dry_run, None, len(plan.changes), plan.healed, plan.left)
+    if dry_run or not (plan.changes or plan.settings):
+        return report
+    return _commit(spark, path, seen, plan, report)
+
+
+def _commit(
+    spark: SparkSession, path: str, seen: Verified, plan: RepairPlan, report: RepairReport
+) -> RepairReport:
+    log = seen.log
+    for _ in range(_ATTEMPTS):
+        _log.info("%s: changing what the log says of %d files", log.path, len(plan.changes))
+        changed = changed_files(log, plan.changes)
+        version = log.retag(_OPERATION, changed, log.file_frame().limit(0), plan.settings, _metrics(plan))
+        if version is not None:
+            files = len(plan.changes)
+            return replace(report, version=version, files=files, healed=plan.healed, left=plan.left)
+        log = bridge.TableLog(spark, path)
+        if log.configuration != seen.log.configuration:
+            break
+        plan = _unchanged(plan, seen, log)
+        if not (plan.changes or plan.settings):
+            break
+    raise CommitConflictError(
+        f"{path} was changed by other writers while it was looked at, so nothing was repaired; run it again"
+    )
+
+
+def _unchanged(plan: RepairPlan, seen: Verified, log: bridge.TableLog) -> RepairPlan:
+    """The plan without the files that another writer has changed or removed."""
+    then = {file.path: file.logged for file in seen.files}
+    now = {file.path: file for file in log.files(whole=True)}
+    gone = {path for path in plan.changes if now.get(path) != then[path]}
+    lost = [remedy for remedy in plan.healed if remedy.problem.file in gone]
+    return replace(
+        plan,
+        changes={path: change for path, change in plan.changes.items() if path not in gone},
+        healed=tuple(remedy for remedy in plan.healed if remedy.problem.file not in gone),
+        left=(*plan.left, *(Remedy(remedy.problem, _CHANGED) for remedy in lost)),
+    )
+
+
+def _metrics(plan: RepairPlan) -> Mapping[str, str]:
+    return {"numRepairedFiles": str(len(plan.changes))}

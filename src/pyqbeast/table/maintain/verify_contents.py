@@ -1,0 +1,271 @@
+"""What `verify` does with the files themselves: reads them on Spark, and compares them with what the log says.
+
+A file that cannot be read is one finding. The others are checked as if it were not there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from pyqbeast import bridge
+from pyqbeast.bridge import failures
+from pyqbeast.bridge.file_contents import (
+    FileOnDisk,
+    file_location,
+    lenient_session,
+    vector_contents,
+)
+from pyqbeast.core.errors import QbeastError
+from pyqbeast.core.format.constants import STAGING_REVISION
+from pyqbeast.core.format.file_tags import Block, FileTags
+from pyqbeast.core.format.types import type_when_indexed
+from pyqbeast.core.otree.compaction import is_copy
+from pyqbeast.core.otree.invariants import check_columns, check_rows, check_weights
+from pyqbeast.core.problems import READABLE, ROW_COUNT, STATISTICS_TEXT, VECTOR, VECTOR_ROWS, Problem
+from pyqbeast.core.revisions.revision import Revision, RevisionSet
+from pyqbeast.deletion_vectors import file_checks
+from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
+from pyqbeast.delta_log.file_checks import bounded_columns
+from pyqbeast.table.coordinates import coordinates, quoted, weight
+from pyqbeast.table.maintain.verify_columns import types_are_lost
+from pyqbeast.table.maintain.verify_statistics import FileToRead, check_statistics
+
+_log = logging.getLogger(__name__)
+
+#: A Parquet file begins and ends with a mark of four bytes, and has the length of its footer.
+_LEAST_BYTES = 12
+#: Of a column that no file has, Spark reads footers and no data.
+_NO_COLUMN = "`a column of no file` int"
+_REPORT = "rule string, file string, cube string, text string, truth string"
+
+
+class VerifiedFile(NamedTuple):
+    """A live file as log and storage have it, and what is wrong with it so far."""
+
+    logged: bridge.LoggedFile
+    on_disk: FileOnDisk
+    tags: FileTags
+    vector: DeletionVectorDescriptor | None
+    problems: tuple[Problem, ...]
+
+    @property
+    def path(self) -> str:
+        """Its path in the log."""
+        return self.logged.path
+
+    @property
+    def location(self) -> str:
+        """The whole one."""
+        return self.on_disk.location
+
+    @property
+    def has_broken_vector(self) -> bool:
+        """Whether its deletion vector cannot be read."""
+        return any(problem.rule == VECTOR for problem in self.problems)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What was found in files.
+
+    Attributes:
+        problems: what the log says wrongly of them.
+        files: how many could be read.
+        rows: how many are stored in these.
+        statistics: the right ones, by path, of files whose own are wrong.
+    """
+
+    problems: list[Problem]
+    files: int
+    rows: int
+    statistics: Mapping[str, str]
+
+
+def check_contents(
+    spark: SparkSession, log: bridge.TableLog, stored: RevisionSet, files: Sequence[VerifiedFile]
+) -> Contents:
+    """Looks at every row of these files, those that deletion vectors hide too."""
+    # A file that is in the log under two paths has a problem of its own.
+    files = list({file.location: file for file in files if file.on_disk.size is not None}.values())
+    if not files:
+        return Contents([], 0, 0, {})
+    reading = lenient_session(spark)
+    _log.info("%s: reading the footers and deletion vectors of %d files", log.path, len(files))
+    rows, problems = _rows_of_footers(spark, reading, files)
+    files = [file for file in files if file.location in rows]
+    files, of_vectors = _check_vectors(spark, log, files, rows)
+    problems += of_vectors
+    _log.info("%s: comparing the statistics of %d files with their rows", log.path, len(files))
+    seen = check_statistics(reading, log, *_to_read(files, rows))
+    for file in files:
+        in_file, live = rows[file.location], seen.live.get(file.path)
+        if file.logged.rows is not None and file.logged.rows != in_file:
+            text = f"it has {in_file} rows, its statistics say {file.logged.rows}"
+            problems.append(Problem(ROW_COUNT, file.path, "", text))
+        hidden = file.vector.cardinality if file.vector else 0
+        if live is not None and live + hidden < in_file:
+            text = f"only {live} of its {in_file - hidden} rows can be read: its data is damaged"
+            problems.append(Problem(READABLE, file.path, "", text))
+    damaged = {problem.file for problem in problems if problem.rule == READABLE}
+    problems += [problem for problem in seen.problems if problem.file not in damaged]
+    whole = [file for file in files if file.path not in damaged]
+    for number in sorted({file.tags.revision_id for file in whole} - {STAGING_REVISION}):
+        of_revision = [f for f in whole if f.tags.revision_id == number and not is_copy(f.tags.blocks)]
+        if of_revision and not check_columns(stored.get(number), log.schema.fieldNames()):
+            _log.info("%s: comparing the tags of %d files with their rows", log.path, len(of_revision))
+            problems += _check_rows(reading, log, stored.get(number), of_revision)
+    return Contents(problems, len(whole), sum(rows[file.location] for file in whole), seen.right)
+
+
+def _to_read(
+    files: Sequence[VerifiedFile], rows: Mapping[str, int]
+) -> tuple[list[FileToRead], set[tuple[str, ...]]]:
+    """The files whose live rows can be read, and the columns whose bounds some of their statistics tell."""
+    columns: set[tuple[str, ...]] = set()
+    to_read = []
+    for file in files:
+        if file.has_broken_vector:
+            continue
+        rules = {problem.rule for problem in file.problems}
+        logged, in_file = file.logged, rows[file.location]
+        if STATISTICS_TEXT not in rules:
+            columns |= bounded_columns(logged.statistics)
+        assert file.on_disk.size is not None
+        to_read.append(
+            FileToRead(
+                file.path,
+                file.location,
+                file.on_disk.size,
+                in_file,
+                file.vector.cardinality if file.vector else 0,
+                logged.statistics,
+                STATISTICS_TEXT in rules or logged.rows != in_file,
+            )
+        )
+    return to_read, columns
+
+
+def _rows_of_footers(
+    spark: SparkSession, reading: SparkSession, files: Sequence[VerifiedFile]
+) -> tuple[dict[str, int], list[Problem]]:
+    """The rows of each file by its footer, by location; and the files that have none that can be read."""
+    location = file_location(reading, F.input_file_name()).alias("location")
+    paths = [file.location for file in files]
+    counted = reading.read.schema(_NO_COLUMN).parquet(*paths).groupBy(location).count().collect()
+    rows = {row["location"]: int(row["count"]) for row in counted}
+    problems = []
+    for file in files:
+        if file.location in rows:
+            continue
+        if (file.on_disk.size or 0) < _LEAST_BYTES:
+            # Spark takes an empty file for one without rows.
+            text = f"it cannot be read: {file.on_disk.size} bytes are no Parquet file"
+            problems.append(Problem(READABLE, file.path, "", text))
+            continue
+        try:
+            # It is damaged, or has no rows.
+            with failures.words("reading it", ""):
+                rows[file.location] = spark.read.schema(_NO_COLUMN).parquet(file.location).count()
+        except (QbeastError, PySparkException) as error:
+            problems.append(Problem(READABLE, file.path, "", str(error).strip().split("\n")[0]))
+    return rows, problems
+
+
+def _check_vectors(
+    spark: SparkSession, log: bridge.TableLog, files: Sequence[VerifiedFile], rows: Mapping[str, int]
+) -> tuple[list[VerifiedFile], list[Problem]]:
+    """Reads the vectors that lie in files. Returns the files with what their vectors really count, and problems."""
+    contents = _read_vectors(spark, log, files)
+    problems: list[Problem] = []
+    seen = []
+    for file in files:
+        found: list[Problem] = []
+        vector = file.vector
+        if vector is not None and file.path in contents:
+            count, last, problem = contents[file.path]
+            if problem:
+                found = [Problem(VECTOR, file.path, "", f"its deletion vector cannot be read: {problem}")]
+            else:
+                found = file_checks.check_contents(file.path, vector, count, last, rows[file.location])
+                vector = dataclasses.replace(vector, cardinality=count, max_row_index=None)
+        elif vector is not None and not file.has_broken_vector:
+            found = file_checks.check_inline(file.path, vector, rows[file.location])
+            counted = [int(problem.truth) for problem in found if problem.rule == VECTOR_ROWS]
+            vector = dataclasses.replace(vector, cardinality=counted[0]) if counted else vector
+        problems += found
+        seen.append(file._replace(vector=vector, problems=(*file.problems, *found)))
+    return seen, problems
+
+
+def _read_vectors(
+    spark: SparkSession, log: bridge.TableLog, files: Sequence[VerifiedFile]
+) -> dict[str, tuple[int, int | None, str | None]]:
+    asked = [
+        (file.path, file.on_disk.vector, file.vector.offset or 0, file.vector.size_in_bytes)
+        for file in files
+        if file.vector and file.vector.is_on_disk and not file.has_broken_vector
+    ]
+    if not asked:
+        return {}
+    schema = (
+        StructType()
+        .add("path", "string")
+        .add("location", "string")
+        .add("offset", "integer")
+        .add("size", "integer")
+    )
+    frame = bridge.local_frame(spark, schema, [list(column) for column in zip(*asked, strict=True)])
+    parts = min(len(asked), spark.sparkContext.defaultParallelism)
+    contents = vector_contents(log, F.col("location"), F.col("offset"), F.col("size"))
+    read = frame.repartition(parts).select("path", contents.alias("of")).select("path", "of.*").collect()
+    return {row["path"]: (row["rows"], row["last"], row["problem"]) for row in read}
+
+
+def _check_rows(
+    spark: SparkSession, log: bridge.TableLog, revision: Revision, files: Sequence[VerifiedFile]
+) -> list[Problem]:
+    """Compares the tags of a revision's files with their rows. One Spark job."""
+    paths = [file.path for file in files]
+    rows = log.stored_rows(spark, paths, revision.hashed_columns, revision.hashed_as)
+    types = bridge.simple_types(rows)
+    indexed = {t.column: type_when_indexed(types[t.column], str(t.data_type)) for t in revision.transformers}
+    untold = [column for column in types if indexed.get(column) in (None, types[column])]
+    if types_are_lost(log, revision, untold):
+        return []
+    for column, then in indexed.items():
+        if types[column] != then:
+            rows = rows.withColumn(column, quoted(column).cast(then))
+    point = [c.alias(f"c{i}") for i, c in enumerate(coordinates(spark, revision, indexed))]
+    seen = rows.select(
+        file_location(spark, F.input_file_name()).alias("location"),
+        *point,
+        weight(revision.hashed_columns).alias("w"),
+    )
+    logged = {file.location: (file.path, file.tags.blocks, file.logged.tags) for file in files}
+    return [Problem(*row) for row in _checked(seen, logged).collect()]
+
+
+def _checked(
+    seen: DataFrame, logged: Mapping[str, tuple[str, Sequence[Block], Mapping[str, str]]]
+) -> DataFrame:
+    def check(key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
+        file, blocks, tags = logged[key[0].as_py()]
+        columns = [rows.column(name).to_numpy() for name in rows.column_names]
+        points, weights = np.column_stack(columns[1:-1]), columns[-1]
+        found = [*check_rows(file, blocks, points, weights), *check_weights(file, tags, points, weights)]
+        fields = ([getattr(problem, name) for problem in found] for name in names)
+        return pa.table(dict(zip(names, (pa.array(field, pa.string()) for field in fields), strict=True)))
+
+    names = [field.split()[0] for field in _REPORT.split(", ")]
+    return seen.groupBy("location").applyInArrow(check, _REPORT)

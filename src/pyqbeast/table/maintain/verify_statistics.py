@@ -1,0 +1,217 @@
+"""Whether the statistics that Delta keeps of a file hold for its rows: queries leave files out because of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from pyqbeast import bridge
+from pyqbeast.bridge.file_contents import file_location, file_statistics, live_rows
+from pyqbeast.core.problems import BOUNDS, Problem
+from pyqbeast.delta_log.file_checks import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS, TIGHT_BOUNDS
+from pyqbeast.table.maintain.changed_files import FileChange, changed_files
+
+#: Delta answers the least and the largest value of these from the log, so there they have to be exact.
+_EXACT = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DateType)
+_TIMES = (TimestampType, TimestampNTZType)
+_BOUNDED = (*_EXACT, *_TIMES, DecimalType, StringType)
+
+#: Names of columns here, which a table does not have.
+_ROW = "row of a data file"
+_LOCATION = "location of a data file"
+_STORED = "stored"
+
+
+class _Leaf:
+    """A column, or a field in a struct, that statistics may tell of. In SQL texts, which are quicker to build."""
+
+    def __init__(self, number: int, path: tuple[str, ...], data_type: DataType, *, is_told: bool) -> None:
+        self.path = path
+        self.data_type = data_type
+        self.is_bounded = is_told and isinstance(data_type, _BOUNDED) and not _is_collated(data_type)
+        self.low, self.high, self.nulls = (f"{name}{number}" for name in ("low", "high", "nulls"))
+
+    def figures(self) -> list[str]:
+        """The aggregates over the rows of a file that statistics are compared with."""
+        value = _inside(_ROW, *self.path)
+        bounds = [f"min({value}) AS {self.low}", f"max({value}) AS {self.high}"] if self.is_bounded else []
+        return [f"count_if({value} IS NULL) AS {self.nulls}", *bounds]
+
+    def lies(self) -> list[str]:
+        """Texts of what is wrong, null where nothing is."""
+        tight = f"coalesce({_STORED}.{TIGHT_BOUNDS}, true)"
+        nulls, low, high = (
+            _inside(_STORED, name, *self.path) for name in (NULL_COUNT, MIN_VALUES, MAX_VALUES)
+        )
+        # Where rows are deleted the counts are those of before. All and none stay what they are.
+        loose = (
+            f"{nulls} = 0 AND {self.nulls} > 0 OR {nulls} = {_STORED}.{NUM_RECORDS} AND {self.nulls} < rows"
+        )
+        lies = [
+            _lie(f"if({tight}, {nulls} != {self.nulls}, {loose})", NULL_COUNT, self.path, nulls, self.nulls)
+        ]
+        if self.is_bounded:
+            # The log has milliseconds.
+            up_to = f"{high} + INTERVAL 1 MILLISECOND" if isinstance(self.data_type, _TIMES) else high
+            exact = tight if isinstance(self.data_type, _EXACT) else "false"
+            is_low_wrong = f"{low} > {self.low} OR {exact} AND {low} != {self.low}"
+            is_high_wrong = f"{up_to} < {self.high} OR {exact} AND {high} != {self.high}"
+            lies.append(_lie(is_low_wrong, MIN_VALUES, self.path, low, self.low))
+            lies.append(_lie(is_high_wrong, MAX_VALUES, self.path, high, self.high))
+        return lies
+
+
+def _lie(is_wrong: str, name: str, path: Sequence[str], told: str, seen: str) -> str:
+    column = ".".join(path).replace("\\", "\\\\").replace("'", "\\'")
+    parts = f"'{name} of {column} is ', left({told}, 200), ' in its statistics and ', left({seen}, 200), ' in its rows'"
+    return f"if({is_wrong}, concat({parts}), null)"
+
+
+class FileToRead(NamedTuple):
+    """A file whose rows are looked at.
+
+    Attributes:
+        path: in the log.
+        location: the whole one.
+        size: in bytes, as storage has it.
+        rows: stored in it.
+        deleted: of them, by what is in its deletion vector.
+        statistics: their JSON text in the log.
+        is_asked: whether the right ones are wanted, whatever these say.
+    """
+
+    path: str
+    location: str
+    size: int
+    rows: int
+    deleted: int
+    statistics: str | None
+    is_asked: bool
+
+
+class SeenStatistics(NamedTuple):
+    """What the live rows of files say of their statistics.
+
+    Attributes:
+        problems: where the log says otherwise.
+        right: what it should say, by path; of files with problems and of those that it was asked for.
+        live: how many rows could be read, by path.
+    """
+
+    problems: list[Problem]
+    right: dict[str, str]
+    live: dict[str, int]
+
+
+def check_statistics(
+    spark: SparkSession,
+    log: bridge.TableLog,
+    files: Sequence[FileToRead],
+    columns: Collection[tuple[str, ...]],
+) -> SeenStatistics:
+    """Compares the statistics of files with their live rows. One Spark job.
+
+    Args:
+        spark: a session that goes on after a damaged file.
+        log: the version of the table.
+        files: files that are there, with deletion vectors that can be read.
+        columns: paths of columns, as the files name them, whose bounds some statistics tell.
+    """
+    if not files:
+        return SeenStatistics([], {}, {})
+    changes = {file.path: FileChange(size=file.size, deleted=file.deleted) for file in files}
+    rows = live_rows(log, spark, changed_files(log, changes))
+    # Delta's aggregate takes the names of the table, and statistics are under those in the files.
+    stored = [bridge.field_in_files(field) for field in log.schema]
+    row = F.struct(
+        *(
+            F.col(_inside(field.name)).cast(of.dataType).alias(of.name)
+            for field, of in zip(log.schema, stored, strict=True)
+        )
+    )
+    seen = rows.select("*", row.alias(_ROW), file_location(spark, F.input_file_name()).alias(_LOCATION))
+    told = [
+        _Leaf(number, path, kind, is_told=path in columns)
+        for number, (path, kind) in enumerate(_leaves(StructType(stored)))
+    ]
+    figures = [F.expr(text) for leaf in told for text in leaf.figures()]
+    counted = seen.groupBy(F.col(_inside(_LOCATION)).alias("location")).agg(
+        F.expr("count(*) AS rows"), file_statistics(log).alias("right"), *figures
+    )
+    compared = counted.join(F.broadcast(_stored(spark, files, told)), "location")
+    lies = F.expr(f"array_compact(array({', '.join(lie for leaf in told for lie in leaf.lies())})) AS lies")
+    found = compared.select("path", "rows", "is_asked", lies, _right().alias("right")).collect()
+    return SeenStatistics(
+        [Problem(BOUNDS, each["path"], "", lie) for each in found for lie in each["lies"]],
+        {each["path"]: each["right"] for each in found if each["lies"] or each["is_asked"]},
+        {file.path: 0 for file in files} | {each["path"]: each["rows"] for each in found},
+    )
+
+
+def _right() -> Column:
+    """The right statistics, as a text. Delta wants those of a file with deleted rows to count them too."""
+    right = F.col("right")
+    counted = right.withField(NUM_RECORDS, F.col("stored_rows")).withField(TIGHT_BOUNDS, F.lit(False))
+    return F.when(F.col("deleted") > 0, F.to_json(counted)).otherwise(F.to_json(right))
+
+
+def _stored(spark: SparkSession, files: Sequence[FileToRead], told: Sequence[_Leaf]) -> DataFrame:
+    schema = StructType().add("path", "string").add("location", "string").add("size", "long")
+    schema = schema.add("stored_rows", "long").add("deleted", "long").add("statistics", "string")
+    schema = schema.add("is_asked", "boolean")
+    frame = bridge.local_frame(spark, schema, [list(column) for column in zip(*files, strict=True)])
+    bounds = _nested({leaf.path: leaf.data_type for leaf in told if leaf.is_bounded})
+    parts = {
+        NUM_RECORDS: LongType(),
+        TIGHT_BOUNDS: BooleanType(),
+        MIN_VALUES: bounds,
+        MAX_VALUES: bounds,
+        NULL_COUNT: _nested({leaf.path: LongType() for leaf in told}),
+    }
+    return frame.withColumn(_STORED, F.from_json("statistics", _nested({(k,): v for k, v in parts.items()})))
+
+
+def _nested(fields: Mapping[tuple[str, ...], DataType]) -> StructType:
+    below: dict[str, dict[tuple[str, ...], DataType]] = {}
+    for (name, *rest), data_type in fields.items():
+        below.setdefault(name, {})[tuple(rest)] = data_type
+    return StructType(
+        [StructField(name, inner[()] if () in inner else _nested(inner)) for name, inner in below.items()]
+    )
+
+
+def _leaves(schema: StructType) -> Iterator[tuple[tuple[str, ...], DataType]]:
+    for field in schema:
+        if isinstance(field.dataType, StructType):
+            yield from (((field.name, *path), kind) for path, kind in _leaves(field.dataType))
+        else:
+            yield (field.name,), field.dataType
+
+
+def _is_collated(data_type: DataType) -> bool:
+    return isinstance(data_type, StringType) and data_type.collation != "UTF8_BINARY"
+
+
+def _inside(*path: str) -> str:
+    """A column by its exact name, or a field in a struct."""
+    return ".".join("`" + name.replace("`", "``") + "`" for name in path)

@@ -1,0 +1,208 @@
+"""`verify` finds each of many planted corruptions, and `repair` heals what a log can heal without touching a row."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pyqbeast import QbeastTable
+from pyqbeast.core import problems
+from pyqbeast.core.revisions.damage import check_revisions, without_damage
+from pyqbeast.core.revisions.revision import revisions_from_configuration
+from tests.table.help import load, rows_2d, save
+from tests.table.maintain import damages
+from tests.table.maintain.damages import HEALED, OF_SETTINGS, OF_TREE, UNHEALED, TableLog
+
+COLUMNS = "timestamp_millis(id * 1000) AS at", "nullif(id % 5, 0) AS few"
+
+
+@pytest.fixture(scope="module")
+def good(spark, tmp_path_factory):
+    """A table of some sixty files, a third of which have deletion vectors, and every key twice."""
+    path = tmp_path_factory.mktemp("good") / "table"
+    rows = rows_2d(spark, 9_000, columns=COLUMNS[0]).selectExpr("*", COLUMNS[1])
+    save(rows.unionAll(rows.withColumn("id", rows.id + 9_000)), str(path), cubeSize=250)
+    QbeastTable.for_path(spark, str(path)).delete("a < 200000 AND b < 500 AND id % 9 = 0")
+    TableLog(path).save()
+    return path
+
+
+@pytest.fixture(scope="module")
+def small(spark, tmp_path_factory):
+    path = tmp_path_factory.mktemp("small") / "table"
+    save(rows_2d(spark, 2_000), str(path), cubeSize=200)
+    TableLog(path).save()
+    return path
+
+
+def rows_of(spark, path):
+    return sorted(tuple(row) for row in load(spark, str(path)).collect())
+
+
+def plant(folder, copy, kinds):
+    """A copy of a table with corruptions in it, and the file that each lies in."""
+    shutil.copytree(folder, copy)
+    log = TableLog(copy)
+    left = dict(log.files)
+    where = {}
+    # First those that few files are good for.
+    for damage in sorted(kinds, key=lambda each: sum(map(each.fits, left.values()))):
+        path = next(path for path, add in left.items() if damage.fits(add))
+        damage.plant(left.pop(path), copy)
+        where[damage.name] = path
+        if damage.rule == problems.LIVE_ONCE:
+            where["the other path"] = damages.add_again(log, path)
+    log.save()
+    return where
+
+
+def found(report):
+    """The rules that each file breaks."""
+    rules = {}
+    for problem in report.problems:
+        rules.setdefault(problem.file, set()).add(problem.rule)
+    return rules
+
+
+def finds(table, kinds, where):
+    """Each is found at its level and at no cheaper one, and nothing is found in files that are in order."""
+    of_log, of_data = found(table.verify("log")), found(table.verify("data"))
+    for damage in kinds:
+        path = where[damage.name]
+        assert damage.rule in of_data.get(path, ()), damage.name
+        assert (damage.rule in of_log.get(path, ())) == (damage.level == "log"), damage.name
+    assert set(of_data) - {""} <= set(where.values())
+    assert of_data.get("", set()) <= {problems.GAP, problems.KEPT}
+
+
+def test_a_good_table_has_no_problems(spark, good):
+    report = QbeastTable.for_path(spark, str(good)).verify("data")
+    assert (report.ok, report.notes, report.rows_read) == (True, (), 18_000), str(report)
+    assert report.files == report.files_read == len(TableLog(good).files)
+
+
+def test_what_can_be_healed_is_found_and_healed_and_no_row_changes(spark, good, tmp_path):
+    path = tmp_path / "table"
+    where = plant(good, path, HEALED)
+    table = QbeastTable.for_path(spark, str(path))
+    finds(table, HEALED, where)
+    planned = table.repair()
+    assert planned.ok, str(planned)
+    remedies = {(remedy.problem.file, remedy.problem.rule): remedy.text for remedy in planned.healed}
+    for damage in HEALED:
+        assert remedies[where[damage.name], damage.rule] == damage.remedy, damage.name
+    assert not table.verify("log").ok
+    done = table.repair(dry_run=False)
+    assert (done.version, done.healed) == (1, planned.healed)
+    assert table.verify("data").ok
+    assert rows_of(spark, path) == rows_of(spark, good)
+    history = spark.sql(f"DESCRIBE HISTORY delta.`{path}`").first()
+    assert (history["operation"], history["version"]) == ("REPAIR QBEAST INDEX", 1)
+    assert "nothing to repair" in str(table.repair(dry_run=False))
+    assert table.optimize(revision=0).changed
+    assert table.verify("data").ok
+
+
+def test_what_cannot_be_healed_is_told_with_what_to_do(spark, good, tmp_path):
+    path = tmp_path / "table"
+    where = plant(good, path, UNHEALED)
+    table = QbeastTable.for_path(spark, str(path))
+    finds(table, UNHEALED, where)
+    done = table.repair(dry_run=False)
+    assert (done.ok, done.version) == (False, None)
+    assert {remedy.problem.file for remedy in done.left} == set(where.values())
+    assert all(remedy.text for remedy in done.left)
+
+
+@pytest.mark.parametrize("damage", OF_SETTINGS, ids=lambda damage: damage.name)
+def test_a_table_goes_on_with_the_revisions_that_can_be_read(small, damage):
+    log = TableLog(small)
+    damage.plant(log)
+    stored = revisions_from_configuration(log.configuration)
+    assert {problem.rule for problem in check_revisions(stored)} == {damage.rule}
+    changes = without_damage(log.configuration)
+    assert changes
+    entries = {**log.configuration, **changes}
+    healed = revisions_from_configuration({key: text for key, text in entries.items() if text is not None})
+    assert check_revisions(healed) == []
+    assert healed.latest
+
+
+@pytest.mark.parametrize("damage", [OF_SETTINGS[0], OF_SETTINGS[3], *OF_TREE], ids=lambda damage: damage.name)
+def test_damage_of_the_table_as_a_whole(spark, small, tmp_path, damage):
+    path = tmp_path / "table"
+    shutil.copytree(small, path)
+    log = TableLog(path)
+    damage.plant(log)
+    log.save()
+    table = QbeastTable.for_path(spark, str(path))
+    assert damage.rule in {problem.rule for problem in table.verify("log").problems}
+    done = table.repair(dry_run=False)
+    texts = {remedy.text for remedy in done.healed if remedy.problem.rule == damage.rule}
+    assert (texts, done.ok) == ({damage.remedy}, True), str(done)
+    assert table.verify("log").ok
+    assert rows_of(spark, path) == rows_of(spark, small)
+
+
+def test_the_guide_lists_all_of_them():
+    rows = [
+        f"| {damage.name} | {damage.level} | {damage.rule} | {damage.remedy} |"
+        for damage in [*HEALED, *UNHEALED, *OF_SETTINGS, *OF_TREE]
+    ]
+    assert len(rows) > 40
+    guide = Path(__file__).resolve().parents[3] / "docs" / "verify.md"
+    _, _, table = guide.read_text().partition("| what is damaged |")
+    table = table.splitlines()[2:]
+    assert table == rows, "\n".join(rows)
+
+
+def test_a_sample_looks_at_some_files_and_says_how_many(spark, good):
+    report = QbeastTable.for_path(spark, str(good)).verify("sample")
+    assert report.ok
+    assert report.files_read == 20 < report.files
+    assert f"{report.rows_read} rows of 20 files" in str(report)
+
+
+def test_files_that_no_version_names_are_a_note(spark, small, tmp_path):
+    path = tmp_path / "table"
+    shutil.copytree(small, path)
+    Path(path, "left-over.parquet").write_bytes(b"x" * 1000)
+    report = QbeastTable.for_path(spark, str(path)).verify("log")
+    assert report.ok
+    (note,) = report.notes
+    assert "left-over.parquet" in note
+    assert "clean()" in note
+
+
+def test_another_writer_between_looking_and_repairing_keeps_what_it_wrote(
+    spark, small, tmp_path, monkeypatch
+):
+    path = tmp_path / "table"
+    shutil.copytree(small, path)
+    log = TableLog(path)
+    first, second = list(log.files)[:2]
+    for damaged in (first, second):
+        damages.tag("blocks", lambda _: "[]")(log.files[damaged], path)
+    log.save()
+    table = QbeastTable.for_path(spark, str(path))
+    from pyqbeast.table.maintain import repair as repairing
+
+    look_at = repairing.look_at
+
+    def look_and_wait(*arguments):
+        seen = look_at(*arguments)
+        assert table.delete_rows(first, [0, 1]) == 2
+        return seen
+
+    monkeypatch.setattr(repairing, "look_at", look_and_wait)
+    done = table.repair(dry_run=False)
+    assert (done.files, {remedy.problem.file for remedy in done.left}) == (1, {first})
+    monkeypatch.undo()
+    assert load(spark, str(path)).count() == 1_998
+    assert set(found(table.verify("log"))) - {""} == {first}
+    assert table.repair(dry_run=False).ok
+    assert table.verify("data").ok
+    assert json.loads(TableLog(path).files[second].get("stats"))["numRecords"]
