@@ -24,8 +24,10 @@ from tests.kills.workload import Change
 from tests.spark_session import make_session
 from tests.sweep.state import kind_of, state_of, strays
 
-#: A driver is killed at some time of its first seconds of work; a change takes about one.
-LONGEST = 10.0
+#: A driver is killed during one of its first changes.
+MOST_CHANGES = 6
+#: When, in shares of the time that changes take on this machine.
+LONGEST = 1.2
 
 
 class Checker:
@@ -72,26 +74,51 @@ class Checker:
         self.ids = set(found)
 
 
-def kill_once(table: Path, journal: Path, seed: int, first: int, seconds: float) -> list[dict[str, Any]]:
-    """Lets a driver work for so long and kills it with its JVM; what it told. Its new rows have ids from `first`."""
-    command = [sys.executable, "-m", "tests.kills.workload", str(table), str(journal), str(seed), str(first)]
-    with journal.with_suffix(".log").open("wb") as log:
-        driver = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-    try:
-        while '"ready"' not in (journal.read_text() if journal.exists() else ""):
-            told = journal.with_suffix(".log").read_text(errors="replace")
-            assert driver.poll() is None, f"the driver ended by itself: {told[-3000:]}"
-            time.sleep(0.05)
-        time.sleep(seconds)
-        assert driver.poll() is None, (
-            f"the driver ended by itself: {journal.with_suffix('.log').read_text(errors='replace')[-3000:]}"
-        )
-    finally:
+class Driver:
+    """A driver at work, with the journal that it writes. Its new rows have ids from `first`."""
+
+    def __init__(self, table: Path, journal: Path, seed: int, first: int) -> None:
+        self.journal = journal
+        self._log = journal.with_suffix(".log")
+        command = [sys.executable, "-m", "tests.kills.workload", *map(str, (table, journal, seed, first))]
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+    def told(self) -> list[dict[str, Any]]:
+        """What the journal says by now."""
+        lines = self.journal.read_text().splitlines(keepends=True) if self.journal.exists() else []
+        return [json.loads(line) for line in lines if line.endswith("\n")]
+
+    def wait_for(self, key: str, count: int = 1) -> None:
+        """Until the journal has so many entries of a kind."""
+        while sum(key in entry for entry in self.told()) < count:
+            log = self._log.read_text(errors="replace")
+            assert self._process.poll() is None, f"the driver ended by itself: {log[-3000:]}"
+            time.sleep(0.02)
+
+    def kill(self) -> None:
+        """Ends the driver and its JVM as a crash would."""
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(driver.pid, signal.SIGKILL)
-        driver.wait()
-    lines = journal.read_text().splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith("\n")]
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+def kill_once(driver: Driver, changes: int, share: float, usual: float) -> tuple[list[dict[str, Any]], float]:
+    """Kills a driver some time after so many changes.
+
+    Returns:
+        What the driver told, and the seconds that a change took; the usual time where none was made.
+    """
+    try:
+        driver.wait_for("ready")
+        started = time.monotonic()
+        driver.wait_for("done", changes)
+        if changes:
+            usual = (time.monotonic() - started) / changes
+        time.sleep(share * usual)
+    finally:
+        driver.kill()
+    return driver.told(), usual
 
 
 def main() -> None:
@@ -104,11 +131,15 @@ def main() -> None:
     chance = random.Random(asked.seed)
     with tempfile.TemporaryDirectory(prefix="pyqbeast-kills-") as name:
         folder = Path(name)
-        checker = Checker(folder / "table")
+        checker, usual = Checker(folder / "table"), 5.0
         for number in range(1, asked.kills + 1):
-            seconds = chance.uniform(0, LONGEST)
-            journal, seed = folder / f"{number}.journal", chance.randrange(10**9)
-            checker.follow(kill_once(checker.table, journal, seed, number * 1_000_000, seconds))
+            driver = Driver(
+                checker.table, folder / f"{number}.journal", chance.randrange(10**9), number * 1_000_000
+            )
+            journal, usual = kill_once(
+                driver, chance.randrange(MOST_CHANGES), chance.uniform(0, LONGEST), usual
+            )
+            checker.follow(journal)
             if number % 10 == 0:
                 print(f"{number} kills: {dict(sorted(checker.outcomes.items()))}", flush=True)
         left = Counter(map(kind_of, strays(checker.table)))
