@@ -42,7 +42,8 @@ def test_index_then_info_blocks_and_sample(spark, pyqbeast, tmp_path):
 def test_an_error_is_one_line_and_exit_code_1(pyqbeast, tmp_path):
     done = pyqbeast("info", tmp_path / "nothing")
     assert done.exit_code == 1
-    assert done.output.strip() == f"error: there is no Delta table at {tmp_path / 'nothing'}"
+    nothing = tmp_path / "nothing"
+    assert done.output.strip() == f"error: there is no Delta table at {nothing}: it has no _delta_log"
 
 
 def test_convert_optimize_and_verify(spark, pyqbeast, tmp_path):

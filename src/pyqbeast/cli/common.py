@@ -7,15 +7,16 @@ import json
 import sys
 from collections.abc import Iterator
 from enum import Enum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 from rich.console import Console
 
 import pyqbeast
 from pyqbeast.core.errors import QbeastError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class Output(str, Enum):
@@ -37,15 +38,23 @@ def errors_as_one_line(*, debug: bool) -> Iterator[None]:
     """Ends a command with one line and exit code 1 after an error of pyqbeast's or of Spark's."""
     try:
         yield
-    except (QbeastError, PySparkException) as error:
-        if debug:
+    except Exception as error:
+        if debug or not _is_expected(error):
             raise
         typer.echo(f"error: {' '.join(str(error).split())}", err=True)
         raise typer.Exit(1) from None
 
 
+def _is_expected(error: Exception) -> bool:
+    """Whether an error is one of pyqbeast's or of Spark's. Where Spark is not imported, it has raised none."""
+    of_spark = sys.modules.get("pyspark.errors")
+    return isinstance(error, (QbeastError, of_spark.PySparkException if of_spark else QbeastError))
+
+
 def local_session() -> SparkSession:
     """A quiet session on all cores of this machine, with a bar for Spark's jobs where there is a terminal."""
+    from pyspark.sql import SparkSession
+
     builder = (
         SparkSession.builder.master("local[*]")
         .appName("pyqbeast")

@@ -5,11 +5,9 @@ from __future__ import annotations
 import platform
 from typing import Annotated
 
-import pyspark
 import typer
 
 import pyqbeast
-from pyqbeast.bridge.session import DELTA_VERSION, bridge_jar, java_version
 from pyqbeast.cli import common
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.sharing.readers import READERS
@@ -37,6 +35,10 @@ def doctor(
 
 
 def _look_at_machine(output: common.Output) -> None:
+    import pyspark
+
+    from pyqbeast.bridge.session import DELTA_VERSION, bridge_jar, java_version
+
     spark = common.local_session()
     versions = {
         "pyqbeast": pyqbeast.__version__,

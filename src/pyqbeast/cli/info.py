@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from pyqbeast.cli import common
-from pyqbeast.table.qbeast_table import QbeastTable
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 
 
 def info(
@@ -16,9 +16,9 @@ def info(
     output: common.OutputOption = common.Output.text,
     debug: common.DebugOption = False,
 ) -> None:
-    """Show the figures of a table's index."""
+    """Show the figures of a table's index; needs no Spark."""
     with common.errors_as_one_line(debug=debug):
-        metrics = QbeastTable.for_path(common.local_session(), path).metrics(revision)
+        metrics = IndexedSnapshot.read(path).metrics(revision)
         if output is common.Output.json:
             common.print_json(metrics.to_dict())
         else:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
-from pyspark.sql import DataFrame
 from rich.table import Table
 
 from pyqbeast.cli import common
@@ -13,13 +13,12 @@ from pyqbeast.cli import common
 LimitOption = Annotated[int, typer.Option("--limit", help="Rows to print at the most.")]
 
 
-def print_rows(frame: DataFrame, limit: int, output: common.Output) -> None:
-    """Prints the first rows of a frame."""
-    rows = frame.limit(limit).collect()
+def print_rows(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], output: common.Output) -> None:
+    """Prints rows, each with a value for every column."""
     if output is common.Output.json:
-        common.print_json([row.asDict(recursive=True) for row in rows])
+        common.print_json([dict(row) for row in rows])
         return
-    table = Table(*frame.columns)
+    table = Table(*columns)
     for row in rows:
-        table.add_row(*(str(value) for value in row))
+        table.add_row(*(str(row[column]) for column in columns))
     common.console.print(table)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, Any
 
+import pyarrow as pa
 import typer
 
 from pyqbeast.cli import common
 from pyqbeast.cli.rows import LimitOption, print_rows
-from pyqbeast.table.qbeast_table import QbeastTable
+from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.scanning.scan import scan
 
 
 def sample(
@@ -18,6 +22,32 @@ def sample(
     output: common.OutputOption = common.Output.text,
     debug: common.DebugOption = False,
 ) -> None:
-    """Print rows of a sample."""
+    """Print rows of a sample; starts Spark only where it has to draw the rows one by one."""
     with common.errors_as_one_line(debug=debug):
-        print_rows(QbeastTable.for_path(common.local_session(), path).sample(fraction), limit, output)
+        try:
+            sampled = scan(path).sample(fraction)
+            columns, rows = sampled.schema.names, list(islice(_rows(sampled.to_batches()), limit))
+        except UnsupportedError as error:
+            typer.echo(f"starting Spark: {error}", err=True)
+            columns, rows = _by_spark(path, fraction, limit)
+        print_rows(columns, rows, output)
+
+
+def _rows(batches: pa.RecordBatchReader) -> Iterator[dict[str, Any]]:
+    """The rows with the values that Spark gives to Python: times without their zone, which is UTC."""
+    plain = pa.schema(
+        [
+            pa.field(each.name, pa.timestamp("us")) if pa.types.is_timestamp(each.type) else each
+            for each in batches.schema
+        ]
+    )
+    for batch in batches:
+        for row in batch.cast(plain).to_pylist(maps_as_pydicts="lossy"):
+            yield {name: bytearray(v) if isinstance(v, bytes) else v for name, v in row.items()}
+
+
+def _by_spark(path: str, fraction: float, limit: int) -> tuple[list[str], list[dict[str, Any]]]:
+    from pyqbeast.table.qbeast_table import QbeastTable
+
+    frame = QbeastTable.for_path(common.local_session(), path).sample(fraction).limit(limit)
+    return frame.columns, [row.asDict(recursive=True) for row in frame.collect()]

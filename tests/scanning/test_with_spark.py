@@ -1,0 +1,163 @@
+"""A scan gives the rows that Spark gives: the same weights, samples, filters and versions."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import strategies as st
+from pyspark.sql import functions as F
+
+import pyqbeast
+from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.scanning.row_weights import row_weights
+from tests.core.hostile import drawn
+from tests.table.help import load, rows_2d, save
+from tests.table.legacy import REPLICATED, copy_of
+
+FRACTIONS = (0.01, 0.1, 0.5, 1.0)
+
+#: For each of Spark's types the Arrow type, and values that are hashed in a way of their own.
+TYPES = {
+    "boolean": (pa.bool_(), st.booleans()),
+    "tinyint": (pa.int8(), st.integers(-128, 127)),
+    "smallint": (pa.int16(), st.integers(-(2**15), 2**15 - 1)),
+    "int": (pa.int32(), st.integers(-(2**31), 2**31 - 1)),
+    "bigint": (pa.int64(), st.integers(-(2**63), 2**63 - 1)),
+    "float": (pa.float32(), st.one_of(st.floats(width=32), st.just(-0.0))),
+    "double": (pa.float64(), st.one_of(st.floats(), st.just(-0.0))),
+    "string": (pa.string(), st.text(st.characters(exclude_categories=["Cs"]), max_size=13)),
+    "binary": (pa.binary(), st.binary(max_size=13)),
+    "date": (pa.date32(), st.dates()),
+    "timestamp": (pa.timestamp("us", "UTC"), st.datetimes(timezones=st.just(dt.timezone.utc))),
+    "timestamp_ntz": (pa.timestamp("us"), st.datetimes()),
+    "decimal(18,3)": (pa.decimal128(18, 3), st.decimals(-(10**15) + 1, 10**15 - 1, places=3)),
+    "decimal(38,6)": (
+        pa.decimal128(38, 6),
+        st.one_of(
+            st.decimals(-(10**31), 10**31, places=6),
+            st.sampled_from([Decimal(n) / 10**6 for n in (0, -1, 127, 128, -128, -129, 2**63, -(2**64))]),
+        ),
+    ),
+    "struct<a: int, b: string>": (
+        pa.struct([("a", pa.int32()), ("b", pa.string())]),
+        st.fixed_dictionaries(
+            {"a": st.none() | st.integers(0, 9), "b": st.none() | st.text("ab", max_size=5)}
+        ),
+    ),
+    "array<double>": (pa.list_(pa.float64()), st.lists(st.none() | st.floats(), max_size=4)),
+}
+
+
+def test_weights_are_sparks_hash(spark):
+    columns = {
+        f"c{i}": pa.array([None, *drawn(values, 150), None], kind)
+        for i, (kind, values) in enumerate(TYPES.values())
+    }
+    length = min(map(len, columns.values()))
+    table = pa.table({"id": pa.array(range(length)), **{n: c.slice(0, length) for n, c in columns.items()}})
+    frame = spark.createDataFrame(table)
+    asked = [F.hash(name).alias(name) for name in columns] + [F.hash(*columns).alias("all")]
+    found = frame.select("id", *asked).orderBy("id").toArrow()
+    for name, kind in zip(columns, TYPES, strict=True):
+        # A slice begins in the middle of its buffers.
+        for part in (table[name].chunk(0), table[name].chunk(0).slice(3)):
+            np.testing.assert_array_equal(
+                row_weights([part]), found[name].to_numpy()[length - len(part) :], err_msg=kind
+            )
+    chained = row_weights([table[name].chunk(0) for name in columns])
+    np.testing.assert_array_equal(chained, found["all"].to_numpy())
+
+
+def rows_of(frame):
+    return sorted(map(repr, frame.toArrow().to_pylist()))
+
+
+def rows_of_scan(scan):
+    return sorted(map(repr, scan.to_arrow().to_pylist()))
+
+
+def same_samples(spark, path, fractions=FRACTIONS):
+    scan = pyqbeast.scan(path)
+    for fraction in fractions:
+        assert rows_of_scan(scan.sample(fraction)) == rows_of(load(spark, path).sample(fraction)), fraction
+    return scan
+
+
+MIXED = (
+    "cast(id % 1000 as decimal(20,2)) as d",
+    "timestamp_micros(id * 1000003) as t",
+    "if(id % 10 = 0, double('NaN'), id / 7.0D) as x",
+    "cast(id / 7 as float) as f",
+    "if(id % 3 = 0, null, concat('n', id)) as s",
+    "named_struct('p', id, 'q', array(id)) as n",
+    "map('k', id) as m",
+)
+
+
+def test_samples_filters_and_versions(spark, table_path):
+    rows = rows_2d(spark, 3_000).selectExpr("*", *MIXED)
+    save(rows, table_path, columnsToIndex="a,s,d", weightColumns="t,n,x", cubeSize=300)
+    first = rows_of(load(spark, table_path))
+    save(
+        rows.selectExpr("*").withColumn("a", F.col("a") + 2_000_000),
+        table_path,
+        cubeSize=300,
+        columnsToIndex=None,
+    )
+    rows.limit(200).write.format("delta").mode("append").save(table_path)  # without an index
+    spark.sql(f"DELETE FROM qbeast.`{table_path}` WHERE id % 7 = 3")
+    scan = same_samples(spark, table_path)
+    assert rows_of_scan(pyqbeast.scan(table_path, version=0)) == first
+    sampled = scan.sample(0.5)
+    for condition in (
+        "a BETWEEN 100000 AND 400000 AND NOT s IN ('n7', 'n8')",
+        "x > 300",
+        "NOT x <= 300.5 OR x IS NULL",
+        "f = 0.1 OR f >= 0.25 AND f < 100.3",
+        "f <> 5",
+        "s IS NOT NULL AND (s > 'n2' OR name = 'name 1')",
+        "t >= TIMESTAMP '1970-01-01 00:16:40' AND d < 500.5",
+        "a > 1.5 AND id <= 3000000000 AND id <> -1",
+        "d = 7 OR 12.00 = d OR d NOT BETWEEN 2 AND 997.55",
+    ):
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        wanted = rows_of(load(spark, table_path).sample(0.5).filter(condition))
+        assert wanted
+        assert rows_of_scan(sampled.where(condition)) == wanted, condition
+
+
+def test_rows_that_were_chosen_by_weight(spark, tmp_path):
+    whole, stored = str(tmp_path / "whole"), str(tmp_path / "stored")
+    save(rows_2d(spark, 20_000), whole)
+    save(load(spark, whole).sample(0.2), stored)
+    scan = same_samples(spark, stored, (0.05, 0.3, 0.9))
+    assert scan.sample(0.3).to_arrow().num_rows == pytest.approx(0.3 * 4_000, rel=0.1)
+    rows_2d(spark, 500, first=50_000).write.format("delta").mode("append").save(stored)
+    with pytest.raises(UnsupportedError, match="chosen by the hash"):
+        pyqbeast.scan(stored).sample(0.1)
+
+
+def test_names_types_and_keys_that_changed(spark, table_path):
+    options = {"delta.columnMapping.mode": "name", "delta.enableTypeWidening": "true"}
+    rows = rows_2d(spark, 2_000).withColumn("s", F.struct("id", "name"))
+    save(rows, table_path, cubeSize=200, **options)
+    table = f"qbeast.`{table_path}`"
+    spark.sql(f"ALTER TABLE {table} RENAME COLUMN name TO title")
+    spark.sql(f"ALTER TABLE {table} RENAME COLUMN s.name TO title")
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN later int")
+    assert pyqbeast.scan(table_path).sample(0.1).explain().count("too heavy")
+    spark.sql(f"ALTER TABLE {table} ALTER COLUMN a TYPE bigint")
+    scan = same_samples(spark, table_path)
+    assert not scan.sample(0.1).explain().count("too heavy")
+    assert rows_of_scan(scan.where("title = 'name 7' AND later IS NULL")) == rows_of(
+        load(spark, table_path).filter("title = 'name 7'")
+    )
+
+
+def test_a_table_with_replicated_cubes(spark, golden, tmp_path):
+    path = copy_of(golden, REPLICATED, str(tmp_path / "table"))
+    same_samples(spark, path, (0.01, 1.0))
