@@ -117,7 +117,7 @@ def _block(item: Any, dimensions: int) -> Block:  # noqa: ANN401 (any JSON value
     if not isinstance(item, dict):
         raise FormatError(f"a block has to be an object, not {shown(item)}")
     cube = item.get(BLOCK_CUBE_ID, item.get(BLOCK_CUBE))
-    low, high, count = (item.get(name) for name in (BLOCK_MIN_WEIGHT, BLOCK_MAX_WEIGHT, BLOCK_ELEMENT_COUNT))
+    low, high, count = item.get(BLOCK_MIN_WEIGHT), item.get(BLOCK_MAX_WEIGHT), item.get(BLOCK_ELEMENT_COUNT)
     # `type` and not `isinstance`: a JSON boolean is no weight.
     if not (isinstance(cube, str) and type(low) is type(high) is type(count) is int):
         raise FormatError(

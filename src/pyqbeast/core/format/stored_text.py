@@ -30,11 +30,13 @@ def read_json(text: object, what: str) -> Any:  # noqa: ANN401 (any JSON value)
     if not isinstance(text, str | bytes):
         raise FormatError(f"{what}: a text is expected, not {shown(text)}")
     try:
-        value = _DECODER.decode(text.decode() if isinstance(text, bytes) else text)
+        read = text.decode() if isinstance(text, bytes) else text
+        value = (_DECODER if _may_hold_long_number(read) else _OF_SHORT_NUMBERS).decode(read)
     # The decoder raises RecursionError for deep nesting.
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{what}: not JSON ({error}): {shown(text)}") from None
-    if _is_too_deep(value):
+    # Nothing can be deeper than there are brackets that open.
+    if read.count("[") + read.count("{") > JSON_DEPTH and _is_too_deep(value):
         raise FormatError(f"{what}: lists more than {JSON_DEPTH} deep: {shown(text)}")
     return value
 
@@ -55,6 +57,13 @@ def shown(value: object) -> str:
         return f"{value[:_QUOTED]!r}… ({len(value)} in all)"
     text = repr(value)
     return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}… ({len(text)} characters)"
+
+
+def _may_hold_long_number(text: str) -> bool:
+    """Whether a text holds so long a run of the characters of numbers that it has to be looked at number by number."""
+    return len(text) > JSON_DIGITS and _LONG_NUMBER in text.encode("utf-8", "surrogatepass").translate(
+        _AS_ZEROS
+    )
 
 
 def _is_too_deep(value: object) -> bool:
@@ -95,6 +104,11 @@ def _refused(name: str) -> float:
     raise ValueError(f"{name} is no finite number")
 
 
+#: Each character that a number can have as a zero.
+_AS_ZEROS = bytes.maketrans(b"0123456789.eE+-", b"0" * 15)
+_LONG_NUMBER = b"0" * (JSON_DIGITS + 1)
+#: The same decoder as below without a look at each integer, which takes most of the time.
+_OF_SHORT_NUMBERS = json.JSONDecoder(object_pairs_hook=_object, parse_float=_double, parse_constant=_refused)
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_integer, parse_float=_double, parse_constant=_refused
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,41 @@ _UNRECORDED_KEY = 0.01
 _ENDS = np.append(BORDERS.astype(np.int64), WEIGHT_MAX + 1)
 
 
+class _Spread(NamedTuple):
+    """The rows of one file: those that are live, between which weights they lie, and how many were stored in each
+    interval; None where that was not counted.
+    """
+
+    live: float
+    lowest: int
+    highest: int
+    counts: tuple[int, ...] | None
+
+    @classmethod
+    def of(cls, file: LoggedFile, prunable: Collection[int]) -> _Spread:
+        counts = parse_weights_tag(file.tags) if file.revision_id in prunable else None
+        stored = (file.rows or 0) if counts is None else sum(counts)
+        return cls(max(0.0, float(stored - file.deleted)), *file.weights(prunable), counts)
+
+
+def _sums(spreads: Sequence[_Spread]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For each interval the rows that are surely below its end, and those that are surely not."""
+    counted = [spread for spread in spreads if spread.counts is not None]
+    held = np.zeros(len(_ENDS))
+    if counted:
+        counts = np.array([spread.counts for spread in counted], np.float64)
+        # Deleted rows are taken to be spread over the weights of their file.
+        held = np.array([spread.live for spread in counted]) / np.maximum(counts.sum(axis=1), 1) @ counts
+    others = [spread for spread in spreads if spread.counts is None]
+    live = np.array([spread.live for spread in others])
+    first_above = np.searchsorted(_ENDS, [spread.highest for spread in others], side="right")
+    first_within = np.searchsorted(_ENDS, [spread.lowest for spread in others], side="right")
+    lighter = np.cumsum(held)
+    below = lighter + np.cumsum(np.bincount(first_above, live, len(_ENDS)))
+    heavier = np.cumsum(np.bincount(first_within, live, len(_ENDS) + 1)[::-1])[::-1]
+    return below, held.sum() - lighter + heavier[1:]
+
+
 class WeightProfile:
     """How the rows of a table are spread over the weights, as far as the log tells.
 
@@ -51,12 +87,12 @@ class WeightProfile:
             prunable: the revisions whose weights are those that rows have today.
             configuration: the table's.
         """
-        self._below = np.zeros(len(_ENDS))
-        self._above = np.zeros(len(_ENDS))
-        self._rows = self._uncounted = 0.0
-        self._lightest, self._heaviest = WEIGHT_MAX, WEIGHT_MIN
-        for file in files:
-            self._add(file, prunable)
+        spreads = [_Spread.of(file, prunable) for file in files]
+        self._rows = sum((spread.live for spread in spreads), 0.0)
+        self._uncounted = sum((spread.live for spread in spreads if spread.counts is None), 0.0)
+        self._lightest = min((spread.lowest for spread in spreads), default=WEIGHT_MAX)
+        self._heaviest = max((spread.highest for spread in spreads), default=WEIGHT_MIN)
+        self._below, self._above = _sums(spreads)
         key_rows = 1.0 + key_excess(files)
         if not all(TAG_KEY_ROWS in file.tags for file in files):
             key_rows = max(key_rows, _UNRECORDED_KEY * self._rows)
@@ -74,22 +110,6 @@ class WeightProfile:
                 return start + int((end - start) * (wanted - before) / (below - before))
             before, start = below, max(self._lightest, end)
         return WEIGHT_MAX
-
-    def _add(self, file: LoggedFile, prunable: Collection[int]) -> None:
-        counts = parse_weights_tag(file.tags) if file.revision_id in prunable else None
-        stored = float(file.rows or 0) if counts is None else float(sum(counts))
-        live = max(0.0, stored - file.deleted)
-        lowest, highest = file.weights(prunable)
-        self._rows += live
-        self._lightest, self._heaviest = min(self._lightest, lowest), max(self._heaviest, highest)
-        if counts is None:
-            self._uncounted += live
-            self._below += np.where(highest < _ENDS, live, 0.0)
-            self._above += np.where(lowest >= _ENDS, live, 0.0)
-            return
-        lighter = np.cumsum(np.array(counts, np.float64) * (live / stored if stored else 0.0))
-        self._below += lighter
-        self._above += live - lighter
 
     def _is_plausible(self, key_rows: float) -> bool:
         shares = (_ENDS[:-1] - float(WEIGHT_MIN)) / 2**32
