@@ -1,0 +1,128 @@
+"""What decides which files and weights a sample takes; `tests/scanning/test_with_spark.py` asks the bridge too."""
+
+import random
+
+import numpy as np
+import pytest
+
+from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.core.format.constants import (
+    CHOSEN_BY_WEIGHT,
+    DELETED_BY_WEIGHT,
+    TAG_KEY_ROWS,
+    TAG_WEIGHTS,
+    WEIGHT_MAX,
+    WEIGHT_MIN,
+)
+from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.format.file_tags import Block
+from pyqbeast.core.format.weight import weight_of
+from pyqbeast.core.format.weight_counts import count_weights, weights_tag
+from pyqbeast.core.sampling.key_granularity import key_granularity
+from pyqbeast.core.sampling.logged_file import LoggedFile
+from pyqbeast.core.sampling.replicated_cubes import ReplicatedCubes
+from pyqbeast.core.sampling.weight_profile import WeightProfile
+
+ROOT, CHILD = CubeId(1), CubeId(1, (0,))
+KEYS = {TAG_KEY_ROWS: '{"write":"w","rows":1}'}
+
+
+def file(*blocks, rows=None, deleted=0, revision=1, path="a", **tags):
+    return LoggedFile(path, 1, rows, deleted, {**KEYS, **tags}, revision, blocks)
+
+
+def counted(weights, deleted=0):
+    block = Block(ROOT, int(weights.min()), int(weights.max()), len(weights))
+    tag = weights_tag(count_weights(weights))
+    return file(block, rows=len(weights), deleted=deleted, **{TAG_WEIGHTS: tag})
+
+
+def even(count, top=1.0):
+    return weight_of(np.linspace(0, top, count, endpoint=False))
+
+
+def test_rows_spread_evenly_are_sampled_by_the_share_of_weights():
+    profile = WeightProfile([counted(even(5_000)), counted(even(5_000))], {1}, {})
+    assert not profile.is_uneven
+    assert profile.problem is None
+    assert profile.weight_of(0.25) == weight_of(0.25)
+
+
+def test_rows_chosen_by_weight_are_sampled_by_their_counts():
+    light = even(10_000, top=0.2)
+    profile = WeightProfile([counted(light)], {1}, {})
+    assert profile.is_uneven
+    for fraction in (0.1, 0.5, 0.9):
+        assert (light < profile.weight_of(fraction)).mean() == pytest.approx(fraction, abs=0.01)
+    assert profile.weight_of(0) == light.min()
+
+
+def test_without_counts_nobody_knows_how_chosen_rows_are_spread():
+    light, unknown = counted(even(10_000, top=0.2)), file(rows=10, revision=0)
+    assert "chosen by the hash" in WeightProfile([light, unknown], {1}, {}).problem
+    assert (
+        "chosen by the hash"
+        in WeightProfile([counted(even(9_000), deleted=1)], {1}, {CHOSEN_BY_WEIGHT: ""}).problem
+    )
+    assert "deleted by the hash" in WeightProfile([unknown], {1}, {DELETED_BY_WEIGHT: ""}).problem
+    assert WeightProfile([unknown, counted(even(9_000))], {1}, {}).problem is None
+    # The counts of a revision whose columns changed say nothing of today's weights.
+    assert not WeightProfile([counted(even(10_000, top=0.2))], set(), {}).is_uneven
+
+
+def test_blocks_alone_can_show_that_rows_were_chosen():
+    blocks = file(Block(ROOT, WEIGHT_MIN, weight_of(0.2), 10_000), rows=10_000)
+    assert WeightProfile([blocks], {1}, {}).is_uneven
+    heavy = file(Block(ROOT, weight_of(0.8), WEIGHT_MAX, 10_000), rows=10_000)
+    assert WeightProfile([heavy], {1}, {}).is_uneven
+    assert not WeightProfile([blocks, file(rows=90_000, revision=0)], {1}, {}).is_uneven
+
+
+def test_an_empty_table_is_sampled_like_any_other():
+    assert WeightProfile([], set(), {}).weight_of(0.5) == weight_of(0.5)
+
+
+def test_granularity_is_the_sum_over_writes():
+    files = [file(rows=50, **{TAG_KEY_ROWS: f'{{"write":"{w}","rows":{n}}}'}) for w, n in ("a3", "a5", "b2")]
+    assert key_granularity(files) == (4 + 1) / 150
+    assert key_granularity([file(rows=1)]) == 0
+
+
+MARKED = Block(ROOT, -100, 100, 10, replicated=True)
+
+
+def test_a_cube_is_replicated_where_its_rows_are_seen_below():
+    copied = file(MARKED, path="copied")
+    below = file(Block(CHILD, -100, 500, 10), path="below")
+    cubes = ReplicatedCubes.among([copied, below])
+    assert cubes.read_files([copied, below]) == [below]
+    assert cubes.true_blocks(copied)[0].replicated
+    mixed = file(MARKED, Block(CHILD, 0, 1, 1), path="mixed")
+    with pytest.raises(UnsupportedError, match="mixed holds replicated blocks beside others"):
+        cubes.read_files([mixed])
+
+
+@pytest.mark.parametrize("below", [Block(CHILD, -99, 500, 10), Block(CHILD, -100, 500, 9)])
+def test_a_mark_is_not_believed_where_rows_are_not_seen(below):
+    files = [file(MARKED, path="marked"), file(below, path="below")]
+    cubes = ReplicatedCubes.among(files)
+    assert cubes.read_files(files) == files
+    assert not cubes.true_blocks(files[0])[0].replicated
+
+
+def test_files_without_an_index_may_hold_the_copies():
+    with pytest.raises(UnsupportedError, match="marked is marked as replicated"):
+        ReplicatedCubes.among([file(MARKED, path="marked"), file(rows=10, revision=0)])
+    assert not ReplicatedCubes.among([file(MARKED), file(rows=9, revision=0)]).copied
+
+
+def test_copies_of_copies():
+    grandchild = CubeId(1, (0, 0))
+    files = [
+        file(MARKED),
+        file(Block(CHILD, -100, 500, 12, replicated=True)),
+        file(Block(grandchild, -100, 600, 20)),
+    ]
+    random.Random(1).shuffle(files)
+    cubes = ReplicatedCubes.among(files)
+    assert [each.blocks[0].cube for each in cubes.read_files(files)] == [grandchild]
