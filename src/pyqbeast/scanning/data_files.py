@@ -80,7 +80,7 @@ class DataFiles:
     def _opened(self, location: str) -> Iterator[pq.ParquetFile]:
         system, path = locations.open_location(location, self.storage_options)
         if "file" in _protocols(system):
-            with pq.ParquetFile(path, coerce_int96_timestamp_unit="us", memory_map=True) as parquet:
+            with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as parquet:
                 yield parquet
             return
         with (
