@@ -43,12 +43,12 @@ public final class FaultyFileSystem extends RawLocalFileSystem {
 
   @Override
   public FileStatus getFileStatus(Path path) throws IOException {
-    return Faults.call("stat", path, () -> super.getFileStatus(path));
+    return Faults.call("stat", path, () -> Statuses.plain(super.getFileStatus(path)));
   }
 
   @Override
   public FileStatus[] listStatus(Path path) throws IOException {
-    return Faults.call("list", path, () -> super.listStatus(path));
+    return Faults.call("list", path, () -> Statuses.plain(super.listStatus(path)));
   }
 
   @Override

@@ -31,9 +31,14 @@ public final class GatedFileSystem extends RawLocalFileSystem {
   }
 
   @Override
+  public FileStatus getFileStatus(Path path) throws IOException {
+    return Statuses.plain(super.getFileStatus(path));
+  }
+
+  @Override
   public FileStatus[] listStatus(Path path) throws IOException {
     Gate.live();
-    return super.listStatus(path);
+    return Statuses.plain(super.listStatus(path));
   }
 
   @Override

@@ -65,12 +65,17 @@ public final class FileContents {
     return functions.udf(answer, DataTypes.StringType).apply(name);
   }
 
-  /** A session in which a damaged file ends with its last row that can be read, and stops no query. */
+  /**
+   * A session that reads what is in the files, and in which a damaged file ends with its last row that can be read, and
+   * stops no query.
+   */
   public static SparkSession lenient(SparkSession session) {
     SparkSession lenient = ((org.apache.spark.sql.classic.SparkSession) session).cloneSession();
     lenient.conf().set("spark.sql.files.ignoreCorruptFiles", "true");
     // Writers of Parquet leave a checksum with each page, which readers by default do not look at.
     lenient.conf().set("parquet.page.verify-checksum.enabled", "true");
+    // Statistics are of texts as the files hold them.
+    lenient.conf().set("spark.sql.readSideCharPadding", "false");
     return lenient;
   }
 
