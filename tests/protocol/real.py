@@ -10,7 +10,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 import pyqbeast
-from pyqbeast import NotIndexedError, QbeastTable, bridge
+from pyqbeast import QbeastTable, bridge
+from pyqbeast.core.format.constants import LAST_REVISION
 
 #: The ids of the model's rows. That of x is the largest: as no writer deletes it, ranges found in rows hold all others.
 IDS = {"a": 0, "b": 1, "x": 40, "c": 3, "A's": 10, "B's": 11, "C's": 12}
@@ -98,12 +99,10 @@ def _optimize(spark: SparkSession, path: str) -> None:
 
 def _delete(spark: SparkSession, path: str, condition: str) -> None:
     """By ours, or by Delta's own command where the table has no index yet."""
-    try:
-        table = QbeastTable.for_path(spark, path)
-    except NotIndexedError:
+    if LAST_REVISION in bridge.TableLog(spark, path).configuration:
+        QbeastTable.for_path(spark, path).delete(condition)
+    else:
         spark.sql(f"DELETE FROM delta.`{path}` WHERE {condition}")
-        return
-    table.delete(condition)
 
 
 #: Each operation of the model by its name there: session, path and writer's name. Statistics tell nothing of what the
