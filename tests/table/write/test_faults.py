@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import CommitConflictError, ExecutionError, QbeastTable, StorageError, UncertainWriteError
+from pyqbeast.core.problems import READABLE
 from tests.faults import COMMITTED
 from tests.table.help import count, holds, ids, load, rows_2d, save
 from tests.table.legacy import copy_of
@@ -312,8 +313,9 @@ def test_rows_that_cannot_be_read_are_told_as_such(spark, faults, table, more):
         save(more.withColumn("name", F.expr(broken)), table)
     assert count(load(spark, table)) == 1_000
     faults.fail("open", r"\.parquet$", onwards=True)
-    with pytest.raises(StorageError, match=f"verifying {table} failed: IOException: the disk is on fire"):
-        QbeastTable.for_path(spark, table).verify()
+    report = QbeastTable.for_path(spark, table).verify()
+    assert {problem.rule for problem in report.problems} == {READABLE}
+    assert all("the disk is on fire" in problem.text for problem in report.problems)
     with pytest.raises(StorageError, match="estimating an answer failed"):
         pyqbeast.tolerance(load(spark, table).groupBy().avg("b"), exact=True)
 
