@@ -79,6 +79,7 @@ class Driver:
 
     def __init__(self, table: Path, journal: Path, seed: int, first: int) -> None:
         self.journal = journal
+        self._table = table
         self._log = journal.with_suffix(".log")
         command = [sys.executable, "-m", "tests.kills.workload", *map(str, (table, journal, seed, first))]
         with self._log.open("wb") as log:
@@ -96,6 +97,13 @@ class Driver:
             assert self._process.poll() is None, f"the driver ended by itself: {log[-3000:]}"
             time.sleep(0.02)
 
+    def wait_for_commit(self) -> None:
+        """Until the log has one more commit; what Delta still does behind its commit is cut off then."""
+        before = _commits(self._table)
+        deadline = time.monotonic() + 60
+        while _commits(self._table) == before and time.monotonic() < deadline:
+            time.sleep(0.001)
+
     def kill(self) -> None:
         """Ends the driver and its JVM as a crash would."""
         with contextlib.suppress(ProcessLookupError):
@@ -103,8 +111,17 @@ class Driver:
         self._process.wait()
 
 
-def kill_once(driver: Driver, changes: int, share: float, usual: float) -> tuple[list[dict[str, Any]], float]:
-    """Kills a driver some time after so many changes.
+def _commits(table: Path) -> int:
+    return sum(1 for _ in (table / "_delta_log").glob("*.json"))
+
+
+def kill_once(
+    driver: Driver, changes: int, share: float | None, usual: float
+) -> tuple[list[dict[str, Any]], float]:
+    """Kills a driver after so many changes.
+
+    Args:
+        share: how much of the next change's time it lives on; with None it lives until that change's commit.
 
     Returns:
         What the driver told, and the seconds that a change took; the usual time where none was made.
@@ -115,7 +132,10 @@ def kill_once(driver: Driver, changes: int, share: float, usual: float) -> tuple
         driver.wait_for("done", changes)
         if changes:
             usual = (time.monotonic() - started) / changes
-        time.sleep(share * usual)
+        if share is None:
+            driver.wait_for_commit()
+        else:
+            time.sleep(share * usual)
     finally:
         driver.kill()
     return driver.told(), usual
@@ -136,9 +156,9 @@ def main() -> None:
             driver = Driver(
                 checker.table, folder / f"{number}.journal", chance.randrange(10**9), number * 1_000_000
             )
-            journal, usual = kill_once(
-                driver, chance.randrange(MOST_CHANGES), chance.uniform(0, LONGEST), usual
-            )
+            # Every other driver is killed at its commit: a random moment hardly ever meets what is done behind one.
+            share = None if number % 2 else chance.uniform(0, LONGEST)
+            journal, usual = kill_once(driver, chance.randrange(MOST_CHANGES), share, usual)
             checker.follow(journal)
             if number % 10 == 0:
                 print(f"{number} kills: {dict(sorted(checker.outcomes.items()))}", flush=True)
