@@ -17,8 +17,9 @@ from pyspark.sql import functions as F
 import pyqbeast
 from pyqbeast import InvalidInputError, UnsupportedError, bridge
 from pyqbeast.approximate.estimate import Step
+from pyqbeast.approximate.estimate.progress import Progress
 from pyqbeast.approximate.estimate.scale import EVEN, START
-from pyqbeast.approximate.progress import Progress
+from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from tests.table.help import load, rows_2d, save
 
@@ -185,7 +186,7 @@ def test_second_moments(table):
     )
     assert_holds(pyqbeast.tolerance(query, error=0.05), query)
     truth = query.first()
-    progress = Progress(AggregateQuery(query))
+    progress = Progress(QueryRows(AggregateQuery(query)))
     progress.read(Step(START, EVEN.threshold(0.2), 0, 0.2))
     progress.read(Step(EVEN.threshold(0.2), EVEN.threshold(0.4), 0, 0.4))
     for name, (_, found) in zip(("sd", "v", "r"), progress.estimates(SURE), strict=True):
@@ -385,7 +386,7 @@ def test_bounds_hold_as_often_as_they_say(spark, tmp_path):
         .agg(F.avg("x").alias("mean"), F.sum("x").alias("total"), F.count("*").alias("n"))
     )
     truth = {row["salt"]: row for row in query.collect()}
-    progress = Progress(AggregateQuery(query))
+    progress = Progress(QueryRows(AggregateQuery(query)))
     progress.read(Step(START, EVEN.threshold(0.35), 0, 0.35))
     for name, (_, found) in zip(("mean", "total", "n"), progress.estimates(0.95), strict=True):
         true = np.array([truth[group[0]][name] for group in progress.state.groups])

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tests.fuzz import checks, creation
+from tests.fuzz import checks, creation, scans
 from tests.fuzz.judge import NoTableError, do
 from tests.fuzz.operations import random_operation
 from tests.fuzz.settings import random_settings
@@ -136,6 +136,7 @@ def carry_out(
             raise NoTableError
         return
     checks.compare(pair, rng)
+    scans.check_scan(pair, rng)
     checks.check_index(pair)
     if not is_first and not operation.moves:
         checks.check_changes(pair, before)
@@ -143,5 +144,6 @@ def carry_out(
     pair.history.append((pair.ours.version, pair.twin.version))
     if rng.random() < 0.3:
         checks.check_earlier(pair, rng)
+        scans.check_earlier_scan(pair, rng.choice(pair.history)[0])
     if rng.random() < 0.3:
         checks.check_bounds(pair, rng)

@@ -5,82 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from pyqbeast import bridge
-from pyqbeast.approximate.estimate import Aggregate, Completeness, Estimates, State, Status
-from pyqbeast.approximate.estimate.state import FloatArray
+from pyqbeast.approximate.estimate import Aggregate, Estimates, State
+from pyqbeast.approximate.estimate.outcome import EXTREMES, HIGH, LOW, Outcome, known_numbers
 from pyqbeast.approximate.partial_aggregates import KINDS, PartialAggregates
-from pyqbeast.approximate.progress import Reading
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order, OutputColumn
 
-LOW, HIGH = "_low", "_high"
-WORTH = {
-    Status.EXACT: "exact",
-    Status.BOUNDED: "bounded",
-    Status.SAMPLE_ONLY: "sample only",
-    Status.CERTAIN: "certain bounds",
-    Status.FEW_KEYS: "too few keys for bounds",
-    Status.HEAVY_TAIL: "rows not seen may exceed the bounds",
-}
-_EXTREMES = ("min", "max")
 
-
-@dataclass(frozen=True)
-class Estimate:
+@dataclass(frozen=True, kw_only=True)
+class Estimate(Outcome):
     """The answer to a query from a part of its rows, with what that answer is worth.
 
     Attributes:
         df: the query's columns and rows; after each estimate `value` its bounds `value_low` and `value_high`. The
             bounds are doubles (of the value's own type for min and max), null where there is none.
-        fraction: the share of the table's rows that was sampled; 1.0 for an exact answer.
-        exact: whether all rows were read, so that low = value = high (up to the rounding of doubles).
-        bytes_read: bytes of all files that were opened, in all steps together.
-        exact_bytes: bytes of the files that the exact query opens.
-        steps: what each step read.
-        confidence: with which each bound holds, each by itself and not all of them at once.
-        worth: for each estimate what its bounds are worth in the worst group: "exact"; "bounded"; "sample only",
-            where nothing outside the sample tells of rare large values; "certain bounds" of min and max, which
-            hold always; or why there is no bound.
-        groups: what may be missing from the list of groups; None for a query without groups.
     """
 
     df: DataFrame
-    fraction: float
-    exact: bool
-    bytes_read: int
-    exact_bytes: int
-    steps: tuple[Reading, ...]
-    confidence: float
-    worth: Mapping[str, str]
-    groups: Completeness | None = None
-
-    @property
-    def notes(self) -> list[str]:
-        """What a reader of the numbers has to know, a sentence each."""
-        if self.exact:
-            return ["The answer is exact."]
-        out = [f"Each bound holds with {self.confidence:.4g} by itself, not all of them at once."]
-        out += [f"{name}: {worth}." for name, worth in self.worth.items()]
-        if self.groups is not None:
-            missed, rows = self.groups.missed_keys, self.groups.missed_rows
-            out.append(
-                f"Groups may be missing: one of {missed:,.0f} different keys (about {rows:,.0f} rows) or more is in "
-                f"the list with 0.99; those not in it hold about {self.groups.unseen_share:.2g} of the rows."
-            )
-        return out
-
-    @property
-    def cost(self) -> str:
-        """What was read, in words."""
-        return (
-            f"Read {self.bytes_read:,} bytes in {len(self.steps)} step(s), fraction {self.fraction:.4g}; "
-            f"the exact query opens {self.exact_bytes:,}."
-        )
 
     def __str__(self) -> str:
         rows = ["  ".join(map(str, row)) for row in (self.df.columns, *self.df.take(20))]
@@ -133,7 +78,7 @@ def estimated_answer(
             has_rows = state.sums[..., state.index(aggregate.moments)[0]].sum(axis=1) > 0
             for name, values in zip("vlh", (estimated.value, estimated.low, estimated.high), strict=True):
                 fields.append(T.StructField(f"{name}{ordinal}", T.DoubleType()))
-                columns.append(_nullable(values, aggregate.kind, has_rows, estimated.value))
+                columns.append(known_numbers(values, aggregate.kind, has_rows, estimated.value))
     held = bridge.local_frame(query_frame.sparkSession, T.StructType(fields), columns)
     types = {ordinal: query_frame.schema[i].dataType for i, (_, ordinal) in enumerate(query.result)}
 
@@ -149,7 +94,7 @@ def estimated_answer(
         if ordinal in kinds:
             # Bounds stay doubles: in an integer type a bound could be rounded to the wrong side.
             low, high = (
-                value(ordinal, part) if kinds[ordinal] in _EXTREMES else F.col(f"{part}{ordinal}")
+                value(ordinal, part) if kinds[ordinal] in EXTREMES else F.col(f"{part}{ordinal}")
                 for part in "lh"
             )
             shown += _with_bounds(name, value(ordinal), low, high, kinds[ordinal], types[ordinal])
@@ -163,7 +108,7 @@ def estimated_answer(
 def _with_bounds(
     name: str, value: Column, low: Column, high: Column, kind: str, data_type: T.DataType
 ) -> list[Column]:
-    is_estimate = isinstance(data_type, T.NumericType) and kind not in _EXTREMES
+    is_estimate = isinstance(data_type, T.NumericType) and kind not in EXTREMES
     bound_type = T.DoubleType() if is_estimate else data_type
     return [
         value.alias(name),
@@ -187,16 +132,3 @@ def _typed(number: Column, data_type: T.DataType) -> Column:
     if isinstance(data_type, T.IntegralType):
         return F.round(number).cast(data_type)
     return number.cast(data_type)
-
-
-def _nullable(
-    values: FloatArray, kind: str, has_rows: NDArray[np.bool_], estimated: FloatArray
-) -> list[float | None]:
-    """Replaces numbers that do not exist by null: the aggregate of no rows, and bounds that are not known."""
-    gone = np.zeros(len(values), dtype=bool) if kind in ("count", "count_if") else ~has_rows
-    # The sum of values that hold a NaN is NaN, in Spark too; elsewhere NaN says that there is no number.
-    if kind not in ("sum", "avg", "min", "max"):
-        gone |= np.isnan(values)
-    # An infinite bound of a finite value says nothing.
-    gone |= np.isinf(values) & (values != estimated) | (np.isnan(values) & ~np.isnan(estimated))
-    return [None if missing else value for value, missing in zip(values.tolist(), gone.tolist(), strict=True)]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pyqbeast.approximate.estimate import Aggregate, State, axes_for, grid_from, grid_probabilities
-from pyqbeast.approximate.estimate.interval import distinct_keys
+from pyqbeast.approximate.estimate import Aggregate, axes_for, grid_from, grid_of_groups, grid_probabilities
+from pyqbeast.approximate.estimate.percentile import fewest_keys
 from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.approximate.partial_aggregates import PartialAggregates
 
@@ -39,7 +38,8 @@ class PercentileGrid:
         state = partial.state(numbers, axes_for(counts))
         quantiles = []
         for k, (each, count) in enumerate(zip(partial.percentiles, counts, strict=True)):
-            probabilities = grid_probabilities(each.p or 0.0, _fewest_keys(state, count, each.min_keys))
+            least_keys = fewest_keys(state.sums[..., state.index(count.moments)[0]], each.min_keys)
+            probabilities = grid_probabilities(each.p or 0.0, least_keys)
             quantiles.append(
                 F.percentile_approx(
                     each.columns[0], F.array(*map(F.lit, probabilities)), F.lit(_ACCURACY)
@@ -70,14 +70,4 @@ class PercentileGrid:
 
     def of_groups(self, aggregate: Aggregate, groups: tuple[Group, ...]) -> FloatArray:
         """The thresholds [group, threshold]; NaN where a group has none."""
-        known = self.thresholds[aggregate]
-        points = len(grid_probabilities(0.5, 1.0))
-        missing = np.full(points, np.nan)
-        return np.array([known.get(group, missing) for group in groups]).reshape(len(groups), points)
-
-
-def _fewest_keys(state: State, count: Aggregate, least: float) -> float:
-    """Keys of the smallest group that can get bounds soon. A grid for this group is wide enough for larger ones."""
-    at = state.index(count.moments)[0]
-    keys = distinct_keys(state.sums[..., at])
-    return float(max(min(keys, default=least), least / 8))
+        return grid_of_groups(self.thresholds[aggregate], groups)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timezone
 
 from pyqbeast.approximate.estimate import Files
+from pyqbeast.approximate.estimate.known_facts import column_bounds, most_rows_of_a_key
 from pyqbeast.bridge.aggregate_query import AggregateQuery, QueriedFile
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.file_tags import max_row_weight, parse_tags
-from pyqbeast.core.format.key_frequency import parse_key_frequency
 from pyqbeast.core.revisions.revision import revisions_from_configuration
 
 
@@ -55,61 +51,12 @@ class QueriedFiles:
             lows.append(min((block.min_weight for block in blocks), default=WEIGHT_MIN))
             highs.append(max_row_weight(file.tags, blocks) if blocks else WEIGHT_MAX)
             rows += file.statistics.get("numRecords") or sum(block.element_count for block in blocks)
-        return cls(files, Files([file.size for file in files], lows, highs), rows, _key_rows(files))
+        weights = Files([file.size for file in files], lows, highs)
+        return cls(files, weights, rows, most_rows_of_a_key(file.tags for file in files))
 
     def bounds(self, column: str) -> tuple[float, float] | None:
         """Smallest and largest value of a column, by its name in the statistics; None where a file does not tell.
 
         Days since 1970 for dates, microseconds for timestamps.
         """
-        lows, highs = [], []
-        for file in self.files:
-            low = file.statistics.get("minValues", {}).get(column)
-            high = file.statistics.get("maxValues", {}).get(column)
-            rows = file.statistics.get("numRecords")
-            if low is None and high is None and rows is not None and _nulls(file, column) == rows:
-                continue
-            if low is None or high is None:
-                return None
-            lows.append(_number(low))
-            # Statistics of timestamps are cut to milliseconds.
-            highs.append(_number(high) + (999 if isinstance(high, str) and "T" in high else 0))
-        if not lows or not all(map(math.isfinite, (*lows, *highs))):
-            return None
-        return min(lows), max(highs)
-
-
-def _key_rows(files: Sequence[QueriedFile]) -> int | None:
-    """The most rows of a key.
-
-    In one write a key lies in one cube, so the largest number of each write counts, and the writes add up.
-    """
-    largest: dict[str, int] = defaultdict(int)
-    for file in files:
-        recorded = parse_key_frequency(file.tags)
-        if recorded is None:
-            return None
-        largest[recorded.write] = max(largest[recorded.write], recorded.rows)
-    return sum(largest.values())
-
-
-def _nulls(file: QueriedFile, column: str) -> int | None:
-    nulls: int | None = file.statistics.get("nullCount", {}).get(column)
-    return nulls
-
-
-def _number(stored: object) -> float:
-    if isinstance(stored, bool | int | float):
-        return float(stored)
-    text = str(stored)
-    try:
-        if "T" in text:
-            moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-            return float(
-                round((moment - datetime(1970, 1, 1, tzinfo=timezone.utc)).total_seconds() * 1_000_000)
-            )
-        if text.count("-") >= 2:
-            return float((date.fromisoformat(text) - date(1970, 1, 1)).days)
-        return float(text)
-    except (ValueError, TypeError):
-        return math.nan
+        return column_bounds((file.statistics for file in self.files), column)

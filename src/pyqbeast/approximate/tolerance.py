@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 
-import numpy as np
 from pyspark.sql import DataFrame
 
-from pyqbeast.approximate.answer import WORTH, Estimate, estimated_answer, exact_answer
-from pyqbeast.approximate.estimate import (
-    Aggregate,
-    Estimates,
-    Goal,
-    Status,
-    Step,
-    all_met,
-    completeness,
-    wanted_fraction,
-)
-from pyqbeast.approximate.progress import Progress, Reading
+from pyqbeast.approximate.answer import Estimate, estimated_answer, exact_answer
+from pyqbeast.approximate.estimate import Aggregate, Estimates, Status, completeness
+from pyqbeast.approximate.estimate.outcome import WORTH, check_confidence, goal_of, worth_of
+from pyqbeast.approximate.estimate.progress import Progress, Reading
+from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.bridge import failures
 from pyqbeast.bridge.aggregate_query import AggregateQuery
-from pyqbeast.core.errors import InvalidInputError, UnsupportedError
-
-#: The largest confidence. Beyond it the formulas' tails cannot be trusted.
-MOST_CONFIDENCE = 0.9999
-#: How many times the fraction of the last step the next step of `refine` reads up to. Four times the rows make
-#: bounds half as wide. The smaller numbers are used if a larger one would end in the exact answer.
-REFINEMENTS = (4.0, 2.0, 1.4)
+from pyqbeast.core.errors import UnsupportedError
 
 
 @failures.words("estimating an answer", "")
@@ -58,25 +43,19 @@ def tolerance(
         InvalidInputError: an error or a confidence out of range.
         UnsupportedError: a query that cannot be estimated; the message says why.
     """
-    goal = _goal(error, relative)
-    _check_confidence(confidence)
+    goal = goal_of(error, relative=relative)
+    check_confidence(confidence)
     if exact:
         return _in_full(df, confidence)
     query = AggregateQuery(df)
     if query.reads_nothing():
         return _exact(query, confidence, ())
-    progress = Progress(query)
-    wanted = progress.first_fraction
-    while True:
-        step = progress.plan(wanted)
-        if step.restart or (step.exact and not progress.readings):
-            return _exact(query, confidence, tuple(progress.readings))
-        progress.read(step)
-        by_aggregate = dict(progress.estimates(confidence))
-        estimates = list(by_aggregate.values())
-        if step.exact or all_met(estimates, goal):
-            return _estimate(df, query, progress, by_aggregate, confidence)
-        wanted = wanted_fraction(estimates, goal, progress.fraction, len(progress.readings))
+    rows = QueryRows(query)
+    progress = Progress(rows)
+    by_aggregate = progress.read_until(goal, confidence)
+    if by_aggregate is None:
+        return _exact(query, confidence, tuple(progress.readings))
+    return _estimate(df, query, rows, progress, by_aggregate, confidence)
 
 
 def refine(df: DataFrame, confidence: float = 0.95) -> Iterator[Estimate]:
@@ -90,49 +69,23 @@ def refine(df: DataFrame, confidence: float = 0.95) -> Iterator[Estimate]:
         InvalidInputError: a confidence out of range.
         UnsupportedError: a query that cannot be estimated; the message says why.
     """
-    _check_confidence(confidence)
+    check_confidence(confidence)
     query = AggregateQuery(df)
     if query.reads_nothing():
         return iter([_exact(query, confidence, ())])
-    return _refined(df, query, Progress(query), confidence)
+    return _refined(df, query, QueryRows(query), confidence)
 
 
-def _refined(
-    df: DataFrame, query: AggregateQuery, progress: Progress, confidence: float
-) -> Iterator[Estimate]:
+def _refined(df: DataFrame, query: AggregateQuery, rows: QueryRows, confidence: float) -> Iterator[Estimate]:
+    progress = Progress(rows)
     while progress.fraction < 1:
-        step = _next_refinement(progress)
-        if step.restart or (step.exact and not progress.readings):
+        step = progress.plan_refinement()
+        if progress.must_run_in_full(step):
             yield _exact(query, confidence, tuple(progress.readings))
             return
         with failures.words("estimating an answer", ""):
             progress.read(step)
-        yield _estimate(df, query, progress, dict(progress.estimates(confidence)), confidence)
-
-
-def _next_refinement(progress: Progress) -> Step:
-    if not progress.readings:
-        return progress.plan(progress.first_fraction)
-    steps = [progress.plan(min(1.0, factor * progress.fraction)) for factor in REFINEMENTS]
-    return next((step for step in steps if not step.exact), steps[-1])
-
-
-def _goal(error: float, relative: bool) -> Goal:
-    if not (isinstance(error, int | float) and math.isfinite(error) and error > 0):
-        raise InvalidInputError(
-            f"error has to be a number above 0, not {error!r}; for an exact answer pass exact=True"
-        )
-    if relative and error >= 1:
-        raise InvalidInputError(
-            f"error={error} is a share of the truth and has to be below 1; for an error in the estimate's unit pass "
-            "relative=False"
-        )
-    return Goal(error, relative)
-
-
-def _check_confidence(confidence: float) -> None:
-    if not (isinstance(confidence, int | float) and 0.5 <= confidence <= MOST_CONFIDENCE):
-        raise InvalidInputError(f"confidence has to be from 0.5 to {MOST_CONFIDENCE}, not {confidence!r}")
+        yield _estimate(df, query, rows, progress, dict(progress.estimates(confidence)), confidence)
 
 
 def _in_full(df: DataFrame, confidence: float) -> Estimate:
@@ -141,46 +94,59 @@ def _in_full(df: DataFrame, confidence: float) -> Estimate:
         return _exact(AggregateQuery(df), confidence, ())
     except UnsupportedError:
         answer, cost = exact_answer(df, None)
-        return Estimate(answer, 1.0, True, cost, cost, (Reading(0.0, 1.0, cost),), confidence, {})
+        return _whole(answer, (), cost, confidence, {})
 
 
 def _exact(query: AggregateQuery, confidence: float, readings: tuple[Reading, ...]) -> Estimate:
     """The query run as it was asked, after whatever was read before."""
     answer, cost = exact_answer(query.exact(), query)
-    steps = (*readings, Reading(0.0, 1.0, cost))
     worth = {
         name: WORTH[Status.EXACT] for name, ordinal in query.result if query.outputs[ordinal].group is None
     }
-    return Estimate(answer, 1.0, True, sum(step.bytes for step in steps), cost, steps, confidence, worth)
+    return _whole(answer, readings, cost, confidence, worth)
+
+
+def _whole(
+    answer: DataFrame,
+    readings: tuple[Reading, ...],
+    cost: int,
+    confidence: float,
+    worth: Mapping[str, str],
+) -> Estimate:
+    steps = (*readings, Reading(0.0, 1.0, cost))
+    return Estimate(
+        df=answer,
+        fraction=1.0,
+        exact=True,
+        bytes_read=sum(step.bytes for step in steps),
+        exact_bytes=cost,
+        steps=steps,
+        confidence=confidence,
+        worth=worth,
+    )
 
 
 def _estimate(
     df: DataFrame,
     query: AggregateQuery,
+    rows: QueryRows,
     progress: Progress,
     by_aggregate: Mapping[Aggregate, Estimates],
     confidence: float,
 ) -> Estimate:
     fraction = progress.fraction
-    groups = completeness(progress.state, fraction) if progress.partial.groups else None
     return Estimate(
-        estimated_answer(query, progress.partial, progress.state, by_aggregate, df),
-        fraction,
-        fraction >= 1,
-        progress.bytes_read,
-        progress.exact_bytes,
-        tuple(progress.readings),
-        confidence,
-        {
-            name: _worth(by_aggregate[aggregate])
+        df=estimated_answer(query, rows.partial, progress.state, by_aggregate, df),
+        fraction=fraction,
+        exact=fraction >= 1,
+        bytes_read=progress.bytes_read,
+        exact_bytes=progress.exact_bytes,
+        steps=tuple(progress.readings),
+        confidence=confidence,
+        worth={
+            name: worth_of(by_aggregate[aggregate])
             for name, ordinal in query.result
-            if (aggregate := progress.partial.aggregates[ordinal]) is not None
+            if (aggregate := rows.partial.aggregates[ordinal]) is not None
         },
-        groups,
+        groups=completeness(progress.state, fraction) if rows.partial.groups else None,
     )
-
-
-def _worth(estimates: Estimates) -> str:
-    """What the bounds are worth in the worst group."""
-    worst = int(np.max(estimates.status, initial=Status.EXACT))
-    return WORTH[Status(worst)]

@@ -17,12 +17,11 @@ from pyqbeast.bridge.frames import (
     simple_types,
 )
 from pyqbeast.bridge.jvm import handed_over, java
-from pyqbeast.bridge.table_log import LoggedFile, TableLog, change_table, field_in_files
+from pyqbeast.bridge.table_log import TableLog, change_table, field_in_files
 from pyqbeast.bridge.transaction import Transaction, WrittenBlock, WrittenFile
 
 __all__ = [
     "OUTSIDE",
-    "LoggedFile",
     "ScanTotals",
     "TableLog",
     "Transaction",

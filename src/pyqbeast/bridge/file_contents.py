@@ -3,31 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 
 from pyqbeast.bridge.jvm import handed_over, java, java_column
 from pyqbeast.bridge.table_log import TableLog
-
-
-class FileOnDisk(NamedTuple):
-    """A live file as storage has it.
-
-    Attributes:
-        path: in the log.
-        location: the whole one.
-        size: in bytes; None where the file is missing.
-        vector: the whole location of the file that its deletion vector lies in; None where that lies in none.
-        vector_size: bytes of that file; None where it is missing.
-    """
-
-    path: str
-    location: str
-    size: int | None
-    vector: str | None
-    vector_size: int | None
+from pyqbeast.delta_log.log_entry import FileOnDisk
 
 
 def files_on_disk(log: TableLog) -> tuple[list[FileOnDisk], list[tuple[str, int]]]:

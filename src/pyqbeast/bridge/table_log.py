@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -16,6 +16,7 @@ from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME, spark_schema
 from pyqbeast.core.format.stored_text import shown
 from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.log_entry import LogEntry
 
 if TYPE_CHECKING:
     from pyqbeast.bridge.transaction import Transaction
@@ -43,32 +44,6 @@ def _recorded(layout: str) -> StructType:
         return StructType.fromJson(spark_schema(layout))
     except (PySparkException, KeyError, ValueError) as error:
         raise FormatError(f"Spark cannot read the types in {shown(layout)}: {error}") from None
-
-
-class LoggedFile(NamedTuple):
-    """A live file of a table as the log tells of it.
-
-    Attributes:
-        path: as the log has it.
-        size: in bytes.
-        modified: when, in milliseconds since 1970.
-        rows: deleted ones too; None where no statistics were collected.
-        deleted: how many of them a deletion vector hides.
-        tags: without marks of replicated blocks that are not true.
-        falsely_replicated: whether there were such marks.
-        statistics: their JSON text; None without any, or where `files` was not asked for it.
-        vector: the JSON text of the deletion vector's descriptor, the same.
-    """
-
-    path: str
-    size: int
-    modified: int
-    rows: int | None
-    deleted: int
-    tags: dict[str, str]
-    falsely_replicated: bool
-    statistics: str | None = None
-    vector: str | None = None
 
 
 class TableLog:
@@ -120,12 +95,12 @@ class TableLog:
         """The weight below which a sample of a fraction lies."""
         return int(self._java.weightOf(float(fraction)))
 
-    def files(self, *, whole: bool = False) -> list[LoggedFile]:
+    def files(self, *, whole: bool = False) -> list[LogEntry]:
         """All live files, in no order; `whole` with what takes most memory. One Spark job."""
         with handed_over() as target:
             self._java.filesTo(str(target), whole)
             with target.open(encoding="utf-8") as lines:
-                return [LoggedFile(**json.loads(line)) for line in lines]
+                return [LogEntry(**json.loads(line)) for line in lines]
 
     def stored_rows(
         self, spark: SparkSession, files: Sequence[str], columns: Sequence[str], layout: str | None
@@ -150,10 +125,10 @@ class TableLog:
         ]
         return spark.read.schema(stored).parquet(*paths).toDF(*columns)
 
-    def names_in_files(self, columns: Sequence[str]) -> list[str | None]:
-        """What the files written today call some columns; None for one that the table does not have."""
-        fields = {field.name: field for field in self.schema}
-        return [_name_in_files(fields[column]) if column in fields else None for column in columns]
+    @property
+    def names_in_files(self) -> dict[str, str]:
+        """The table's columns, and what the files written today call them."""
+        return {field.name: _name_in_files(field) for field in self.schema}
 
     def has_widened(self, column: str) -> bool:
         """Whether a column of the table once had a narrower type."""

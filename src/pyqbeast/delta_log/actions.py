@@ -30,20 +30,22 @@ _COLUMNS = [
     "protocol",
     "sidecar.path",
 ]
+_OF_REMOVED = ["remove.path", "remove.deletionVector", "remove.deletionTimestamp"]
 
 
-def checkpoint_actions(files: LogFiles) -> Iterator[Action]:
-    """Yield the actions of the checkpoint of `files`, those of its sidecars among them.
+def checkpoint_actions(files: LogFiles, *, with_removed: bool = False) -> Iterator[Action]:
+    """Yield the actions of the checkpoint of `files`, those of its sidecars among them; files that were removed where
+    they are asked for.
 
     Raises `FormatError`, naming the file, where one is missing or broken.
     """
     for path in files.checkpoint:
-        for action in _file_actions(files, path):
+        for action in _file_actions(files, path, with_removed):
             sidecar = action.get("sidecar")
             if sidecar is None:
                 yield action
             else:
-                yield from _file_actions(files, _sidecar_path(files, path, sidecar))
+                yield from _file_actions(files, _sidecar_path(files, path, sidecar), with_removed)
 
 
 def commit_actions(files: LogFiles, path: str) -> Iterator[Action]:
@@ -63,8 +65,10 @@ def commit_actions(files: LogFiles, path: str) -> Iterator[Action]:
         yield action
 
 
-def _file_actions(files: LogFiles, path: str) -> Iterator[Action]:
-    return commit_actions(files, path) if path.endswith(".json") else _parquet_actions(files, path)
+def _file_actions(files: LogFiles, path: str, with_removed: bool) -> Iterator[Action]:
+    if path.endswith(".json"):
+        return commit_actions(files, path)
+    return _parquet_actions(files, path, [*_COLUMNS, *(_OF_REMOVED if with_removed else [])])
 
 
 def _sidecar_path(files: LogFiles, checkpoint: str, sidecar: Any) -> str:  # noqa: ANN401 - what JSON holds
@@ -76,14 +80,14 @@ def _sidecar_path(files: LogFiles, checkpoint: str, sidecar: Any) -> str:  # noq
     return f"{files.folder}/_sidecars/{path}"
 
 
-def _parquet_actions(files: LogFiles, path: str) -> Iterator[Action]:
+def _parquet_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator[Action]:
     try:
         with locations.storage_errors(f"reading {path}"):
             opened = files.file_system.open(path, "rb")
         with opened as file, pq.ParquetFile(file) as parquet:
             if not {"add", "sidecar"} & set(parquet.schema_arrow.names):
                 raise FormatError(f"{path}: not a checkpoint: it has neither the column add nor sidecar")
-            for batch in parquet.iter_batches(columns=_COLUMNS):
+            for batch in parquet.iter_batches(columns=columns):
                 for row in batch.to_pylist():
                     yield {name: value for name, value in row.items() if value is not None}
     except FileNotFoundError as error:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
 from pyqbeast.core.format.file_tags import Block, parse_tags
+from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.otree.metrics import IndexedFile, IndexMetrics, index_metrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_from_configuration
 from pyqbeast.core.sampling.key_granularity import key_granularity
@@ -56,6 +57,14 @@ class IndexedSnapshot:
         if mode not in ("none", "name", "id"):
             raise UnsupportedError(f"the table at {self.table} maps its columns by {mode!r}: not supported")
         return mode
+
+    @property
+    def physical_names(self) -> dict[str, str]:
+        """The table's columns, and what files written today call them."""
+        fields = self.snapshot.metadata.fields
+        if self.mapping_mode == "none":
+            return {field["name"]: field["name"] for field in fields}
+        return {f["name"]: str((f.get("metadata") or {}).get(PHYSICAL_NAME, f["name"])) for f in fields}
 
     @cached_property
     def files(self) -> list[LoggedFile]:

@@ -54,6 +54,15 @@ class LiveFile:
 
 
 @dataclasses.dataclass(frozen=True)
+class RemovedFile:
+    """A data file, or a deletion vector of one, that versions before needed. `timestamp` is in epoch milliseconds."""
+
+    path: str
+    deletion_vector: DeletionVectorDescriptor | None
+    timestamp: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Protocol:
     """What a program has to know to read or write a table: versions, and the features that reader version 3 and
     writer version 7 name.
@@ -76,12 +85,13 @@ class Metadata:
 
 @dataclasses.dataclass(frozen=True)
 class Snapshot:
-    """A version of a table and its live files, in the order of their paths."""
+    """A version of a table and its live files, in the order of their paths; `removed` where they were asked for."""
 
     version: int
     files: tuple[LiveFile, ...]
     protocol: Protocol
     metadata: Metadata
+    removed: tuple[RemovedFile, ...] = ()
 
 
 def read_snapshot(
@@ -89,20 +99,22 @@ def read_snapshot(
     version: int | None = None,
     timestamp: int | None = None,
     storage_options: locations.Options = None,
+    *,
+    with_removed: bool = False,
 ) -> Snapshot:
     """Read a version of the Delta table at `table`, a path or an fsspec URL: by default the newest one.
 
     `version` names another one, `timestamp` (epoch milliseconds) the newest one of that time. `storage_options` go
-    to fsspec.
+    to fsspec. With `with_removed` the snapshot also has the files that the log says are gone.
 
     Raises `TableNotFoundError` where there is none, `FormatError` (naming file and field) where its log is
     broken, `InvalidInputError` for a version or a time that the log does not reach, and `UnsupportedError` for a
     reader feature that may change what the log means.
     """
     files = find_log_files(table, version, timestamp, storage_options)
-    replay = _Replay()
+    replay = _Replay(with_removed=with_removed)
     if files.checkpoint:
-        for action in checkpoint_actions(files):
+        for action in checkpoint_actions(files, with_removed=with_removed):
             replay.apply(action, files.checkpoint[0])
     for path in files.commits:
         for action in commit_actions(files, path):
@@ -112,13 +124,15 @@ def read_snapshot(
     for one, other in itertools.pairwise(ordered):
         if one.path == other.path:
             raise FormatError(f"{files.folder}: file {one.path} is live with two deletion vectors at once")
-    return Snapshot(files.version, ordered, replay.protocol, replay.metadata)
+    return Snapshot(files.version, ordered, replay.protocol, replay.metadata, tuple(replay.removed))
 
 
 class _Replay:
     """The state of a table after some actions. A file is identified by its path and its deletion vector."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_removed: bool) -> None:
+        self._with_removed = with_removed
+        self.removed: list[RemovedFile] = []
         self.live: dict[tuple[str, str | None], LiveFile] = {}
         self.protocol = Protocol()
         self.metadata = Metadata()
@@ -135,6 +149,10 @@ class _Replay:
         elif (remove := action.get("remove")) is not None:
             path, vector = _identity(remove, f"{source}: remove")
             self.live.pop((path, vector.unique_id if vector else None), None)
+            if self._with_removed:
+                self.removed.append(
+                    RemovedFile(path, vector, _removal_time(remove, f"{source}: remove {path}"))
+                )
         elif (protocol := action.get("protocol")) is not None:
             self.protocol = _protocol(protocol, source)
         elif (metadata := action.get("metaData")) is not None:
@@ -149,6 +167,13 @@ def _identity(entry: Any, source: str) -> tuple[str, DeletionVectorDescriptor | 
         return path, None if struct is None else DeletionVectorDescriptor.from_struct(struct)
     except FormatError as error:
         raise FormatError(f"{source} {path}: deletionVector: {error}") from error
+
+
+def _removal_time(remove: Action, source: str) -> int:
+    timestamp = remove.get("deletionTimestamp") or 0
+    if type(timestamp) is not int:
+        raise FormatError(f"{source}: deletionTimestamp: {shown(timestamp)} is no time")
+    return timestamp
 
 
 def _size(add: Action, source: str) -> int:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.scanning.predicate import Predicate
 from pyqbeast.scanning.skipping import paths_ruled_out
@@ -66,13 +65,7 @@ def plan_files(
     replicated = {file.path for file in index.files} - {file.path for file in index.read_files}
     ruled_out: frozenset[str] = frozenset()
     if predicate is not None:
-        physical = {
-            field["name"]: (field.get("metadata") or {}).get(PHYSICAL_NAME, field["name"])
-            if index.mapping_mode != "none"
-            else field["name"]
-            for field in index.snapshot.metadata.fields
-        }
-        ruled_out = paths_ruled_out(index.snapshot.files, predicate, schema, physical)
+        ruled_out = paths_ruled_out(index.snapshot.files, predicate, schema, index.physical_names)
 
     def skipped(path: str, lowest: int) -> str | None:
         if path in replicated:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.extras import of_extra
+from pyqbeast.core.format.constants import WEIGHT_MIN
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.types import epoch_milliseconds
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
-from pyqbeast.scanning.arrays import mask_array
 from pyqbeast.scanning.column_types import arrow_type, can_be_read
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.scanning.files import Plan, ScannedFile, plan_files
 from pyqbeast.scanning.predicate import Predicate
-from pyqbeast.scanning.row_weights import row_weights
+from pyqbeast.scanning.weighed_rows import rows_that_meet, weighed_rows
+
+if TYPE_CHECKING:
+    from pyqbeast.scanning.tolerance import ScanEstimate
 
 
 def scan(
@@ -173,6 +176,52 @@ class Scan:
         """
         return connection.from_arrow(self.to_arrow())
 
+    def tolerance(
+        self,
+        aggregates: Mapping[str, Sequence[Any]],
+        error: float = 0.01,
+        confidence: float = 0.95,
+        *,
+        by: Sequence[str] = (),
+        relative: bool = True,
+        exact: bool = False,
+    ) -> ScanEstimate:
+        """Aggregates of the rows within an error, from those of lowest weight; exactly where a sample would not do.
+
+        Args:
+            aggregates: by the names that they get: a column (two for `corr`, `"*"` for whole rows) and a function, as
+                in `{"mean": ("delay", "avg"), "rows": ("*", "count"), "half": ("delay", "percentile_approx", 0.5)}`.
+                The functions are count, count_if, sum, avg, min, max, stddev, variance, corr and percentile_approx.
+            error: the largest distance of an estimate to the truth: as a share of the truth, or in the estimate's unit.
+            confidence: how often that has to hold, for each estimate by itself.
+            by: columns whose values make the groups of the answer.
+            relative: whether `error` is a share.
+            exact: read all rows.
+
+        Raises:
+            InvalidInputError: what is asked for is out of range, not known, or does not fit the columns; or the scan
+                is a sample.
+            UnsupportedError: no weight stands for a share of the table's rows; the message tells why.
+        """
+        # Most scans do without what takes longer to import than a sample takes to read.
+        from pyqbeast.approximate.estimate.outcome import check_confidence, goal_of
+        from pyqbeast.scanning.aggregates import Request
+        from pyqbeast.scanning.scan_rows import ScanRows
+        from pyqbeast.scanning.tolerance import estimated
+
+        if self._fraction is not None:
+            raise InvalidInputError("tolerance chooses its sample itself: call it on a scan without one")
+        goal = goal_of(error, relative=relative)
+        check_confidence(confidence)
+        request = Request.of(aggregates, by, self._readable_schema())
+        hashed = self._index.revision().hashed_columns
+        needed = [*request.columns, *hashed, *(sorted(self._predicate.columns) if self._predicate else [])]
+        data = self._files_with(list(dict.fromkeys(needed)))
+        opened = {file.path for file in self._plan().files if file.skipped is None}
+        files = [file for file in self._index.files if file.path in opened]
+        rows = ScanRows(self._index, data, files, self._predicate, request)
+        return estimated(rows, request, None if exact else goal, confidence)
+
     def _names(self) -> tuple[str, ...]:
         if self._selected is not None:
             return self._selected
@@ -203,12 +252,9 @@ class Scan:
             if file.skipped is not None:
                 continue
             for batch in data.batches(live[file.path], predicate):
-                chosen = batch
-                if bound is not None:
-                    weights = row_weights([chosen.column(name) for name in hashed])
-                    chosen = chosen.filter(mask_array(weights < bound))
-                if predicate is not None:
-                    table = pa.Table.from_batches([chosen]).filter(predicate.rows)
-                    yield from table.select(names).combine_chunks().to_batches()
-                elif chosen.num_rows:
+                if bound is None:
+                    chosen = rows_that_meet(batch, predicate)
+                else:
+                    chosen, _ = weighed_rows(batch, hashed, WEIGHT_MIN, bound, predicate)
+                if chosen.num_rows:
                     yield chosen.select(names)

@@ -20,7 +20,8 @@ from pyqbeast.table.maintain.clean import CleanReport, clean
 from pyqbeast.table.maintain.delete import delete, delete_rows
 from pyqbeast.table.maintain.optimize import OptimizeResult, optimize
 from pyqbeast.table.maintain.repair import RepairReport, repair
-from pyqbeast.table.maintain.verify import VerifyReport, verify
+from pyqbeast.table.maintain.verify import verify
+from pyqbeast.verification.report import VerifyReport
 
 
 class QbeastTable:

@@ -7,7 +7,8 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import QbeastTable, UnsupportedError, bridge
-from pyqbeast.approximate.progress import Progress
+from pyqbeast.approximate.estimate.progress import Progress
+from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.format.weight_counts import parse_weights_tag
 from tests.table.help import load, opened, rows_2d, save
@@ -175,7 +176,7 @@ def test_rows_split_by_a_remainder_of_the_weight_are_estimated(spark, whole):
     rest = F.expr(f"pmod({WEIGHT}, 8)")
     assert_bounded(table.where(rest == 3).agg(F.avg("b")), table.where(rest == 3).agg(F.avg("b")).first()[0])
     part = table.where(f"({WEIGHT} & 7) = 3")
-    progress = Progress(AggregateQuery(part.agg(F.avg("a"))))
+    progress = Progress(QueryRows(AggregateQuery(part.agg(F.avg("a")))))
     progress.read(progress.plan(0.4))
     assert (progress.state.sums[0, :, 0] > 0).mean() > 0.9
     with pytest.raises(UnsupportedError, match="hash"):
@@ -214,6 +215,6 @@ def test_rows_picked_by_low_bits_of_the_weight_fill_all_buckets(spark, whole, ta
     Buckets do not depend on the low bits of a weight, so estimates know the spread of the rows.
     """
     save(load(spark, whole).where(f"pmod({WEIGHT}, 8) = 3"), table_path, cubeSize=300)
-    progress = Progress(AggregateQuery(load(spark, table_path).agg(F.avg("a"))))
+    progress = Progress(QueryRows(AggregateQuery(load(spark, table_path).agg(F.avg("a")))))
     progress.read(progress.plan(0.4))
     assert (progress.state.sums[0, :, 0] > 0).mean() > 0.9

@@ -2,25 +2,20 @@
 
 Lives here: what is asked for and kept of each step (`request`, `state`, `centre`), how the bounds follow from
 it (`student`, `interval`, `formulas`, `percentile`, `aggregates`), when to stop and what to read next
-(`stopping`, `budget`, `scale`), and which groups a sample may have missed (`groups`).
-May import: numpy, the standard library and `pyqbeast.core.errors`. Imported by the rest of `pyqbeast.approximate`.
+(`stopping`, `budget`, `scale`), what the log tells without reading (`known_facts`), which groups a sample may have
+missed (`groups`), the loop over the steps (`progress`), and what an answer is worth (`outcome`).
+May import: numpy, the standard library and `pyqbeast.core`. Imported by those that read rows: the rest of
+`pyqbeast.approximate` on Spark, `pyqbeast.scanning` without it.
 
-The loop of a caller, who owns the reading:
-
-1. `axes = axes_for(aggregates)` names the partial aggregates (`axes.moments`, `axes.columns`).
-2. `step = next_step(files, wanted=...)`, for a first step of about `pilot_keys(aggregates)` distinct keys,
-   names the weights to read.
-3. Aggregate the rows with `step.start <= weight < step.stop` by (group, bucket) and
-   `state = merge(state, State.from_rows(axes, ...))`.
-4. `estimates = [estimate(state, a, step.fraction, ...) for a in aggregates]`.
-5. Stop where `all_met(estimates, goal)`, else `next_step(files, wanted_fraction(estimates, goal, ...), ...)`.
+A caller who reads rows writes a `progress.RowReader`. `progress.Progress` asks it for the rows of a range of
+weights, as a `State` of sums by group and bucket, until the bounds are narrow enough.
 """
 
 from pyqbeast.approximate.estimate.aggregates import Estimates, KnownBounds, Status, estimate
 from pyqbeast.approximate.estimate.budget import Files, Step, next_step
 from pyqbeast.approximate.estimate.centre import pilot_centres, recentre
 from pyqbeast.approximate.estimate.groups import Completeness, completeness
-from pyqbeast.approximate.estimate.percentile import grid_from, grid_probabilities
+from pyqbeast.approximate.estimate.percentile import grid_from, grid_of_groups, grid_probabilities
 from pyqbeast.approximate.estimate.request import Aggregate, axes_for
 from pyqbeast.approximate.estimate.scale import WeightScale
 from pyqbeast.approximate.estimate.state import Moment, State, StateAxes, bucket_count, fold, merge
@@ -46,6 +41,7 @@ __all__ = [
     "estimate",
     "fold",
     "grid_from",
+    "grid_of_groups",
     "grid_probabilities",
     "merge",
     "met",

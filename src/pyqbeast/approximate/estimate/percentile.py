@@ -8,13 +8,14 @@ or below every threshold. The bounds are the thresholds where the bounds of the 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyqbeast.approximate.estimate.interval import bounds, leave_out
-from pyqbeast.approximate.estimate.state import FloatArray
+from pyqbeast.approximate.estimate.interval import bounds, distinct_keys, leave_out
+from pyqbeast.approximate.estimate.state import FloatArray, Group
 
 #: Thresholds per grid, and how many naive standard errors (clusters make the true one larger) it spans.
 POINTS, SPREAD = 41, 8.0
@@ -46,6 +47,22 @@ def grid_from(quantiles: ArrayLike) -> FloatArray:
     tied = grid[..., :-1] == grid[..., 1:]
     grid[..., :-1] = np.where(tied, np.nextafter(grid[..., :-1], -np.inf), grid[..., :-1])
     return grid
+
+
+def grid_of_groups(thresholds: Mapping[Group, FloatArray], groups: Sequence[Group]) -> FloatArray:
+    """The thresholds [group, threshold] of some groups; NaN where a group has none."""
+    missing = np.full(POINTS, np.nan)
+    return np.array([thresholds.get(group, missing) for group in groups]).reshape(len(groups), POINTS)
+
+
+def fewest_keys(rows: FloatArray, least: float) -> float:
+    """Keys of the smallest group that can get bounds soon. A grid for this group is wide enough for larger ones.
+
+    Args:
+        rows: [group, bucket], those of a pilot.
+        least: the keys that bounds need.
+    """
+    return float(max(min(distinct_keys(rows), default=least), least / 8))
 
 
 def min_keys(p: float) -> float:

@@ -99,6 +99,16 @@ class WeightProfile:
         self.is_uneven = not self._is_plausible(key_rows)
         self.problem = self._problem(configuration, has_deleted=any(file.deleted for file in files))
 
+    @property
+    def counted(self) -> list[tuple[int, float]]:
+        """Weights, ascending, each with the number of rows that are lighter, where that number is known.
+
+        Empty if rows are spread evenly, because then every weight tells the number.
+        """
+        if not self.is_uneven:
+            return []
+        return list(zip(_ENDS.tolist(), self._below.tolist(), strict=True))
+
     def weight_of(self, fraction: float) -> int:
         """The smallest weight above the lightest `fraction` of the rows, for a fraction below 1."""
         if not self.is_uneven:

@@ -23,6 +23,7 @@ from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX
 from pyqbeast.core.format.file_tags import FileTags, parse_tags
 from pyqbeast.core.otree.compaction import StoredFile, is_copy, work
 from pyqbeast.core.revisions.revision import RevisionSet, configuration_entries
+from pyqbeast.delta_log.log_entry import LogEntry
 from pyqbeast.table.hooks import hook_tags
 from pyqbeast.table.maintain.plan_optimize import Rewrite, plan_optimize
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
@@ -111,7 +112,7 @@ def _by_revision(spark: SparkSession, path: str, files: Sequence[str]) -> dict[i
     return named
 
 
-def _tags(file: bridge.LoggedFile, stored: RevisionSet) -> FileTags:
+def _tags(file: LogEntry, stored: RevisionSet) -> FileTags:
     def dimensions(revision_id: int) -> int | None:
         revision = stored.revisions.get(revision_id)
         return revision.dimensions if revision else None
@@ -173,7 +174,7 @@ class _Optimize:
         return False
 
     def _decide(
-        self, transaction: bridge.Transaction, log: bridge.TableLog, files: Sequence[bridge.LoggedFile]
+        self, transaction: bridge.Transaction, log: bridge.TableLog, files: Sequence[LogEntry]
     ) -> Rewrite | None:
         stored = stored_revisions(transaction, self.path)
         tagged = [(file, _tags(file, stored)) for file in files]
@@ -187,7 +188,7 @@ class _Optimize:
         transaction: bridge.Transaction,
         log: bridge.TableLog,
         stored: RevisionSet,
-        tagged: Sequence[tuple[bridge.LoggedFile, FileTags]],
+        tagged: Sequence[tuple[LogEntry, FileTags]],
     ) -> Rewrite | None:
         revision_id = self._revision_in(stored)
         own = [(file, tags) for file, tags in tagged if tags.revision_id == revision_id]
@@ -234,7 +235,7 @@ class _Optimize:
         self,
         transaction: bridge.Transaction,
         stored: RevisionSet,
-        files: Sequence[bridge.LoggedFile],
+        files: Sequence[LogEntry],
         prunable: Collection[int],
     ) -> Rewrite | None:
         """Plans unindexed files like an append to the latest revision. If not all are rewritten, the oldest go first.
@@ -258,9 +259,7 @@ class _Optimize:
         return Rewrite(paths, plan if plan.arrangement else None)
 
 
-def _result(
-    before: Iterable[bridge.LoggedFile], rewrite: Rewrite, transaction: bridge.Transaction
-) -> OptimizeResult:
+def _result(before: Iterable[LogEntry], rewrite: Rewrite, transaction: bridge.Transaction) -> OptimizeResult:
     sizes = {file.path: file.size for file in before}
     written = transaction.written()
     return OptimizeResult(

@@ -56,7 +56,7 @@ from pyqbeast.core.problems import (
 from pyqbeast.core.revisions.damage import without_damage
 from pyqbeast.core.revisions.revision import RevisionSet
 from pyqbeast.table.maintain.changed_files import FileChange
-from pyqbeast.table.maintain.verify_contents import VerifiedFile
+from pyqbeast.verification.log_checks import VerifiedFile
 
 #: All tags that tell of an index.
 INDEX_TAGS = frozenset(

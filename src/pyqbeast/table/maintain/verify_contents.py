@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,25 +20,23 @@ from pyspark.sql.types import StructType
 from pyqbeast import bridge
 from pyqbeast.bridge import failures
 from pyqbeast.bridge.file_contents import (
-    FileOnDisk,
     file_location,
     lenient_session,
     vector_contents,
 )
 from pyqbeast.core.errors import QbeastError
 from pyqbeast.core.format.constants import STAGING_REVISION
-from pyqbeast.core.format.file_tags import Block, FileTags
+from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.types import type_when_indexed
 from pyqbeast.core.otree.compaction import is_copy
 from pyqbeast.core.otree.invariants import check_columns, check_rows, check_weights
 from pyqbeast.core.problems import READABLE, ROW_COUNT, STATISTICS_TEXT, VECTOR, VECTOR_ROWS, Problem
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
 from pyqbeast.deletion_vectors import file_checks
-from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 from pyqbeast.delta_log.file_checks import bounded_columns
 from pyqbeast.table.coordinates import coordinates, quoted, weight
-from pyqbeast.table.maintain.verify_columns import types_are_lost
 from pyqbeast.table.maintain.verify_statistics import FileToRead, check_statistics
+from pyqbeast.verification.log_checks import VerifiedFile
 
 _log = logging.getLogger(__name__)
 
@@ -48,31 +45,6 @@ _LEAST_BYTES = 12
 #: Of a column that no file has, Spark reads footers and no data.
 _NO_COLUMN = "`a column of no file` int"
 _REPORT = "rule string, file string, cube string, text string, truth string"
-
-
-class VerifiedFile(NamedTuple):
-    """A live file as log and storage have it, and what is wrong with it so far."""
-
-    logged: bridge.LoggedFile
-    on_disk: FileOnDisk
-    tags: FileTags
-    vector: DeletionVectorDescriptor | None
-    problems: tuple[Problem, ...]
-
-    @property
-    def path(self) -> str:
-        """Its path in the log."""
-        return self.logged.path
-
-    @property
-    def location(self) -> str:
-        """The whole one."""
-        return self.on_disk.location
-
-    @property
-    def has_broken_vector(self) -> bool:
-        """Whether its deletion vector cannot be read."""
-        return any(problem.rule == VECTOR for problem in self.problems)
 
 
 @dataclass(frozen=True)
@@ -241,7 +213,7 @@ def _check_rows(
     types = bridge.simple_types(rows)
     indexed = {t.column: type_when_indexed(types[t.column], str(t.data_type)) for t in revision.transformers}
     untold = [column for column in types if indexed.get(column) in (None, types[column])]
-    if types_are_lost(log, revision, untold):
+    if _types_are_lost(log, revision, untold):
         return []
     for column, then in indexed.items():
         if types[column] != then:
@@ -254,6 +226,15 @@ def _check_rows(
     )
     logged = {file.location: (file.path, file.tags.blocks, file.logged.tags) for file in files}
     return [Problem(*row) for row in _checked(seen, logged).collect()]
+
+
+def _types_are_lost(log: bridge.TableLog, revision: Revision, untold: Iterable[str]) -> bool:
+    """Whether some column had another type when a revision's rows were hashed, and the table does not say which.
+
+    `untold` are the columns whose former type the revision does not record: decimals, which share one name in
+    the format, and weight columns.
+    """
+    return revision.hashed_as is None and any(log.has_widened(column) for column in untold)
 
 
 def _checked(

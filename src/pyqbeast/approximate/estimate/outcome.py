@@ -1,0 +1,121 @@
+"""What an estimated answer is worth and cost, whoever has read the rows; and what one may be asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.approximate.estimate.aggregates import Estimates, Status
+from pyqbeast.approximate.estimate.groups import Completeness
+from pyqbeast.approximate.estimate.progress import Reading
+from pyqbeast.approximate.estimate.state import FloatArray
+from pyqbeast.approximate.estimate.stopping import Goal
+from pyqbeast.core.errors import InvalidInputError
+
+#: What the columns of bounds are called after the estimate's own name.
+LOW, HIGH = "_low", "_high"
+#: Their bounds are values of the column, and have its type.
+EXTREMES = ("min", "max")
+#: The largest confidence. Beyond it the formulas' tails cannot be trusted.
+MOST_CONFIDENCE = 0.9999
+WORTH = {
+    Status.EXACT: "exact",
+    Status.BOUNDED: "bounded",
+    Status.SAMPLE_ONLY: "sample only",
+    Status.CERTAIN: "certain bounds",
+    Status.FEW_KEYS: "too few keys for bounds",
+    Status.HEAVY_TAIL: "rows not seen may exceed the bounds",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What an answer from a part of the rows is worth.
+
+    Attributes:
+        fraction: the share of the table's rows that was sampled; 1.0 for an exact answer.
+        exact: whether all rows were read, so that low = value = high (up to the rounding of doubles).
+        bytes_read: bytes of all files that were opened, in all steps together.
+        exact_bytes: bytes of the files that the exact query opens.
+        steps: what each step read.
+        confidence: with which each bound holds, each by itself and not all of them at once.
+        worth: for each estimate what its bounds are worth in the worst group: "exact"; "bounded"; "sample only",
+            where nothing outside the sample tells of rare large values; "certain bounds" of min and max, which
+            hold always; or why there is no bound.
+        groups: what may be missing from the list of groups; None for a query without groups.
+    """
+
+    fraction: float
+    exact: bool
+    bytes_read: int
+    exact_bytes: int
+    steps: tuple[Reading, ...]
+    confidence: float
+    worth: Mapping[str, str]
+    groups: Completeness | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the numbers has to know, a sentence each."""
+        if self.exact:
+            return ["The answer is exact."]
+        out = [f"Each bound holds with {self.confidence:.4g} by itself, not all of them at once."]
+        out += [f"{name}: {worth}." for name, worth in self.worth.items()]
+        if self.groups is not None:
+            missed, rows = self.groups.missed_keys, self.groups.missed_rows
+            out.append(
+                f"Groups may be missing: one of {missed:,.0f} different keys (about {rows:,.0f} rows) or more is in "
+                f"the list with 0.99; those not in it hold about {self.groups.unseen_share:.2g} of the rows."
+            )
+        return out
+
+    @property
+    def cost(self) -> str:
+        """What was read, in words."""
+        return (
+            f"Read {self.bytes_read:,} bytes in {len(self.steps)} step(s), fraction {self.fraction:.4g}; "
+            f"the exact query opens {self.exact_bytes:,}."
+        )
+
+
+def goal_of(error: float, *, relative: bool) -> Goal:
+    """The goal that a caller states. Raises InvalidInputError for an error out of range."""
+    if not (isinstance(error, int | float) and math.isfinite(error) and error > 0):
+        raise InvalidInputError(
+            f"error has to be a number above 0, not {error!r}; for an exact answer pass exact=True"
+        )
+    if relative and error >= 1:
+        raise InvalidInputError(
+            f"error={error} is a share of the truth and has to be below 1; for an error in the estimate's unit pass "
+            "relative=False"
+        )
+    return Goal(error, relative)
+
+
+def check_confidence(confidence: float) -> None:
+    """Raises InvalidInputError for a confidence out of range."""
+    if not (isinstance(confidence, int | float) and 0.5 <= confidence <= MOST_CONFIDENCE):
+        raise InvalidInputError(f"confidence has to be from 0.5 to {MOST_CONFIDENCE}, not {confidence!r}")
+
+
+def worth_of(estimates: Estimates) -> str:
+    """What the bounds are worth in the worst group."""
+    worst = int(np.max(estimates.status, initial=Status.EXACT))
+    return WORTH[Status(worst)]
+
+
+def known_numbers(
+    values: FloatArray, kind: str, has_rows: NDArray[np.bool_], estimated: FloatArray
+) -> list[float | None]:
+    """Replaces numbers that do not exist by null: the aggregate of no rows, and bounds that are not known."""
+    gone = np.zeros(len(values), dtype=bool) if kind in ("count", "count_if") else ~has_rows
+    # The sum of values that hold a NaN is NaN, in Spark too; elsewhere NaN says that there is no number.
+    if kind not in ("sum", "avg", "min", "max"):
+        gone |= np.isnan(values)
+    # An infinite bound of a finite value says nothing.
+    gone |= np.isinf(values) & (values != estimated) | (np.isnan(values) & ~np.isnan(estimated))
+    return [None if missing else value for value, missing in zip(values.tolist(), gone.tolist(), strict=True)]

@@ -1,0 +1,99 @@
+"""The rows of a query on Spark, step by step, as an estimate needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from pyspark.sql import DataFrame
+
+from pyqbeast.approximate.estimate import Aggregate, Files, KnownBounds, State, StateAxes, Step, WeightScale
+from pyqbeast.approximate.estimate.scale import START
+from pyqbeast.approximate.estimate.state import FloatArray, Group
+from pyqbeast.approximate.partial_aggregates import PartialAggregates
+from pyqbeast.approximate.percentile_grid import PercentileGrid
+from pyqbeast.approximate.queried_files import QueriedFiles
+from pyqbeast.bridge.aggregate_query import AggregateQuery
+
+#: Files of fewer bytes in all are read by one task. It is done before two tasks would have exchanged their
+#: sums.
+ONE_TASK_BYTES = 2**23
+
+
+class QueryRows:
+    """A `RowReader` of a query on Spark.
+
+    Attributes:
+        partial: its aggregates.
+    """
+
+    def __init__(self, query: AggregateQuery) -> None:
+        self._query = query
+        self._files = QueriedFiles.of(query)
+        self.partial = PartialAggregates.of(query, query.rows([], START, START, 1).schema)
+        self._grid: PercentileGrid | None = None
+
+    @property
+    def requested(self) -> Sequence[Aggregate]:
+        """See `RowReader`."""
+        return self.partial.requested
+
+    @property
+    def files(self) -> Files:
+        """See `RowReader`."""
+        return self._files.weights
+
+    @property
+    def row_count(self) -> int:
+        """See `RowReader`."""
+        return self._files.rows
+
+    @property
+    def other_bytes(self) -> int:
+        """See `RowReader`."""
+        return self._query.other_bytes
+
+    @cached_property
+    def scale(self) -> WeightScale:
+        """See `RowReader`."""
+        return WeightScale(self._query.counted_weights)
+
+    @cached_property
+    def known(self) -> KnownBounds:
+        """See `RowReader`."""
+        bounds = {}
+        for name, column in self.partial.statistics.items():
+            known = None if column is None else self._files.bounds(column)
+            if known is not None:
+                bounds[name] = known
+        # A join can make any number of rows of one, and then the most rows of a key are not known.
+        return KnownBounds(None if self._query.fans_out else self._files.key_rows, bounds)
+
+    def read(self, step: Step, axes: StateAxes) -> State:
+        """See `RowReader`. One Spark job; three for a first step with percentiles."""
+        chosen = self._files.weights.needed(step.start, step.stop)
+        files = [file for file, needed in zip(self._files.files, chosen, strict=True) if needed]
+        rows = self._query.rows(files, step.start, step.stop, axes.buckets)
+        is_small = step.cost + self.other_bytes <= ONE_TASK_BYTES
+        numbers = self.partial.numbers(rows.coalesce(1) if is_small else rows)
+        if self.partial.percentiles and self._grid is None:
+            return self._with_new_grid(numbers, axes)
+        return self.partial.state(self._joined(numbers), axes)
+
+    def _with_new_grid(self, numbers: DataFrame, axes: StateAxes) -> State:
+        """The thresholds come from the same rows that are then counted by them, so these rows are cached in between."""
+        cached = numbers.persist()
+        try:
+            self._grid = PercentileGrid.of(self.partial, cached)
+            return self.partial.state(self._joined(cached), axes)
+        finally:
+            cached.unpersist()
+
+    def _joined(self, numbers: DataFrame) -> DataFrame:
+        return self._grid.joined(numbers, self.partial.groups) if self._grid else numbers
+
+    def grid(self, aggregate: Aggregate, groups: Sequence[Group]) -> FloatArray | None:
+        """See `RowReader`."""
+        if aggregate.kind != "percentile" or self._grid is None:
+            return None
+        return self._grid.of_groups(aggregate, tuple(groups))

@@ -1,0 +1,49 @@
+"""A live file as the log tells of it, and as storage lists it: what rules of the log are checked on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class LogEntry(NamedTuple):
+    """A live file of a table as the log tells of it.
+
+    Attributes:
+        path: as the log has it.
+        size: in bytes.
+        rows: deleted ones too; None where no statistics were collected.
+        deleted: how many of them a deletion vector hides.
+        tags: without marks of replicated blocks that are not true.
+        falsely_replicated: whether there were such marks.
+        statistics: their JSON text; None without any, or where nobody asked for it.
+        vector: the JSON text of the deletion vector's descriptor, the same.
+        modified: when, in milliseconds since 1970; 0 where nobody asked for it.
+    """
+
+    path: str
+    size: int
+    rows: int | None
+    deleted: int
+    tags: dict[str, str]
+    falsely_replicated: bool
+    statistics: str | None = None
+    vector: str | None = None
+    modified: int = 0
+
+
+class FileOnDisk(NamedTuple):
+    """A live file as storage has it.
+
+    Attributes:
+        path: in the log.
+        location: the whole one.
+        size: in bytes; None where the file is missing.
+        vector: the whole location of the file that its deletion vector lies in; None where that lies in none.
+        vector_size: bytes of that file; None where it is missing.
+    """
+
+    path: str
+    location: str
+    size: int | None
+    vector: str | None
+    vector_size: int | None

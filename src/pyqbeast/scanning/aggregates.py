@@ -1,0 +1,165 @@
+"""Aggregates that a scan can estimate: what callers name, and the numbers of rows that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pyqbeast.approximate.estimate import Aggregate
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.names import column_named
+from pyqbeast.scanning.arrays import mask_of, numbers_of
+
+#: The kinds of estimates, by the names that Spark has for functions.
+KINDS = {
+    "count": "count",
+    "count_if": "count_if",
+    "sum": "sum",
+    "avg": "avg",
+    "mean": "avg",
+    "min": "min",
+    "max": "max",
+    "variance": "var_samp",
+    "var_samp": "var_samp",
+    "var_pop": "var_pop",
+    "stddev": "stddev_samp",
+    "std": "stddev_samp",
+    "stddev_samp": "stddev_samp",
+    "stddev_pop": "stddev_pop",
+    "corr": "corr",
+    "percentile_approx": "percentile",
+    "approx_percentile": "percentile",
+}
+#: Stands for whole rows where they are counted.
+ALL = "*"
+
+
+class Numbers(NamedTuple):
+    """One number for each row, and which rows have none (None: all have one)."""
+
+    values: NDArray[np.float64]
+    valid: NDArray[np.bool_] | None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a number of each row comes from: a column's values, or whether there is one.
+
+    Attributes:
+        column: its name.
+        type: its type.
+        is_count: whether each value counts as 1, whatever it is.
+    """
+
+    column: str
+    type: pa.DataType
+    is_count: bool
+
+    def of(self, rows: pa.RecordBatch) -> Numbers:
+        """The numbers of some rows: days since 1970 for dates, microseconds for timestamps."""
+        held = rows.column(self.column)
+        valid = mask_of(held.is_valid()) if held.null_count else None
+        if self.is_count:
+            return Numbers(np.ones(len(held)), valid)
+        if pa.types.is_date(held.type):
+            held = held.view(pa.int32())
+        elif pa.types.is_timestamp(held.type):
+            held = held.view(pa.int64())
+        elif pa.types.is_boolean(held.type):
+            held = held.cast(pa.int8())
+        filled = pc.fill_null(held.cast(pa.float64(), safe=False), 0.0)
+        return Numbers(numbers_of(filled, np.float64), valid)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for.
+
+    Attributes:
+        aggregates: the estimates, by the names that they get.
+        sources: for each name that the aggregates use, where its numbers come from.
+        groups: the columns that the answer is grouped by.
+        schema: the table's columns.
+    """
+
+    aggregates: Mapping[str, Aggregate]
+    sources: Mapping[str, Source]
+    groups: tuple[str, ...]
+    schema: pa.Schema
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that have to be read."""
+        return list(dict.fromkeys([*self.groups, *(source.column for source in self.sources.values())]))
+
+    @classmethod
+    def of(cls, aggregates: Mapping[str, Sequence[Any]], by: Sequence[str], schema: pa.Schema) -> Request:
+        """A request as a caller states it; see `Scan.tolerance`.
+
+        Raises InvalidInputError for what is not understood or does not fit the table's columns.
+        """
+        if not isinstance(aggregates, Mapping) or not aggregates:
+            raise InvalidInputError(
+                'name what to estimate: {"mean": ("delay", "avg"), "rows": ("*", "count")}'
+            )
+        if isinstance(by, str):
+            raise InvalidInputError(f"by takes a list of columns, not {by!r}")
+        sources: dict[str, Source] = {}
+        found = {name: _aggregate(name, asked, schema, sources) for name, asked in aggregates.items()}
+        groups = tuple(_column(column, schema) for column in by)
+        for column in groups:
+            if pa.types.is_nested(schema.field(column).type):
+                raise InvalidInputError(
+                    f"the answer cannot be grouped by {column!r}, of type {schema.field(column).type}"
+                )
+        return cls(found, sources, groups, schema)
+
+
+def _aggregate(name: str, asked: Any, schema: pa.Schema, sources: dict[str, Source]) -> Aggregate:  # noqa: ANN401
+    if isinstance(asked, str) or not isinstance(asked, Sequence) or len(asked) not in (2, 3):
+        raise InvalidInputError(
+            f"{name!r} takes a column and a function, and a share after a percentile, not {asked!r}"
+        )
+    columns, function, *percentage = asked
+    kind = KINDS.get(str(function).lower())
+    if kind is None:
+        raise InvalidInputError(f"{name!r}: there is no estimate of {function!r}, only of {', '.join(KINDS)}")
+    chosen = [columns] if isinstance(columns, str) else list(columns)
+    if chosen == [ALL] and kind == "count":
+        chosen = []
+    names = []
+    for column in chosen:
+        source = Source(_column(column, schema), schema.field(_column(column, schema)).type, kind == "count")
+        _check(name, kind, source)
+        key = f"{'set' if source.is_count else 'x'}:{source.column}"
+        sources[key] = source
+        names.append(key)
+    return Aggregate(kind, tuple(names), *map(float, percentage))
+
+
+def _check(name: str, kind: str, source: Source) -> None:
+    of = source.type
+    is_number = pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of)
+    is_time = pa.types.is_date(of) or pa.types.is_timestamp(of)
+    is_known = (
+        kind == "count"
+        or (pa.types.is_boolean(of) if kind == "count_if" else is_number)
+        or (kind in ("min", "max") and is_time)
+    )
+    if not is_known:
+        raise InvalidInputError(
+            f"{name!r}: there is no estimate of {kind} of {source.column!r}, of type {of}"
+        )
+
+
+def _column(column: str, schema: pa.Schema) -> str:
+    found = column_named(column, schema.names) if isinstance(column, str) else None
+    if found is None:
+        raise InvalidInputError(f"there is no column {column!r}; there are {schema.names}")
+    return found

@@ -1,0 +1,177 @@
+"""Sums of rows by group and bucket, from Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pyqbeast.approximate.estimate import Aggregate, Moment, State, StateAxes
+from pyqbeast.approximate.estimate.percentile import POINTS
+from pyqbeast.approximate.estimate.state import FloatArray, Group
+from pyqbeast.core.format.constants import BUCKET_SEED
+from pyqbeast.core.sampling.murmur3 import hash_ints
+from pyqbeast.scanning.aggregates import Numbers, Request
+from pyqbeast.scanning.arrays import index_array, numbers_of
+
+#: The thresholds of percentiles: [threshold] by percentile and group.
+Thresholds = Mapping[Aggregate, Mapping[Group, FloatArray]]
+
+
+class Rows(NamedTuple):
+    """Some rows, reduced to what sums are made of.
+
+    Attributes:
+        groups: the different groups.
+        group: for each row the number of its group.
+        weights: of the rows.
+        numbers: by the names that aggregates use.
+    """
+
+    groups: list[Group]
+    group: NDArray[np.int64]
+    weights: NDArray[np.int32]
+    numbers: Mapping[str, Numbers]
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch, weights: NDArray[np.int32], request: Request) -> Rows:
+        """Rows of a batch."""
+        groups, group = _groups(batch, request.groups)
+        return cls(groups, group, weights, {name: each.of(batch) for name, each in request.sources.items()})
+
+
+def sums_of(parts: Iterable[Rows], axes: StateAxes, thresholds: Thresholds, *, is_grouped: bool) -> State:
+    """The state of rows that come part by part; no more than one part is in memory."""
+    groups: list[Group] = []
+    buckets, sums, lows, highs = [], [], [], []
+    for rows in parts:
+        if not len(rows.group):
+            continue
+        seeds = np.full(len(rows.weights), BUCKET_SEED, np.uint32)
+        bucket = (hash_ints(rows.weights, seeds) & np.uint32(axes.buckets - 1)).astype(np.int64)
+        slots, slot = np.unique(rows.group * axes.buckets + bucket, return_inverse=True)
+        groups += [rows.groups[number] for number in (slots // axes.buckets).tolist()]
+        buckets.append(slots % axes.buckets)
+        sums.append(_sums(rows, axes, thresholds, slot, len(slots)))
+        part_lows, part_highs = _extremes(rows, axes, slot, len(slots))
+        lows.append(part_lows)
+        highs.append(part_highs)
+    if not groups:
+        return State.empty(axes, [] if is_grouped else [()])
+    return State.from_rows(axes, groups, *(np.concatenate(each) for each in (buckets, sums, lows, highs)))
+
+
+def _sums(
+    rows: Rows, axes: StateAxes, thresholds: Thresholds, slot: NDArray[np.intp], slots: int
+) -> FloatArray:
+    """[slot, moment]."""
+    below: dict[Aggregate, FloatArray] = {}
+    found = np.empty((slots, len(axes.moments)))
+    for at, moment in enumerate(axes.moments):
+        if moment.at_most is not None:
+            percentile = Aggregate("percentile", moment.columns, moment.at_most[0])
+            if percentile not in below:
+                below[percentile] = _counts_below(rows, percentile, thresholds[percentile], slot, slots)
+            found[:, at] = below[percentile][:, moment.at_most[1]]
+        else:
+            found[:, at] = np.bincount(slot, _terms(rows, moment, axes), slots)
+    return found
+
+
+def _terms(rows: Rows, moment: Moment, axes: StateAxes) -> FloatArray | None:
+    """What each row adds to a sum; None where that is 1."""
+    terms = None
+    for column, power in zip(moment.columns, moment.powers, strict=True):
+        values, valid = rows.numbers[column]
+        factors = [(values - axes.centres.get(column, 0.0)) ** power] if power else []
+        factors += [] if valid is None else [valid.astype(np.float64)]
+        for factor in factors:
+            terms = factor if terms is None else terms * factor
+    return terms
+
+
+def _counts_below(
+    rows: Rows,
+    percentile: Aggregate,
+    thresholds: Mapping[Group, FloatArray],
+    slot: NDArray[np.intp],
+    slots: int,
+) -> FloatArray:
+    """[slot, threshold]: the rows whose value is at most each threshold of their group."""
+    values, valid = rows.numbers[percentile.columns[0]]
+    entry = np.full(len(values), POINTS)
+    for number, members in _members(rows):
+        grid = thresholds.get(rows.groups[number])
+        if grid is not None:
+            entry[members] = np.searchsorted(grid, values[members], side="left")
+    if valid is not None:
+        entry[~valid] = POINTS
+    counts = np.bincount(slot * (POINTS + 1) + entry, minlength=slots * (POINTS + 1))
+    return np.asarray(counts.reshape(slots, POINTS + 1)[:, :POINTS].cumsum(axis=1), np.float64)
+
+
+def _extremes(
+    rows: Rows, axes: StateAxes, slot: NDArray[np.intp], slots: int
+) -> tuple[FloatArray, FloatArray]:
+    """[slot, column]: the smallest and the largest values; NaN is the largest, as in Spark."""
+    lows, highs = np.full((slots, len(axes.columns)), np.inf), np.full((slots, len(axes.columns)), -np.inf)
+    for at, column in enumerate(axes.columns):
+        values, valid = rows.numbers[column]
+        kept, where = (values, slot) if valid is None else (values[valid], slot[valid])
+        np.fmin.at(lows[:, at], where, kept)
+        np.maximum.at(highs[:, at], where, kept)
+    return lows, highs
+
+
+def quantiles(
+    parts: Sequence[Rows], percentile: Aggregate, probabilities: Callable[[Group], Sequence[float]]
+) -> dict[Group, FloatArray]:
+    """The values at some shares of the rows of each group: the first at which the share is reached."""
+    held: dict[Group, list[FloatArray]] = {}
+    for rows in parts:
+        values, valid = rows.numbers[percentile.columns[0]]
+        for number, members in _members(rows):
+            kept = values[members] if valid is None else values[members][valid[members]]
+            held.setdefault(rows.groups[number], []).append(kept)
+    found = {}
+    for group, parts_of_group in held.items():
+        ordered = np.sort(np.concatenate(parts_of_group))
+        if len(ordered):
+            ranks = np.ceil(np.asarray(probabilities(group)) * len(ordered)).astype(np.int64) - 1
+            found[group] = ordered[np.clip(ranks, 0, len(ordered) - 1)]
+    return found
+
+
+def _members(rows: Rows) -> Iterable[tuple[int, NDArray[np.intp] | slice]]:
+    """The rows of each group."""
+    if len(rows.groups) == 1:
+        return [(0, slice(None))]
+    order = np.argsort(rows.group, kind="stable")
+    ends = np.cumsum(np.bincount(rows.group, minlength=len(rows.groups)))[:-1]
+    return enumerate(np.split(order, ends))
+
+
+def _groups(batch: pa.RecordBatch, columns: Sequence[str]) -> tuple[list[Group], NDArray[np.int64]]:
+    """The different groups of rows, and for each row the number of its group."""
+    group = np.zeros(batch.num_rows, np.int64)
+    if not columns:
+        return [()], group
+    parts = []
+    for column in columns:
+        part = batch.column(column)
+        if pa.types.is_floating(part.type):
+            # Both zeros are one value.
+            part = pc.add(part, pa.scalar(0.0, part.type))
+        parts.append(part)
+        encoded = pc.dictionary_encode(part, null_encoding="encode")
+        codes = numbers_of(encoded.indices, np.int32)
+        # The groups are numbered anew after each column, so that no number gets too large.
+        _, first, group = np.unique(
+            group * len(encoded.dictionary) + codes, return_index=True, return_inverse=True
+        )
+    keys = (part.take(index_array(first)).to_pylist() for part in parts)
+    return list(zip(*keys, strict=True)), group

@@ -1,0 +1,180 @@
+"""The rows of a scan, step by step, as an estimate needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from pyqbeast.approximate.estimate import (
+    Aggregate,
+    Files,
+    KnownBounds,
+    State,
+    StateAxes,
+    Step,
+    WeightScale,
+    axes_for,
+    grid_from,
+    grid_of_groups,
+    grid_probabilities,
+)
+from pyqbeast.approximate.estimate.known_facts import column_bounds, most_rows_of_a_key
+from pyqbeast.approximate.estimate.percentile import fewest_keys
+from pyqbeast.approximate.estimate.scale import END, START
+from pyqbeast.approximate.estimate.state import FloatArray, Group
+from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.core.format.stored_text import read_json
+from pyqbeast.core.sampling.logged_file import LoggedFile
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.delta_log.reader import LiveFile
+from pyqbeast.scanning.aggregates import Request
+from pyqbeast.scanning.data_files import DataFiles
+from pyqbeast.scanning.predicate import Predicate
+from pyqbeast.scanning.row_sums import Rows, Thresholds, quantiles, sums_of
+from pyqbeast.scanning.weighed_rows import weighed_rows
+
+
+class ScanRows:
+    """A `RowReader` of a scan."""
+
+    def __init__(
+        self,
+        index: IndexedSnapshot,
+        data: DataFiles,
+        files: Sequence[LoggedFile],
+        predicate: Predicate | None,
+        request: Request,
+    ) -> None:
+        """The rows of some files.
+
+        Args:
+            index: the version of the table.
+            data: its data files, with all columns that the request, the predicate and the weights need.
+            files: those that may hold rows of the predicate, each row once.
+            predicate: which rows take part.
+            request: what is asked of them.
+
+        Raises:
+            UnsupportedError: no weight stands for a fraction of the rows.
+        """
+        if index.weight_profile.problem is not None:
+            raise UnsupportedError(
+                f"the table at {index.table} cannot be estimated: {index.weight_profile.problem}; pass exact=True"
+            )
+        self._index, self._data, self._predicate, self._request = index, data, predicate, request
+        self._hashed = index.revision().hashed_columns
+        self._chosen = files
+        self._live = {file.path: file for file in index.snapshot.files}
+        self._thresholds: Thresholds | None = None
+
+    @property
+    def requested(self) -> Sequence[Aggregate]:
+        """See `RowReader`."""
+        return list(self._request.aggregates.values())
+
+    @cached_property
+    def files(self) -> Files:
+        """See `RowReader`."""
+        weights = [file.weights(self._index.prunable_revisions) for file in self._chosen]
+        return Files(
+            [f.size for f in self._chosen], [low for low, _ in weights], [high for _, high in weights]
+        )
+
+    @property
+    def row_count(self) -> int:
+        """See `RowReader`."""
+        return sum(
+            sum(block.element_count for block in file.blocks) if file.rows is None else file.rows
+            for file in self._chosen
+        )
+
+    @property
+    def other_bytes(self) -> int:
+        """None: a scan joins nothing."""
+        return 0
+
+    @cached_property
+    def scale(self) -> WeightScale:
+        """See `RowReader`."""
+        return WeightScale(self._index.weight_profile.counted)
+
+    @cached_property
+    def known(self) -> KnownBounds:
+        """See `RowReader`."""
+        statistics = [_statistics(self._live[file.path]) for file in self._chosen]
+        physical = self._index.physical_names
+        bounds = {
+            name: column_bounds(statistics, physical[source.column])
+            for name, source in self._request.sources.items()
+            if not source.is_count
+        }
+        return KnownBounds(
+            most_rows_of_a_key(file.tags for file in self._chosen),
+            {name: both for name, both in bounds.items() if both is not None},
+        )
+
+    def read(self, step: Step, axes: StateAxes) -> State:
+        """See `RowReader`. The rows of a first step with percentiles are in memory at once."""
+        parts = self._rows(step)
+        percentiles = [each for each in dict.fromkeys(self.requested) if each.kind == "percentile"]
+        if percentiles and self._thresholds is None:
+            pilot = list(parts)
+            self._thresholds = {each: self._grid_of_pilot(pilot, each) for each in percentiles}
+            return self._sums(pilot, axes)
+        return self._sums(parts, axes)
+
+    def grid(self, aggregate: Aggregate, groups: Sequence[Group]) -> FloatArray | None:
+        """See `RowReader`."""
+        if aggregate.kind != "percentile" or self._thresholds is None:
+            return None
+        return grid_of_groups(self._thresholds[aggregate], groups)
+
+    def read_all(self) -> tuple[State, dict[Aggregate, dict[Group, FloatArray]]]:
+        """The sums of all rows, and the percentiles by group. The values of percentiles are in memory at once."""
+        step = Step(START, END, self.files.total, 1.0)
+        others = [each for each in self.requested if each.kind != "percentile"]
+        percentiles = [each for each in dict.fromkeys(self.requested) if each.kind == "percentile"]
+        counts = [Aggregate("count", each.columns) for each in percentiles]
+        axes = axes_for([*others, *counts])
+        parts = list(self._rows(step)) if percentiles else self._rows(step)
+        state = self._sums(parts, axes)
+        return state, {
+            each: quantiles(parts, each, lambda group, p=each.p or 0.0: [p])  # type: ignore[misc, arg-type]
+            for each in percentiles
+        }
+
+    def _grid_of_pilot(self, pilot: list[Rows], percentile: Aggregate) -> dict[Group, FloatArray]:
+        count = Aggregate("count", percentile.columns)
+        state = self._sums(pilot, axes_for([count]))
+        keys = fewest_keys(state.sums[..., state.index(count.moments)[0]], percentile.min_keys)
+        probabilities = grid_probabilities(percentile.p or 0.0, keys)
+        found = quantiles(pilot, percentile, lambda group: probabilities)
+        return {group: grid_from(values) for group, values in found.items()}
+
+    def _sums(self, parts: Any, axes: StateAxes) -> State:  # noqa: ANN401 (rows, in a list or not)
+        return sums_of(parts, axes, self._thresholds or {}, is_grouped=bool(self._request.groups))
+
+    def _rows(self, step: Step) -> Iterator[Rows]:
+        for file, needed in zip(self._chosen, self.files.needed(step.start, step.stop), strict=True):
+            if needed:
+                for batch in self._data.batches(self._live[file.path], self._predicate):
+                    chosen, weights = weighed_rows(
+                        batch, self._hashed, step.start, step.stop, self._predicate
+                    )
+                    yield Rows.of(chosen, weights, self._request)
+
+
+def _statistics(file: LiveFile) -> dict[str, Any]:
+    """What the statistics of a file tell, as far as the text has the form that Delta gives it."""
+    try:
+        stored = read_json(file.statistics or "{}", "statistics")
+    except FormatError:
+        return {}
+    parts = stored if isinstance(stored, dict) else {}
+    bounds = {
+        name: parts[name]
+        for name in ("minValues", "maxValues", "nullCount")
+        if isinstance(parts.get(name), dict)
+    }
+    return {"numRecords": file.physical_rows, **bounds}

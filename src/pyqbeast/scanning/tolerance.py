@@ -1,0 +1,133 @@
+"""`Scan.tolerance`: aggregates within a stated error, as an Arrow table with bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pyqbeast.approximate.estimate import (
+    Aggregate,
+    Estimates,
+    Goal,
+    State,
+    Status,
+    completeness,
+    estimate,
+)
+from pyqbeast.approximate.estimate.outcome import EXTREMES, HIGH, LOW, Outcome, known_numbers, worth_of
+from pyqbeast.approximate.estimate.progress import Progress, Reading
+from pyqbeast.approximate.estimate.state import FloatArray, Group
+from pyqbeast.scanning.aggregates import Request
+from pyqbeast.scanning.scan_rows import ScanRows
+
+#: Aggregates that count, or add up whole numbers.
+_COUNTS = ("count", "count_if")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScanEstimate(Outcome):
+    """Aggregates from a part of a table's rows, with what they are worth. `str()` tells a person.
+
+    Attributes:
+        table: the groups, and after each estimate `value` its bounds `value_low` and `value_high`. Counts, and sums of
+            whole numbers, are whole numbers; smallest and largest values have the type of their column; all others and
+            all other bounds are doubles. Null where there is none.
+    """
+
+    table: pa.Table
+
+    def __str__(self) -> str:
+        names = self.table.column_names
+        rows = ["  ".join(str(row[name]) for name in names) for row in self.table.slice(0, 20).to_pylist()]
+        return "\n".join(["  ".join(names), *rows, self.cost, *self.notes])
+
+
+def estimated(rows: ScanRows, request: Request, goal: Goal | None, confidence: float) -> ScanEstimate:
+    """The aggregates within a goal; exactly where there is none, or where a sample would not do."""
+    progress = Progress(rows)
+    by_aggregate = None if goal is None else progress.read_until(goal, confidence)
+    if by_aggregate is None:
+        state, by_aggregate = _exact(rows, confidence)
+        steps = (*progress.readings, Reading(0.0, 1.0, progress.exact_bytes))
+    else:
+        state, steps = progress.state, tuple(progress.readings)
+    fraction = steps[-1].stop
+    return ScanEstimate(
+        table=_table(request, state, by_aggregate),
+        fraction=fraction,
+        exact=fraction >= 1,
+        bytes_read=sum(step.bytes for step in steps),
+        exact_bytes=progress.exact_bytes,
+        steps=steps,
+        confidence=confidence,
+        worth={name: worth_of(by_aggregate[each]) for name, each in request.aggregates.items()},
+        groups=completeness(state, fraction) if request.groups else None,
+    )
+
+
+def _exact(rows: ScanRows, confidence: float) -> tuple[State, dict[Aggregate, Estimates]]:
+    state, percentiles = rows.read_all()
+    found = {}
+    for each in dict.fromkeys(rows.requested):
+        if each in percentiles:
+            found[each] = _exact_percentile(each, state, percentiles[each])
+        else:
+            found[each] = estimate(state, each, 1.0, confidence, rows.known)
+    return state, found
+
+
+def _exact_percentile(aggregate: Aggregate, state: State, values: Mapping[Group, FloatArray]) -> Estimates:
+    found = np.array([values[group][0] if group in values else np.nan for group in state.groups])
+    status = np.full(len(found), Status.EXACT, np.int8)
+    zeros = np.zeros(len(found))
+    return Estimates(aggregate, found, found, found, status, zeros, zeros)
+
+
+def _table(request: Request, state: State, by_aggregate: Mapping[Aggregate, Estimates]) -> pa.Table:
+    columns: dict[str, pa.Array] = {}
+    for at, name in enumerate(request.groups):
+        columns[name] = pa.array([group[at] for group in state.groups], request.schema.field(name).type)
+    for name, aggregate in request.aggregates.items():
+        found = by_aggregate[aggregate]
+        counted = Aggregate("count", aggregate.columns[:1]) if aggregate.kind == "percentile" else aggregate
+        has_rows = state.sums[..., state.index(counted.moments)[0]].sum(axis=1) > 0
+        value, low, high = (
+            known_numbers(values, aggregate.kind, has_rows, found.value)
+            for values in (found.value, found.low, found.high)
+        )
+        kind = _value_type(request, aggregate)
+        bound_kind = kind if aggregate.kind in EXTREMES else pa.float64()
+        columns[name] = _typed(value, kind)
+        # Bounds stay doubles: as whole numbers they could be rounded to the wrong side.
+        columns[name + LOW], columns[name + HIGH] = _typed(low, bound_kind), _typed(high, bound_kind)
+    return pa.table(columns)
+
+
+def _value_type(request: Request, aggregate: Aggregate) -> pa.DataType:
+    if aggregate.kind in _COUNTS:
+        return pa.int64()
+    of = request.sources[aggregate.columns[0]].type
+    if aggregate.kind in EXTREMES:
+        return of
+    return pa.int64() if aggregate.kind == "sum" and pa.types.is_integer(of) else pa.float64()
+
+
+def _typed(values: Sequence[float | None], kind: pa.DataType) -> pa.Array:
+    """Numbers in a column's type: days since 1970 as dates, microseconds as timestamps."""
+    if pa.types.is_floating(kind):
+        return pa.array(values, pa.float64()).cast(kind, safe=False)
+    if pa.types.is_decimal(kind):
+        return pa.array([_decimal(value, kind) for value in values], kind)
+    whole: list[Any] = [None if value is None else round(value) for value in values]
+    if pa.types.is_integer(kind):
+        return pa.array(whole, kind)
+    return pa.array(whole, pa.int32() if pa.types.is_date(kind) else pa.int64()).view(kind)
+
+
+def _decimal(value: float | None, kind: pa.DataType) -> Decimal | None:
+    return None if value is None else Decimal(f"{value:.{max(kind.scale, 0)}f}")

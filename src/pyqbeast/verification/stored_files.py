@@ -1,0 +1,130 @@
+"""What storage lists of a table's files and deletion vectors, through fsspec. No file is opened.
+
+`FilesOnDisk.java` explains the rules, and decides the same for Spark.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
+from pyqbeast.delta_log.log_entry import FileOnDisk
+from pyqbeast.delta_log.reader import LiveFile, Snapshot
+
+_RETENTION = "delta.deletedFileRetentionDuration"
+_SECONDS = {"week": 604_800, "day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
+_PART = rf"(\d{{1,9}})\s+({'|'.join(_SECONDS)})s?\s*"
+_INTERVAL = re.compile(rf"\s*(?:interval\s+)?(?:{_PART})+", re.IGNORECASE)
+
+
+def files_on_disk(
+    table: locations.Location, snapshot: Snapshot, storage_options: locations.Options
+) -> tuple[list[FileOnDisk], list[tuple[str, int]]]:
+    """The live files, and the locations and sizes of files in the table's folder that the log names nowhere.
+
+    Args:
+        table: where it lies.
+        snapshot: its newest version, with removed files.
+        storage_options: for fsspec.
+
+    Raises:
+        StorageError: the folder cannot be listed.
+        UnsupportedError: the table keeps removed files for a time that is not understood.
+    """
+    storage = _Storage(table, storage_options)
+    files = [storage.look_up(file) for file in snapshot.files]
+    oldest = (time.time() - _retention(snapshot.metadata.configuration)) * 1000
+    for gone in snapshot.removed:
+        if gone.timestamp > oldest:
+            storage.name(storage.path_of(gone.path))
+            storage.name(storage.vector_path(gone.deletion_vector))
+    return files, storage.orphans()
+
+
+class _Storage:
+    """The sizes of all files below a table's folder, and which of them the log names. Paths are those of fsspec."""
+
+    def __init__(self, table: locations.Location, options: locations.Options) -> None:
+        self._options = options
+        self._system, root = locations.open_location(table, options)
+        self._root = root.rstrip("/")
+        with locations.storage_errors(f"listing {self._root}"):
+            listed = self._system.find(self._root, detail=True)
+        self._sizes = {str(path): info["size"] for path, info in listed.items()}
+        self._named: set[str] = set()
+        #: The file systems of files outside the table's folder, which a shallow clone has.
+        self._elsewhere: dict[str, Any] = {}
+
+    def look_up(self, file: LiveFile) -> FileOnDisk:
+        path, vector = self.path_of(file.path), self.vector_path(file.deletion_vector)
+        self.name(path)
+        self.name(vector)
+        return FileOnDisk(
+            file.path,
+            self._location(path or file.path),
+            self._size(path),
+            None if vector is None else self._location(vector),
+            self._size(vector),
+        )
+
+    def path_of(self, path: str) -> str | None:
+        """Of a data file by its path in the log; None for a path that is no URL."""
+        try:
+            return self._inside(locations.url_decode(path))
+        except InvalidInputError:
+            return None
+
+    def vector_path(self, vector: DeletionVectorDescriptor | None) -> str | None:
+        """Of the file of a deletion vector; None for one that lies in none."""
+        return None if vector is None or vector.is_inline else self._inside(vector.absolute_path(self._root))
+
+    def name(self, path: str | None) -> None:
+        """Notes that the log names a file."""
+        if path is not None:
+            self._named.add(path)
+
+    def orphans(self) -> list[tuple[str, int]]:
+        return [
+            (self._location(path), size)
+            for path, size in self._sizes.items()
+            if path not in self._named and not self._is_hidden(path)
+        ]
+
+    def _inside(self, path: str) -> str:
+        if not locations.is_absolute(path):
+            return locations.child(self._root, path)
+        system, inner = locations.open_location(path, self._options)
+        self._elsewhere[inner] = system
+        return inner
+
+    def _size(self, path: str | None) -> int | None:
+        """None for a file that is not there."""
+        if path is None or path in self._sizes or path.startswith(self._root + "/"):
+            return self._sizes.get(path or "")
+        try:
+            with locations.storage_errors(f"looking for {path}"):
+                return int(self._elsewhere[path].size(path))
+        except (FileNotFoundError, ValueError):
+            return None
+
+    def _location(self, path: str) -> str:
+        system = self._elsewhere.get(path, self._system)
+        return locations.hadoop_path(system.unstrip_protocol(path))
+
+    def _is_hidden(self, path: str) -> bool:
+        """Whether a file is none of the table's rows: the log, checksums, change data, what a query engine keeps."""
+        return any(part.startswith(("_", ".")) for part in path[len(self._root) + 1 :].split("/"))
+
+
+def _retention(configuration: Mapping[str, Any]) -> float:
+    """For how many seconds removed files are kept."""
+    text = configuration.get(_RETENTION, "interval 1 week")
+    if not _INTERVAL.fullmatch(text):
+        raise UnsupportedError(f"{_RETENTION} is {text!r}, which is not understood here")
+    parts = re.findall(_PART, text, re.IGNORECASE)
+    return float(sum(int(count) * _SECONDS[unit.lower()] for count, unit in parts))

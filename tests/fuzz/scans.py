@@ -1,0 +1,153 @@
+"""`pyqbeast.scan` gives what Spark gives: all rows, those of a condition, and those of a sample."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import random
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+import pyqbeast
+from pyqbeast import Scan, UnsupportedError
+from tests.fuzz.settings import under
+from tests.fuzz.twin import FoundError, Pair
+from tests.fuzz.values import quoted
+
+_FRACTIONS = (0.01, 0.1, 0.3, 0.5, 0.7)
+#: Names of columns that tell whether a row meets a condition.
+_MARK = "fuzz_condition_"
+
+
+def check_scan(pair: Pair, rng: random.Random) -> None:
+    """The newest version without Spark is what it is on Spark."""
+    # The texts of conditions have times in UTC.
+    with under(pair.spark, {"spark.sql.session.timeZone": "UTC"}):
+        try:
+            scan = _readable(pyqbeast.scan(pair.ours.path))
+            mine = scan.to_arrow()
+        except UnsupportedError:
+            pair.samples["not scanned"] += 1
+            return
+        ours = pair.ours.read()
+        conditions = [text for _ in range(3) if (text := _condition(mine, rng))]
+        truth = _rows_of(ours, scan, conditions)
+        _same("a scan", mine, truth)
+        for number, condition in enumerate(conditions):
+            _same(f"a scan where {condition}", scan.where(condition).to_arrow(), truth, number)
+        _check_sample(pair, scan, ours, rng.choice(_FRACTIONS), conditions)
+
+
+def check_earlier_scan(pair: Pair, version: int) -> None:
+    """An earlier version without Spark is what it is on Spark."""
+    with under(pair.spark, {"spark.sql.session.timeZone": "UTC"}):
+        try:
+            scan = _readable(pyqbeast.scan(pair.ours.path, version))
+            mine = scan.to_arrow()
+        except UnsupportedError:
+            return
+        _same(f"a scan of version {version}", mine, _rows_of(pair.ours.read(versionAsOf=version), scan, []))
+
+
+def _readable(scan: Scan) -> Scan:
+    """With the columns that Arrow has types for."""
+    return scan.select(scan._readable_schema().names)
+
+
+def _check_sample(pair: Pair, scan: Scan, ours: DataFrame, fraction: float, conditions: list[str]) -> None:
+    sample = ours.sample(fraction=fraction)
+    plan = str(sample._jdf.queryExecution().optimizedPlan().toString())
+    try:
+        sampled = scan.sample(fraction)
+    except UnsupportedError as error:
+        if "Sample" not in plan:
+            raise FoundError(f"refused scan\nSpark cuts a sample of {fraction} by weight\n{error}") from error
+        return
+    if "Sample" in plan:
+        raise FoundError(f"scan by weight\nSpark draws a sample of {fraction} row by row\n{plan}")
+    pair.samples["scanned"] += 1
+    truth = _rows_of(sample, scan, conditions)
+    _same(f"a scan's sample of {fraction}", sampled.to_arrow(), truth)
+    for number, condition in enumerate(conditions[:1]):
+        found = sampled.where(condition).to_arrow()
+        _same(f"a scan's sample of {fraction} where {condition}", found, truth, number)
+
+
+def _rows_of(frame: DataFrame, scan: Scan, conditions: list[str]) -> pa.Table:
+    marks = (f"({each}) as {_MARK}{number}" for number, each in enumerate(conditions))
+    table: pa.Table = frame.selectExpr(*map(quoted, scan.schema.names), *marks).toArrow()
+    return table
+
+
+def _same(what: str, mine: pa.Table, truth: pa.Table, condition: int | None = None) -> None:
+    if condition is not None:
+        truth = truth.filter(truth.column(f"{_MARK}{condition}"))
+    names = [name for name in truth.column_names if not name.startswith(_MARK)]
+    # Spark names the values of lists otherwise, which pylists do not tell.
+    if mine.column_names != names:
+        raise FoundError(f"columns of {what.split(' where ')[0]}\n{mine.column_names} instead of {names}")
+    found, right = (Counter(map(repr, table.select(names).to_pylist())) for table in (mine, truth))
+    if found != right:
+        lost, gained = right - found, found - right
+        some = "\n".join(
+            [*(f"  lost {row}" for row in [*lost][:3]), *(f"  gained {row}" for row in [*gained][:3])]
+        )
+        text = f"{lost.total()} rows of {right.total()} are missing, {gained.total()} are too many"
+        raise FoundError(f"rows of {what.split(' where ')[0]}\n{what}: {text}\n{some}")
+
+
+def _condition(rows: pa.Table, rng: random.Random) -> str | None:
+    """A comparison of a column with a value that it holds, as a scan reads it; None where there is none."""
+    name = rng.choice(rows.column_names)
+    column = rows.column(name)
+    literal = next((of for test, of in _LITERALS if test(column.type)), None)
+    if literal is None or not len(column):
+        return None
+    if rng.random() < 0.1:
+        return f"{quoted(name)} IS {rng.choice(('NULL', 'NOT NULL'))}"
+    texts = [literal(column[rng.randrange(len(column))].as_py()) for _ in range(3)]
+    known = [text for text in texts if text is not None]
+    if not known:
+        return None
+    kind = rng.random()
+    if kind < 0.1:
+        return f"{quoted(name)} {rng.choice(('IN', 'NOT IN'))} ({', '.join(known)})"
+    if kind < 0.2:
+        return f"NOT {quoted(name)} BETWEEN {known[0]} AND {known[-1]}"
+    return f"{quoted(name)} {rng.choice(('<', '<=', '>', '>=', '=', '<>'))} {known[0]}"
+
+
+def _number(value: float | Decimal | None) -> str | None:
+    # Parquet leaves a row group out whose dictionary has 0.0 where Spark asks for -0.0, though the two are equal.
+    if value is None or not math.isfinite(value) or value == 0:
+        return None
+    return format(value, "f") if isinstance(value, Decimal) else repr(value)
+
+
+def _text(value: str | None) -> str | None:
+    if value is None or "\\" in value or not value.isprintable():
+        return None
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _date(value: dt.date | None) -> str | None:
+    return value and f"DATE '{value.isoformat()}'"
+
+
+def _time(value: dt.datetime | None) -> str | None:
+    return value and f"TIMESTAMP '{value.isoformat()}'"
+
+
+_LITERALS: list[tuple[Callable[[pa.DataType], bool], Callable[..., str | None]]] = [
+    (pa.types.is_boolean, lambda value: None if value is None else str(value).upper()),
+    (pa.types.is_integer, _number),
+    (pa.types.is_floating, _number),
+    (pa.types.is_decimal, _number),
+    (pa.types.is_string, _text),
+    (pa.types.is_date, _date),
+    (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None, _time),
+]
