@@ -45,6 +45,7 @@ ALLOWED = {
     "delta": ["delta_log", "deletion_vectors"],
     "scanning": ["core", "delta_log", "deletion_vectors", "approximate.estimate"],
     "verification": ["core", "delta_log", "deletion_vectors"],
+    "polars": ["scanning"],
     "bridge": ["core", "delta_log"],
     "table": [],
     "table.options": ["core"],
@@ -119,7 +120,7 @@ ALLOWED = {
     ],
     "tiledb": ["core.errors", "tiledb"],
     "on_spark": ["approximate", "bridge", "core", "table", "tiledb.spark"],
-    "": ["core", "delta", "on_spark", "scanning", "tiledb"],
+    "": ["core", "delta", "on_spark", "polars", "scanning", "tiledb"],
     "cli.common": ["", "core.errors"],
     "cli.tiledb": ["cli.common", "core.errors", "tiledb"],
     "cli": [
@@ -155,13 +156,15 @@ ON_SPARK = {
 #: The JVM's side of Spark objects: only `bridge` knows it.
 JVM_ATTRIBUTES = {"_jvm", "_jdf", "_jsparkSession", "_jc", "_jsc", "_gateway", "_java_gateway"}
 
-#: Modules that read JSON which no one else has touched: the JVM's side of the bridge wrote it, or the user of a call.
+#: Modules that read JSON which no one else has touched: the JVM's side of the bridge wrote it, Polars, or the user of a
+#: call.
 OWN_JSON = {
     "bridge/aggregate_query.py",
     "bridge/file_contents.py",
     "bridge/row_deletion.py",
     "bridge/table_log.py",
     "bridge/transaction.py",
+    "scanning/polars_source.py",
     "tiledb/spark/data_source.py",
 }
 

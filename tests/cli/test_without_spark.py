@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 from typer.testing import CliRunner
@@ -39,10 +41,13 @@ def pyqbeast(monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("command", ["info", "blocks", "sample", "doctor", "dv"])
+@pytest.mark.parametrize(
+    "command", ["info", "blocks", "sample", "doctor", "dv", "verify --level log", "estimate count(*)"]
+)
 def test_a_process_without_spark(table, command):
+    name, *arguments = command.split()
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", SCRIPT, command, str(table), "--output", "json"],
+        [sys.executable, "-W", "error", "-c", SCRIPT, name, str(table), *arguments, "--output", "json"],
         capture_output=True,
         text=True,
         check=False,
@@ -77,6 +82,77 @@ def test_rows_of_a_sample(pyqbeast, table):
     )
     assert (len(rows), sum(row["id"] for row in rows)) == (4_920, 124_868_817)
     assert "payload" in pyqbeast("sample", table, "--limit", 3).output
+
+
+def test_what_is_wrong_with_a_log(pyqbeast, table, tmp_path):
+    good = pyqbeast("verify", table, "--level", "log")
+    assert (good.exit_code, good.output) == (0, "the log of 21 files checked: no problems\n")
+    copy = shutil.copytree(table, tmp_path / "copy")
+    (copy / "stray.parquet").write_bytes(b"12345")
+    kept, *_, lost = sorted(path for path in copy.glob("*.parquet") if path.name != "stray.parquet")
+    lost.unlink()
+    with kept.open("ab") as file:
+        file.write(b"more")
+    found = pyqbeast("verify", copy, "--level", "log", "--output", "json")
+    assert found.exit_code == 1
+    report = json.loads(found.output)
+    rules = {problem["rule"]: problem["file"] for problem in report["problems"]}
+    assert rules == {"the file exists": lost.name, "file size": kept.name}
+    (note,) = report["notes"]
+    assert note.startswith(
+        f"1 files of 0.0 MB in the table's folder are named nowhere in the log, such as file:{copy}"
+    )
+
+
+def test_files_that_versions_before_needed_are_no_orphans(pyqbeast, table, tmp_path):
+    copy = shutil.copytree(table, tmp_path / "copy")
+    gone = min(copy.glob("*.parquet"))
+    for removed, properties, orphans in (
+        (time.time(), {}, 0),
+        (time.time() - 8 * 86_400, {}, 1),
+        (time.time() - 8 * 86_400, {"delta.deletedFileRetentionDuration": "interval 30 days"}, 0),
+    ):
+        log = copy / "_delta_log" / "00000000000000000001.json"
+        remove = {"path": gone.name, "deletionTimestamp": int(removed * 1000), "dataChange": True}
+        first = copy / "_delta_log" / "00000000000000000000.json"
+        (metadata,) = (
+            json.loads(line)["metaData"] for line in first.read_text().splitlines() if "metaData" in line
+        )
+        metadata["configuration"] |= properties
+        log.write_text("\n".join(map(json.dumps, [{"metaData": metadata}, {"remove": remove}])))
+        report = json.loads(pyqbeast("verify", copy, "--level", "log", "--output", "json").output)
+        assert (report["files"], len(report["notes"])) == (20, orphans), properties
+
+
+def test_spark_is_asked_what_is_wrong_with_a_log_that_cannot_be_read(pyqbeast, table, tmp_path):
+    copy = shutil.copytree(table, tmp_path / "copy")
+    log = copy / "_delta_log" / "00000000000000000000.json"
+    log.write_text(log.read_text().replace('\\"numRecords\\":', '\\"numRecords\\":-'))
+    found = pyqbeast("verify", copy, "--level", "log")
+    assert "a session is started" in str(found.exception)
+    assert "starting Spark" in found.stderr
+    assert "numRecords" in found.stderr
+
+
+def test_estimates(pyqbeast, table):
+    found = pyqbeast(
+        "estimate", table, "avg(b)", "count(*) as n", "--where", "a < 500000", "--output", "json"
+    )
+    answer = json.loads(found.output)
+    (row,) = answer["rows"]
+    assert {"avg(b)", "avg(b)_low", "avg(b)_high", "n", "n_low", "n_high"} == set(row)
+    assert row["avg(b)_low"] <= row["avg(b)"] <= row["avg(b)_high"]
+    grouped = ("estimate", table, "percentile_approx(b, 0.5)", "--group-by", "payload", "--exact")
+    (*_, last) = json.loads(pyqbeast(*grouped, "--output", "json").output)["rows"]
+    assert [*last] == [
+        "payload",
+        *(f"percentile_approx(b, 0.5, 10000){end}" for end in ("", "_low", "_high")),
+    ]
+    assert "The answer is exact." in pyqbeast(*grouped).output
+    assert "error has to be" in pyqbeast("estimate", table, "avg(b)", "--error", 0).stderr
+    for expression in ("avg(b * 2)", "avg(nothing)", "kurtosis(b)", "sum(distinct b)"):
+        refused = pyqbeast("estimate", table, expression)
+        assert "a session is started" in str(refused.exception), expression
 
 
 def test_all_commands_are_on_the_page(pyqbeast):

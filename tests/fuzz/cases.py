@@ -146,4 +146,6 @@ def carry_out(
         checks.check_earlier(pair, rng)
         scans.check_earlier_scan(pair, rng.choice(pair.history)[0])
     if rng.random() < 0.3:
+        scans.check_log(pair)
+    if rng.random() < 0.3:
         checks.check_bounds(pair, rng)

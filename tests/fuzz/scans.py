@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 
 import pyqbeast
 from pyqbeast import Scan, UnsupportedError
+from pyqbeast.verification.without_spark import verify_log
 from tests.fuzz.settings import under
 from tests.fuzz.twin import FoundError, Pair
 from tests.fuzz.values import quoted
@@ -51,6 +52,17 @@ def check_earlier_scan(pair: Pair, version: int) -> None:
         except UnsupportedError:
             return
         _same(f"a scan of version {version}", mine, _rows_of(pair.ours.read(versionAsOf=version), scan, []))
+
+
+def check_log(pair: Pair) -> None:
+    """`verify` of the log alone finds the same without Spark."""
+    try:
+        mine = verify_log(pair.ours.path)
+    except UnsupportedError:
+        return
+    right = pair.table.verify("log")
+    if mine != right:
+        raise FoundError(f"verify without Spark\n{mine}\ninstead of\n{right}")
 
 
 def _readable(scan: Scan) -> Scan:

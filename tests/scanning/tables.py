@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -14,6 +15,7 @@ from pyqbeast.core.format.file_tags import Block, blocks_to_json
 from pyqbeast.core.revisions.revision import Revision, configuration_entries
 from pyqbeast.core.transform.empty import Empty
 from pyqbeast.core.transform.registry import transformer_for
+from pyqbeast.scanning.row_weights import row_weights
 from tests.deletion_vectors.tables import PROTOCOL, commit, struct
 
 NAMES = {pa.int32(): "integer", pa.int64(): "long", pa.float64(): "double", pa.string(): "string"}
@@ -72,4 +74,24 @@ def indexed_table(table: Path, *parts: pa.Table, **how):
     """A table of one file for each part, indexed by `id`."""
     adds = [indexed_add(table / f"part-{n}.parquet", part, **how) for n, part in enumerate(parts)]
     commit(table, 0, PROTOCOL, metadata(fields_of(parts[0].schema)), *adds)
+    return table
+
+
+def by_weight(table, rows, files=20, **how):
+    """A table whose files hold rows of ascending weight, as those of an index do."""
+    weights = row_weights([rows.column("id").combine_chunks()])
+    order = np.argsort(weights, kind="stable")
+    adds = []
+    for number, part in enumerate(np.array_split(order, files)):
+        held = weights[part]
+        adds.append(
+            indexed_add(
+                table / f"part-{number:03}.parquet",
+                rows.take(pa.array(part)),
+                int(held[0]),
+                int(held[-1]),
+                **how,
+            )
+        )
+    commit(table, 0, PROTOCOL, metadata(fields_of(rows.schema)), *adds)
     return table

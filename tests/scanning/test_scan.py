@@ -157,6 +157,17 @@ def test_files_are_ruled_out_by_their_bounds(tmp_path):
     assert opened("id < 9223372036854775808") == "012"
 
 
+def test_the_last_time_of_all_in_the_bounds(tmp_path):
+    last = dt.datetime(9999, 12, 31, 23, 59, 59, 999_000, dt.timezone.utc)
+    part = pa.table({"id": [1], "at": pa.array([last], pa.timestamp("us", "UTC"))})
+    add = indexed_add(tmp_path / "part.parquet", part)
+    statistics = json.loads(add["add"]["stats"])
+    statistics |= {"minValues": {"at": last.isoformat()}, "maxValues": {"at": last.isoformat()}}
+    add["add"]["stats"] = json.dumps(statistics)
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(part.schema)), add)
+    assert pyqbeast.scan(tmp_path).where("at > TIMESTAMP '9999-01-01'").to_arrow() == part
+
+
 def test_a_table_that_names_its_columns_by_ids(tmp_path):
     def field(name, number):
         mapping = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
+import pyarrow as pa
 import typer
 from rich.console import Console
 
@@ -66,6 +67,20 @@ def local_session() -> SparkSession:
         .config("spark.log.level", "ERROR")
     )
     return pyqbeast.configure(builder).getOrCreate()
+
+
+def plain_rows(rows: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
+    """Rows of Arrow with the values that Spark gives to Python: times without their zone, which is UTC."""
+    plain = pa.schema(
+        [
+            pa.field(each.name, pa.timestamp("us")) if pa.types.is_timestamp(each.type) else each
+            for each in rows.schema
+        ]
+    )
+    return [
+        {name: bytearray(v) if isinstance(v, bytes) else v for name, v in row.items()}
+        for row in rows.cast(plain).to_pylist(maps_as_pydicts="lossy")
+    ]
 
 
 def print_json(data: Any) -> None:  # noqa: ANN401 (whatever JSON can hold)

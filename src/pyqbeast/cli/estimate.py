@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pyspark.sql import functions as F
 from rich.table import Table
 
-import pyqbeast
-from pyqbeast.approximate.answer import Estimate
+from pyqbeast.approximate.estimate.outcome import Outcome, check_confidence, goal_of
 from pyqbeast.cli import common
+from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
+from pyqbeast.scanning.scan import scan
+
+if TYPE_CHECKING:
+    from pyqbeast.approximate.answer import Estimate
+
+#: A function of one column, of all rows, or of two columns: what needs no Spark to be understood.
+_AGGREGATE = re.compile(
+    r"\s*(?P<function>\w+)\(\s*(?P<column>\*|\w+)\s*(?:,\s*(?P<second>[\w.]+)\s*)?\)"
+    r"(?:\s+as\s+(?P<name>\w+))?\s*",
+    re.IGNORECASE,
+)
 
 
 def estimate(
@@ -29,25 +41,86 @@ def estimate(
     output: common.OutputOption = common.Output.text,
     debug: common.DebugOption = False,
 ) -> None:
-    """Answer an aggregation within a stated error, from as few bytes as that takes."""
+    """Answer an aggregation within a stated error, from as few bytes as that takes; starts Spark for expressions."""
     with common.errors_as_one_line(debug=debug):
-        table = common.local_session().read.format("qbeast").load(path)
-        if where is not None:
-            table = table.filter(where)
         groups = [name.strip() for name in (group_by or "").split(",") if name.strip()]
-        query = table.groupBy(*groups).agg(*(F.expr(text) for text in aggregates))
-        answer = pyqbeast.tolerance(
-            query, error=error, confidence=confidence, relative=not absolute, exact=exact
-        )
-        _print(answer, output)
+        goal_of(error, relative=not absolute)
+        check_confidence(confidence)
+        bounds: dict[str, Any] = {
+            "error": error,
+            "confidence": confidence,
+            "relative": not absolute,
+            "exact": exact,
+        }
+        try:
+            table = scan(path)
+            requested = _requested(aggregates, table.schema.names)
+            rows = table if where is None else table.where(where)
+            found = rows.tolerance(requested, by=groups, **bounds)
+            columns, values = found.table.column_names, common.plain_rows(found.table)
+            _print(columns, values, found, output)
+        except (InvalidInputError, NotIndexedError, UnsupportedError) as problem:
+            typer.echo(f"starting Spark: {problem}", err=True)
+            answer = _by_spark(path, aggregates, where, groups, bounds)
+            values = [row.asDict(recursive=True) for row in answer.df.collect()]
+            _print(answer.df.columns, values, answer, output)
 
 
-def _print(answer: Estimate, output: common.Output) -> None:
-    rows = answer.df.collect()
+def _requested(aggregates: Sequence[str], columns: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+    """What a scan is asked for, by the names that Spark gives to the answers.
+
+    Raises InvalidInputError for a text that only Spark reads.
+    """
+    found: dict[str, tuple[Any, ...]] = {}
+    for text in aggregates:
+        match = _AGGREGATE.fullmatch(text)
+        if match is None or match["column"] not in ("*", *columns):
+            raise InvalidInputError(f"{text!r} is an expression")
+        function, column, second = match["function"].lower(), match["column"], match["second"]
+        if second is None:
+            shown = f"{function}({'1' if column == '*' else column})"
+            requested: tuple[Any, ...] = (column, function)
+        elif second in columns:
+            shown, requested = f"{function}({column}, {second})", ((column, second), function)
+        elif function.endswith("percentile") or function.startswith("percentile"):
+            shown, requested = f"{function}({column}, {second}, 10000)", (column, function, _share(second))
+        else:
+            raise InvalidInputError(f"{text!r} is an expression")
+        name = match["name"] or shown
+        if name in found:
+            raise InvalidInputError(f"{name!r} is asked for twice")
+        found[name] = requested
+    return found
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInputError(f"{text!r} is no share") from None
+
+
+def _by_spark(
+    path: str, aggregates: Sequence[str], where: str | None, groups: Sequence[str], bounds: dict[str, Any]
+) -> Estimate:
+    from pyspark.sql import functions as F
+
+    import pyqbeast
+
+    table = common.local_session().read.format("qbeast").load(path)
+    if where is not None:
+        table = table.filter(where)
+    query = table.groupBy(*groups).agg(*(F.expr(text) for text in aggregates))
+    return pyqbeast.tolerance(query, **bounds)
+
+
+def _print(
+    columns: Sequence[str], rows: list[dict[str, Any]], answer: Outcome, output: common.Output
+) -> None:
     if output is common.Output.json:
         common.print_json(
             {
-                "rows": [row.asDict(recursive=True) for row in rows],
+                "rows": rows,
                 "fraction": answer.fraction,
                 "exact": answer.exact,
                 "bytes_read": answer.bytes_read,
@@ -59,9 +132,9 @@ def _print(answer: Estimate, output: common.Output) -> None:
             }
         )
         return
-    table = Table(*answer.df.columns)
+    table = Table(*columns)
     for row in rows:
-        table.add_row(*(str(value) for value in row))
+        table.add_row(*(str(row[column]) for column in columns))
     common.console.print(table)
     typer.echo(answer.cost)
     for note in answer.notes:

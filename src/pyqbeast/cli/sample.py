@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Annotated, Any
 
-import pyarrow as pa
 import typer
 
 from pyqbeast.cli import common
 from pyqbeast.cli.rows import LimitOption, print_rows
 from pyqbeast.core.errors import UnsupportedError
-from pyqbeast.scanning.scan import scan
+from pyqbeast.scanning.scan import Scan, scan
 
 
 def sample(
@@ -26,24 +25,16 @@ def sample(
     with common.errors_as_one_line(debug=debug):
         try:
             sampled = scan(path).sample(fraction)
-            columns, rows = sampled.schema.names, list(islice(_rows(sampled.to_batches()), limit))
+            columns, rows = sampled.schema.names, list(islice(_rows(sampled), limit))
         except UnsupportedError as error:
             typer.echo(f"starting Spark: {error}", err=True)
             columns, rows = _by_spark(path, fraction, limit)
         print_rows(columns, rows, output)
 
 
-def _rows(batches: pa.RecordBatchReader) -> Iterator[dict[str, Any]]:
-    """The rows with the values that Spark gives to Python: times without their zone, which is UTC."""
-    plain = pa.schema(
-        [
-            pa.field(each.name, pa.timestamp("us")) if pa.types.is_timestamp(each.type) else each
-            for each in batches.schema
-        ]
-    )
-    for batch in batches:
-        for row in batch.cast(plain).to_pylist(maps_as_pydicts="lossy"):
-            yield {name: bytearray(v) if isinstance(v, bytes) else v for name, v in row.items()}
+def _rows(sampled: Scan) -> Iterator[dict[str, Any]]:
+    for batch in sampled.to_batches():
+        yield from common.plain_rows(batch)
 
 
 def _by_spark(path: str, fraction: float, limit: int) -> tuple[list[str], list[dict[str, Any]]]:

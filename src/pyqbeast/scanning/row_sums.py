@@ -122,8 +122,10 @@ def _extremes(
     for at, column in enumerate(axes.columns):
         values, valid = rows.numbers[column]
         kept, where = (values, slot) if valid is None else (values[valid], slot[valid])
-        np.fmin.at(lows[:, at], where, kept)
-        np.maximum.at(highs[:, at], where, kept)
+        # NumPy warns of NaN here.
+        with np.errstate(invalid="ignore"):
+            np.fmin.at(lows[:, at], where, kept)
+            np.maximum.at(highs[:, at], where, kept)
     return lows, highs
 
 

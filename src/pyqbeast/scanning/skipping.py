@@ -65,12 +65,19 @@ def _known(file: LiveFile, columns: Mapping[str, str], schema: pa.Schema) -> pc.
         has_nulls = count != 0
         low, high = _value(lows.get(physical), kind), _value(highs.get(physical), kind)
         if high is not None and pa.types.is_timestamp(kind):
-            high += _CUT_OFF
+            high = _just_after(high)
         if low is None or high is None:
             continue
         for bound in (field >= pa.scalar(low, kind), field <= pa.scalar(high, kind)):
             known = known & (bound | field.is_null() if has_nulls else bound)
     return known
+
+
+def _just_after(high: dt.datetime) -> dt.datetime | None:
+    try:
+        return high + _CUT_OFF
+    except OverflowError:
+        return None  # Python knows no later time
 
 
 def _object(statistics: Mapping[str, Any], name: str) -> Mapping[str, Any]:

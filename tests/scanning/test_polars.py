@@ -1,0 +1,124 @@
+"""Tables as LazyFrames: Polars gets the rows that it asks for, and only what it needs is opened."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import pyqbeast.polars
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.scanning.data_files import DataFiles
+from tests.scanning.tables import by_weight, indexed_table
+
+START = dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)
+ROWS = pa.table(
+    {
+        "id": pa.array(range(1_000)),
+        "x": pa.array([None if n % 7 == 0 else math.nan if n % 11 == 0 else n / 4 for n in range(1_000)]),
+        "s": pa.array([f"n{n:03}" for n in range(1_000)]),
+        "day": pa.array(np.arange(1_000), pa.int32()).cast(pa.date32()),
+        "at": pa.array([START + dt.timedelta(hours=n) for n in range(1_000)], pa.timestamp("us", "UTC")),
+    }
+)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Four files of ascending ids, in row groups of 50."""
+    parts = [ROWS.slice(start, 250) for start in range(0, 1_000, 250)]
+    return indexed_table(tmp_path / "table", *parts, row_group_size=50)
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """What is read: the file, the columns, and the number of rows."""
+    read = []
+    rows = DataFiles._rows
+
+    def watched(self, file, parquet, groups):
+        for batch in rows(self, file, parquet, groups):
+            read.append((file.path, batch.num_rows))
+            yield batch
+
+    monkeypatch.setattr(DataFiles, "_rows", watched)
+    return read
+
+
+CONDITIONS = [
+    pl.col("id") > 900,
+    pl.col("id") <= 5,
+    (pl.col("id") == 7) | (pl.col("id") == 993),
+    pl.col("id").is_between(240, 260),
+    (pl.col("s") < "n010") & (pl.col("x") > 1),
+    pl.col("x") > 240.5,
+    pl.col("x") <= 2,
+    pl.col("x") != 1.25,
+    pl.col("day") >= dt.date(1972, 9, 20),
+    pl.col("at") < START + dt.timedelta(hours=3),
+    pl.col("id").is_in([3, 996]) & (pl.col("id") < 500),
+    ~(pl.col("id") < 990),
+    pl.col("x").is_null() & (pl.col("id") < 50),
+    (pl.col("id") + 1) * 2 > 1990,
+    pl.col("s").str.ends_with("99"),
+]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS, ids=str)
+def test_rows_of_a_condition(table, condition):
+    expected = pl.from_arrow(ROWS).filter(condition).select("id", "x")
+    assert len(expected)
+    found = pyqbeast.polars.scan_table(table).filter(condition).select("id", "x").collect()
+    assert found.equals(expected)
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        (pl.col("id") > 900, 100),
+        (pl.col("id").is_between(240, 260), 100),
+        ((pl.col("id") + 1 > 0) & (pl.col("s") < "n010"), 50),
+        (pl.col("id") + 1 > 0, 1_000),
+        (pl.col("id") > 5_000, 0),
+    ],
+    ids=str,
+)
+def test_files_and_row_groups_are_left_out(table, opened, condition, rows):
+    pyqbeast.polars.scan_table(table).filter(condition).collect()
+    assert sum(count for _, count in opened) == rows
+
+
+def test_a_limit_stops_reading(table, opened):
+    head = pyqbeast.polars.scan_table(table).head(3).collect()
+    assert head["id"].to_list() == [0, 1, 2]
+    assert len({path for path, _ in opened}) == 1
+    kept = pyqbeast.polars.scan_table(table).filter(pl.col("id") > 300).head(2).collect()
+    assert kept["id"].to_list() == [301, 302]
+    assert pyqbeast.polars.scan_table(table).head(3).filter(pl.col("id") > 1).collect()["id"].to_list() == [2]
+
+
+def test_aggregates_and_schema(table):
+    frame = pyqbeast.polars.scan_table(table)
+    assert dict(frame.collect_schema()) == dict(pl.from_arrow(ROWS).schema)
+    assert frame.select(pl.len()).collect().item() == 1_000
+    assert frame.select(pl.col("id").sum()).collect().item() == sum(range(1_000))
+    assert frame.collect().equals(pl.from_arrow(ROWS))
+
+
+def test_samples_and_versions(tmp_path, opened):
+    table = by_weight(tmp_path / "table", ROWS, files=10)
+    scan = pyqbeast.scan(table)
+    wanted = scan.sample(0.1).where(pc.field("id") > 100).to_arrow()
+    opened.clear()
+    found = pyqbeast.polars.scan_table(table, 0, sample=0.1).filter(pl.col("id") > 100).collect()
+    assert found.equals(pl.from_arrow(wanted))
+    assert len({path for path, _ in opened}) < 4
+    with pytest.raises(InvalidInputError, match="version 3"):
+        pyqbeast.polars.scan_table(table, 3)
+    with pytest.raises(InvalidInputError, match="fraction"):
+        pyqbeast.polars.scan_table(table, sample=2)

@@ -1,0 +1,206 @@
+"""Estimates of a scan: the bounds hold, they cost little, and no Spark is needed."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import pyqbeast
+from pyqbeast.core.errors import InvalidInputError
+from tests.scanning.tables import by_weight
+
+ROWS = 60_000
+SURE = 0.999
+
+
+def rows_of(first=0, rows=ROWS):
+    ids = np.arange(first, first + rows)
+    rng = np.random.default_rng(first)
+    values = rng.lognormal(2, 0.7, rows)
+    return pa.table(
+        {
+            "id": ids,
+            "x": pa.array(values, mask=ids % 10 == 0),
+            "n": np.floor(values).astype(np.int32),
+            "third": pa.array(np.array(["a", "b", "c"])[ids % 3]),
+            "day": pa.array(ids % 365, pa.int32()).cast(pa.date32()),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return rows_of()
+
+
+@pytest.fixture(scope="module")
+def table(rows, tmp_path_factory):
+    return by_weight(tmp_path_factory.mktemp("tolerance") / "table", rows)
+
+
+WHOLE = {
+    "rows": ("*", "count"),
+    "set": ("x", "count"),
+    "mean": ("x", "avg"),
+    "total": ("n", "sum"),
+    "half": ("x", "percentile_approx", 0.5),
+    "last": ("day", "max"),
+    "low": ("x", "min"),
+}
+
+
+def truth(rows):
+    return {
+        "rows": rows.num_rows,
+        "set": rows.num_rows - rows["x"].null_count,
+        "mean": pc.mean(rows["x"]).as_py(),
+        "total": pc.sum(rows["n"]).as_py(),
+        "half": sorted(rows["x"].drop_null().to_pylist())[
+            math.ceil((rows.num_rows - rows["x"].null_count) / 2) - 1
+        ],
+        "last": pc.max(rows["day"]).as_py(),
+        "low": pc.min(rows["x"]).as_py(),
+    }
+
+
+def assert_holds(row, right):
+    for name, value in right.items():
+        low, high = row[f"{name}_low"], row[f"{name}_high"]
+        assert low is None or low <= value, (name, row, value)
+        assert high is None or high >= value, (name, row, value)
+
+
+def test_a_sample_answers_where_it_suffices(table, rows):
+    found = pyqbeast.scan(table).tolerance(WHOLE, error=0.1, confidence=SURE)
+    assert not found.exact
+    assert found.bytes_read < 0.5 * found.exact_bytes
+    (row,) = found.table.to_pylist()
+    assert_holds(row, truth(rows))
+    assert row["mean_high"] - row["mean_low"] < 0.2 * row["mean"]
+    assert found.worth["low"] == "certain bounds"
+    assert [str(found.table.schema.field(name).type) for name in ("rows", "mean", "total", "last", "last_low")] == [
+        "int64", "double", "int64", "date32[day]", "date32[day]",
+    ]  # fmt: skip
+    assert "by itself" in str(found)
+
+
+def test_the_exact_answer_is_that_of_all_rows(table, rows):
+    scan = pyqbeast.scan(table)
+    for found in (scan.tolerance(WHOLE, exact=True), scan.tolerance(WHOLE, error=1e-7)):
+        assert found.exact
+        assert found.bytes_read <= 1.1 * found.exact_bytes
+        (row,) = found.table.to_pylist()
+        for name, value in truth(rows).items():
+            assert row[name] == row[f"{name}_low"] == row[f"{name}_high"]
+            assert row[name] == (pytest.approx(value) if isinstance(value, float) else value), name
+
+
+def test_steps_add_up_to_all_rows(table, rows):
+    """Without percentiles the exact answer is the sum of the steps: no row is left out or read twice."""
+    found = pyqbeast.scan(table).tolerance({"s": ("id", "sum"), "n": ("*", "count")}, error=0.0005)
+    assert (found.exact, len(found.steps) > 1) == (True, True)
+    (row,) = found.table.to_pylist()
+    assert (row["s"], row["n"]) == (sum(range(ROWS)), ROWS)
+
+
+def test_groups_and_conditions(table, rows):
+    asked = {"mean": ("x", "avg"), "n": ("*", "count"), "p": ("x", "percentile_approx", 0.3)}
+    scan = pyqbeast.scan(table).where("n < 20 AND day > DATE '1970-03-01'")
+    kept = rows.filter((pc.field("n") < 20) & (pc.field("day") > dt.date(1970, 3, 1)))
+    found = scan.tolerance(asked, error=0.3, confidence=SURE, by=["third"])
+    assert not found.exact
+    assert not found.groups.complete
+    for row in found.table.to_pylist():
+        of_group = kept.filter(pc.field("third") == row["third"])
+        right = truth(of_group)
+        assert_holds(row, {"mean": right["mean"], "n": right["rows"]})
+    exact = scan.tolerance(asked, exact=True, by=["third"])
+    assert exact.groups.complete
+    assert sorted((row["third"], row["n"]) for row in exact.table.to_pylist()) == [
+        (third, kept.filter(pc.field("third") == third).num_rows) for third in "abc"
+    ]
+
+
+def test_groups_of_every_value(tmp_path):
+    values = [None, math.nan, -0.0, 0.0, 1.5, math.nan]
+    rows = pa.table(
+        {"id": range(6), "x": pa.array(values, pa.float64()), "t": [None, "a", "b", "b", "a", "a"]}
+    )
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", rows, files=1))
+    found = scan.tolerance({"n": ("*", "count"), "m": ("x", "max")}, by=["x", "t"], exact=True)
+    counts = {(repr(r["x"]), r["t"]): r["n"] for r in found.table.to_pylist()}
+    assert counts == {("None", None): 1, ("nan", "a"): 2, ("0.0", "b"): 2, ("1.5", "a"): 1}
+    (row,) = scan.tolerance({"m": ("x", "max"), "l": ("x", "min")}, exact=True).table.to_pylist()
+    # NaN is the largest, as in Spark.
+    assert (math.isnan(row["m"]), row["l"]) == (True, 0.0)
+    nothing = scan.where("t = 'z'").tolerance({"n": ("*", "count"), "m": ("x", "avg")})
+    assert nothing.table.to_pylist()[0]["n"] == 0
+    assert nothing.table.to_pylist()[0]["m"] is None
+    assert scan.where("t = 'z'").tolerance({"n": ("*", "count")}, by=["t"]).table.num_rows == 0
+
+
+def test_the_bounds_hold_as_often_as_they_say(tmp_path):
+    """200 tables with keys of their own, and so with samples of their own.
+
+    If 95 % of the bounds hold, fewer than 178 of 200 do once in 3,000 times.
+    """
+    repetitions, held = 200, {"mean": 0, "total": 0, "few": 0}
+    asked = {"mean": ("x", "avg"), "total": ("x", "sum"), "few": ("flag", "count")}
+    for number in range(repetitions):
+        rows = rows_of(number * 8_000, 8_000).select(["id", "x"])
+        rows = rows.append_column("flag", pa.array(range(8_000), mask=np.arange(8_000) % 5 > 0))
+        scan = pyqbeast.scan(by_weight(tmp_path / str(number), rows, files=4))
+        found = scan.tolerance(asked, error=0.2)
+        assert not found.exact
+        (row,) = found.table.to_pylist()
+        right = {"mean": pc.mean(rows["x"]).as_py(), "total": pc.sum(rows["x"]).as_py(), "few": 1_600}
+        for name, value in right.items():
+            held[name] += row[f"{name}_low"] <= value <= row[f"{name}_high"]
+    assert all(178 <= count < repetitions for count in held.values()), held
+
+
+def test_no_spark(table):
+    script = (
+        "import sys; sys.modules.update(pyspark=None, py4j=None)\n"
+        "import pyqbeast\n"
+        f"print(pyqbeast.scan({str(table)!r}).tolerance({{'m': ('x', 'avg')}}, error=0.1))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "m_low" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (({},), "name what to estimate"),
+        (({"m": "avg"},), "takes a column and a function"),
+        (({"m": ("x", "avg", 0.5)},), "p=0.5"),
+        (({"m": ("x", "percentile_approx")},), "p=None"),
+        (({"m": ("x", "median")},), "no estimate of 'median'"),
+        (({"m": ("y", "avg")},), "no column 'y'"),
+        (({"m": ("third", "avg")},), "avg of 'third', of type string"),
+        (({"m": ("*", "avg")},), "no column"),
+        (({"m": (("x", "n"), "avg")},), "cannot take"),
+        (({"m": ("x", "avg")}, 0), "error has to be"),
+        (({"m": ("x", "avg")}, 0.1, 1.0), "confidence has to be"),
+        (({"m": ("x", "avg")}, 2), "relative=False"),
+    ],
+)
+def test_bad_requests(table, arguments, reason):
+    with pytest.raises(InvalidInputError, match=reason):
+        pyqbeast.scan(table).tolerance(*arguments)
+
+
+def test_a_sample_takes_no_tolerance(table):
+    scan = pyqbeast.scan(table)
+    with pytest.raises(InvalidInputError, match="chooses its sample itself"):
+        scan.sample(0.1).tolerance({"m": ("x", "avg")})
+    with pytest.raises(InvalidInputError, match="a list of columns"):
+        scan.tolerance({"m": ("x", "avg")}, by="third")
