@@ -29,6 +29,8 @@ PROCESSES = (
     ("deltalake", 0),
     ("stream", 0),
 )
+#: What has to be done at least once, or the soak shows nothing.
+_KINDS = ("append", "optimize", "delete", "merge", "insert", "read", "stream")
 #: How much more memory or files a process may hold in its last quarter than in its second, before it counts as growing.
 _GROWTH = 1.3
 
@@ -64,6 +66,7 @@ def _soak(folder: Path, seconds: int) -> int:
     problems += _grown(taken)
     problems += _checked(folder)
     counted = Counter((kind, outcome) for kind, _, _, outcome in journal.entries(folder))
+    problems += [f"no {kind} has come through" for kind in _KINDS if not counted[kind, "done"]]
     for (kind, outcome), times in sorted(counted.items()):
         if outcome != "begun":
             print(f"{kind} {outcome}: {times}")

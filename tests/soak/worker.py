@@ -18,6 +18,10 @@ from tests.protocol.replay import is_conflict
 from tests.soak import journal
 from tests.soak.journal import DELETED, MERGED, MERGER, ROWS, WRITERS, Journal
 
+#: Seconds of a round. In its last ones some processes rest: an append is a conflict for every delete that has begun,
+#: and both are one for every merge.
+_ROUND = 60
+
 
 class Soak:
     """What a process knows."""
@@ -30,6 +34,11 @@ class Soak:
         self.journal = Journal(folder, f"{role}{number}")
         self.spark = session(folder, f"{role}{number}")
         self.turns = 0
+
+    def rest_after(self, second: int) -> None:
+        """Waits for the next round where this one is so old already."""
+        while time.time() % _ROUND > second and not (self.folder / "stop").exists():
+            time.sleep(0.5)
 
     def untouched(self) -> tuple[int, int] | None:
         """An appended batch that nobody has worked on."""
@@ -85,6 +94,7 @@ def rows(spark: SparkSession, writer: int, batch: int, grown: int = 0) -> DataFr
 
 def write(soak: Soak) -> None:
     """Appends a batch; now and then one out of the range, for which the table gets a new revision."""
+    soak.rest_after(25)
     soak.turns += 1
     writer, batch = WRITERS[soak.number], soak.turns
     grown = 5_000 * soak.turns if soak.chance.random() < 0.05 else 0
@@ -95,6 +105,7 @@ def write(soak: Soak) -> None:
 
 def optimize(soak: Soak) -> None:
     """Puts a part of the table in order."""
+    soak.rest_after(35)
     table = QbeastTable.for_path(soak.spark, soak.path)
     share = soak.chance.choice([0.1, 0.5, 1.0])
     soak.told("optimize", 0, 0, lambda: table.optimize(fraction=share))
@@ -103,6 +114,7 @@ def optimize(soak: Soak) -> None:
 
 def delete(soak: Soak) -> None:
     """Deletes a part of the rows of a batch."""
+    soak.rest_after(35)
     batch = soak.untouched()
     if batch is None:
         time.sleep(0.5)
