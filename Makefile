@@ -5,8 +5,9 @@ JAR := src/pyqbeast/jars/pyqbeast-bridge.jar
 # Certificates of the system, as pip and Python use them too.
 export UV_SYSTEM_CERTS := 1
 RUN := $(UV) run --frozen --all-extras
+TPCHGEN := tpchgen-cli==4.0.0
 
-.PHONY: help setup demo test test-fast test-cluster fuzz faults kills protocol conflicts parsers soak check format benchmark build clean
+.PHONY: help setup demo test test-fast test-cluster fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -61,13 +62,16 @@ check: setup ## Lint, formats and types; the Java compiler has had its say in se
 format: setup ## Format the Python code
 	$(RUN) ruff format
 
-benchmark: setup ## Measure against plain Delta; prints ratios, takes about half an hour
-	$(RUN) python -m benchmarks.indexed_table
-	$(RUN) python -m benchmarks.planning
-	$(RUN) python -m benchmarks.memory
-	$(RUN) python -m benchmarks.life
-	$(RUN) python -m benchmarks.upgrade
-	$(RUN) python -m benchmarks.tolerance
+benchmark: setup ## Measure all peers on ROWS (4000000) rows, or cases ONLY=boxes, and draw docs/benchmarks.md; half an hour
+	$(RUN) python -m benchmarks.suite --rows $(or $(ROWS),4000000) $(if $(ONLY),--only $(ONLY))
+	$(RUN) python -m benchmarks.report
+
+tpch: setup ## Compare the 22 answers of TPC-H at SCALE (1) with plain Delta's
+	$(RUN) --with $(TPCHGEN) python -m benchmarks.tpch.check --scale $(or $(SCALE),1)
+
+tpch-speed: setup ## Time the 22 queries of TPC-H at SCALE (10) beside all peers
+	$(RUN) --with $(TPCHGEN) python -m benchmarks.suite --only tpch --scale $(or $(SCALE),10) --runs 3
+	$(RUN) python -m benchmarks.report
 
 build: setup ## Make wheel and sdist in dist/
 	$(UV) build --quiet

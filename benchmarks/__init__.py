@@ -1,1 +1,1 @@
-"""Measurements against plain Delta: everything in one run, in turn, printed as ratios."""
+"""Measurements beside the peers: one module a workload, one frame that runs them in turn, results kept as JSON."""

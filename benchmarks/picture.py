@@ -14,6 +14,7 @@ COLOURS = ("#d62728", "#ff7f0e", "#2ca02c", "#1f77b4", "#9467bd", "#8c564b")
 
 
 def points() -> SampledRows:
+    """Two spots of rows, and some everywhere."""
     draw = np.random.default_rng(4)
     spots = [
         draw.normal((x, y), s, (n, 2)) for x, y, s, n in ((0.3, 0.3, 0.08, 18_000), (0.7, 0.6, 0.12, 16_000))
@@ -24,6 +25,7 @@ def points() -> SampledRows:
 
 
 def panel(tree: Tree, rows: SampledRows, left: int, share: float, title: str) -> list[str]:
+    """A picture of the cubes and of the rows that a sample of a share reads, as lines of SVG."""
     bound = -(2**31) + share * (2**32 - 1)
     read = rows.weights < bound
     out = [f'<text x="{left}" y="18" font-size="13">{title}</text>']
@@ -43,6 +45,7 @@ def panel(tree: Tree, rows: SampledRows, left: int, share: float, title: str) ->
 
 
 def main() -> None:
+    """Writes the picture."""
     rows = points()
     tree = build_tree(rows, 2, CUBE_SIZE)
     files = lay_out(tree, rows, CUBE_SIZE).files

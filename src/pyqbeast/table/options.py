@@ -13,7 +13,7 @@ from pyqbeast.core.revisions.evolution import checked_cube_size
 
 #: Rows in a Parquet page, a third of Parquet's default. A box query skips pages by their bounds, and a scan
 #: pays for each page: a tenth of its CPU time with 5,000 rows, a twenty-fifth with 7,000.
-#: `python -m benchmarks.indexed_table` shows both.
+#: `python -m benchmarks.suite --only boxes scan` shows both.
 PAGE_ROWS = 7_000
 #: Options that pyqbeast reads itself. All others go to Delta.
 _OWN = ("columnstoindex", "cubesize", "columnstats", "tableformat", "path", "weightcolumns")

@@ -13,7 +13,7 @@ from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.core.errors import InvalidInputError
 
-# The numbers below are tuned. `python -m benchmarks.tolerance` shows the time and the rows that they cost.
+# The numbers below are tuned. `python -m benchmarks.suite --only tolerance` shows what they cost.
 #: How many keys the first step (the pilot) should hold. With fewer keys the first prediction is poor, and the
 #: sample may stop too early.
 PILOT_KEYS = 3_000

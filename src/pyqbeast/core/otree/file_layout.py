@@ -17,7 +17,7 @@ from pyqbeast.core.otree.weight_bands import LARGE, MOST_SHARED, Band, bands_of
 from pyqbeast.core.otree.z_order import z_order
 
 #: Rows between two cuts of the z-order curve in a file. A few such stretches make a Parquet page.
-#: `python -m benchmarks.indexed_table` shows how many rows boxes scan.
+#: `python -m benchmarks.suite --only boxes` shows how many rows boxes scan.
 STRETCH_ROWS = 2_000
 #: About how many of the sampled rows the cuts are computed from.
 SAMPLE_FOR_STRETCHES = 200_000

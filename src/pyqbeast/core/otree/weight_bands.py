@@ -23,8 +23,8 @@ ORDER = sorted(
     range(len(COMMON_FRACTIONS)),
     key=lambda i: (i > A_TENTH, i if i > A_TENTH else PRIORITY[i % len(PRIORITY)]),
 )
-# The numbers below are tuned. `python -m benchmarks.indexed_table` shows what they cost and bring: the bytes that
-# samples open, the rows that boxes scan, how many files there are, and how long a full scan takes.
+# The numbers below are tuned. `python -m benchmarks.suite --only samples boxes scan` shows what they cost and bring:
+# the bytes that samples open, the rows that boxes scan, how many files there are, and how long a full scan takes.
 #: Bands of at least this share of the cube size have files of their own.
 LARGE = 0.85
 #: Smaller ones share a file up to this share.

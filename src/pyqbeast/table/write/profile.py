@@ -16,7 +16,7 @@ from pyqbeast.core.transform.base import ColumnStatistics, Transformation, Trans
 from pyqbeast.table.coordinates import measured, weight
 
 #: The most rows of the sample, from all partitions together. It bounds the driver's memory, as
-#: `python -m benchmarks.memory` shows.
+#: `python -m benchmarks.suite --only growth` shows.
 SAMPLE_ROWS = 500_000
 
 

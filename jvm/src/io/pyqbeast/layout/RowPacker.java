@@ -27,7 +27,7 @@ final class RowPacker implements RowFunction {
           .add("stretch", DataTypes.IntegerType, false)
           .add("rows", DataTypes.BinaryType, false);
 
-  // Both sizes are tuned: `python -m benchmarks.indexed_table` shows how long a write takes against plain Delta's.
+  // Both sizes are tuned: `python -m benchmarks.suite --only write` shows how long a write takes.
   /** Bytes of rows that a task gathers before it hands packs on. */
   private static final int GATHERED_BYTES = 8 << 20;
 

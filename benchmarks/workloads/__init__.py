@@ -1,0 +1,1 @@
+"""One module a workload. Its function `cases` declares what is asked, and of whom; `suite` runs it."""

@@ -1,0 +1,83 @@
+"""Planning a sample of a table with many files, against Delta planning a filter.
+
+The log is made up from that of a small table, and no file of it is ever opened.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from benchmarks import lab as peers
+from benchmarks.lab import Lab
+from benchmarks.measure import Case, Peer
+
+FILES = 100_000
+_FILTER = "b < 10"
+Query = Callable[[DataFrame], DataFrame]
+
+
+def cases(lab: Lab) -> Iterator[Case]:
+    """The first call of all reads the log; each peer has a copy of its own."""
+    for what, query in (
+        ("1 % sample", _sample),
+        ("box and 1 % sample", lambda table: _sample(_box(table))),
+        ("box", _box),
+    ):
+        yield Case(
+            f"{what} of {FILES:,} files",
+            {peers.OURS: _planner(lab, peers.OURS, query), peers.PLAIN: _planner(lab, peers.PLAIN, _box)},
+            goal="≤ 1.1 × Delta's planning of the box",
+        )
+
+
+def _box(table: DataFrame) -> DataFrame:
+    return table.filter(_FILTER)
+
+
+def _sample(table: DataFrame) -> DataFrame:
+    return table.sample(fraction=0.01)
+
+
+def _planner(lab: Lab, peer: str, query: Query) -> Peer:
+    path = str(lab.folder / f"planning-{peer}")
+
+    def before(number: int) -> None:
+        if not Path(path).exists():
+            make_table(lab.spark, path)
+
+    def run(number: int) -> list[str]:
+        return query(lab.read(peer, path)).inputFiles()
+
+    return Peer(run, before, lambda files: {"files": len(files)})
+
+
+def make_table(spark: SparkSession, path: str) -> None:
+    """An indexed table whose log tells of `FILES` files.
+
+    It is made under another path, as Delta remembers a log by its path.
+    """
+    first = f"{path}-first"
+    frame = spark.range(40_000).selectExpr("id", "hash(id) as a", "id % 1000 as b")
+    frame.write.format("qbeast").option("columnsToIndex", "a,b").option("cubeSize", "1000").save(first)
+    rest, adds = log_of(first)
+    with Path(first, "_delta_log", "00000000000000000000.json").open("w") as out:
+        out.writelines(json.dumps(action) + "\n" for action in rest)
+        for i in range(FILES):
+            add = {**adds[i % len(adds)], "path": f"copy-{i:06d}.parquet"}
+            out.write(json.dumps({"add": add}) + "\n")
+    Path(first).rename(path)
+
+
+def log_of(path: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The actions of a table's only commit: all others, and what is said of each added file. The log is deleted."""
+    log = Path(path, "_delta_log")
+    actions = [json.loads(line) for line in (log / "00000000000000000000.json").read_text().splitlines()]
+    for file in log.glob("*.*"):
+        file.unlink()
+    rest = [action for action in actions if "add" not in action]
+    return rest, [action["add"] for action in actions if "add" in action]
