@@ -41,6 +41,10 @@ class CubeId:
                 f"{(1 << self.dimensions) - 1}, not {self.path}"
             )
 
+    def __hash__(self) -> int:
+        # A table has one number of dimensions, so the path alone tells its cubes apart.
+        return hash(self.path)
+
     @classmethod
     def root(cls, dimensions: int) -> CubeId:
         """The cube of depth 0, which holds every point."""
@@ -217,6 +221,8 @@ def _decode(text: str, dimensions: int) -> CubeId:
             f"cube id {shown(text)} has the character {error.args[0]!r}, which is none of its "
             "64 symbols (A-Z a-z 0-9 + /)"
         ) from None
+    if count == 1:
+        return CubeId(dimensions, tuple([value >> unused for value in values]))
     path = []
     for start in range(0, len(values) - count + 1, count):
         index = 0

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+
+import numpy as np
 
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.weight import fraction_of, weight_of
 from pyqbeast.core.otree.metrics_page import metrics_page
-from pyqbeast.core.otree.status import IndexStatus
+from pyqbeast.core.otree.status import CubeStatus, IndexStatus
 from pyqbeast.core.revisions.revision import Revision
 
 #: Fractions for which `IndexMetrics` tells what a sample reads.
@@ -48,7 +50,7 @@ class SizeStats:
             return cls(0, 0, 0, (0,) * 5)
         n = len(ordered)
         mean = sum(ordered) / n
-        deviation = math.sqrt(sum((v - mean) ** 2 for v in ordered) / (n - 1)) if n > 1 else 0.0
+        deviation = math.sqrt(sum([(v - mean) ** 2 for v in ordered]) / (n - 1)) if n > 1 else 0.0
         quartiles = tuple(ordered[max(math.ceil(n * i / 4) - 1, 0)] for i in range(5))
         return cls(n, int(mean), int(deviation), quartiles)
 
@@ -153,20 +155,25 @@ def index_metrics(
     blocks = [block for file in own for block in file.blocks if not block.replicated]
     status = IndexStatus.from_blocks(revision, blocks) if blocks else IndexStatus(revision, {})
     cubes = status.cubes
-    blocks_of: dict[CubeId, int] = defaultdict(int)
-    for block in blocks:
-        blocks_of[block.cube] += 1
+    # Paths stand for cubes: all have the same dimensions, and tuples are hashed faster.
+    blocks_of = Counter([block.cube.path for block in blocks])
     rows = sum(block.element_count for block in blocks)
     size = sum(file.size for file in own)
     deleted = sum(file.deleted for file in own)
     unindexed = [file for file in files if not file.blocks]
     unindexed_bytes = sum(file.size for file in unindexed)
     counts = [file.rows for file in unindexed if file.rows is not None]
-    inner, leaf = ({cube for cube in cubes if status.is_leaf(cube) == side} for side in (False, True))
-    read_shares = {
-        fraction: _opened(own, bound_of(fraction if prunes else 1.0)) / size if size else 0.0
-        for fraction in SAMPLED
-    }
+    leaf: dict[tuple[int, ...], CubeStatus] = {}
+    inner: dict[tuple[int, ...], CubeStatus] = {}
+    for cube, of_cube in cubes.items():
+        (leaf if status.is_leaf(cube) else inner)[cube.path] = of_cube
+    lightest = np.array([min([block.min_weight for block in file.blocks]) for file in own], np.int64)
+    sizes = np.array([file.size for file in own], np.int64)
+
+    def opened(fraction: float) -> int:
+        return int(sizes[lightest < bound_of(fraction if prunes else 1.0)].sum())
+
+    read_shares = {fraction: opened(fraction) / size if size else 0.0 for fraction in SAMPLED}
     return IndexMetrics(
         revision_id=revision.id,
         element_count=rows,
@@ -186,13 +193,13 @@ def index_metrics(
         file_bytes_stats=SizeStats.of(file.size for file in own),
         block_count_per_cube_stats=SizeStats.of(blocks_of.values()),
         block_count_per_file_stats=SizeStats.of(len(file.blocks) for file in own),
-        file_count_per_cube_stats=SizeStats.of(_files_of_cubes(own).values()),
-        inner_cube_element_count_stats=SizeStats.of(cubes[cube].element_count for cube in inner),
-        inner_block_element_count_stats=SizeStats.of(b.element_count for b in blocks if b.cube in inner),
-        inner_levels=_level_stats(status, blocks_of, inner),
-        leaf_cube_element_count_stats=SizeStats.of(cubes[cube].element_count for cube in leaf),
-        leaf_block_element_count_stats=SizeStats.of(b.element_count for b in blocks if b.cube in leaf),
-        leaf_levels=_level_stats(status, blocks_of, leaf),
+        file_count_per_cube_stats=SizeStats.of(_files_of_cubes(own)),
+        inner_cube_element_count_stats=SizeStats.of(cube.element_count for cube in inner.values()),
+        inner_block_element_count_stats=SizeStats.of(b.element_count for b in blocks if b.cube.path in inner),
+        inner_levels=_level_stats(inner, blocks_of),
+        leaf_cube_element_count_stats=SizeStats.of(cube.element_count for cube in leaf.values()),
+        leaf_block_element_count_stats=SizeStats.of(b.element_count for b in blocks if b.cube.path in leaf),
+        leaf_levels=_level_stats(leaf, blocks_of),
         read_shares=read_shares,
         read_amplification={fraction: share / fraction for fraction, share in read_shares.items()},
         deleted_rows=deleted,
@@ -226,39 +233,29 @@ def min_height(rows: int, cube_size: int, dimensions: int) -> int:
 
 
 def _fanout(cubes: Iterable[CubeId]) -> float:
-    children: dict[CubeId, int] = defaultdict(int)
-    for cube in cubes:
-        if cube.parent is not None:
-            children[cube.parent] += 1
+    children = Counter([cube.path[:-1] for cube in cubes if cube.path])
     # Two decimals, the rest cut off, as the Scala project has it.
     return math.floor(100 * sum(children.values()) / len(children)) / 100 if children else 0.0
 
 
-def _files_of_cubes(files: Iterable[IndexedFile]) -> dict[CubeId, int]:
-    children_of: dict[CubeId, int] = defaultdict(int)
-    for file in files:
-        for cube in {block.cube for block in file.blocks}:
-            children_of[cube] += 1
-    return children_of
-
-
-def _opened(files: Iterable[IndexedFile], bound: int) -> int:
-    return sum(file.size for file in files if min(block.min_weight for block in file.blocks) < bound)
+def _files_of_cubes(files: Iterable[IndexedFile]) -> Iterable[int]:
+    """For each cube the number of files that it lies in."""
+    return Counter(path for file in files for path in {block.cube.path for block in file.blocks}).values()
 
 
 def _level_stats(
-    status: IndexStatus, blocks_of: dict[CubeId, int], among: Iterable[CubeId]
+    among: Mapping[tuple[int, ...], CubeStatus], blocks_of: Mapping[tuple[int, ...], int]
 ) -> tuple[LevelStats, ...]:
-    levels: dict[int, list[CubeId]] = defaultdict(list)
-    for cube in among:
-        levels[cube.depth].append(cube)
+    levels: dict[int, list[CubeStatus]] = defaultdict(list)
+    for of_cube in among.values():
+        levels[of_cube.cube.depth].append(of_cube)
     return tuple(
         LevelStats(
             depth,
             len(cubes),
-            sum(blocks_of[cube] for cube in cubes),
-            SizeStats.of(status.cubes[cube].element_count for cube in cubes),
-            sum(fraction_of(status.cubes[cube].max_weight) for cube in cubes) / len(cubes),
+            sum(blocks_of[each.cube.path] for each in cubes),
+            SizeStats.of(each.element_count for each in cubes),
+            sum(fraction_of(each.max_weight) for each in cubes) / len(cubes),
         )
         for depth, cubes in sorted(levels.items())
     )

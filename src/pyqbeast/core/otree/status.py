@@ -63,17 +63,22 @@ class IndexStatus:
 
     def with_blocks(self, blocks: Iterable[Block]) -> IndexStatus:
         """The status once these blocks are stored too."""
-        figures = {cube: (of.max_weight, of.element_count, of.min_weight) for cube, of in self.cubes.items()}
+        # Paths stand for cubes: all have the same dimensions, and tuples are hashed and ordered faster.
+        figures = {
+            cube.path: (cube, s.max_weight, s.element_count, s.min_weight) for cube, s in self.cubes.items()
+        }
         for block in blocks:
             if not block.replicated:
-                max_weight, count, min_weight = figures.get(block.cube, (WEIGHT_MAX, 0, WEIGHT_MAX))
-                figures[block.cube] = (
+                cube = block.cube
+                _, max_weight, count, min_weight = figures.get(cube.path, (cube, WEIGHT_MAX, 0, WEIGHT_MAX))
+                figures[cube.path] = (
+                    cube,
                     min(max_weight, block.max_weight),
                     count + block.element_count,
                     min(min_weight, block.min_weight),
                 )
-        ordered = sorted(figures, key=lambda cube: cube.path)
-        return IndexStatus(self.revision, {cube: CubeStatus(cube, *figures[cube]) for cube in ordered})
+        ordered = (figures[path] for path in sorted(figures))
+        return IndexStatus(self.revision, {each[0]: CubeStatus(*each) for each in ordered})
 
     def is_leaf(self, cube: CubeId) -> bool:
         """Whether no stored cube lies strictly inside this one, which need not be stored itself."""
