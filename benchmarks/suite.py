@@ -27,6 +27,7 @@ WORKLOADS = {
     "tolerance": True,
     "growth": True,
     "planning": True,
+    "no_jvm": True,
     "maintain": True,
     "tiledb": False,
     "tpch": False,

@@ -71,8 +71,18 @@ def conformed(held: pa.Array, field: Field, mapping: str) -> pa.Array:
         mapping: how files name fields: `none`, `name` or `id`.
     """
     values = _conformed(held, field["type"], mapping, field["name"])
+    length = _char_length(field)
+    return values if length is None else pc.utf8_rpad(values, length)
+
+
+def is_padded(field: Field) -> bool:
+    """Whether the texts of a column get blanks at their end when they are read."""
+    return _char_length(field) is not None
+
+
+def _char_length(field: Field) -> int | None:
     length = _CHAR_LENGTH.fullmatch(str((field.get("metadata") or {}).get(_CHAR, "")))
-    return pc.utf8_rpad(values, int(length[1])) if length else values
+    return int(length[1]) if length else None
 
 
 def find_stored(field: Field, stored: Sequence[pa.Field], mapping: str) -> int | None:

@@ -65,7 +65,7 @@ class DataFiles:
         doing = f"reading {location}"
         with (
             locations.storage_errors(doing),
-            _errors_about(location),
+            errors_about(location),
             self._opened(location) as parquet,
         ):
             groups = self._row_groups(location, parquet, predicate)
@@ -76,10 +76,16 @@ class DataFiles:
         path = locations.url_decode(file.path)
         return path if locations.is_absolute(path) else locations.child(self.index.table, path)
 
+    @staticmethod
+    def is_local(system: Any) -> bool:  # noqa: ANN401 (fsspec's)
+        """Whether a file system of fsspec is that of this machine."""
+        protocols = (system.protocol,) if isinstance(system.protocol, str) else tuple(system.protocol)
+        return "file" in protocols
+
     @contextlib.contextmanager
     def _opened(self, location: str) -> Iterator[pq.ParquetFile]:
         system, path = locations.open_location(location, self.storage_options)
-        if "file" in _protocols(system):
+        if self.is_local(system):
             with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as parquet:
                 yield parquet
             return
@@ -135,10 +141,6 @@ class DataFiles:
             yield whole
 
 
-def _protocols(system: Any) -> tuple[str, ...]:  # noqa: ANN401 (fsspec's)
-    return (system.protocol,) if isinstance(system.protocol, str) else tuple(system.protocol)
-
-
 def _positions(parquet: pq.ParquetFile, groups: list[int]) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The row indexes of the rows of some row groups."""
     sizes = [parquet.metadata.row_group(number).num_rows for number in range(parquet.num_row_groups)]
@@ -146,10 +148,15 @@ def _positions(parquet: pq.ParquetFile, groups: list[int]) -> np.ndarray[Any, np
     return np.concatenate([np.arange(starts[number], starts[number + 1]) for number in groups])
 
 
-def _refuse_old_calendar(parquet: pq.ParquetFile, columns: Sequence[pa.Array]) -> None:
-    notes = parquet.metadata.metadata or {}
+def has_old_calendar(footer: pq.FileMetaData) -> bool:
+    """Whether days long ago may be counted by the calendar of Spark 2 in a file."""
+    notes = footer.metadata or {}
     version = notes.get(_SPARK_VERSION, b"9").split(b".")[0]
-    if not (version.isdigit() and int(version) < 3) and not any(note in notes for note in _OLD_CALENDAR):
+    return (version.isdigit() and int(version) < 3) or any(note in notes for note in _OLD_CALENDAR)
+
+
+def _refuse_old_calendar(parquet: pq.ParquetFile, columns: Sequence[pa.Array]) -> None:
+    if not has_old_calendar(parquet.metadata):
         return
     for values in columns:
         is_date, is_time = pa.types.is_date(values.type), pa.types.is_timestamp(values.type)
@@ -163,7 +170,8 @@ def _refuse_old_calendar(parquet: pq.ParquetFile, columns: Sequence[pa.Array]) -
 
 
 @contextlib.contextmanager
-def _errors_about(location: str) -> Iterator[None]:
+def errors_about(location: str) -> Iterator[None]:
+    """Errors of reading a file, with its location."""
     try:
         yield
     except FileNotFoundError as error:

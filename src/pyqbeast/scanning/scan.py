@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,12 @@ def scan(
             "read: give a version"
         )
     return Scan(index, storage_options)
+
+
+def _column_of_duckdb(name: str) -> Any:  # noqa: ANN401 (an expression of DuckDB)
+    import duckdb
+
+    return duckdb.ColumnExpression(name)
 
 
 def _milliseconds(timestamp: dt.datetime | str | None) -> int | None:
@@ -172,12 +178,43 @@ class Scan:
         """
         return of_extra("polars", "polars", "DataFrames of Polars").from_arrow(self.to_arrow())
 
+    def to_dataset(self) -> Any:  # noqa: ANN401 (importing datasets brings pandas along)
+        """All rows as a dataset of pyarrow, whose readers push filters and columns down into files and row groups.
+
+        Rows that are not stored as they are given out are read at once: those of files that a sample takes a part of,
+        that hold deleted rows, or that have other names or types of columns. A condition whose columns are not selected
+        adds them to the dataset. Raises as `to_batches`.
+        """
+        from pyarrow import dataset as ds
+
+        from pyqbeast.scanning.dataset import PlainFiles
+
+        bound, data = self._bound(), self._files_with(self._needed_names())
+        opened = {file.path for file in self._plan().files if file.skipped is None}
+        prunable = self._index.prunable_revisions
+        whole = {f.path for f in self._index.files if bound is None or f.weights(prunable)[1] < bound}
+        plain = PlainFiles(data, whole & opened)
+        files = [file for file in self._index.snapshot.files if file.path in opened]
+        as_they_are = [file for file in files if plain.holds(file)]
+        left = opened - {file.path for file in as_they_are}
+        parts = [plain.dataset(as_they_are)]
+        if left:
+            others = replace(self, _selected=self._needed_names())
+            rows = pa.Table.from_batches(others._batches(left), data.schema)
+            parts.append(ds.dataset(rows))
+        both = ds.dataset(parts) if left else parts[0]
+        return both if self._predicate is None else both.filter(self._predicate.rows)
+
     def to_duckdb(self, connection: Any) -> Any:  # noqa: ANN401 (objects of DuckDB)
         """All rows as a relation of a DuckDB connection, which can be queried again and again.
 
-        Raises as `to_batches`.
+        DuckDB reads the columns of a query only, and leaves out files and row groups by its conditions on whole
+        numbers, texts, days and times; see `to_dataset`. Raises as `to_batches`.
         """
-        return connection.from_arrow(self.to_arrow())
+        relation = connection.from_arrow(self.to_dataset())
+        if set(self._needed_names()) == set(self._names()):
+            return relation
+        return relation.select(*(_column_of_duckdb(name) for name in self._names()))
 
     def tolerance(
         self,
@@ -245,14 +282,19 @@ class Scan:
     def _plan(self) -> Plan:
         return plan_files(self._index, self._bound(), self._predicate, self._readable_schema())
 
-    def _batches(self) -> Iterator[pa.RecordBatch]:
+    def _needed_names(self) -> tuple[str, ...]:
+        """The columns that are given out, and those of the condition."""
+        of_predicate = sorted(self._predicate.columns) if self._predicate else []
+        return tuple(dict.fromkeys([*self._names(), *of_predicate]))
+
+    def _batches(self, among: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows of all files, or of those of some paths."""
         bound, predicate, names = self._bound(), self._predicate, self._names()
         hashed = [] if bound is None else self._index.revision().hashed_columns
-        needed = [*names, *hashed, *(sorted(predicate.columns) if predicate else [])]
-        data = self._files_with(list(dict.fromkeys(needed)))
+        data = self._files_with(list(dict.fromkeys([*self._needed_names(), *hashed])))
         live = {file.path: file for file in self._index.snapshot.files}
         for file in self._plan().files:
-            if file.skipped is not None:
+            if file.skipped is not None or (among is not None and file.path not in among):
                 continue
             for batch in data.batches(live[file.path], predicate):
                 if bound is None:

@@ -38,7 +38,7 @@ def paths_ruled_out(
     nowhere = pafs.LocalFileSystem()
     columns = {name: physical_names[name] for name in predicate.columns}
     fragments = [
-        kind.make_fragment(str(number), nowhere, partition_expression=_known(file, columns, schema))
+        kind.make_fragment(str(number), nowhere, partition_expression=known_of(file, columns, schema))
         for number, file in enumerate(files)
     ]
     left = ds.FileSystemDataset(fragments, schema, kind, nowhere).get_fragments(filter=predicate.files)
@@ -46,8 +46,8 @@ def paths_ruled_out(
     return frozenset(file.path for number, file in enumerate(files) if number not in kept)
 
 
-def _known(file: LiveFile, columns: Mapping[str, str], schema: pa.Schema) -> pc.Expression:
-    """What the statistics of a file say of all its rows."""
+def known_of(file: LiveFile, columns: Mapping[str, str], schema: pa.Schema) -> pc.Expression:
+    """What the statistics of a file say of all its rows. `columns` are names in the table and in the statistics."""
     known = pc.scalar(True)
     try:
         statistics = read_json(file.statistics, file.path) if file.statistics else {}

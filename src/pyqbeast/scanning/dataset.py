@@ -1,0 +1,89 @@
+"""A scan as a dataset of pyarrow: files that hold just what the scan gives are opened by the dataset's reader."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import dataset as ds
+from pyarrow import fs as pafs
+
+from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.delta_log.reader import LiveFile
+from pyqbeast.scanning.column_types import find_stored, is_padded
+from pyqbeast.scanning.data_files import DataFiles, errors_about, has_old_calendar
+from pyqbeast.scanning.skipping import known_of
+
+
+class PlainFiles:
+    """The files whose rows and columns are those of the scan as they are, as a dataset.
+
+    Its fragments know the bounds of their columns, so that a reader's filter leaves files out.
+    """
+
+    def __init__(self, data: DataFiles, whole: Collection[str]) -> None:
+        """Of the files of a table.
+
+        Args:
+            data: the columns that the scan reads.
+            whole: the paths of the files of which the scan takes all rows that are not deleted.
+        """
+        self._data = data
+        self._index: IndexedSnapshot = data.index
+        self._schema = data.schema
+        self._system, self._root = locations.open_location(self._index.table, data.storage_options)
+        self._arrow_system: Any = (
+            pafs.LocalFileSystem()
+            if data.is_local(self._system)
+            else pafs.PyFileSystem(pafs.FSSpecHandler(self._system))
+        )
+        self._format = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us")
+        self._whole = whole
+
+    def holds(self, file: LiveFile) -> bool:
+        """Whether a file is one of them. Reads its footer where the log does not tell."""
+        if (
+            file.path not in self._whole
+            or file.deletion_vector is not None
+            or self._index.mapping_mode != "none"
+            or locations.is_absolute(locations.url_decode(file.path))
+            or any(map(is_padded, self._data.fields))
+        ):
+            return False
+        location = self._location(file)
+        doing = f"reading {location}"
+        with (
+            locations.storage_errors(doing),
+            errors_about(location),
+            self._arrow_system.open_input_file(location) as opened,
+        ):
+            footer = pq.ParquetFile(opened)
+            return not has_old_calendar(footer.metadata) and self._fits(footer.schema_arrow)
+
+    def dataset(self, files: Sequence[LiveFile]) -> ds.Dataset:
+        """Of some of them."""
+        columns = {name: name for name in self._schema.names}
+        fragments = [
+            self._format.make_fragment(
+                self._location(file), self._arrow_system, known_of(file, columns, self._schema)
+            )
+            for file in files
+        ]
+        return ds.FileSystemDataset(fragments, self._schema, self._format, self._arrow_system)
+
+    def _location(self, file: LiveFile) -> str:
+        return f"{self._root.rstrip('/')}/{locations.url_decode(file.path)}"
+
+    def _fits(self, stored: pa.Schema) -> bool:
+        """Whether the columns have their types and names, or are not there at all, and then are null."""
+        for field, wanted in zip(self._data.fields, self._schema, strict=True):
+            at = find_stored(field, list(stored), "none")
+            if at is not None and (stored.field(at).name, stored.field(at).type) != (
+                wanted.name,
+                wanted.type,
+            ):
+                return False
+        return True

@@ -1,0 +1,122 @@
+"""Scans as datasets, which DuckDB queries by name: conditions and columns are pushed into files."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import pyqbeast
+from pyqbeast.core.errors import StorageError
+from pyqbeast.delta import DeletionVector
+from tests.deletion_vectors.tables import PROTOCOL, commit
+from tests.scanning.tables import by_weight, fields_of, indexed_add, indexed_table, metadata
+
+ROWS = pa.table(
+    {
+        "id": pa.array(range(1_000)),
+        "x": pa.array([None if n % 7 == 0 else math.nan if n % 11 == 0 else n / 4 for n in range(1_000)]),
+        "s": pa.array([f"n{n:03}" for n in range(1_000)]),
+        "day": pa.array(np.arange(1_000), pa.int32()).cast(pa.date32()),
+    }
+)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Four files of ascending ids, in row groups of 50."""
+    parts = [ROWS.slice(start, 250) for start in range(0, 1_000, 250)]
+    return indexed_table(tmp_path / "table", *parts, row_group_size=50)
+
+
+def in_order(rows):
+    return rows.sort_by("id").to_pylist()
+
+
+def same(mine, right):
+    assert list(map(repr, in_order(mine))) == list(map(repr, in_order(right)))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "id > 900",
+        "x > 200",
+        "x <= 3",
+        "s = 'n007'",
+        "day >= DATE '1972-09-20'",
+        "x IS NULL",
+        "id % 7 = 3",
+        "NOT x < 5",
+    ],
+)
+def test_duckdb_gives_the_rows_of_a_condition(table, condition):
+    connection = duckdb.connect()
+    relation = pyqbeast.scan(table).to_duckdb(connection)
+    found = relation.filter(condition).select("id", "x").to_arrow_table()
+    connection.register("truth", ROWS)
+    same(found, connection.sql(f"SELECT id, x FROM truth WHERE {condition}").to_arrow_table())
+    assert found.num_rows
+
+
+def test_duckdb_finds_a_dataset_by_its_name(table):
+    flights = pyqbeast.scan(table).to_dataset()
+    assert duckdb.sql("SELECT sum(id) FROM flights WHERE id > 990").fetchall() == [(sum(range(991, 1_000)),)]
+    del flights
+
+
+def test_files_and_row_groups_are_left_out(table):
+    dataset = pyqbeast.scan(table).to_dataset()
+    assert len(list(dataset.get_fragments())) == 4
+    left = list(dataset.get_fragments(filter=pc.field("id") > 900))
+    assert [fragment.path.rpartition("/")[2] for fragment in left] == ["part-3.parquet"]
+    assert left[0].subset(pc.field("id") > 900).row_groups[0].id == 3
+    # A scan that would open other files fails: they are gone.
+    for number in range(3):
+        (table / f"part-{number}.parquet").unlink()
+    total = duckdb.from_arrow(dataset).filter("id > 900").aggregate("sum(id)").fetchall()
+    assert total == [(sum(range(901, 1_000)),)]
+    with pytest.raises(StorageError, match="missing"):
+        pyqbeast.scan(table).to_dataset()
+
+
+def test_samples_conditions_and_columns(tmp_path):
+    scan = pyqbeast.scan(by_weight(tmp_path / "table", ROWS, files=10)).sample(0.25)
+    # The sample takes two files whole, and a part of a third.
+    same(scan.to_dataset().to_table(), scan.to_arrow())
+    narrowed = scan.where("x > 100 OR s < 'n050'").select(["id", "day"])
+    assert narrowed.to_arrow().num_rows
+    connection = duckdb.connect()
+    relation = narrowed.to_duckdb(connection)
+    assert relation.columns == ["id", "day"]
+    same(relation.to_arrow_table(), narrowed.to_arrow())
+    same(relation.filter("id > 500").to_arrow_table(), narrowed.where("id > 500").to_arrow())
+    same(scan.where("id < 0").to_dataset().to_table(), scan.where("id < 0").to_arrow())
+
+
+def test_files_that_hold_something_else_are_read_first(tmp_path):
+    first = pa.table({"id": [1, 2, 3], "x": [1.5, 2.5, 3.5], "s": ["a", "b", "c"]})
+    deleted = indexed_add(tmp_path / "deleted.parquet", first, vector=DeletionVector([1]).to_inline())
+    other_case = pa.table({"ID": [4], "x": [4.5], "s": ["d"]})
+    narrow = pa.table({"id": pa.array([5], pa.int32()), "x": pa.array([5.5], pa.float32()), "s": ["e"]})
+    fewer = pa.table({"id": [6]})
+    good = pa.table({"id": [7], "x": [7.5], "s": ["g"]})
+    parts = {"other_case": other_case, "narrow": narrow, "fewer": fewer, "good": good}
+    adds = [deleted, *(indexed_add(tmp_path / f"{name}.parquet", part) for name, part in parts.items())]
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(first.schema)), *adds)
+    scan = pyqbeast.scan(tmp_path)
+    rows = scan.to_dataset().to_table()
+    assert [row["id"] for row in in_order(rows)] == [1, 3, 4, 5, 6, 7]
+    same(rows, scan.to_arrow())
+
+
+def test_times_that_are_stored_in_an_old_way(tmp_path):
+    when = dt.datetime(2020, 5, 17, 12, tzinfo=dt.timezone.utc)
+    rows = pa.table({"id": [1], "at": pa.array([when], pa.timestamp("us", "UTC"))})
+    scan = pyqbeast.scan(indexed_table(tmp_path, rows, use_deprecated_int96_timestamps=True))
+    assert scan.to_dataset().to_table() == rows
