@@ -104,6 +104,13 @@ def test_what_is_wrong_with_a_log(pyqbeast, table, tmp_path):
     )
 
 
+def test_stores_whose_paths_begin_with_no_slash(pyqbeast, golden, tmp_path):
+    """As those of S3, which begin with a bucket."""
+    archive = shutil.make_archive(str(tmp_path / "stored"), "zip", golden("qbeast/i2_deleted_dv"), "table")
+    found = pyqbeast("verify", f"zip://table::{archive}", "--level", "log")
+    assert found.output == "the log of 21 files checked: no problems\n"
+
+
 def test_files_that_versions_before_needed_are_no_orphans(pyqbeast, table, tmp_path):
     copy = shutil.copytree(table, tmp_path / "copy")
     gone = min(copy.glob("*.parquet"))

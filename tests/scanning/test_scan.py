@@ -25,8 +25,10 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.delta import DeletionVector
+from pyqbeast.verification.without_spark import verify_log
 from tests.deletion_vectors.tables import PROTOCOL, commit, remove
 from tests.scanning.tables import fields_of, indexed_add, indexed_table, metadata
+from tests.tiledb.server import serve
 
 GOLDEN = [
     *(
@@ -216,6 +218,27 @@ def test_other_stores(tmp_path):
     assert ids(pyqbeast.scan("memory://stored").where("id < 3")) == [0, 1, 2]
     with pytest.raises(InvalidInputError, match="cannot be opened"):
         pyqbeast.scan("nowhere://table")
+
+
+def test_a_web_server(golden):
+    folder = golden("qbeast/a_linear2d")
+    with serve(folder) as server:
+        scan = pyqbeast.scan(f"{server.url}/table")
+        log = server.sent
+        rows = scan.sample(0.02).select(["id"]).to_arrow()
+        assert rows == pyqbeast.scan(folder / "table").sample(0.02).select(["id"]).to_arrow()
+        assert server.sent - log < 0.3 * sum(file.size for file in scan.files())
+        few = scan.to_dataset().to_table(columns=["id"], filter=pc.field("a") < 1_000)
+        assert few.num_rows == scan.where("a < 1000").to_arrow().num_rows > 0
+        assert scan.tolerance({"n": ("*", "count")}, exact=True).table["n"].to_pylist() == [50_000]
+        assert verify_log(f"{server.url}/table").ok
+        with pytest.raises(TableNotFoundError):
+            pyqbeast.scan(f"{server.url}/nothing")
+        server.fails = True
+        with pytest.raises(StorageError):
+            scan.to_arrow()
+        with pytest.raises(StorageError):
+            pyqbeast.scan(f"{server.url}/table")
 
 
 def test_what_cannot_be_scanned(golden, tmp_path):

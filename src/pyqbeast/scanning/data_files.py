@@ -23,7 +23,7 @@ from pyqbeast.scanning.column_types import Field, arrow_type, conformed, find_st
 from pyqbeast.scanning.predicate import Predicate
 
 #: Rows that are handled at once, at the most.
-BATCH_ROWS = 1 << 17
+BATCH_ROWS = 1 << 15
 #: Programs that count days before these by the old calendar note it in the file. Spark then moves such values.
 _OLD_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 _SPARK_VERSION = b"org.apache.spark.version"

@@ -55,7 +55,8 @@ class _Storage:
         self._root = root.rstrip("/")
         with locations.storage_errors(f"listing {self._root}"):
             listed = self._system.find(self._root, detail=True)
-        self._sizes = {str(path): info["size"] for path, info in listed.items()}
+        #: None where a list of files does not tell their sizes, as of a web server.
+        self._sizes: dict[str, int | None] = {str(path): info["size"] for path, info in listed.items()}
         self._named: set[str] = set()
         #: The file systems of files outside the table's folder, which a shallow clone has.
         self._elsewhere: dict[str, Any] = {}
@@ -81,7 +82,10 @@ class _Storage:
 
     def vector_path(self, vector: DeletionVectorDescriptor | None) -> str | None:
         """Of the file of a deletion vector; None for one that lies in none."""
-        return None if vector is None or vector.is_inline else self._inside(vector.absolute_path(self._root))
+        if vector is None or vector.is_inline:
+            return None
+        path = vector.absolute_path(self._root)
+        return path if path.startswith(self._root + "/") else self._inside(path)
 
     def name(self, path: str | None) -> None:
         """Notes that the log names a file."""
@@ -90,8 +94,8 @@ class _Storage:
 
     def orphans(self) -> list[tuple[str, int]]:
         return [
-            (self._location(path), size)
-            for path, size in self._sizes.items()
+            (self._location(path), self._size(path) or 0)
+            for path in self._sizes
             if path not in self._named and not self._is_hidden(path)
         ]
 
@@ -104,11 +108,13 @@ class _Storage:
 
     def _size(self, path: str | None) -> int | None:
         """None for a file that is not there."""
-        if path is None or path in self._sizes or path.startswith(self._root + "/"):
-            return self._sizes.get(path or "")
+        size = None if path is None else self._sizes.get(path)
+        is_missing = path not in self._sizes and (path or "").startswith(self._root + "/")
+        if path is None or size is not None or is_missing:
+            return size
         try:
             with locations.storage_errors(f"looking for {path}"):
-                return int(self._elsewhere[path].size(path))
+                return int(self._elsewhere.get(path, self._system).size(path))
         except (FileNotFoundError, ValueError):
             return None
 
