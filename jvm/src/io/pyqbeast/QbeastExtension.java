@@ -7,6 +7,7 @@ import io.pyqbeast.commit.IndexedRestore;
 import io.pyqbeast.commit.LegacyTableGuard;
 import io.pyqbeast.sample.IndexedScan;
 import io.pyqbeast.sample.SampleRule;
+import io.pyqbeast.sample.WholeFiles;
 import io.pyqbeast.spark.CommandPlan;
 import io.pyqbeast.spark.MapPartitionsWithExpressions;
 import io.pyqbeast.spark.ScalaInterop;
@@ -26,6 +27,7 @@ public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensi
     extensions.injectPostHocResolutionRule(ScalaInterop.function(session -> new TileDBFilters()));
     extensions.injectOptimizerRule(ScalaInterop.function(SampleRule::new));
     extensions.injectPreCBORule(ScalaInterop.function(IndexedScan::new));
+    extensions.injectPlannerStrategy(ScalaInterop.function(session -> new WholeFiles()));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new MapPartitionsWithExpressions.Strategy()));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new CommandPlan.Strategy(IndexedRestore::of)));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new CommandPlan.Strategy(DeletionByWeight::of)));

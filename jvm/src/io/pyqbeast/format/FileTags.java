@@ -22,9 +22,14 @@ public final class FileTags {
    */
   public record Block(String cube, int lowest, int highest, long rows, boolean replicated) {}
 
-  /** Smallest and largest weight in a file. For a file that is not indexed these are the ends of the range. */
-  public record Weights(int lowest, int highest) {
-    public static final Weights ANY = new Weights(Constants.WEIGHT_MIN, Constants.WEIGHT_MAX);
+  /**
+   * Smallest and largest weight in a file. For a file that is not indexed these are the ends of the range.
+   *
+   * @param ofRows whether the writer recorded the largest weight of the file's rows. Otherwise {@code highest} is that
+   *     of a cube, of which other writers say no more than that they left lighter rows to it.
+   */
+  public record Weights(int lowest, int highest, boolean ofRows) {
+    public static final Weights ANY = new Weights(Constants.WEIGHT_MIN, Constants.WEIGHT_MAX, false);
   }
 
   private FileTags() {}
@@ -72,16 +77,14 @@ public final class FileTags {
       lowest = Math.min(lowest, block.lowest);
       highest = Math.max(highest, block.highest);
     }
-    return blocks.isEmpty() ? Weights.ANY : new Weights(lowest, maxRowWeight(tags, lowest, highest));
-  }
-
-  /**
-   * The largest weight that a row of the file can have. A block's largest weight is that of its cube, which may be
-   * above all rows of the block. So pyqbeast also writes a tag with the largest weight of the file's own rows.
-   */
-  private static int maxRowWeight(Map<String, String> tags, int lowest, int highest) {
+    if (blocks.isEmpty()) {
+      return Weights.ANY;
+    }
+    // A block's largest weight is that of its cube, which may be above all rows of the block. So pyqbeast also writes
+    // a tag with the largest weight of the file's own rows.
     Long recorded = Json.wholeNumber(tags.get(Constants.text("TAG_MAX_ROW_WEIGHT")));
-    return recorded != null && lowest <= recorded && recorded <= highest ? recorded.intValue() : highest;
+    boolean ofRows = recorded != null && lowest <= recorded && recorded <= highest;
+    return new Weights(lowest, ofRows ? recorded.intValue() : highest, ofRows);
   }
 
   private static List<Block> listed(JsonNode stored) {

@@ -70,7 +70,17 @@ public final class BlockIndex {
   }
 
   public boolean mayHold(AddFile file, WeightRange range) {
-    FileTags.Weights held = weights.getOrDefault(file.path(), FileTags.Weights.ANY);
+    FileTags.Weights held = weightsOf(file);
     return range.meets(held.lowest(), held.highest());
+  }
+
+  /** Whether every row of a file has a weight of the range, as far as its writer has looked at its rows. */
+  public boolean liesWithin(AddFile file, WeightRange range) {
+    FileTags.Weights held = weightsOf(file);
+    return held.ofRows() && range.holds(held.lowest(), held.highest());
+  }
+
+  private FileTags.Weights weightsOf(AddFile file) {
+    return weights.getOrDefault(file.path(), FileTags.Weights.ANY);
   }
 }

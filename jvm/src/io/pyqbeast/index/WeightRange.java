@@ -46,6 +46,10 @@ public record WeightRange(long from, long to, List<Expression> others) {
     return from <= highest && lowest < to;
   }
 
+  boolean holds(int lowest, int highest) {
+    return from <= lowest && highest < to;
+  }
+
   private static boolean isWeight(Expression expression, List<String> columns) {
     if (!(expression instanceof Murmur3Hash hash) || hash.seed() != Constants.HASH_SEED) {
       return false;

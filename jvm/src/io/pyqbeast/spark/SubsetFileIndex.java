@@ -1,20 +1,23 @@
 package io.pyqbeast.spark;
 
 import java.util.List;
+import java.util.Objects;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.files.TahoeFileIndexWithSnapshotDescriptor;
-import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import scala.collection.immutable.Seq;
 
 /** Some files of one snapshot. Filters on partitions leave all of them in, as indexed tables have no partitions. */
 public final class SubsetFileIndex extends TahoeFileIndexWithSnapshotDescriptor {
   private final List<AddFile> files;
 
-  public SubsetFileIndex(SparkSession session, TahoeLogFileIndex table, Snapshot snapshot, List<AddFile> files) {
-    super(session, table.deltaLog(), table.path(), snapshot);
+  public SubsetFileIndex(
+      SparkSession session, DeltaLog log, Path path, Snapshot snapshot, List<AddFile> files) {
+    super(session, log, path, snapshot);
     this.files = files;
   }
 
@@ -34,5 +37,19 @@ public final class SubsetFileIndex extends TahoeFileIndexWithSnapshotDescriptor 
   @Override
   public long sizeInBytes() {
     return files.stream().mapToLong(AddFile::size).sum();
+  }
+
+  /** Two scans of the same files are the same, so that Spark runs one of them for both. */
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof SubsetFileIndex that
+        && path().equals(that.path())
+        && version() == that.version()
+        && files.equals(that.files);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(path(), version(), files.size());
   }
 }
