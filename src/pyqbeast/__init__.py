@@ -1,7 +1,8 @@
 """Multi-dimensionally indexed Delta Lake tables for PySpark.
 
 Names that run on Spark are imported when they are first asked for: `pyqbeast.core`, `pyqbeast.delta`,
-`pyqbeast.polars`, `pyqbeast.scan` and `pyqbeast.tiledb` work without Spark, and importing one of them runs this file.
+`pyqbeast.plot`, `pyqbeast.polars`, `pyqbeast.scan` and `pyqbeast.tiledb` work without Spark, and importing one of them
+runs this file.
 """
 
 import importlib
@@ -26,6 +27,7 @@ from pyqbeast.core.errors import (
 if TYPE_CHECKING:
     from pyqbeast import core as core
     from pyqbeast import delta as delta
+    from pyqbeast import plot as plot
     from pyqbeast import polars as polars
     from pyqbeast import tiledb as tiledb
     from pyqbeast.on_spark import (
@@ -74,7 +76,7 @@ __all__ = [
 ]
 
 #: Packages that are public too.
-_DOORS = ("core", "delta", "polars", "tiledb")
+_DOORS = ("core", "delta", "plot", "polars", "tiledb")
 #: Names that need no Spark.
 _WITHOUT_SPARK = ("Scan", "scan")
 

@@ -20,6 +20,7 @@ _COMMANDS = [
     "verify",
     "repair",
     "estimate",
+    "plot",
     "dv",
     "upgrade",
     "clean",

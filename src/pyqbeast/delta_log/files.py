@@ -47,19 +47,7 @@ def find_log_files(
     Raises `TableNotFoundError` where there is no log, `FormatError` where a commit is missing from it, and
     `InvalidInputError` for a version or a time that the log does not reach.
     """
-    file_system, root = locations.open_location(table, options)
-    folder = f"{root.rstrip('/')}/_delta_log"
-    # Object stores cache listings, and another process may have committed since.
-    file_system.invalidate_cache(folder)
-    try:
-        with locations.storage_errors(f"listing {folder}"):
-            names = [str(path).rpartition("/")[2] for path in file_system.ls(folder, detail=False)]
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise TableNotFoundError(f"there is no Delta table at {table}: it has no _delta_log") from error
-    commits = {int(match[1]): name for name in names if (match := _COMMIT.fullmatch(name))}
-    checkpoints = _complete_checkpoints(names)
-    if not commits and not checkpoints:
-        raise TableNotFoundError(f"there is no Delta table at {table}: its _delta_log holds no commit")
+    file_system, folder, commits, checkpoints = _listing(table, options)
     newest = max([*checkpoints, *commits])
     if timestamp is not None:
         version = _version_at(timestamp, file_system, {n: f"{folder}/{name}" for n, name in commits.items()})
@@ -84,6 +72,40 @@ def find_log_files(
         tuple(f"{folder}/{name}" for name in checkpoints.get(start, ())),
         tuple(f"{folder}/{commits[number]}" for number in range(start + 1, version + 1)),
     )
+
+
+def readable_versions(table: locations.Location, options: locations.Options = None) -> range:
+    """The versions that the log of `table` still tells, from the newest back to the first gap.
+
+    Raises as `find_log_files`.
+    """
+    _, _, commits, checkpoints = _listing(table, options)
+    newest = max([*checkpoints, *commits])
+    oldest = newest
+    while oldest in commits:
+        oldest -= 1
+    start = min((number for number in checkpoints if number >= oldest), default=newest)
+    return range(0 if oldest < 0 else start, newest + 1)
+
+
+def _listing(
+    table: locations.Location, options: locations.Options
+) -> tuple[Any, str, dict[int, str], dict[int, list[str]]]:
+    """The file system and the folder of a log, and by version its commits and its complete checkpoints."""
+    file_system, root = locations.open_location(table, options)
+    folder = f"{root.rstrip('/')}/_delta_log"
+    # Object stores cache listings, and another process may have committed since.
+    file_system.invalidate_cache(folder)
+    try:
+        with locations.storage_errors(f"listing {folder}"):
+            names = [str(path).rpartition("/")[2] for path in file_system.ls(folder, detail=False)]
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise TableNotFoundError(f"there is no Delta table at {table}: it has no _delta_log") from error
+    commits = {int(match[1]): name for name in names if (match := _COMMIT.fullmatch(name))}
+    checkpoints = _complete_checkpoints(names)
+    if not commits and not checkpoints:
+        raise TableNotFoundError(f"there is no Delta table at {table}: its _delta_log holds no commit")
+    return file_system, folder, commits, checkpoints
 
 
 def _version_at(timestamp: int, file_system: Any, commits: Mapping[int, str]) -> int:  # noqa: ANN401 (fsspec's)

@@ -112,7 +112,7 @@ def read_snapshot(
     reader feature that may change what the log means.
     """
     files = find_log_files(table, version, timestamp, storage_options)
-    replay = _Replay(with_removed=with_removed)
+    replay = Replay(with_removed=with_removed)
     if files.checkpoint:
         for action in checkpoint_actions(files, with_removed=with_removed):
             replay.apply(action, files.checkpoint[0])
@@ -127,7 +127,7 @@ def read_snapshot(
     return Snapshot(files.version, ordered, replay.protocol, replay.metadata, tuple(replay.removed))
 
 
-class _Replay:
+class Replay:
     """The state of a table after some actions. A file is identified by its path and its deletion vector."""
 
     def __init__(self, *, with_removed: bool) -> None:

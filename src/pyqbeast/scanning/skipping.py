@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -46,30 +46,58 @@ def paths_ruled_out(
     return frozenset(file.path for number, file in enumerate(files) if number not in kept)
 
 
-def known_of(file: LiveFile, columns: Mapping[str, str], schema: pa.Schema) -> pc.Expression:
-    """What the statistics of a file say of all its rows. `columns` are names in the table and in the statistics."""
-    known = pc.scalar(True)
+class ColumnBounds(NamedTuple):
+    """What the statistics of a file say of a column.
+
+    Attributes:
+        low, high: no value lies outside of them; None where they do not say.
+        nulls: whether some values may be null.
+        only_nulls: whether all values are null.
+    """
+
+    low: Any
+    high: Any
+    nulls: bool
+    only_nulls: bool
+
+
+def column_bounds(file: LiveFile, columns: Mapping[str, str], schema: pa.Schema) -> dict[str, ColumnBounds]:
+    """What the statistics of a file say of columns; nothing of a column that they do not know well enough.
+
+    Args:
+        file: the file.
+        columns: the names of the columns, and what statistics call them.
+        schema: the table's columns.
+    """
     try:
         statistics = read_json(file.statistics, file.path) if file.statistics else {}
     except FormatError:
-        return known
+        return {}
     if not isinstance(statistics, dict):
-        return known
+        return {}
     lows, highs, nulls = (_object(statistics, name) for name in ("minValues", "maxValues", "nullCount"))
+    bounds = {}
     for name, physical in columns.items():
-        field, kind = pc.field(name), schema.field(name).type
-        count = nulls.get(physical)
-        if type(count) is int and count == file.physical_rows:
-            known = known & field.is_null()
-            continue
-        has_nulls = count != 0
+        kind, count = schema.field(name).type, nulls.get(physical)
+        only_nulls = type(count) is int and count == file.physical_rows
         low, high = _value(lows.get(physical), kind), _value(highs.get(physical), kind)
         if high is not None and pa.types.is_timestamp(kind):
             high = _just_after(high)
-        if low is None or high is None:
+        if only_nulls or (low is not None and high is not None):
+            bounds[name] = ColumnBounds(low, high, count != 0, only_nulls)
+    return bounds
+
+
+def known_of(file: LiveFile, columns: Mapping[str, str], schema: pa.Schema) -> pc.Expression:
+    """What the statistics of a file say of all its rows. `columns` are names in the table and in the statistics."""
+    known = pc.scalar(True)
+    for name, (low, high, nulls, only_nulls) in column_bounds(file, columns, schema).items():
+        field, kind = pc.field(name), schema.field(name).type
+        if only_nulls:
+            known = known & field.is_null()
             continue
         for bound in (field >= pa.scalar(low, kind), field <= pa.scalar(high, kind)):
-            known = known & (bound | field.is_null() if has_nulls else bound)
+            known = known & (bound | field.is_null() if nulls else bound)
     return known
 
 

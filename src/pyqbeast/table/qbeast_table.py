@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -22,6 +24,10 @@ from pyqbeast.table.maintain.optimize import OptimizeResult, optimize
 from pyqbeast.table.maintain.repair import RepairReport, repair
 from pyqbeast.table.maintain.verify import verify
 from pyqbeast.verification.report import VerifyReport
+
+if TYPE_CHECKING:
+    from pyqbeast.plot import Page
+    from pyqbeast.plot.gather.answers import Estimated
 
 
 class QbeastTable:
@@ -260,6 +266,21 @@ class QbeastTable:
         """
         with failures.words(f"cleaning {self._path}", "; no file that the table needs was deleted"):
             return clean(self._spark, self._path, retain_hours, dry_run=dry_run)
+
+    def plot(
+        self, target: str | os.PathLike[str] | None = None, *, estimates: Iterable[Estimated] = ()
+    ) -> Page:
+        """A page to explore the index with, which a notebook shows. See `pyqbeast.plot.page`.
+
+        Needs `pyqbeast[plot]`. The table is read by fsspec and not by Spark.
+
+        Args:
+            target: a file to write the page to.
+            estimates: what `pyqbeast.tolerance` or, step by step, `pyqbeast.refine` gave for one query of the table.
+        """
+        from pyqbeast.plot import page
+
+        return page(self._path, target, estimates=estimates)
 
     def add_pre_commit_hook(self, name: str, function: PreCommitHook) -> None:
         """From now on, `function` runs before each commit that this process makes to the table.

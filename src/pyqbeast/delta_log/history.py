@@ -1,0 +1,131 @@
+"""A table's figures version by version, told by its commits one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.core.format.file_tags import parse_tags
+from pyqbeast.core.revisions.revision import Revision, revisions_from_configuration
+from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.actions import Action, checkpoint_actions, commit_actions
+from pyqbeast.delta_log.files import find_log_files, readable_versions
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.delta_log.reader import LiveFile, Replay
+
+#: The most versions that a history has.
+MOST_VERSIONS = 500
+
+
+@dataclass(frozen=True)
+class VersionFigures:
+    """What a version of a table holds.
+
+    Attributes:
+        version: its number.
+        timestamp: when its commit says that it was made, in epoch milliseconds; None where it does not say.
+        operation: what its commit says that was done (`WRITE`, `OPTIMIZE`, …); empty where it does not say.
+        files, bytes: live data files.
+        rows: rows in them that are not deleted, in the files whose rows the log counts.
+        deleted_rows: rows in them that deletion vectors hide.
+        unindexed_files, unindexed_bytes: of files outside of every index.
+    """
+
+    version: int
+    timestamp: int | None
+    operation: str
+    files: int
+    bytes: int
+    rows: int
+    deleted_rows: int
+    unindexed_files: int
+    unindexed_bytes: int
+
+    @property
+    def unindexed_share(self) -> float:
+        """Unindexed bytes by all bytes."""
+        return self.unindexed_bytes / max(1, self.bytes)
+
+
+def read_history(index: IndexedSnapshot, storage_options: locations.Options = None) -> list[VersionFigures]:
+    """The versions of a table up to this one that its log still tells, oldest first.
+
+    There are `MOST_VERSIONS` at the most. Raises as `read_snapshot`.
+    """
+    table, version = index.table, index.snapshot.version
+    readable = readable_versions(table, storage_options)
+    first = max(readable.start, version - MOST_VERSIONS + 1) if version in readable else version
+    beginning = find_log_files(table, first, options=storage_options)
+    live = _CountedFiles(index.revisions.revisions)
+    replay = Replay()
+    replay.live = live
+    for path in beginning.checkpoint[:1]:
+        _apply(checkpoint_actions(beginning), replay, live, path)
+    info: Action = {}
+    for path in beginning.commits:
+        info = _apply(commit_actions(beginning, path), replay, live, path)
+    figures = [live.figures(first, info)]
+    for number in range(first + 1, version + 1):
+        path = f"{beginning.folder}/{number:020d}.json"
+        info = _apply(commit_actions(beginning, path), replay, live, path)
+        figures.append(live.figures(number, info))
+    return figures
+
+
+def _apply(actions: Iterator[Action], replay: Replay, live: _CountedFiles, source: str) -> Action:
+    """Applies actions of the log, and returns what a commit among them says of itself."""
+    info: Action = {}
+    for action in actions:
+        replay.apply(action, source)
+        if "metaData" in action:
+            live.learn(revisions_from_configuration(replay.metadata.configuration).revisions)
+        said = action.get("commitInfo")
+        info = said if isinstance(said, dict) else info
+    return info
+
+
+class _CountedFiles(dict[tuple[str, str | None], LiveFile]):
+    """Live files, with the sums of their figures kept up to date as files come and go."""
+
+    def __init__(self, revisions: Mapping[int, Revision]) -> None:
+        super().__init__()
+        self._sums = np.zeros(6, np.int64)
+        self._figures: dict[tuple[str, str | None], NDArray[np.int64]] = {}
+        self._dimensions: dict[int, int] = {}
+        self.learn(revisions)
+
+    def learn(self, revisions: Mapping[int, Revision]) -> None:
+        """Takes note of revisions, which tell whether the tags of files can be used."""
+        self._dimensions.update({number: revision.dimensions for number, revision in revisions.items()})
+
+    def __setitem__(self, key: tuple[str, str | None], file: LiveFile) -> None:
+        self.pop(key, None)
+        super().__setitem__(key, file)
+        self._figures[key] = self._of(file)
+        self._sums += self._figures[key]
+
+    def pop(self, key: tuple[str, str | None], default: Any = None) -> Any:  # noqa: ANN401 (as dict's)
+        """Takes a file out."""
+        if key in self:
+            self._sums -= self._figures.pop(key)
+        return super().pop(key, default)
+
+    def figures(self, version: int, info: Action) -> VersionFigures:
+        """The figures of a version, given what its commit says of itself."""
+        time, operation = info.get("timestamp"), info.get("operation")
+        return VersionFigures(
+            version,
+            time if type(time) is int else None,
+            operation if isinstance(operation, str) else "",
+            *map(int, self._sums),
+        )
+
+    def _of(self, file: LiveFile) -> NDArray[np.int64]:
+        deleted = file.deletion_vector.cardinality if file.deletion_vector else 0
+        rows = max(0, (file.physical_rows or 0) - deleted)
+        is_unindexed = not parse_tags(file.tags, self._dimensions.get).blocks
+        return np.array([1, file.size, rows, deleted, is_unindexed, is_unindexed * file.size], np.int64)

@@ -1,0 +1,85 @@
+"""The page of a TileDB array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyqbeast.plot.draw import charts, parts
+from pyqbeast.plot.draw.page import PageParts
+from pyqbeast.plot.draw.table_page import axes_data, files_data
+from pyqbeast.plot.draw.texts import packed, size_text, table_html, time_text
+from pyqbeast.plot.gather.array import ArrayPicture
+
+_HOVER = [("fragment", "@name"), ("cells of its tile", "@rows{0,0}")]
+
+
+def array_page(picture: ArrayPicture) -> PageParts:
+    """The parts of the page of an array."""
+    tiles = picture.tiles
+    facts = {
+        "Array": picture.kind,
+        "Fragments": f"{len(picture.fragments):,}",
+        "Tiles": f"{len(tiles.size):,}, {size_text(tiles.size.sum())}",
+        "Cells": f"{int(tiles.rows.sum()):,}",
+        "Dimensions": ", ".join(picture.dimensions),
+        "Attributes": ", ".join(picture.attributes) or "none",
+    }
+    inputs = parts.controls(
+        "What a box reads",
+        "Choose ranges of coordinates. The picture lights up the tiles that they read.",
+        "",
+        tiles.ranges,
+        "A tile is read if the rectangle around its cells meets the box.",
+    )
+    return PageParts(
+        picture.uri.rstrip("/").rpartition("/")[2],
+        picture.uri,
+        facts,
+        inputs,
+        [_map(picture)],
+        {"map": charts.map_chart(_HOVER, charts.PALETTE)},
+        _data(picture),
+    )
+
+
+def _map(picture: ArrayPicture) -> parts.Section:
+    rows = [
+        (each.name, time_text(each.start), time_text(each.end), each.tiles, each.cells, size_text(each.bytes))
+        for each in picture.fragments
+    ]
+    columns = ("fragment", "from (UTC)", "to (UTC)", "tiles", "cells", "bytes")
+    return parts.Section(
+        "Fragments and tiles",
+        "Each rectangle holds the cells of a tile (of a dense array the tile itself), in the colour of its fragment. A "
+        "line is drawn around each fragment. Fragments that lie over each other are read together.",
+        {"map": "rectangles of the tiles in two of the dimensions"},
+        table_html("Fragments, oldest first", columns, rows),
+        parts.map_inputs(picture.axes, parts.legend("oldest fragment", "newest")),
+    )
+
+
+def _data(picture: ArrayPicture) -> dict[str, Any]:
+    none = np.zeros(len(picture.owners))
+    return {
+        "fractions": None,
+        "palettes": None,
+        "files": files_data(picture.tiles),
+        "trees": [
+            {
+                "owners": True,
+                "axes": axes_data(picture.axes, list(picture.dimensions)),
+                "names": " ".join(each.name for each in picture.fragments),
+                "depth": packed(picture.owners, "u4"),
+                "rows": packed(picture.tiles.rows, "f4"),
+                "fill": packed(none, "u1"),
+                "weight": packed(none, "u1"),
+                "first_read": packed(none, "u1"),
+                "lows": [packed(low, "f8") for low in picture.lows],
+                "highs": [packed(high, "f8") for high in picture.highs],
+                "points": [],
+            }
+        ],
+        "answers": {},
+    }

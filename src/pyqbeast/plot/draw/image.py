@@ -1,0 +1,186 @@
+"""An image of a table or an array for reports, drawn by Matplotlib: PNG or SVG, light."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from numpy.typing import NDArray
+
+from pyqbeast.plot.draw.colours import BLUE, GREEN, ORANGE
+from pyqbeast.plot.draw.texts import share_text, size_text
+from pyqbeast.plot.gather.array import ArrayPicture
+from pyqbeast.plot.gather.axes import Axis
+from pyqbeast.plot.gather.fractions import FRACTIONS
+from pyqbeast.plot.gather.levels import levels_of
+from pyqbeast.plot.gather.table import TablePicture
+from pyqbeast.plot.gather.tree import Tree
+
+#: Rectangles of more cubes are drawn as pixels in an SVG too, which would be too large otherwise.
+_MOST_SHAPES = 5_000
+_PERCENT = FuncFormatter(lambda share, _: share_text(share))
+
+
+def image_bytes(picture: TablePicture | ArrayPicture, kind: str) -> bytes:
+    """The image in a format of Matplotlib's: `png` or `svg`."""
+    figure = Figure(figsize=(12, 8) if isinstance(picture, TablePicture) else (8, 6.5), layout="constrained")
+    if isinstance(picture, TablePicture):
+        _draw_table(figure, picture)
+    else:
+        _draw_array(figure, picture)
+    written = io.BytesIO()
+    # Without a date, the same table gives the same image.
+    figure.savefig(written, format=kind, dpi=144, metadata={"Date": None} if kind == "svg" else None)
+    return written.getvalue()
+
+
+def _draw_table(figure: Figure, picture: TablePicture) -> None:
+    files = picture.files
+    name = picture.path.rstrip("/").rpartition("/")[2] or picture.path
+    figure.suptitle(
+        f"{name}, version {picture.version:,}: {int(files.rows.sum()):,} rows in {len(files.size):,} files, "
+        f"{size_text(files.size.sum())}, indexed by {', '.join(picture.columns)}"
+    )
+    parts = figure.subplot_mosaic(
+        [["tree", "tree", "map"], ["reads", "levels", "map"], ["files", "share", "deleted"]]
+    )
+    if picture.trees:
+        _draw_tree(parts["tree"], picture.trees[0])
+        _draw_map(parts["map"], picture)
+        _draw_levels(parts["levels"], picture.trees[0])
+    else:
+        for empty in ("tree", "map", "levels"):
+            parts[empty].text(0.5, 0.5, "no cubes yet", ha="center", transform=parts[empty].transAxes)
+    _draw_reads(parts["reads"], picture)
+    versions = [each.version for each in picture.history]
+    _draw_history(parts["files"], "Files by version", versions, [each.files for each in picture.history])
+    shares = [each.unindexed_share for each in picture.history]
+    _draw_history(parts["share"], "Share of the bytes without an index", versions, shares)
+    parts["share"].yaxis.set_major_formatter(_PERCENT)
+    deleted = [each.deleted_rows for each in picture.history]
+    _draw_history(parts["deleted"], "Deleted rows in the files", versions, deleted)
+
+
+def _draw_tree(axes: Axes, tree: Tree) -> None:
+    axes.set_title("The tree: cubes by level, coloured by their fill")
+    depth = tree.depth.astype(float)
+    sides = (tree.begin, depth + 0.05, tree.end, depth + 0.95)
+    shapes = _rectangles(axes, sides, np.minimum(1.5, tree.fill), "cividis")
+    shapes.set_clim(0, 1.5)
+    axes.set(xlim=(0, 1), ylim=(int(tree.depth.max()) + 1, 0), xlabel="rows of the table", ylabel="level")
+    axes.set_yticks(np.arange(int(tree.depth.max()) + 1) + 0.5, map(str, range(int(tree.depth.max()) + 1)))
+    axes.xaxis.set_major_formatter(_PERCENT)
+    axes.figure.colorbar(shapes, ax=axes, label="rows by cube size", format=_PERCENT, pad=0.01)
+
+
+def _draw_map(axes: Axes, picture: TablePicture) -> None:
+    tree, sides = picture.trees[0], picture.axes[0]
+    across, up = 0, min(1, len(sides) - 1)
+    axes.set_title("Cubes and rows of the lowest weights")
+    order = np.argsort(tree.depth, kind="stable")[: _MOST_SHAPES * 4]
+    length = 0.5 ** tree.depth[order].astype(float)
+    low_x, low_y = tree.lows[across][order], tree.lows[up][order]
+    _rectangles(
+        axes,
+        (low_x, low_y, low_x + length, low_y + length),
+        tree.depth[order].astype(float),
+        "Blues",
+        "white",
+    ).set_clim(-1, 2 * float(tree.depth.max()) + 1)
+    if picture.points.rows.num_rows:
+        places = picture.points.coordinates(tree.revision)
+        axes.scatter(places[across], places[up], s=3, color=ORANGE, linewidths=0, rasterized=True)
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    _label(axes, sides[across], sides[up])
+
+
+def _draw_levels(axes: Axes, tree: Tree) -> None:
+    levels = levels_of(tree)
+    axes.set_title("Weights by level")
+    depths = [level.depth for level in levels]
+    low, first, middle, third, high = zip(*(level.weights for level in levels), strict=True)
+    axes.vlines(depths, low, high, color=BLUE)
+    axes.vlines(depths, first, third, color=BLUE, linewidth=8, alpha=0.5)
+    axes.plot(depths, middle, "_", color=ORANGE, markersize=16, markeredgewidth=2.5)
+    axes.set(yscale="log", xlabel="level", ylim=(min(low) / 2 or 1e-7, 1.5))
+    axes.yaxis.set_major_formatter(_PERCENT)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _draw_reads(axes: Axes, picture: TablePicture) -> None:
+    files = picture.files
+    axes.set_title("What a fraction costs")
+    counted = np.bincount(files.first_read, files.size, len(FRACTIONS) + 1)
+    opened = np.cumsum(counted)[: len(FRACTIONS)] / max(1.0, files.size.sum())
+    axes.plot(FRACTIONS, FRACTIONS, ":", color=GREEN, label="as many bytes as rows")
+    axes.step(
+        FRACTIONS, np.maximum(opened, FRACTIONS[0]), where="post", color=BLUE, linewidth=2, label="opened"
+    )
+    axes.set(xscale="log", yscale="log", xlabel="fraction of the rows", ylabel="share of the bytes")
+    for side in (axes.xaxis, axes.yaxis):
+        side.set_major_formatter(_PERCENT)
+    axes.legend(fontsize="small")
+
+
+def _draw_history(axes: Axes, title: str, versions: list[int], values: Sequence[float]) -> None:
+    axes.set_title(title)
+    if len(versions) <= 60:
+        axes.bar(versions, values, color=BLUE, width=min(0.7, len(versions) / 12))
+        axes.set_xlim(versions[0] - 0.7, versions[-1] + 0.7)
+    else:
+        axes.step(versions, values, where="post", color=BLUE)
+    axes.set(xlabel="version", ylim=(0, 1.1 * max(values) or 1))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    if not any(values):
+        axes.set_yticks([0])
+
+
+def _draw_array(figure: Figure, picture: ArrayPicture) -> None:
+    name = picture.uri.rstrip("/").rpartition("/")[2]
+    tiles = picture.tiles
+    figure.suptitle(
+        f"{name}: {picture.kind} array of {int(tiles.rows.sum()):,} cells in {len(tiles.size):,} tiles of "
+        f"{len(picture.fragments):,} fragments, {size_text(tiles.size.sum())}"
+    )
+    axes = figure.subplots()
+    across, up = 0, min(1, len(picture.axes) - 1)
+    sides = (picture.lows[across], picture.lows[up], picture.highs[across], picture.highs[up])
+    shapes = _rectangles(axes, sides, picture.owners.astype(float), "cividis", "white")
+    shapes.set_alpha(0.6)
+    axes.autoscale_view()
+    axes.set_title("Tiles by fragment: the newer, the lighter")
+    _label(axes, picture.axes[across], picture.axes[up])
+
+
+def _rectangles(
+    axes: Axes,
+    sides: Sequence[NDArray[np.float64]],
+    values: NDArray[np.float64],
+    colours: str,
+    edge: str = "none",
+) -> PolyCollection:
+    """Rectangles, given left, bottom, right and top of each."""
+    left, bottom, right, top = sides
+    corners: Any = np.stack([left, bottom, right, bottom, right, top, left, top], axis=1).reshape(-1, 4, 2)
+    shapes = PolyCollection(corners, array=values, cmap=colours, edgecolors=edge, linewidths=0.3)
+    shapes.set_rasterized(len(values) > _MOST_SHAPES)
+    axes.add_collection(shapes)
+    return shapes
+
+
+def _label(axes: Axes, across: Axis, up: Axis) -> None:
+    for side, axis in ((axes.xaxis, across), (axes.yaxis, up)):
+        chosen: list[int] = []
+        least = (axis.ticks[-1] - axis.ticks[0]) / 5
+        for at, place in enumerate(axis.ticks):
+            if not chosen or place - axis.ticks[chosen[-1]] >= least:
+                chosen.append(at)
+        side.set_ticks([axis.ticks[at] for at in chosen], [axis.labels[at] for at in chosen])
+        side.set_label_text(axis.name)
+    axes.tick_params(axis="x", labelrotation=20)

@@ -1,0 +1,105 @@
+"""The steps of an estimate: how its bounds shrink while more is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Protocol
+
+_Number = float | None
+#: The most numbers of an answer that a picture shows.
+_MOST_SERIES = 24
+
+
+class Estimated(Protocol):
+    """What `pyqbeast.tolerance` and each step of `pyqbeast.refine` give; see `pyqbeast.Estimate`."""
+
+    @property
+    def df(self) -> Any:  # noqa: ANN401 (a DataFrame of Spark's)
+        """The answer: each estimate with its bounds."""
+
+    @property
+    def fraction(self) -> float:
+        """The share of the rows that was read."""
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of all files that were opened."""
+
+    @property
+    def exact_bytes(self) -> int:
+        """Bytes of the files that the exact query opens."""
+
+    @property
+    def confidence(self) -> float:
+        """With which each bound holds."""
+
+
+@dataclass(frozen=True)
+class AnswerStep:
+    """One number of an answer after a step: the estimate and its bounds, None where there is none."""
+
+    fraction: float
+    bytes_read: int
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Answers:
+    """An answer as it got better.
+
+    Attributes:
+        confidence: with which each bound holds.
+        exact_bytes: what the exact query opens.
+        series: the steps of each number, by its name and that of its group.
+    """
+
+    confidence: float
+    exact_bytes: int
+    series: dict[str, list[AnswerStep]]
+
+
+def answers_of(estimates: Iterable[Estimated]) -> Answers | None:
+    """The numbers of estimates of one query, in the order in which they were made; None without estimates.
+
+    Of many groups only those that the last answer begins with are kept.
+    """
+    steps = list(estimates)
+    if not steps:
+        return None
+    series: dict[str, list[AnswerStep]] = {}
+    names: list[str] = []
+    for step in steps:
+        numbers = _numbers(step.df.columns, step.df.collect())
+        names = list(numbers)
+        for name, bounds in numbers.items():
+            series.setdefault(name, []).append(AnswerStep(step.fraction, step.bytes_read, *bounds))
+    kept = {name: series[name] for name in names[:_MOST_SERIES]}
+    return Answers(steps[-1].confidence, steps[-1].exact_bytes, kept)
+
+
+def _numbers(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> dict[str, tuple[_Number, _Number, _Number]]:
+    """Each estimated number of an answer and its bounds, by the names of its group and its column."""
+    bounded = [
+        at
+        for at in range(len(columns) - 2)
+        if [*columns[at + 1 : at + 3]] == [f"{columns[at]}_low", f"{columns[at]}_high"]
+    ]
+    inside = {at + part for at in bounded for part in range(3)}
+    numbers = {}
+    for row in rows:
+        group = ", ".join(f"{columns[at]} = {row[at]}" for at in range(len(columns)) if at not in inside)
+        for at in bounded:
+            name = f"{columns[at]}, {group}" if group else columns[at]
+            value, low, high = (_number(row[at + part]) for part in range(3))
+            numbers[name] = (value, low, high)
+    return numbers
+
+
+def _number(value: Any) -> float | None:  # noqa: ANN401 (a value of a row of Spark's)
+    return float(value) if isinstance(value, (int, float, Decimal)) else None

@@ -1,0 +1,178 @@
+"""A TileDB array as data for a picture: its fragments, and their tiles with the rectangles around them."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.plot.gather.axes import Axis, value_places
+from pyqbeast.plot.gather.files import Files, Range
+from pyqbeast.plot.gather.scales import Scale
+from pyqbeast.tiledb import Dimension, Fragment, open_array
+
+#: The most tiles of an array that a picture takes.
+MOST_TILES = 500_000
+
+
+@dataclass(frozen=True)
+class FragmentFigures:
+    """A fragment: when it was written (epoch milliseconds), and what it holds."""
+
+    name: str
+    start: int
+    end: int
+    tiles: int
+    cells: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class ArrayPicture:
+    """An array at a glance.
+
+    Attributes:
+        uri: where it is.
+        kind: `dense` or `sparse`.
+        dimensions: the names of its dimensions.
+        attributes: the names of its attributes.
+        fragments: in the order in which they were written.
+        tiles: bytes and cells of every tile, and the ranges that read it.
+        owners: for each tile the position of its fragment.
+        axes: one for each dimension.
+        lows, highs: for each dimension where each tile's rectangle begins and ends on its axis.
+    """
+
+    uri: str
+    kind: str
+    dimensions: tuple[str, ...]
+    attributes: tuple[str, ...]
+    fragments: tuple[FragmentFigures, ...]
+    tiles: Files
+    owners: NDArray[np.uint32]
+    axes: tuple[Axis, ...]
+    lows: tuple[NDArray[np.float64], ...]
+    highs: tuple[NDArray[np.float64], ...]
+
+
+def gather_array(uri: str) -> ArrayPicture:
+    """What there is to see of an array.
+
+    Raises:
+        UnsupportedError: it has more than `MOST_TILES` tiles.
+        QbeastError: there is no array, or it cannot be read.
+    """
+    array = open_array(uri)
+    count = sum(fragment.tile_count for fragment in array.fragments)
+    if count > MOST_TILES:
+        raise UnsupportedError(f"{array.uri}: it has {count:,} tiles; a picture takes {MOST_TILES:,}")
+    dimensions = array.schema.dimensions
+    boxes = [_boxes(fragment) for fragment in array.fragments]
+    lows: list[list[Any]] = [[] for _ in dimensions]
+    highs: list[list[Any]] = [[] for _ in dimensions]
+    for of_fragment in boxes:
+        for at, dimension in enumerate(dimensions):
+            lows[at] += _values(of_fragment[0][at], dimension)
+            highs[at] += _values(of_fragment[1][at], dimension)
+    scales = [Scale.over([*low, *high]) for low, high in zip(lows, highs, strict=True)]
+    sides = list(zip(dimensions, scales, lows, highs, strict=True))
+    tiles = Files(
+        np.concatenate([np.zeros(0), *(_tile_bytes(fragment) for fragment in array.fragments)]),
+        np.concatenate([np.zeros(0), *(_cells(fragment) for fragment in array.fragments)]),
+        np.zeros(count, np.uint8),
+        tuple(
+            Range(dimension.name, scale, *_ends(scale, low, high))
+            for dimension, scale, low, high in sides
+            if scale
+        ),
+    )
+    return ArrayPicture(
+        array.uri,
+        "dense" if array.schema.dense else "sparse",
+        tuple(dimension.name for dimension in dimensions),
+        tuple(attribute.name for attribute in array.schema.attributes),
+        tuple(_figures(fragment) for fragment in array.fragments),
+        tiles,
+        np.repeat(
+            np.arange(len(array.fragments), dtype=np.uint32),
+            [fragment.tile_count for fragment in array.fragments],
+        ),
+        tuple(_axis(dimension, scale) for dimension, scale, _, _ in sides),
+        tuple(value_places(low, scale) if scale else np.zeros(count) for _, scale, low, _ in sides),
+        tuple(value_places(high, scale) if scale else np.ones(count) for _, scale, _, high in sides),
+    )
+
+
+def _figures(fragment: Fragment) -> FragmentFigures:
+    name = fragment.name
+    return FragmentFigures(
+        name.text, name.start, name.end, fragment.tile_count, fragment.cell_count, fragment.stored_bytes
+    )
+
+
+def _boxes(fragment: Fragment) -> tuple[list[Any], list[Any]]:
+    """The smallest and the largest coordinates of each tile, dimension by dimension."""
+    grid = fragment.grid
+    if grid is None:
+        leaves = fragment.leaves if not fragment.footer.dense else None
+        none: list[Any] = [[] for _ in fragment.schema.dimensions]
+        return (none, none) if leaves is None else ([*leaves.lows], [*leaves.highs])
+    # Cells of a tile outside of the fragment's own domain are padding.
+    places = np.array([*itertools.product(*(range(n) for n in grid.shape))], np.int64)
+    lows, highs = [], []
+    for at, (origin, extent, domain) in enumerate(
+        zip(grid.origin, grid.extents, grid.domain.ranges, strict=True)
+    ):
+        starts = origin + places[:, at] * extent
+        lows.append(np.maximum(starts, domain.low))
+        highs.append(np.minimum(starts + extent - 1, domain.high))
+    return lows, highs
+
+
+def _values(stored: Any, dimension: Dimension) -> list[Any]:  # noqa: ANN401 (an array or a list)
+    """Coordinates as people know them: texts, numbers, points in time."""
+    kind = dimension.field.datatype
+    if dimension.field.is_var:
+        return [bytes(value).decode("utf-8", "replace") for value in stored]
+    values = np.asarray(stored)
+    if kind.is_datetime:
+        micro: list[Any] = values.astype(f"datetime64[{kind.unit}]").astype("datetime64[us]").tolist()
+        return micro
+    numbers: list[Any] = values.tolist()
+    return numbers
+
+
+def _ends(scale: Scale, lows: list[Any], highs: list[Any]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    steps = [scale.steps(low, high) for low, high in zip(lows, highs, strict=True)]
+    ends = np.array(steps, np.uint8).reshape(len(steps), 2)
+    return ends[:, 0], ends[:, 1]
+
+
+def _axis(dimension: Dimension, scale: Scale | None) -> Axis:
+    if scale is None:
+        return Axis(dimension.name, np.array([0.5]), ("all cells",), is_ordered=False)
+    return Axis(dimension.name, value_places(scale.values, scale), scale.labels, is_ordered=True)
+
+
+def _tile_bytes(fragment: Fragment) -> NDArray[np.float64]:
+    """Bytes of each tile in all files of its fragment."""
+    sizes = np.zeros(fragment.tile_count)
+    for name, (field, _, slot) in fragment.fields.items():
+        footer = fragment.footer
+        files = [(fragment.tile_offsets(name), footer.file_sizes[slot])]
+        if field.is_var:
+            files.append((fragment.tile_var_offsets(name), footer.var_sizes[slot]))
+        if field.nullable:
+            files.append((fragment.tile_validity_offsets(name), footer.validity_sizes[slot]))
+        for offsets, end in files:
+            if offsets.values.size == sizes.size:
+                sizes += np.diff(np.append(offsets.values.astype(np.float64), float(end)))
+    return sizes
+
+
+def _cells(fragment: Fragment) -> NDArray[np.float64]:
+    return fragment.tile_cells(np.arange(fragment.tile_count)).astype(np.float64)

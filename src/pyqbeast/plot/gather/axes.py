@@ -1,0 +1,64 @@
+"""The axes of maps: which values lie where."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.core.revisions.revision import Revision
+from pyqbeast.plot.gather.scales import Scale
+
+#: How finely an axis without values is divided.
+_PARTS = 64
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One dimension of a map.
+
+    Attributes:
+        name: what it is called.
+        ticks: places that have a label, ascending.
+        labels: one for each of them.
+        is_ordered: whether the places are those of a scale, in its order: a range of values is a range of places.
+    """
+
+    name: str
+    ticks: NDArray[np.float64]
+    labels: tuple[str, ...]
+    is_ordered: bool
+
+
+def tree_axes(revision: Revision, scales: dict[str, Scale]) -> tuple[Axis, ...]:
+    """The axes of a revision's cubes: coordinates from 0 to 1, named by values where these are in order.
+
+    Args:
+        revision: the revision.
+        scales: of columns whose values have an order.
+    """
+    axes = []
+    for transformer, transformation in zip(revision.transformers, revision.transformations, strict=True):
+        scale = scales.get(transformer.column)
+        places = np.array([transformation.coordinate(value) for value in scale.numbers]) if scale else None
+        if scale and places is not None and places[0] < places[-1] and (np.diff(places) >= 0).all():
+            axes.append(Axis(transformer.column, np.clip(places, 0.0, 1.0), scale.labels, is_ordered=True))
+        else:
+            places = np.arange(_PARTS + 1) / _PARTS
+            labels = tuple(f"{place:.4g}" for place in places)
+            axes.append(Axis(f"{transformer.spec}, coordinate", places, labels, is_ordered=False))
+    return tuple(axes)
+
+
+def value_places(values: Sequence[Any], scale: Scale) -> NDArray[np.float64]:
+    """Where values of a scale lie on an axis: numbers and times as they are, texts by their order."""
+    if isinstance(scale.values[0], str):
+        return np.array([bisect_left(scale.values, value) for value in values], np.float64)
+    if isinstance(scale.values[0], (int, float)):
+        return np.array([float(value) for value in values], np.float64)
+    start = scale.values[0]
+    return np.array([(value - start).total_seconds() for value in values], np.float64)

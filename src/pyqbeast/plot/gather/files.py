@@ -1,0 +1,93 @@
+"""The files that a scan may open, as arrays: what each costs, and which fractions and ranges read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.plot.gather.fractions import Fractions
+from pyqbeast.plot.gather.scales import NO_STEP, Scale
+from pyqbeast.scanning.column_types import arrow_type, can_be_read
+from pyqbeast.scanning.skipping import ColumnBounds, column_bounds
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values of a column that a picture can choose from, and which files hold some of them.
+
+    A file is read for the values from step a to step b if its `first` is b at the most and its `last` is a at least.
+
+    Attributes:
+        column: its name.
+        scale: the values to choose from.
+        first: for each file the first step that is not below its smallest value.
+        last: for each file the last step that is not above its largest value.
+    """
+
+    column: str
+    scale: Scale
+    first: NDArray[np.uint8]
+    last: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files that hold each row of a table once.
+
+    Attributes:
+        size: bytes.
+        rows: rows that are not deleted; 0 where the log does not say.
+        first_read: the first fraction, by its position, whose sample opens the file.
+        ranges: of the indexed columns that have an order and bounds in the log.
+    """
+
+    size: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    first_read: NDArray[np.uint8]
+    ranges: tuple[Range, ...]
+
+
+def files_of(index: IndexedSnapshot, fractions: Fractions) -> Files:
+    """The files of a version of a table."""
+    read = index.read_files
+    prunable = index.prunable_revisions
+    return Files(
+        np.array([file.size for file in read], np.float64),
+        np.array([max(0, (file.rows or 0) - file.deleted) for file in read], np.float64),
+        fractions.first_read(file.weights(prunable)[0] for file in read),
+        tuple(_ranges(index, [file.path for file in read])),
+    )
+
+
+def _ranges(index: IndexedSnapshot, paths: list[str]) -> list[Range]:
+    fields = {field["name"]: field for field in index.snapshot.metadata.fields}
+    names = [name for name in index.revision().columns if name in fields and can_be_read(fields[name])]
+    schema = pa.schema([(name, arrow_type(fields[name]["type"], name)) for name in names])
+    maps = index.mapping_mode != "none"
+    columns = {
+        name: (fields[name].get("metadata") or {}).get(PHYSICAL_NAME, name) if maps else name
+        for name in names
+    }
+    by_path = {file.path: file for file in index.snapshot.files}
+    known = [column_bounds(by_path[path], columns, schema) for path in paths]
+    ranges = [_range(name, [bounds.get(name) for bounds in known]) for name in names]
+    return [each for each in ranges if each is not None]
+
+
+def _range(column: str, bounds: list[ColumnBounds | None]) -> Range | None:
+    held = [each for each in bounds if each is not None and not each.only_nulls]
+    scale = Scale.over([value for each in held for value in (each.low, each.high)])
+    if scale is None:
+        return None
+    last = len(scale.values) - 1
+    steps = [
+        (0, last) if each is None else (NO_STEP, 0) if each.only_nulls else scale.steps(each.low, each.high)
+        for each in bounds
+    ]
+    ends = np.array(steps, np.uint8).reshape(len(bounds), 2)
+    return Range(column, scale, ends[:, 0], ends[:, 1])

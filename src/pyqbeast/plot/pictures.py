@@ -1,0 +1,124 @@
+"""Pages and images of tables and arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundError
+from pyqbeast.core.extras import of_extra
+from pyqbeast.delta_log import locations
+from pyqbeast.plot.gather.answers import Estimated
+from pyqbeast.plot.gather.array import ArrayPicture, gather_array
+from pyqbeast.plot.gather.table import TablePicture, gather_table
+
+_PURPOSE = "pictures"
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page in one file, which loads nothing from anywhere. A notebook shows it.
+
+    Attributes:
+        html: its text.
+    """
+
+    html: str = field(repr=False)
+
+    def save(self, target: str | os.PathLike[str]) -> None:
+        """Writes the page to a file. Raises StorageError where that cannot be written."""
+        _write(target, self.html.encode())
+
+    def _repr_html_(self) -> str:
+        frame = 'width="100%" height="900" style="border: 0" title="The picture of a table"'
+        return f'<iframe {frame} srcdoc="{escape(self.html)}"></iframe>'
+
+
+def page(
+    path: locations.Location,
+    target: str | os.PathLike[str] | None = None,
+    *,
+    version: int | None = None,
+    estimates: Iterable[Estimated] = (),
+    storage_options: locations.Options = None,
+) -> Page:
+    """A page to explore an indexed table or a TileDB array with. Needs `pyqbeast[plot]`, and neither Spark nor Java.
+
+    It is drawn from the log and from about two thousand rows of the lowest weights.
+
+    Args:
+        path: a local path or the URL of a store that fsspec knows.
+        target: a file to write the page to.
+        version: of a table; by default the newest.
+        estimates: what `pyqbeast.tolerance` or, step by step, `pyqbeast.refine` gave for one query of the table: how
+            its bounds shrank.
+        storage_options: keywords for fsspec, such as credentials, for a table.
+
+    Raises:
+        TableNotFoundError: there is neither a table nor an array.
+        NotIndexedError: there is a table, and it is not indexed.
+        InvalidInputError: the table has no such version.
+        MissingPackageError: Bokeh is not installed.
+        QbeastError: log or files cannot be read.
+    """
+    of_extra("plot", "bokeh", _PURPOSE)
+    from pyqbeast.plot.draw.array_page import array_page
+    from pyqbeast.plot.draw.page import page_html
+    from pyqbeast.plot.draw.table_page import table_page
+
+    picture = _gathered(path, version, estimates, storage_options)
+    drawn = table_page(picture) if isinstance(picture, TablePicture) else array_page(picture)
+    made = Page(page_html(drawn))
+    if target is not None:
+        made.save(target)
+    return made
+
+
+def image(
+    path: locations.Location,
+    target: str | os.PathLike[str],
+    *,
+    version: int | None = None,
+    storage_options: locations.Options = None,
+) -> None:
+    """An image of an indexed table or a TileDB array for a report: PNG or SVG, as the ending of `target` says.
+
+    Needs `pyqbeast[plot]`, and neither Spark nor Java. Arguments are those of `page`.
+
+    Raises:
+        InvalidInputError: another ending.
+        MissingPackageError: Matplotlib is not installed.
+        QbeastError: as `page`.
+    """
+    kind = Path(target).suffix.lower()
+    if kind not in (".png", ".svg"):
+        raise InvalidInputError(f"an image is written to a file that ends in .png or .svg, not to {target}")
+    of_extra("plot", "matplotlib", _PURPOSE)
+    from pyqbeast.plot.draw.image import image_bytes
+
+    _write(target, image_bytes(_gathered(path, version, (), storage_options), kind[1:]))
+
+
+def _gathered(
+    path: locations.Location,
+    version: int | None,
+    estimates: Iterable[Estimated],
+    storage_options: locations.Options,
+) -> TablePicture | ArrayPicture:
+    try:
+        return gather_table(path, version, estimates, storage_options)
+    except TableNotFoundError as no_table:
+        try:
+            return gather_array(os.fspath(path))
+        except TableNotFoundError:
+            raise no_table from None
+
+
+def _write(target: str | os.PathLike[str], data: bytes) -> None:
+    try:
+        Path(target).write_bytes(data)
+    except OSError as error:
+        raise StorageError(f"the picture cannot be written to {os.fspath(target)}: {error}") from error
