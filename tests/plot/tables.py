@@ -18,10 +18,13 @@ from tests.deletion_vectors.tables import PROTOCOL, commit
 SPAN = 1_000_000
 
 
-def table_of_blocks(table: Path, count: int, dimensions: int = 2, blocks_a_file: int = 1) -> Path:
+def table_of_blocks(
+    table: Path, count: int, dimensions: int = 2, blocks_a_file: int = 1, **tags: str
+) -> Path:
     """A table of so many blocks: those of all cubes down to a level, and further ones of the deepest cubes.
 
-    Its columns `c0`, `c1` … hold 0 to `SPAN`. All cubes hold about as many rows, those of the lowest weights.
+    `tags` are those of each file beside its index. The columns `c0`, `c1` … hold 0 to `SPAN`.
+    All cubes hold about as many rows, those of the lowest weights.
     """
     names = [f"c{number}" for number in range(dimensions)]
     revision = Revision(
@@ -49,14 +52,14 @@ def table_of_blocks(table: Path, count: int, dimensions: int = 2, blocks_a_file:
     # The share of the rows down to each level is the weight up to which its cubes keep them.
     edges = [sum(1 << dimensions * level for level in range(depth)) / whole for depth in range(deepest + 2)]
     adds = [
-        _add(number, cubes[start : start + blocks_a_file], edges, names)
+        _add(number, cubes[start : start + blocks_a_file], edges, names, tags)
         for number, start in enumerate(range(0, count, blocks_a_file))
     ]
     commit(table, 0, PROTOCOL, {"metaData": metadata}, *adds)
     return table
 
 
-def _add(number: int, cubes: list[CubeId], edges: list[float], names: list[str]):
+def _add(number: int, cubes: list[CubeId], edges: list[float], names: list[str], tags: dict[str, str]):
     blocks = [_block(cube, edges) for cube in cubes]
     corners = [_corner(cube) for cube in cubes]
     sides = [SPAN / 2**cube.depth for cube in cubes]
@@ -80,7 +83,7 @@ def _add(number: int, cubes: list[CubeId], edges: list[float], names: list[str])
             "modificationTime": 0,
             "dataChange": True,
             "stats": json.dumps(statistics),
-            "tags": {"revision": "1", "blocks": blocks_to_json(blocks)},
+            "tags": {"revision": "1", "blocks": blocks_to_json(blocks), **tags},
         }
     }
 

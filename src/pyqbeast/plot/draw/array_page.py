@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from pyqbeast.plot.draw import charts, parts
+from pyqbeast.plot.draw.data import array_data
 from pyqbeast.plot.draw.page import PageParts
-from pyqbeast.plot.draw.table_page import axes_data, files_data
-from pyqbeast.plot.draw.texts import packed, size_text, table_html, time_text
+from pyqbeast.plot.draw.texts import size_text, table_html, time_text
 from pyqbeast.plot.gather.array import ArrayPicture
 
 _HOVER = [("fragment", "@name"), ("cells of its tile", "@rows{0,0}")]
@@ -40,7 +36,7 @@ def array_page(picture: ArrayPicture) -> PageParts:
         inputs,
         [_map(picture)],
         {"map": charts.map_chart(_HOVER, charts.PALETTE)},
-        _data(picture),
+        array_data(picture),
     )
 
 
@@ -58,28 +54,3 @@ def _map(picture: ArrayPicture) -> parts.Section:
         table_html("Fragments, oldest first", columns, rows),
         parts.map_inputs(picture.axes, parts.legend("oldest fragment", "newest")),
     )
-
-
-def _data(picture: ArrayPicture) -> dict[str, Any]:
-    none = np.zeros(len(picture.owners))
-    return {
-        "fractions": None,
-        "palettes": None,
-        "files": files_data(picture.tiles),
-        "trees": [
-            {
-                "owners": True,
-                "axes": axes_data(picture.axes, list(picture.dimensions)),
-                "names": " ".join(each.name for each in picture.fragments),
-                "depth": packed(picture.owners, "u4"),
-                "rows": packed(picture.tiles.rows, "f4"),
-                "fill": packed(none, "u1"),
-                "weight": packed(none, "u1"),
-                "first_read": packed(none, "u1"),
-                "lows": [packed(low, "f8") for low in picture.lows],
-                "highs": [packed(high, "f8") for high in picture.highs],
-                "points": [],
-            }
-        ],
-        "answers": {},
-    }

@@ -190,7 +190,7 @@ def answers_chart(answers: Answers) -> Chart:
     return chart
 
 
-def _chart(x: str, y: str, height: int, **how: object) -> Chart:
+def _chart(x: str, y: str, height: int, **how: Any) -> Chart:  # noqa: ANN401 (of a figure)
     how.setdefault("tools", _TOOLS)
     chart = figure(
         sizing_mode="stretch_width",

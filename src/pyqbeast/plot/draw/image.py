@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
@@ -35,8 +36,9 @@ def image_bytes(picture: TablePicture | ArrayPicture, kind: str) -> bytes:
     else:
         _draw_array(figure, picture)
     written = io.BytesIO()
-    # Without a date, the same table gives the same image.
-    figure.savefig(written, format=kind, dpi=144, metadata={"Date": None} if kind == "svg" else None)
+    # Without a date and random names, the same table gives the same image.
+    with rc_context({"svg.hashsalt": "pyqbeast"}):
+        figure.savefig(written, format=kind, dpi=144, metadata={"Date": None} if kind == "svg" else None)
     return written.getvalue()
 
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from bokeh.models import Model
 
 from pyqbeast.plot.draw import charts, parts
+from pyqbeast.plot.draw.data import table_data
 from pyqbeast.plot.draw.page import PageParts
-from pyqbeast.plot.draw.texts import packed, packed_shares, share_text, size_text, table_html, time_text
+from pyqbeast.plot.draw.texts import share_text, size_text, table_html, time_text
 from pyqbeast.plot.gather.answers import Answers
-from pyqbeast.plot.gather.axes import Axis
-from pyqbeast.plot.gather.files import Files
 from pyqbeast.plot.gather.fractions import FIRST_SHOWN, FRACTIONS
 from pyqbeast.plot.gather.levels import levels_of
 from pyqbeast.plot.gather.table import TablePicture
-from pyqbeast.plot.gather.tree import Tree
 
 #: Cubes and versions that a table lists, at the most.
 _MOST_ROWS = 200
@@ -45,7 +41,7 @@ def table_page(picture: TablePicture) -> PageParts:
         _controls(picture),
         sections,
         drawn,
-        _data(picture),
+        table_data(picture),
     )
 
 
@@ -229,78 +225,3 @@ def _answers(answers: Answers) -> parts.Section:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:,.6g}"
-
-
-def _data(picture: TablePicture) -> dict[str, Any]:
-    return {
-        "palettes": charts.MAP_PALETTES,
-        "fractions": {"values": FRACTIONS, "problems": picture.fractions.problems},
-        "files": files_data(picture.files),
-        "trees": [
-            _tree_data(tree, axes, picture) for tree, axes in zip(picture.trees, picture.axes, strict=True)
-        ],
-        "points_first_read": packed(picture.points.first_read, "u1"),
-        "answers": _answers_data(picture.answers) if picture.answers else {},
-    }
-
-
-def _answers_data(answers: Answers) -> dict[str, Any]:
-    return {
-        name: {
-            "share": [step.bytes_read / max(1, answers.exact_bytes) for step in steps],
-            "fraction": [step.fraction for step in steps],
-            "value": [step.value for step in steps],
-            "low": [step.low for step in steps],
-            "high": [step.high for step in steps],
-        }
-        for name, steps in answers.series.items()
-    }
-
-
-def files_data(files: Files) -> dict[str, Any]:
-    """What the script needs of files or tiles."""
-    return {
-        "size": packed(files.size, "f8"),
-        "rows": packed(files.rows, "f8"),
-        "first_read": packed(files.first_read, "u1"),
-        "ranges": [
-            {
-                "column": each.column,
-                "labels": each.scale.labels,
-                "first": packed(each.first, "u1"),
-                "last": packed(each.last, "u1"),
-            }
-            for each in files.ranges
-        ],
-    }
-
-
-def axes_data(axes: tuple[Axis, ...], columns: list[str]) -> list[dict[str, Any]]:
-    """What the script needs of axes, and the columns that they belong to."""
-    return [
-        {
-            "name": axis.name,
-            "column": column,
-            "ticks": axis.ticks.tolist(),
-            "labels": axis.labels,
-            "ordered": axis.is_ordered,
-        }
-        for axis, column in zip(axes, columns, strict=True)
-    ]
-
-
-def _tree_data(tree: Tree, axes: tuple[Axis, ...], picture: TablePicture) -> dict[str, Any]:
-    places = picture.points.coordinates(tree.revision)
-    return {
-        "axes": axes_data(axes, tree.revision.columns),
-        "names": " ".join(tree.names),
-        "depth": packed(tree.depth, "u1"),
-        "rows": packed(tree.rows, "f4"),
-        "fill": packed(tree.fill, "f4"),
-        "weight": packed(tree.weight, "f4"),
-        "begin": packed_shares(tree.begin),
-        "end": packed_shares(tree.end),
-        "first_read": packed(tree.first_read, "u1"),
-        "lows": [packed(low, "f4") for low in tree.lows],
-        "points": [packed(each, "f4") for each in places] if picture.points.rows.num_rows else [],
-    }

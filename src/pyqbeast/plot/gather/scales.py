@@ -87,7 +87,7 @@ def _spaced(low: Any, high: Any) -> list[Any]:  # noqa: ANN401 (numbers, dates o
         return [start + at * micro for at in _multiples(*ends, _time_step((ends[1] - ends[0]) / _PARTS))]
     if isinstance(low, dt.date):
         days = _spaced(low.toordinal(), high.toordinal())
-        return [dt.date.fromordinal(day) for day in days if day > 0]
+        return [dt.date.fromordinal(day) for day in days]
     step = _round_up(max(sys.float_info.min, float(high) / _PARTS - float(low) / _PARTS))
     if isinstance(low, int):
         return _multiples(low, high, max(1, int(step)))
@@ -98,7 +98,7 @@ def _spaced(low: Any, high: Any) -> list[Any]:  # noqa: ANN401 (numbers, dates o
 
 
 def _multiples(low: int, high: int, step: int) -> list[int]:
-    return [*range(low - low % step, high + 1, step)]
+    return [*range(-(-low // step) * step, high + 1, step)]
 
 
 def _round_up(step: float) -> float:

@@ -1,0 +1,115 @@
+"""What the script of a page needs, in its order of things; numbers are packed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyqbeast.plot.draw.charts import MAP_PALETTES
+from pyqbeast.plot.draw.texts import packed, packed_shares
+from pyqbeast.plot.gather.answers import Answers
+from pyqbeast.plot.gather.array import ArrayPicture
+from pyqbeast.plot.gather.axes import Axis
+from pyqbeast.plot.gather.files import Files
+from pyqbeast.plot.gather.fractions import FRACTIONS
+from pyqbeast.plot.gather.table import TablePicture
+from pyqbeast.plot.gather.tree import Tree
+
+
+def table_data(picture: TablePicture) -> dict[str, Any]:
+    """Of a table."""
+    return {
+        "palettes": MAP_PALETTES,
+        "fractions": {"values": FRACTIONS, "problems": picture.fractions.problems},
+        "files": _files(picture.files),
+        "trees": [_tree(tree, axes, picture) for tree, axes in zip(picture.trees, picture.axes, strict=True)],
+        "points_first_read": packed(picture.points.first_read, "u1"),
+        "answers": _answers(picture.answers) if picture.answers else {},
+    }
+
+
+def array_data(picture: ArrayPicture) -> dict[str, Any]:
+    """Of an array: its tiles take the places of cubes and of files."""
+    none = np.zeros(len(picture.owners))
+    return {
+        "fractions": None,
+        "palettes": None,
+        "files": _files(picture.tiles),
+        "trees": [
+            {
+                "owners": True,
+                "axes": _axes(picture.axes, list(picture.dimensions)),
+                "names": " ".join(each.name for each in picture.fragments),
+                "depth": packed(picture.owners, "u4"),
+                "rows": packed(picture.tiles.rows, "f4"),
+                "fill": packed(none, "u1"),
+                "weight": packed(none, "u1"),
+                "first_read": packed(none, "u1"),
+                "lows": [packed(low, "f8") for low in picture.lows],
+                "highs": [packed(high, "f8") for high in picture.highs],
+                "points": [],
+            }
+        ],
+        "answers": {},
+    }
+
+
+def _answers(answers: Answers) -> dict[str, Any]:
+    return {
+        name: {
+            "share": [step.bytes_read / max(1, answers.exact_bytes) for step in steps],
+            "fraction": [step.fraction for step in steps],
+            "value": [step.value for step in steps],
+            "low": [step.low for step in steps],
+            "high": [step.high for step in steps],
+        }
+        for name, steps in answers.series.items()
+    }
+
+
+def _files(files: Files) -> dict[str, Any]:
+    return {
+        "size": packed(files.size, "f8"),
+        "rows": packed(files.rows, "f8"),
+        "first_read": packed(files.first_read, "u1"),
+        "ranges": [
+            {
+                "column": each.column,
+                "labels": each.scale.labels,
+                "first": packed(each.first, "u1"),
+                "last": packed(each.last, "u1"),
+            }
+            for each in files.ranges
+        ],
+    }
+
+
+def _axes(axes: tuple[Axis, ...], columns: list[str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": axis.name,
+            "column": column,
+            "ticks": axis.ticks.tolist(),
+            "labels": axis.labels,
+            "ordered": axis.is_ordered,
+        }
+        for axis, column in zip(axes, columns, strict=True)
+    ]
+
+
+def _tree(tree: Tree, axes: tuple[Axis, ...], picture: TablePicture) -> dict[str, Any]:
+    places = picture.points.coordinates(tree.revision)
+    return {
+        "axes": _axes(axes, tree.revision.columns),
+        "names": " ".join(tree.names),
+        "depth": packed(tree.depth, "u1"),
+        "rows": packed(tree.rows, "f4"),
+        "fill": packed(tree.fill, "f4"),
+        "weight": packed(tree.weight, "f4"),
+        "begin": packed_shares(tree.begin),
+        "end": packed_shares(tree.end),
+        "first_read": packed(tree.first_read, "u1"),
+        "lows": [packed(low, "f4") for low in tree.lows],
+        "points": [packed(each, "f4") for each in places] if picture.points.rows.num_rows else [],
+    }

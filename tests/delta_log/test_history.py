@@ -1,0 +1,75 @@
+"""The history of a table tells of each version what reading that version tells."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import shutil
+
+import pytest
+
+from pyqbeast import NotIndexedError
+from pyqbeast.delta_log import history
+from pyqbeast.delta_log.history import read_history
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+
+
+def figures_by_reading(table, version):
+    files = IndexedSnapshot.read(table, version).files
+    unindexed = [file for file in files if not file.blocks]
+    return {
+        "files": len(files),
+        "bytes": sum(file.size for file in files),
+        "rows": sum((file.rows or 0) - file.deleted for file in files),
+        "deleted_rows": sum(file.deleted for file in files),
+        "unindexed_files": len(unindexed),
+        "unindexed_bytes": sum(file.size for file in unindexed),
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a_linear2d",
+        "d_append_revisions",
+        "e3_convert_only",
+        "i2_deleted_dv",
+        "l3_empty_then_append",
+        "h_optimized",
+    ],
+)
+def test_each_version_is_as_it_is_read(golden, name):
+    table = golden(f"qbeast/{name}") / "table"
+    told = read_history(IndexedSnapshot.read(table))
+    assert [each.version for each in told] == list(range(told[-1].version + 1))
+    for each in told:
+        with contextlib.suppress(NotIndexedError):
+            expected = figures_by_reading(table, each.version)
+            assert {key: getattr(each, key) for key in expected} == expected
+    assert all(each.operation for each in told)
+
+
+def test_an_older_version_is_the_end_of_its_history(golden):
+    table = golden("qbeast/d_append_revisions") / "table"
+    assert [each.version for each in read_history(IndexedSnapshot.read(table, 1))] == [0, 1]
+
+
+def test_a_history_begins_at_the_oldest_checkpoint_or_at_the_most(golden, tmp_path, monkeypatch):
+    table = tmp_path / "table"
+    shutil.copytree(golden("qbeast/d_append_revisions") / "table", table)
+    whole = read_history(IndexedSnapshot.read(table))
+    monkeypatch.setattr(history, "MOST_VERSIONS", 2)
+    assert read_history(IndexedSnapshot.read(table)) == whole[-2:]
+    monkeypatch.undo()
+    actions = [
+        line
+        for version in (0, 1)
+        for line in (table / "_delta_log" / f"{version:020}.json").read_text().splitlines()
+        if "commitInfo" not in line
+    ]
+    name = f"{1:020}.checkpoint.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json"
+    (table / "_delta_log" / name).write_text("\n".join(actions))
+    (table / "_delta_log" / f"{0:020}.json").unlink()
+    # The checkpoint does not say what made it.
+    begun = dataclasses.replace(whole[1], timestamp=None, operation="")
+    assert read_history(IndexedSnapshot.read(table)) == [begun, *whole[2:]]

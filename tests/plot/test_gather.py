@@ -1,0 +1,137 @@
+"""What pictures show of tables is what scans do and what the log says."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+
+import numpy as np
+import pytest
+
+from pyqbeast.core.format.constants import TAG_KEY_ROWS
+from pyqbeast.core.format.key_frequency import KeyFrequency
+from pyqbeast.core.otree.status import IndexStatus
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.plot.gather.fractions import FRACTIONS
+from pyqbeast.plot.gather.levels import levels_of
+from pyqbeast.plot.gather.table import gather_table
+from pyqbeast.scanning.scan import scan
+from tests.plot.tables import table_of_blocks
+
+TABLES = ["qbeast/a_linear2d", "qbeast/d_append_revisions", "qbeast/e3_convert_only", "qbeast/i2_deleted_dv"]
+
+
+@pytest.fixture(params=TABLES)
+def table(golden, request):
+    return golden(request.param) / "table"
+
+
+@pytest.fixture
+def linear(golden):
+    return golden("qbeast/a_linear2d") / "table"
+
+
+def opened(picture, step, **ranges):
+    """Bytes and number of files that the page counts; a range is a pair of steps."""
+    files = picture.files
+    chosen = files.first_read <= step
+    for each in files.ranges:
+        if each.column in ranges:
+            low, high = ranges[each.column]
+            chosen &= (each.first <= high) & (each.last >= low)
+    return int(files.size[chosen].sum()), int(chosen.sum())
+
+
+def opened_by(scanned):
+    files = [file for file in scanned.files() if file.skipped is None]
+    return sum(file.size for file in files), len(files)
+
+
+def test_samples_open_what_a_scan_opens(table):
+    picture = gather_table(table)
+    for step in range(0, len(FRACTIONS), 5):
+        assert not picture.fractions.problems[step]
+        assert opened(picture, step) == opened_by(scan(table).sample(FRACTIONS[step])), FRACTIONS[step]
+
+
+def test_ranges_open_what_a_scan_opens(linear):
+    picture = gather_table(linear)
+    a, b = picture.files.ranges
+    assert (a.column, b.column) == ("a", "b")
+    last = len(FRACTIONS) - 1
+    counts = set()
+    for low, high in itertools.combinations(range(1, len(a.scale.values), 9), 2):
+        where = f"a BETWEEN {a.scale.values[low]} AND {a.scale.values[high]} AND b >= {b.scale.values[low]!r}"
+        told = opened(picture, last, a=(low, high), b=(low, len(b.scale.values) - 1))
+        assert told == opened_by(scan(linear).where(where)), where
+        counts.add(told[1])
+    assert len(counts) > 3
+
+
+def test_a_fraction_without_a_weight_says_why(tmp_path):
+    key_rows = {TAG_KEY_ROWS: KeyFrequency("one write", 500).to_tag()}
+    picture = gather_table(table_of_blocks(tmp_path, 21, **key_rows))
+    assert "one key holds up to" in picture.fractions.problems[0]
+    assert picture.fractions.problems[-1] == ""
+    assert picture.points.problem
+    assert (np.diff(picture.fractions.bounds) >= 0).all()
+
+
+def test_trees_hold_the_cubes_of_each_revision(table):
+    picture, index = gather_table(table), IndexedSnapshot.read(table)
+    for tree in picture.trees:
+        blocks = [b for file, b in index.blocks() if file.revision_id == tree.revision.id]
+        cubes = IndexStatus(tree.revision, {}).with_blocks(blocks).cubes
+        assert list(tree.names) == [cube.to_string() for cube in cubes]
+        assert tree.rows.tolist() == [status.element_count for status in cubes.values()]
+        for cube, *lows in zip(cubes, *tree.lows, strict=True):
+            centre = [low + 0.5**cube.depth / 2 for low in lows]
+            assert type(cube).containing(centre, cube.depth) == cube
+    assert {tree.revision.id for tree in picture.trees} == {f.revision_id for f, _ in index.blocks()}
+
+
+def test_a_stretch_holds_those_of_the_cubes_below(linear):
+    (tree,) = gather_table(linear).trees
+    assert (tree.begin[0], tree.end[0]) == (0.0, 1.0)
+    for cube, above in itertools.permutations(range(len(tree.names)), 2):
+        if tree.names[cube].startswith(tree.names[above]):
+            assert tree.begin[above] <= tree.begin[cube] < tree.end[cube] <= tree.end[above]
+    leaf = tree.depth == tree.depth.max()
+    assert np.allclose((tree.end - tree.begin)[leaf], (tree.rows / tree.rows.sum())[leaf])
+
+
+def test_levels_add_up(linear):
+    (tree,) = gather_table(linear).trees
+    levels = levels_of(tree)
+    assert sum(level.cubes for level in levels) == len(tree.names)
+    assert sum(level.rows for level in levels) == 50_000
+    assert [list(level.weights) == sorted(level.weights) for level in levels] == [True] * len(levels)
+
+
+def test_points_are_the_rows_of_a_sample(linear):
+    picture = gather_table(linear)
+    points, (tree,) = picture.points, picture.trees
+    assert points.rows.num_rows == pytest.approx(2_000, rel=0.1)
+    for step in range(0, len(FRACTIONS), 6):
+        expected = min(points.rows.num_rows, scan(linear).sample(FRACTIONS[step]).to_arrow().num_rows)
+        assert (points.first_read <= step).sum() == expected
+    for places in points.coordinates(tree.revision):
+        assert 0 <= places.min() < 0.1
+        assert 0.9 < places.max() <= 1
+
+
+def test_a_missing_file_costs_the_points_only(golden, tmp_path):
+    copy = tmp_path / "table"
+    shutil.copytree(golden("qbeast/a_linear2d") / "table" / "_delta_log", copy / "_delta_log")
+    picture = gather_table(copy)
+    assert "missing" in picture.points.problem
+    assert len(picture.trees[0].names) == 85
+
+
+def test_axes_name_the_places_of_values(linear):
+    (sides,) = gather_table(linear).axes
+    (tree,) = gather_table(linear).trees
+    assert [axis.is_ordered for axis in sides] == [True, True]
+    for axis, transformation in zip(sides, tree.revision.transformations, strict=True):
+        value = float(axis.labels[40].replace(",", ""))
+        assert axis.ticks[40] == pytest.approx(transformation.coordinate(value))

@@ -1,0 +1,190 @@
+"""A page stands by itself, can be used without a mouse and without eyes, and shows hostile texts as texts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import namedtuple
+from html.parser import HTMLParser
+
+import pyarrow as pa
+import pytest
+
+from pyqbeast import InvalidInputError, NotIndexedError, StorageError, TableNotFoundError, plot
+from tests.plot.tables import table_of_blocks
+from tests.scanning.tables import indexed_table
+
+Row = tuple
+ESTIMATED = namedtuple("Estimated", "df fraction bytes_read exact_bytes confidence")
+
+
+class Frame:
+    """As much of a DataFrame as an answer needs."""
+
+    def __init__(self, columns, rows):
+        self.columns, self._rows = columns, rows
+
+    def collect(self):
+        return self._rows
+
+
+class Elements(HTMLParser):
+    """The elements of a page: name, attributes, and the text of scripts and tables."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.found, self.texts = [], {}
+        self._inside = None
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        self._inside = dict(attrs).get("id", tag)
+
+    def handle_data(self, data):
+        self.texts[self._inside] = self.texts.get(self._inside, "") + data
+
+    def of(self, *tags):
+        return [attributes for tag, attributes in self.found if tag in tags]
+
+
+@pytest.fixture(scope="module")
+def html(golden):
+    return plot.page(golden("qbeast/a_linear2d") / "table").html
+
+
+@pytest.fixture(scope="module")
+def page(html):
+    return Elements(html)
+
+
+def test_it_loads_nothing(html, page):
+    assert not [a for _, a in page.found if {"src", "srcset", "action", "data", "poster"} & set(a)]
+    assert [a["href"] for _, a in page.found if "href" in a] == ["#content"]
+    assert not page.of("link", "iframe", "img", "object", "embed")
+    (policy,) = [a["content"] for a in page.of("meta") if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; ")
+    assert "http" not in policy
+    assert not re.findall(r"@import|url\(", html[: html.index("</style>")])
+
+
+def test_every_input_has_a_label(page):
+    inputs = page.of("input", "select")
+    assert len(inputs) == 8  # the sample, two ends of two ranges, colours, two dimensions
+    assert {a["id"] for a in inputs} == {a["for"] for a in page.of("label")}
+    assert all("aria-labelledby" in a for a in page.of("section"))
+
+
+def test_every_chart_is_told_in_words_and_as_a_table(page):
+    charts = [a for a in page.of("div") if a.get("class") == "chart"]
+    data = json.loads(page.texts["data"])
+    assert [a["id"] for a in charts] == [chart["target_id"] for chart in data["charts"]]
+    for chart in charts:
+        assert chart["aria-label"].startswith("Chart: ")
+        assert chart["tabindex"] == "0"
+    assert len(page.of("table")) == len(page.of("section")) == len(page.of("caption")) == 5
+    assert {a["scope"] for a in page.of("th")} == {"col"}
+    assert page.of("html")[0]["lang"] == "en"
+    (result,) = [a for a in page.of("output") if a["id"] == "result"]
+    assert result["aria-live"] == "polite"
+
+
+def test_what_is_read_is_in_the_tables_too(html):
+    assert re.search(r"<td[^>]*>1 %</td><td[^>]*>1</td><td[^>]*>28.2 kB</td><td[^>]*>3.97 %</td>", html)
+
+
+def test_hostile_names_are_texts(tmp_path):
+    name = "</script><img src=x onerror=alert(1)>{{data}}&amp;"
+    table = indexed_table(
+        tmp_path / "</title><b>{{script}}", pa.table({"id": pa.array([1, 2]), name: ["a", "b"]})
+    )
+    answers = [ESTIMATED(Frame([name, "n", "n_low", "n_high"], [(name, 1, 0.5, 2)]), 0.5, 1, 2, 0.95)]
+    page = Elements(plot.page(table, estimates=answers).html)
+    assert not page.of("img", "b")
+    assert len(page.of("script")) == 3
+    data = json.loads(page.texts["data"])
+    assert list(data["answers"]) == [f"n, {name} = {name}"]
+
+
+def test_an_answer_narrows_step_by_step(golden):
+    steps = [
+        ESTIMATED(Frame(["day", "m", "m_low", "m_high"], rows), f, int(1000 * f), 1000, 0.95)
+        for f, rows in [
+            (0.1, [(1, 5.0, 4.0, 6.0)]),
+            (1.0, [(1, 5.2, 5.2, 5.2), (2, 7.0, 7.0, None)]),
+        ]
+    ]
+    page = Elements(plot.page(golden("qbeast/a_linear2d") / "table", estimates=steps).html)
+    answers = json.loads(page.texts["data"])["answers"]
+    assert answers["m, day = 1"] == {
+        "share": [0.1, 1.0],
+        "fraction": [0.1, 1.0],
+        "value": [5.0, 5.2],
+        "low": [4.0, 5.2],
+        "high": [6.0, 5.2],
+    }
+    assert answers["m, day = 2"]["high"] == [None]
+    assert [a["value"] for a in page.of("option") if "day" in a["value"]] == ["m, day = 1", "m, day = 2"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "qbeast/b_linear_hash", "qbeast/c_ts_decimal_nulls", "qbeast/d_append_revisions", "qbeast/e3_convert_only",
+        "qbeast/f2_quantiles_string", "qbeast/g_date_float_long", "qbeast/i2_deleted_dv", "qbeast/k_4d",
+        "qbeast/l3_empty_then_append", "qbeast/l_constant_column", "qbeast_old/o3_replicated",
+        "tiledb/sp_multifrag", "tiledb/de_2d_row_row", "tiledb/sp_strdim", "tiledb/sp_datetime", "tiledb/sp_empty",
+        "tiledb/de_1d", "tiledb/sp_hilbert_mixed", "tiledb/sp_int_extremes", "tiledb/sp_alltypes",
+    ],
+)  # fmt: skip
+def test_all_kinds_of_tables_and_arrays(golden, tmp_path, name):
+    path = golden(name) / ("array" if name.startswith("tiledb") else "table")
+    page = plot.page(path, tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text("utf-8") == page.html
+    data = json.loads(Elements(page.html).texts["data"])
+    assert data["charts"]
+    assert "NaN" not in Elements(page.html).texts["data"]
+    plot.image(path, tmp_path / "image.png")
+    assert (tmp_path / "image.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_table_without_rows(tmp_path):
+    page = plot.page(table_of_blocks(tmp_path / "table", 0)).html
+    assert json.loads(Elements(page).texts["data"])["trees"] == []
+    plot.image(tmp_path / "table", tmp_path / "image.svg")
+
+
+def test_an_older_version(golden):
+    path = golden("qbeast/d_append_revisions") / "table"
+    assert "<dt>Version</dt><dd>1</dd>" in plot.page(path, version=1).html
+    with pytest.raises(InvalidInputError, match="version 9"):
+        plot.page(path, version=9)
+
+
+def test_an_image_is_the_same_each_time(golden, tmp_path):
+    path = golden("qbeast/a_linear2d") / "table"
+    for name in ("one.svg", "two.svg"):
+        plot.image(path, tmp_path / name)
+    one = (tmp_path / "one.svg").read_text()
+    assert one.startswith("<?xml")
+    assert len(one) < 3_000_000
+    assert one == (tmp_path / "two.svg").read_text()
+
+
+def test_a_notebook_shows_the_page(golden):
+    page = plot.page(golden("qbeast/a_linear2d") / "table")
+    (frame,) = Elements(page._repr_html_()).of("iframe")
+    assert frame["srcdoc"] == page.html
+    assert len(repr(page)) < 100
+
+
+def test_what_cannot_be_drawn(golden, tmp_path):
+    with pytest.raises(TableNotFoundError, match="no Delta table"):
+        plot.page(tmp_path)
+    with pytest.raises(NotIndexedError):
+        plot.page(golden("qbeast/e1_convert_delta") / "table", version=0)
+    path = golden("qbeast/a_linear2d") / "table"
+    with pytest.raises(StorageError, match=r"cannot be written to .*none"):
+        plot.page(path, tmp_path / "none" / "page.html")
+    with pytest.raises(InvalidInputError, match=r"\.png or \.svg"):
+        plot.image(path, tmp_path / "image.jpg")

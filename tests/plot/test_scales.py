@@ -1,0 +1,64 @@
+"""Steps of sliders: round values from the smallest to the largest, and exact in what they hold."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyqbeast.plot.gather.scales import MOST_STEPS, NO_STEP, Scale
+
+TIMES = st.datetimes(dt.datetime(1, 1, 3), dt.datetime(9999, 12, 30))
+KINDS = [
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False),
+    st.decimals(-(10**20), 10**20, places=6),
+    st.dates(),
+    TIMES,
+    TIMES.map(lambda time: time.replace(tzinfo=dt.timezone.utc)),
+    st.text(),
+]
+
+
+@given(st.sampled_from(KINDS).flatmap(lambda kind: st.lists(st.tuples(kind, kind).map(sorted), min_size=1)))
+def test_a_range_of_steps_reads_what_holds_a_value_between_them(pairs):
+    scale = Scale.over([bound for pair in pairs for bound in pair])
+    if scale is None:
+        return
+    assert len(scale.values) <= MOST_STEPS
+    assert list(scale.values) == sorted(set(scale.values))
+    last = len(scale.values) - 1
+    for low, high in pairs:
+        first_step, last_step = scale.steps(low, high)
+        for start, end in [(0, last // 2), (last // 3, last), (last // 2, last // 2), (1, last - 1)]:
+            if start <= end:
+                told = first_step <= end and last_step >= start
+                assert told == (low <= scale.values[end] and high >= scale.values[start])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0, 97, ["0", "1", "2", "3"]),
+        (21, 999_993, ["21", "20,000", "40,000"]),
+        (0.03, 999.96, ["0.03", "20", "40"]),
+        (Decimal("0.10"), Decimal("1.05"), ["0.10", "0.11", "0.12"]),
+        (dt.date(2020, 2, 27), dt.date(2020, 3, 5), ["2020-02-27", "2020-02-28", "2020-02-29"]),
+        (dt.datetime(2020, 1, 1), dt.datetime(2020, 3, 1), ["2020-01-01", "2020-01-02"]),
+        (dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 1, 1), ["2020-01-01 00:00:00", "2020-01-01 00:01:00"]),
+        ("a", "b", ["a", "b"]),
+    ],
+)
+def test_steps_are_round(low, high, expected):
+    assert [*Scale.over([high, low]).labels[: len(expected)]] == expected
+
+
+def test_what_has_no_range():
+    assert Scale.over([]) is None
+    assert Scale.over([3, 3]) is None
+    assert Scale.over([True, False]) is None
+    assert Scale.over([float("inf"), 1.0]) is None
+    assert Scale.over([0.0, 1.0]).steps(float("inf"), float("inf")) == (NO_STEP, 0)
