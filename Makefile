@@ -7,7 +7,7 @@ export UV_SYSTEM_CERTS := 1
 RUN := $(UV) run --frozen --all-extras
 TPCHGEN := tpchgen-cli==4.0.0
 
-.PHONY: help setup demo test test-fast test-cluster fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
+.PHONY: help setup demo test test-fast test-cluster test-page fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -53,6 +53,9 @@ soak: setup ## Let ten processes work on one table for SECONDS (600) and look fo
 
 parsers: setup ## Attack each parser of stored bytes with inputs that the code itself leads to, for SECONDS (600) in all
 	$(RUN) --with atheris python -m tests.parsers.run --seconds $(or $(SECONDS),600)
+
+test-page: setup ## Use the page of `pyqbeast plot` in headless Chromium (CHROMIUM=path) and take screenshots of it
+	$(RUN) --with playwright python -m pytest tests/plot/in_browser.py -s
 
 check: setup ## Lint, formats and types; the Java compiler has had its say in setup
 	$(RUN) ruff check

@@ -76,6 +76,17 @@ def test_figures_are_those_that_the_writer_told(pyqbeast, golden, name):
     }
 
 
+def test_pictures(pyqbeast, golden, table, tmp_path):
+    for name in ("page.html", "image.png", "image.svg"):
+        done = json.loads(pyqbeast("plot", table, "-o", tmp_path / name, "--output", "json").output)
+        assert done["bytes"] == (tmp_path / name).stat().st_size > 10_000
+    array = golden("tiledb/sp_multifrag") / "array"
+    assert "wrote" in pyqbeast("plot", array, "--to", tmp_path / "array.html").output
+    done = pyqbeast("plot", table, "-o", tmp_path / "page.pdf")
+    assert (done.exit_code, done.output.count("\n")) == (1, 1)
+    assert ".html, .png or .svg" in done.output
+
+
 def test_rows_of_a_sample(pyqbeast, table):
     rows = json.loads(
         pyqbeast("sample", table, "--fraction", 0.1, "--limit", 5_000, "--output", "json").output

@@ -130,7 +130,7 @@ def read_snapshot(
 class Replay:
     """The state of a table after some actions. A file is identified by its path and its deletion vector."""
 
-    def __init__(self, *, with_removed: bool) -> None:
+    def __init__(self, *, with_removed: bool = False) -> None:
         self._with_removed = with_removed
         self.removed: list[RemovedFile] = []
         self.live: dict[tuple[str, str | None], LiveFile] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from bokeh.plotting import figure
 
 from pyqbeast.delta_log.history import VersionFigures
 from pyqbeast.plot.draw.colours import BLUE, GREEN, ORANGE
-from pyqbeast.plot.draw.texts import unit_of
+from pyqbeast.plot.draw.texts import log_ticks, unit_of
 from pyqbeast.plot.gather.answers import Answers
 from pyqbeast.plot.gather.files import Files
 from pyqbeast.plot.gather.fractions import FRACTIONS
@@ -114,7 +113,7 @@ def levels_chart(levels: Sequence[Level]) -> Chart:
     chart = _chart("level", "weight", height=280, y_axis_type="log", y_range=(least, 1.3))
     chart.xaxis.ticker = FixedTicker(ticks=[level.depth for level in levels])
     chart.yaxis.formatter = NumeralTickFormatter(format="0.[00000]%")
-    chart.yaxis.ticker = FixedTicker(ticks=_log_ticks(least))
+    chart.yaxis.ticker = FixedTicker(ticks=log_ticks(least))
     source = ColumnDataSource(
         {
             "level": [level.depth for level in levels],
@@ -132,13 +131,6 @@ def levels_chart(levels: Sequence[Level]) -> Chart:
     figures = [("level", "@level"), ("cubes", "@cubes{0,0}"), ("middle", "@middle{0.[0000]%}")]
     chart.add_tools(_hover(bars, figures))
     return chart
-
-
-def _log_ticks(least: float) -> list[float]:
-    """Round numbers from `least` to 1, more of them to a power of ten where there are few."""
-    powers = range(math.floor(math.log10(least)), 1)
-    parts = (1, 2, 5) if len(powers) < 5 else (1,)
-    return [tick for power in powers for m in parts if least <= (tick := float(f"{m}e{power}")) <= 1]
 
 
 def history_charts(history: Sequence[VersionFigures]) -> dict[str, Chart]:

@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from pyqbeast.plot.draw.colours import BLUE, GREEN, ORANGE
-from pyqbeast.plot.draw.texts import share_text, size_text
+from pyqbeast.plot.draw.texts import log_ticks, share_text, size_text, unit_of
 from pyqbeast.plot.gather.array import ArrayPicture
 from pyqbeast.plot.gather.axes import Axis
 from pyqbeast.plot.gather.fractions import FRACTIONS
@@ -25,20 +25,30 @@ from pyqbeast.plot.gather.tree import Tree
 
 #: Rectangles of more cubes are drawn as pixels in an SVG too, which would be too large otherwise.
 _MOST_SHAPES = 5_000
+_STYLE: dict[Any, Any] = {
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "font.size": 9,
+    # Without random names and a date, the same table gives the same image.
+    "svg.hashsalt": "pyqbeast",
+}
 _PERCENT = FuncFormatter(lambda share, _: share_text(share))
 
 
 def image_bytes(picture: TablePicture | ArrayPicture, kind: str) -> bytes:
     """The image in a format of Matplotlib's: `png` or `svg`."""
-    figure = Figure(figsize=(12, 8) if isinstance(picture, TablePicture) else (8, 6.5), layout="constrained")
-    if isinstance(picture, TablePicture):
-        _draw_table(figure, picture)
-    else:
-        _draw_array(figure, picture)
     written = io.BytesIO()
-    # Without a date and random names, the same table gives the same image.
-    with rc_context({"svg.hashsalt": "pyqbeast"}):
-        figure.savefig(written, format=kind, dpi=144, metadata={"Date": None} if kind == "svg" else None)
+    with rc_context(_STYLE):
+        is_table = isinstance(picture, TablePicture)
+        figure = Figure(figsize=(13, 8) if is_table else (8, 6.5), layout="constrained")
+        if isinstance(picture, TablePicture):
+            _draw_table(figure, picture)
+        else:
+            _draw_array(figure, picture)
+        figure.savefig(written, format=kind, dpi=120, metadata={"Date": None} if kind == "svg" else None)
     return written.getvalue()
 
 
@@ -47,11 +57,15 @@ def _draw_table(figure: Figure, picture: TablePicture) -> None:
     name = picture.path.rstrip("/").rpartition("/")[2] or picture.path
     figure.suptitle(
         f"{name}, version {picture.version:,}: {int(files.rows.sum()):,} rows in {len(files.size):,} files, "
-        f"{size_text(files.size.sum())}, indexed by {', '.join(picture.columns)}"
+        f"{size_text(files.size.sum())}, indexed by {', '.join(picture.columns)}",
+        fontsize=13,
     )
-    parts = figure.subplot_mosaic(
-        [["tree", "tree", "map"], ["reads", "levels", "map"], ["files", "share", "deleted"]]
-    )
+    rows: list[Any] = [
+        ["tree"] * 4 + ["map"] * 4,
+        ["reads"] * 2 + ["levels"] * 2 + ["map"] * 4,
+        ["files"] * 2 + ["size"] * 2 + ["share"] * 2 + ["deleted"] * 2,
+    ]
+    parts = figure.subplot_mosaic(rows, height_ratios=(3, 3, 2))
     if picture.trees:
         _draw_tree(parts["tree"], picture.trees[0])
         _draw_map(parts["map"], picture)
@@ -60,13 +74,17 @@ def _draw_table(figure: Figure, picture: TablePicture) -> None:
         for empty in ("tree", "map", "levels"):
             parts[empty].text(0.5, 0.5, "no cubes yet", ha="center", transform=parts[empty].transAxes)
     _draw_reads(parts["reads"], picture)
-    versions = [each.version for each in picture.history]
-    _draw_history(parts["files"], "Files by version", versions, [each.files for each in picture.history])
-    shares = [each.unindexed_share for each in picture.history]
-    _draw_history(parts["share"], "Share of the bytes without an index", versions, shares)
+    history = picture.history
+    unit, divisor = unit_of(max(each.bytes for each in history))
+    versions = [each.version for each in history]
+    for name, title, values in (
+        ("files", "Files by version", [each.files for each in history]),
+        ("size", f"Size in {unit}", [each.bytes / divisor for each in history]),
+        ("share", "Bytes without an index", [each.unindexed_share for each in history]),
+        ("deleted", "Deleted rows in the files", [each.deleted_rows for each in history]),
+    ):
+        _draw_history(parts[name], title, versions, values)
     parts["share"].yaxis.set_major_formatter(_PERCENT)
-    deleted = [each.deleted_rows for each in picture.history]
-    _draw_history(parts["deleted"], "Deleted rows in the files", versions, deleted)
 
 
 def _draw_tree(axes: Axes, tree: Tree) -> None:
@@ -78,7 +96,7 @@ def _draw_tree(axes: Axes, tree: Tree) -> None:
     axes.set(xlim=(0, 1), ylim=(int(tree.depth.max()) + 1, 0), xlabel="rows of the table", ylabel="level")
     axes.set_yticks(np.arange(int(tree.depth.max()) + 1) + 0.5, map(str, range(int(tree.depth.max()) + 1)))
     axes.xaxis.set_major_formatter(_PERCENT)
-    axes.figure.colorbar(shapes, ax=axes, label="rows by cube size", format=_PERCENT, pad=0.01)
+    axes.figure.colorbar(shapes, ax=axes, label="rows by cube size", format=_PERCENT, pad=0.01, aspect=12)
 
 
 def _draw_map(axes: Axes, picture: TablePicture) -> None:
@@ -110,7 +128,10 @@ def _draw_levels(axes: Axes, tree: Tree) -> None:
     axes.vlines(depths, low, high, color=BLUE)
     axes.vlines(depths, first, third, color=BLUE, linewidth=8, alpha=0.5)
     axes.plot(depths, middle, "_", color=ORANGE, markersize=16, markeredgewidth=2.5)
-    axes.set(yscale="log", xlabel="level", ylim=(min(low) / 2 or 1e-7, 1.5))
+    least = max(1e-7, min(low) / 2)
+    axes.set(yscale="log", xlabel="level", ylim=(least, 1.5), xlim=(depths[0] - 0.5, depths[-1] + 0.5))
+    axes.set_yticks(log_ticks(least))
+    axes.yaxis.set_minor_formatter("")
     axes.yaxis.set_major_formatter(_PERCENT)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
@@ -125,9 +146,10 @@ def _draw_reads(axes: Axes, picture: TablePicture) -> None:
         FRACTIONS, np.maximum(opened, FRACTIONS[0]), where="post", color=BLUE, linewidth=2, label="opened"
     )
     axes.set(xscale="log", yscale="log", xlabel="fraction of the rows", ylabel="share of the bytes")
+    axes.set_xticks([1e-4, 1e-2, 1])
     for side in (axes.xaxis, axes.yaxis):
         side.set_major_formatter(_PERCENT)
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", loc="lower right")
 
 
 def _draw_history(axes: Axes, title: str, versions: list[int], values: Sequence[float]) -> None:
@@ -185,4 +207,3 @@ def _label(axes: Axes, across: Axis, up: Axis) -> None:
                 chosen.append(at)
         side.set_ticks([axis.ticks[at] for at in chosen], [axis.labels[at] for at in chosen])
         side.set_label_text(axis.name)
-    axes.tick_params(axis="x", labelrotation=20)

@@ -217,8 +217,8 @@
     drawOutlines(of, xs, ys);
     drawPoints(of, xs, ys);
     drawBox(of, xs, ys);
-    label(charts.map.below[0], of.axes[xs], x_range);
-    label(charts.map.left[0], of.axes[ys], y_range);
+    label(charts.map.below[0], of.axes[xs], x_range, inner_width);
+    label(charts.map.left[0], of.axes[ys], y_range, inner_height);
   }
 
   // The rectangle around all tiles of each fragment.
@@ -256,9 +256,9 @@
   }
 
   // An axis is labelled at a few of the places that have a label.
-  function label(axis, of, range) {
+  function label(axis, of, range, pixels) {
     const inside = [...of.ticks.keys()].filter((i) => of.ticks[i] >= range.start && of.ticks[i] <= range.end);
-    const least = (range.end - range.start) / 7;
+    const least = (range.end - range.start) / Math.max(1, Math.min(7, pixels / 100));
     const chosen = [];
     for (const i of inside) {
       if (!chosen.length || of.ticks[i] - of.ticks[chosen[chosen.length - 1]] >= least) chosen.push(i);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
@@ -43,6 +44,13 @@ def time_text(milliseconds: int | None) -> str:
         return f"{dt.datetime.fromtimestamp(milliseconds / 1000, dt.timezone.utc):%Y-%m-%d %H:%M:%S}"
     except (OverflowError, OSError, ValueError):
         return str(milliseconds)
+
+
+def log_ticks(least: float) -> list[float]:
+    """Round numbers from `least` to 1, more of them to a power of ten where there are few."""
+    powers = range(math.floor(math.log10(least)), 1)
+    parts = (1, 2, 5) if len(powers) < 5 else (1,)
+    return [tick for power in powers for m in parts if least <= (tick := float(f"{m}e{power}")) <= 1]
 
 
 def table_html(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -1,0 +1,190 @@
+"""The page in headless Chromium, used as people use it. `make test-page` runs this; screenshots go to build/page.
+
+Playwright drives the Chromium of the machine: that of CHROMIUM, or the one on the path.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from pyqbeast import plot
+from pyqbeast.plot.gather.fractions import FRACTIONS
+from pyqbeast.scanning.scan import scan
+from tests.plot.tables import table_of_blocks
+
+SHOTS = Path(__file__).resolve().parent.parent.parent / "build" / "page"
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+#: Chromium itself asks for nothing either.
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+READY = "body[data-ready=yes]"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium on this machine: install one, or name it by CHROMIUM=path")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Writes the page of a table, opens it, and fails after an error of a script or a request for anything else."""
+    wrong = []
+
+    def open_page(path, scheme="light", width=1400, **how):
+        plot.page(path, tmp_path / "page.html", **how)
+        page = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=scheme).new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on(
+            "console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None
+        )
+        page.on(
+            "request",
+            lambda asked: (
+                wrong.append(asked.url) if asked.url[:5] not in ("file:", "data:", "blob:") else None
+            ),
+        )
+        page.goto(f"file://{tmp_path}/page.html")
+        page.wait_for_selector(READY)
+        return page
+
+    yield open_page
+    assert not wrong
+
+
+def move(page, name, step):
+    page.locator(f"#{name}").evaluate(
+        "(input, step) => { input.value = step; input.dispatchEvent(new Event('input')); }", step
+    )
+
+
+def expect_result(page, scanned):
+    """Waits until the page tells as many files as a scan opens."""
+    from playwright.sync_api import expect
+
+    files = scanned.files()
+    told = f"{sum(file.skipped is None for file in files)} of {len(files)} files"
+    expect(page.locator("#result b")).to_have_text(told)
+
+
+def shot(page, name):
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    page.wait_for_timeout(500)
+    page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "name", ["qbeast/a_linear2d", "qbeast/d_append_revisions", "qbeast/i2_deleted_dv", "tiledb/sp_multifrag"]
+)
+def test_it_opens_without_an_error(golden, opened, name, scheme):
+    path = golden(name) / ("array" if name.startswith("tiledb") else "table")
+    page = opened(path, scheme)
+    assert page.locator("canvas").count() >= 1
+    shot(page, f"{name.replace('/', '_')}_{scheme}")
+
+
+def test_sliders_count_what_a_scan_opens(golden, opened):
+    table = golden("qbeast/a_linear2d") / "table"
+    page = opened(table)
+    expect_result(page, scan(table).sample(0.01))
+    move(page, "fraction", FRACTIONS.index(0.2))
+    expect_result(page, scan(table).sample(0.2))
+    assert page.locator("#fraction").get_attribute("aria-valuetext") == "20 %"
+    move(page, "high-0", 30)
+    value = page.locator("#high-0-value").inner_text().replace(",", "")
+    expect_result(page, scan(table).sample(0.2).where(f"a <= {value}"))
+    page.get_by_role("button", name="Start again").click()
+    expect_result(page, scan(table).sample(0.01))
+
+
+def test_everything_is_reached_by_the_keyboard(golden, opened):
+    table = golden("qbeast/a_linear2d") / "table"
+    page = opened(table)
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
+    assert {
+        "fraction",
+        "low-0",
+        "high-1",
+        "reset",
+        "colour",
+        "x",
+        "y",
+        "chart-tree",
+        "chart-map",
+        "SUMMARY",
+    } <= reached
+    page.locator("#fraction").focus()
+    page.keyboard.press("End")
+    expect_result(page, scan(table))
+
+
+def test_keys_move_and_zoom_a_chart(opened, tmp_path):
+    from playwright.sync_api import expect
+
+    page = opened(table_of_blocks(tmp_path / "table", 22_000), width=600)
+    hidden = page.locator("#hidden")
+    expect(hidden).to_contain_text("too small to be drawn")
+    page.locator("#chart-map").focus()
+    for _ in range(8):
+        page.keyboard.press("+")
+    expect(hidden).to_have_text("")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("0")
+    expect(hidden).to_contain_text("too small to be drawn")
+
+
+def test_a_phone_needs_no_scrolling_aside(golden, opened):
+    page = opened(golden("qbeast/a_linear2d") / "table", width=390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    shot(page, "phone")
+
+
+def test_a_hundred_thousand_blocks(opened, tmp_path):
+    table = table_of_blocks(tmp_path / "table", 100_000)
+    page = opened(table)
+    started = time.perf_counter()
+    page.reload()
+    page.wait_for_selector(READY)
+    seconds = time.perf_counter() - started
+    answer = page.evaluate(
+        """async () => {
+          const input = document.getElementById("fraction");
+          const times = [];
+          for (let step = 5; step < 50; step += 5) {
+            const started = performance.now();
+            input.value = step;
+            input.dispatchEvent(new Event("input"));
+            await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+            times.push(performance.now() - started);
+          }
+          return Math.max(...times);
+        }"""
+    )
+    size = (tmp_path / "page.html").stat().st_size
+    print(
+        f"\n100,000 blocks: {size / 1e6:.1f} MB, opened in {seconds:.2f} s, a slider answers in {answer:.0f} ms or less"
+    )
+    move(page, "fraction", FRACTIONS.index(0.01))
+    shot(page, "many")
