@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from pyqbeast import InvalidInputError, NotIndexedError, StorageError, TableNotFoundError, plot
+from pyqbeast.scanning.scan import scan
 from tests.plot.tables import table_of_blocks
 from tests.scanning.tables import indexed_table
 
@@ -104,6 +105,20 @@ def test_hostile_names_are_texts(tmp_path):
     assert len(page.of("script")) == 3
     data = json.loads(page.texts["data"])
     assert list(data["answers"]) == [f"n, {name} = {name}"]
+
+
+def test_an_answer_of_a_scan(golden):
+    path = golden("qbeast/a_linear2d") / "table"
+    estimate = scan(path).tolerance({"mean": ("b", "avg")}, error=0.05)
+    data = json.loads(Elements(plot.page(path, estimates=[estimate]).html).texts["data"])
+    (row,) = estimate.table.to_pylist()
+    told = data["answers"]["mean"]
+    assert (told["value"], told["low"], told["high"]) == (
+        [row["mean"]],
+        [row["mean_low"]],
+        [row["mean_high"]],
+    )
+    assert told["fraction"] == [estimate.fraction]
 
 
 def test_an_answer_narrows_step_by_step(golden):

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
+from pyqbeast.approximate.estimate.outcome import Outcome
 from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundError
 from pyqbeast.core.extras import of_extra
 from pyqbeast.delta_log import locations
-from pyqbeast.plot.gather.answers import Estimated
 from pyqbeast.plot.gather.array import ArrayPicture, gather_array
 from pyqbeast.plot.gather.table import TablePicture, gather_table
 
@@ -42,7 +42,7 @@ def page(
     target: str | os.PathLike[str] | None = None,
     *,
     version: int | None = None,
-    estimates: Iterable[Estimated] = (),
+    estimates: Iterable[Outcome] = (),
     storage_options: locations.Options = None,
 ) -> Page:
     """A page to explore an indexed table or a TileDB array with. Needs `pyqbeast[plot]`, and neither Spark nor Java.
@@ -53,8 +53,8 @@ def page(
         path: a local path or the URL of a store that fsspec knows.
         target: a file to write the page to.
         version: of a table; by default the newest.
-        estimates: what `pyqbeast.tolerance` or, step by step, `pyqbeast.refine` gave for one query of the table: how
-            its bounds shrank.
+        estimates: what `pyqbeast.refine` gives step by step for a query of the table, or `pyqbeast.tolerance` or
+            `Scan.tolerance` once: how its bounds shrank.
         storage_options: keywords for fsspec, such as credentials, for a table.
 
     Raises:
@@ -105,7 +105,7 @@ def image(
 def _gathered(
     path: locations.Location,
     version: int | None,
-    estimates: Iterable[Estimated],
+    estimates: Iterable[Outcome],
     storage_options: locations.Options,
 ) -> TablePicture | ArrayPicture:
     try:

@@ -26,8 +26,8 @@ from pyqbeast.table.maintain.verify import verify
 from pyqbeast.verification.report import VerifyReport
 
 if TYPE_CHECKING:
+    from pyqbeast.approximate.estimate.outcome import Outcome
     from pyqbeast.plot import Page
-    from pyqbeast.plot.gather.answers import Estimated
 
 
 class QbeastTable:
@@ -268,7 +268,7 @@ class QbeastTable:
             return clean(self._spark, self._path, retain_hours, dry_run=dry_run)
 
     def plot(
-        self, target: str | os.PathLike[str] | None = None, *, estimates: Iterable[Estimated] = ()
+        self, target: str | os.PathLike[str] | None = None, *, estimates: Iterable[Outcome] = ()
     ) -> Page:
         """A page to explore the index with, which a notebook shows. See `pyqbeast.plot.page`.
 

@@ -5,35 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any
+
+from pyqbeast.approximate.estimate.outcome import HIGH, LOW, Outcome
 
 _Number = float | None
 #: The most numbers of an answer that a picture shows.
 _MOST_SERIES = 24
-
-
-class Estimated(Protocol):
-    """What `pyqbeast.tolerance` and each step of `pyqbeast.refine` give; see `pyqbeast.Estimate`."""
-
-    @property
-    def df(self) -> Any:  # noqa: ANN401 (a DataFrame of Spark's)
-        """The answer: each estimate with its bounds."""
-
-    @property
-    def fraction(self) -> float:
-        """The share of the rows that was read."""
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes of all files that were opened."""
-
-    @property
-    def exact_bytes(self) -> int:
-        """Bytes of the files that the exact query opens."""
-
-    @property
-    def confidence(self) -> float:
-        """With which each bound holds."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +40,7 @@ class Answers:
     series: dict[str, list[AnswerStep]]
 
 
-def answers_of(estimates: Iterable[Estimated]) -> Answers | None:
+def answers_of(estimates: Iterable[Outcome]) -> Answers | None:
     """The numbers of estimates of one query, in the order in which they were made; None without estimates.
 
     Of many groups only those that the last answer begins with are kept.
@@ -73,12 +51,20 @@ def answers_of(estimates: Iterable[Estimated]) -> Answers | None:
     series: dict[str, list[AnswerStep]] = {}
     names: list[str] = []
     for step in steps:
-        numbers = _numbers(step.df.columns, step.df.collect())
+        numbers = _numbers(*_columns_and_rows(step))
         names = list(numbers)
         for name, bounds in numbers.items():
             series.setdefault(name, []).append(AnswerStep(step.fraction, step.bytes_read, *bounds))
     kept = {name: series[name] for name in names[:_MOST_SERIES]}
     return Answers(steps[-1].confidence, steps[-1].exact_bytes, kept)
+
+
+def _columns_and_rows(estimate: Any) -> tuple[list[str], list[Sequence[Any]]]:  # noqa: ANN401 (of either engine)
+    """The answer of an estimate by a scan, which has an Arrow table, or by Spark, which has a DataFrame."""
+    if hasattr(estimate, "table"):
+        names = estimate.table.column_names
+        return names, [tuple(row.values()) for row in estimate.table.to_pylist()]
+    return estimate.df.columns, estimate.df.collect()
 
 
 def _numbers(
@@ -88,7 +74,7 @@ def _numbers(
     bounded = [
         at
         for at in range(len(columns) - 2)
-        if [*columns[at + 1 : at + 3]] == [f"{columns[at]}_low", f"{columns[at]}_high"]
+        if [*columns[at + 1 : at + 3]] == [columns[at] + LOW, columns[at] + HIGH]
     ]
     inside = {at + part for at in bounded for part in range(3)}
     numbers = {}

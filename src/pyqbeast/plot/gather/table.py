@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pyqbeast.approximate.estimate.outcome import Outcome
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.history import VersionFigures, read_history
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
-from pyqbeast.plot.gather.answers import Answers, Estimated, answers_of
+from pyqbeast.plot.gather.answers import Answers, answers_of
 from pyqbeast.plot.gather.axes import Axis, tree_axes
 from pyqbeast.plot.gather.files import Files, files_of
 from pyqbeast.plot.gather.fractions import Fractions
@@ -51,7 +52,7 @@ class TablePicture:
 def gather_table(
     path: locations.Location,
     version: int | None = None,
-    estimates: Iterable[Estimated] = (),
+    estimates: Iterable[Outcome] = (),
     storage_options: locations.Options = None,
 ) -> TablePicture:
     """What there is to see of a version of a table, by default the newest. See `pyqbeast.plot.page`."""
