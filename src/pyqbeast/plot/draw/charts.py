@@ -167,12 +167,25 @@ def _by_version(versions: list[int], values: list[float], form: str) -> Chart:
     return chart
 
 
+def answer_columns(answers: Answers, name: str) -> dict[str, list[float | None]]:
+    """The steps of one number, as the chart of an answer has them."""
+    steps = answers.series[name]
+    return {
+        "share": [step.bytes_read / max(1, answers.exact_bytes) for step in steps],
+        "fraction": [step.fraction for step in steps],
+        "value": [step.value for step in steps],
+        "low": [step.low for step in steps],
+        "high": [step.high for step in steps],
+    }
+
+
 def answers_chart(answers: Answers) -> Chart:
     """The bounds of one number after each step."""
     chart = _chart("bytes read, by those of the exact query", "estimate and bounds", height=300)
     chart.xaxis.formatter = NumeralTickFormatter(format="0.[00]%")
     chart.yaxis.formatter = NumeralTickFormatter(format="0,0.[000000]")
-    source = ColumnDataSource({name: [] for name in ("share", "fraction", "value", "low", "high")})
+    # Charts without a point do not know what to show.
+    source = ColumnDataSource(answer_columns(answers, next(iter(answers.series))))
     chart.varea("share", "low", "high", source=source, name="answers", color=BLUE, alpha=0.2)
     chart.segment("share", "low", "share", "high", source=source, line_width=2, color=BLUE)
     chart.line("share", "value", source=source, line_width=2, color=ORANGE)

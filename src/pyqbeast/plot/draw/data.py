@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pyqbeast.plot.draw.charts import MAP_PALETTES
+from pyqbeast.plot.draw.charts import MAP_PALETTES, answer_columns
 from pyqbeast.plot.draw.texts import packed, packed_shares
-from pyqbeast.plot.gather.answers import Answers
 from pyqbeast.plot.gather.array import ArrayPicture
 from pyqbeast.plot.gather.axes import Axis
 from pyqbeast.plot.gather.files import Files
@@ -25,7 +24,9 @@ def table_data(picture: TablePicture) -> dict[str, Any]:
         "files": _files(picture.files),
         "trees": [_tree(tree, axes, picture) for tree, axes in zip(picture.trees, picture.axes, strict=True)],
         "points_first_read": packed(picture.points.first_read, "u1"),
-        "answers": _answers(picture.answers) if picture.answers else {},
+        "answers": {name: answer_columns(picture.answers, name) for name in picture.answers.series}
+        if picture.answers
+        else {},
     }
 
 
@@ -52,19 +53,6 @@ def array_data(picture: ArrayPicture) -> dict[str, Any]:
             }
         ],
         "answers": {},
-    }
-
-
-def _answers(answers: Answers) -> dict[str, Any]:
-    return {
-        name: {
-            "share": [step.bytes_read / max(1, answers.exact_bytes) for step in steps],
-            "fraction": [step.fraction for step in steps],
-            "value": [step.value for step in steps],
-            "low": [step.low for step in steps],
-            "high": [step.high for step in steps],
-        }
-        for name, steps in answers.series.items()
     }
 
 
