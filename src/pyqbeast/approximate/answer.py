@@ -11,7 +11,7 @@ from pyspark.sql import types as T
 
 from pyqbeast import bridge
 from pyqbeast.approximate.estimate import Aggregate, Estimates, State
-from pyqbeast.approximate.estimate.outcome import EXTREMES, HIGH, LOW, Outcome, known_numbers
+from pyqbeast.approximate.estimate.outcome import EXTREMES, HIGH, LOW, SHOWN_ROWS, Outcome, known_numbers
 from pyqbeast.approximate.partial_aggregates import KINDS, PartialAggregates
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order, OutputColumn
 
@@ -27,9 +27,9 @@ class Estimate(Outcome):
 
     df: DataFrame
 
-    def __str__(self) -> str:
-        rows = ["  ".join(map(str, row)) for row in (self.df.columns, *self.df.take(20))]
-        return "\n".join([*rows, self.cost, *self.notes])
+    def first_rows(self) -> tuple[list[str], list[tuple[object, ...]]]:
+        """See `Outcome.first_rows`."""
+        return self.df.columns, [tuple(row) for row in self.df.take(SHOWN_ROWS)]
 
 
 def exact_answer(query_frame: DataFrame, query: AggregateQuery | None) -> tuple[DataFrame, int]:

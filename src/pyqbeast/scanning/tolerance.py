@@ -19,7 +19,15 @@ from pyqbeast.approximate.estimate import (
     completeness,
     estimate,
 )
-from pyqbeast.approximate.estimate.outcome import EXTREMES, HIGH, LOW, Outcome, known_numbers, worth_of
+from pyqbeast.approximate.estimate.outcome import (
+    EXTREMES,
+    HIGH,
+    LOW,
+    SHOWN_ROWS,
+    Outcome,
+    known_numbers,
+    worth_of,
+)
 from pyqbeast.approximate.estimate.progress import Progress, Reading
 from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.scanning.aggregates import Request
@@ -41,10 +49,10 @@ class ScanEstimate(Outcome):
 
     table: pa.Table
 
-    def __str__(self) -> str:
-        names = self.table.column_names
-        rows = ["  ".join(str(row[name]) for name in names) for row in self.table.slice(0, 20).to_pylist()]
-        return "\n".join(["  ".join(names), *rows, self.cost, *self.notes])
+    def first_rows(self) -> tuple[list[str], list[tuple[object, ...]]]:
+        """See `Outcome.first_rows`."""
+        rows = self.table.slice(0, SHOWN_ROWS).to_pylist()
+        return self.table.column_names, [tuple(row.values()) for row in rows]
 
 
 def estimated(rows: ScanRows, request: Request, goal: Goal | None, confidence: float) -> ScanEstimate:

@@ -14,6 +14,7 @@ from pyqbeast.bridge import failures
 from pyqbeast.core.errors import InvalidInputError, NotIndexedError
 from pyqbeast.core.format import constants
 from pyqbeast.core.format.file_tags import parse_tags
+from pyqbeast.core.html import block_html, table_html, texts_html
 from pyqbeast.core.otree.metrics import IndexedFile, IndexMetrics, index_metrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
 from pyqbeast.table.hooks import PreCommitHook, add_hook
@@ -320,3 +321,15 @@ class QbeastTable:
     def __repr__(self) -> str:
         latest = self.latest_revision
         return f"QbeastTable({self._path!r}, columns={latest.columns}, cube_size={latest.cube_size})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (each.id, ", ".join(transformer.spec for transformer in each.transformers), each.cube_size)
+            for each in reversed(self.revisions())
+            if not each.is_staging
+        ]
+        return block_html(
+            f"The table at {self._path}",
+            table_html("Revisions, newest first", ("revision", "indexed by", "cube size"), rows),
+            texts_html([".metrics() tells of its cubes, .plot() draws them."]),
+        )

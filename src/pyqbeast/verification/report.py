@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pyqbeast.core.html import MOST_ROWS, block_html, table_html, texts_html
 from pyqbeast.core.problems import Problem
 
 #: What can be looked at, from the cheapest to the whole.
@@ -35,8 +36,21 @@ class VerifyReport:
         """Whether no rule is broken."""
         return not self.problems
 
-    def __str__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """What was looked at, and how much is wrong, as a line."""
         read = f", and {self.rows_read} rows of {self.files_read} files" if self.level != "log" else ""
         count = "no problems" if self.ok else f"{len(self.problems)} problems"
-        head = f"the log of {self.files} files checked{read}: {count}"
-        return "\n".join([head, *map(str, self.problems), *self.notes])
+        return f"the log of {self.files} files checked{read}: {count}"
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary, *map(str, self.problems), *self.notes])
+
+    def _repr_html_(self) -> str:
+        rows = [(each.rule, each.file, each.cube, each.text) for each in self.problems[:MOST_ROWS]]
+        table = table_html(
+            f"The first {len(rows):,} of {len(self.problems):,} problems",
+            ("rule", "file", "cube", "problem"),
+            rows,
+        )
+        return block_html(self.summary, "" if self.ok else table, texts_html(self.notes))

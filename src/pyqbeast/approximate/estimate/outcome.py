@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,11 +16,14 @@ from pyqbeast.approximate.estimate.progress import Reading
 from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.approximate.estimate.stopping import Goal
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.html import block_html, table_html, texts_html
 
 #: What the columns of bounds are called after the estimate's own name.
 LOW, HIGH = "_low", "_high"
 #: Their bounds are values of the column, and have its type.
 EXTREMES = ("min", "max")
+#: Rows that a person is shown of an answer.
+SHOWN_ROWS = 20
 #: The largest confidence. Beyond it the formulas' tails cannot be trusted.
 MOST_CONFIDENCE = 0.9999
 WORTH = {
@@ -33,8 +37,8 @@ WORTH = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What an answer from a part of the rows is worth.
+class Outcome(ABC):
+    """What an answer from a part of the rows is worth. `str()` tells a person, and a notebook shows a table.
 
     Attributes:
         fraction: the share of the table's rows that was sampled; 1.0 for an exact answer.
@@ -57,6 +61,19 @@ class Outcome:
     confidence: float
     worth: Mapping[str, str]
     groups: Completeness | None = None
+
+    @abstractmethod
+    def first_rows(self) -> tuple[list[str], list[tuple[object, ...]]]:
+        """The names of the answer's columns, and its first `SHOWN_ROWS` rows."""
+
+    def __str__(self) -> str:
+        columns, rows = self.first_rows()
+        return "\n".join([*("  ".join(map(str, row)) for row in (columns, *rows)), self.cost, *self.notes])
+
+    def _repr_html_(self) -> str:
+        return block_html(
+            self.cost, table_html("The answer with its bounds", *self.first_rows()), texts_html(self.notes)
+        )
 
     @property
     def notes(self) -> list[str]:

@@ -13,7 +13,7 @@ from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.weight import fraction_of, weight_of
-from pyqbeast.core.otree.metrics_page import metrics_page
+from pyqbeast.core.otree.metrics_page import metrics_html, metrics_page
 from pyqbeast.core.otree.status import CubeStatus, IndexStatus
 from pyqbeast.core.revisions.revision import Revision
 
@@ -136,6 +136,9 @@ class IndexMetrics:
 
     def __str__(self) -> str:
         return metrics_page(self)
+
+    def _repr_html_(self) -> str:
+        return metrics_html(self)
 
 
 def index_metrics(

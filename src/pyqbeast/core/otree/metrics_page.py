@@ -1,9 +1,14 @@
-"""The figures of an index as a page to read: the lines of the Scala project's page, and what ours adds to them."""
+"""The figures of an index as a page to read: the lines of the Scala project's page, and what ours adds to them.
+
+Notebooks show a shorter one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from pyqbeast.core.html import block_html, facts_html, table_html
 
 if TYPE_CHECKING:
     from pyqbeast.core.otree.metrics import IndexMetrics, LevelStats, SizeStats
@@ -57,6 +62,37 @@ def metrics_page(metrics: IndexMetrics) -> str:
         ),
     ]
     return "\n".join(lines)
+
+
+def metrics_html(metrics: IndexMetrics) -> str:
+    """The figures of one revision for a notebook."""
+    facts = {
+        "rows": metrics.element_count,
+        "deleted rows": metrics.deleted_rows,
+        "cubes": metrics.cube_count,
+        "cube size": metrics.desired_cube_size,
+        "levels": f"{metrics.height}, {metrics.min_height} at least",
+        "files": metrics.file_count,
+        "bytes": metrics.bytes,
+        "files without an index": f"{metrics.unindexed_files:,}, {metrics.unindexed_share:.2%} of the bytes",
+    }
+    samples = [
+        (f"{fraction:.1%}", f"{share:.2%}", f"{metrics.read_amplification[fraction]:.1f}")
+        for fraction, share in metrics.read_shares.items()
+    ]
+    levels = [
+        (level.depth, kind, level.cube_count, level.cube_element_count.avg, f"{level.avg_weight:.4f}")
+        for kind, of_kind in (("inner", metrics.inner_levels), ("leaf", metrics.leaf_levels))
+        for level in of_kind
+    ]
+    return block_html(
+        f"Revision {metrics.revision_id}, indexed by {metrics.indexing_columns}",
+        facts_html(facts),
+        table_html(
+            "What samples open", ("sample", "share of the bytes", "by the bytes of its rows"), samples
+        ),
+        table_html("Cubes", ("level", "cubes", "how many", "rows a cube", "mean weight"), levels),
+    )
 
 
 def _part(which: str, cubes: SizeStats, blocks: SizeStats, levels: Sequence[LevelStats]) -> list[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pyqbeast.core.html import table_html
 from pyqbeast.plot.draw import charts, parts
 from pyqbeast.plot.draw.data import array_data
 from pyqbeast.plot.draw.page import PageParts
-from pyqbeast.plot.draw.texts import size_text, table_html, time_text
+from pyqbeast.plot.draw.texts import size_text, time_text
 from pyqbeast.plot.gather.array import ArrayPicture
 
 _HOVER = [("fragment", "@name"), ("cells of its tile", "@rows{0,0}")]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from bokeh.models import Model
 
+from pyqbeast.core.html import table_html
 from pyqbeast.plot.draw import charts, parts
 from pyqbeast.plot.draw.data import table_data
 from pyqbeast.plot.draw.page import PageParts
-from pyqbeast.plot.draw.texts import share_text, size_text, table_html, time_text
+from pyqbeast.plot.draw.texts import share_text, size_text, time_text
 from pyqbeast.plot.gather.answers import Answers
 from pyqbeast.plot.gather.fractions import FIRST_SHOWN, FRACTIONS
 from pyqbeast.plot.gather.levels import levels_of

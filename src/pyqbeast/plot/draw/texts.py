@@ -1,12 +1,10 @@
-"""Numbers and tables as people read them, and as the page's script does."""
+"""Numbers as people read them, and as the page's script does."""
 
 from __future__ import annotations
 
 import base64
 import datetime as dt
 import math
-from collections.abc import Iterable, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -51,21 +49,6 @@ def log_ticks(least: float) -> list[float]:
     powers = range(math.floor(math.log10(least)), 1)
     parts = (1, 2, 5) if len(powers) < 5 else (1,)
     return [tick for power in powers for m in parts if least <= (tick := float(f"{m}e{power}")) <= 1]
-
-
-def table_html(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table of texts and numbers. Every text is escaped."""
-    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, (int, np.integer)):
-        return f'<td class="number">{value:,}</td>'
-    text = str(value)
-    kind = ' class="number"' if text[:1].isdigit() else ""
-    return f"<td{kind}>{escape(text)}</td>"
 
 
 def packed(numbers: NDArray[Any], kind: str) -> dict[str, str]:

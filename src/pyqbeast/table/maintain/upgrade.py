@@ -17,6 +17,7 @@ from pyqbeast import bridge
 from pyqbeast.bridge import failures
 from pyqbeast.core.errors import CommitConflictError, FormatError
 from pyqbeast.core.format import constants
+from pyqbeast.core.html import block_html, table_html, texts_html
 from pyqbeast.table.locate import find_path
 
 #: How often the upgrade starts again after another writer came first.
@@ -79,13 +80,19 @@ class UpgradeReport:
         """The fields and `is_needed`, as JSON can hold them."""
         return {**asdict(self), "is_needed": self.is_needed}
 
-    def __str__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """What became of the table, as a line."""
         if not self.is_needed:
             return f"{self.path} is at format 0.6 already: nothing to upgrade"
-        head = (
+        return (
             f"would upgrade {self.path}" if self.dry_run else f"upgraded {self.path}, version {self.version}"
         )
-        lines = [f"{head}:"]
+
+    def __str__(self) -> str:
+        if not self.is_needed:
+            return self.summary
+        lines = [f"{self.summary}:"]
         for each in self.revisions:
             lines.append(
                 f"  revision {each.revision}: {each.files} files and {each.blocks} blocks changed, "
@@ -95,6 +102,15 @@ class UpgradeReport:
                 lines.append(f"    {each.dropped_files} replicated files dropped, {each.dropped_bytes} bytes")
         lines += [f"  setting {key} removed" for key in self.removed_settings]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        columns = ("revision", "files", "blocks", "replicated blocks", "dropped files", "dropped bytes")
+        rows = [tuple(asdict(each).values()) for each in self.revisions]
+        return block_html(
+            self.summary,
+            table_html("What changes", columns, rows) if rows else "",
+            texts_html(f"setting {key} removed" for key in self.removed_settings),
+        )
 
 
 def upgrade(
