@@ -207,7 +207,7 @@
       add(columns, {
         ...run,
         fill: run.fill / run.count, weight: run.weight / run.count,
-        value: run.level / Math.max(1, of.deepest),
+        value: of.deepest ? run.level / of.deepest : 0.5,
         alpha: 0.08 + ((of.owners ? 0.5 : 0.8) * run.read) / run.count,
         name: run.count > 1 ? `${count(run.count)} cubes` : run.name || "root",
       });
@@ -217,8 +217,9 @@
     drawOutlines(of, xs, ys);
     drawPoints(of, xs, ys);
     drawBox(of, xs, ys);
-    label(charts.map.below[0], of.axes[xs], x_range, inner_width);
-    label(charts.map.left[0], of.axes[ys], y_range, inner_height);
+    const longest = Math.max(...of.axes[xs].labels.map((text) => text.length));
+    label(charts.map.below[0], of.axes[xs], x_range, inner_width / (7 * longest + 20));
+    label(charts.map.left[0], of.axes[ys], y_range, inner_height / 60);
   }
 
   // The rectangle around all tiles of each fragment.
@@ -255,10 +256,10 @@
     fill("map", "box", sides.length ? columns : { left: [], right: [], bottom: [], top: [] });
   }
 
-  // An axis is labelled at a few of the places that have a label.
-  function label(axis, of, range, pixels) {
+  // An axis is labelled at a few of the places that have a label, as many as there is room for.
+  function label(axis, of, range, room) {
     const inside = [...of.ticks.keys()].filter((i) => of.ticks[i] >= range.start && of.ticks[i] <= range.end);
-    const least = (range.end - range.start) / Math.max(1, Math.min(7, pixels / 100));
+    const least = (range.end - range.start) / Math.max(1, Math.min(7, room));
     const chosen = [];
     for (const i of inside) {
       if (!chosen.length || of.ticks[i] - of.ticks[chosen[chosen.length - 1]] >= least) chosen.push(i);

@@ -6,7 +6,7 @@ import datetime as dt
 import math
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -50,9 +50,12 @@ class Scale:
     @property
     def labels(self) -> tuple[str, ...]:
         """The values as people read them."""
-        inner = self.values[1:-1]
-        only_days = all(isinstance(value, dt.datetime) and value.time() == dt.time() for value in inner)
-        return tuple(_label(value, only_days=only_days) for value in self.values)
+        label = _label_of_times(self.values) if isinstance(self.values[0], dt.datetime) else _label
+        for digits in (6, 10):
+            labels = tuple(label(value, digits) for value in self.values)
+            if len(set(labels)) == len(labels):
+                return labels
+        return tuple(label(value, 17) for value in self.values)
 
     @property
     def numbers(self) -> tuple[Value, ...]:
@@ -112,11 +115,19 @@ def _time_step(step: float) -> int:
     return next((t for t in _TIME_STEPS if t >= step), _DAY * int(_round_up(step / _DAY)))
 
 
-def _label(value: Any, *, only_days: bool) -> str:  # noqa: ANN401 (a value of any scale)
+def _label_of_times(times: Sequence[dt.datetime]) -> Callable[[dt.datetime, int], str]:
+    """How to write times: no finer than the steps between the first and the last are."""
+    inner = times[1:-1]
+    if all(time.time() == dt.time() for time in inner):
+        return lambda time, _: f"{time:%Y-%m-%d}"
+    if all(not time.second and not time.microsecond for time in inner):
+        return lambda time, _: f"{time:%Y-%m-%d %H:%M}"
+    return lambda time, _: str(time.replace(tzinfo=None))
+
+
+def _label(value: Any, digits: int) -> str:  # noqa: ANN401 (a value of any scale but of times)
     if isinstance(value, str):
         return value if len(value) <= 40 else value[:39] + "…"
-    if isinstance(value, dt.datetime):
-        return f"{value:%Y-%m-%d}" if only_days else f"{value:%Y-%m-%d %H:%M:%S}"
     if isinstance(value, float):
-        return f"{value:,.10g}"
+        return f"{value:,.{digits}g}"
     return f"{value:,}" if isinstance(value, (int, Decimal)) else str(value)
