@@ -49,9 +49,12 @@ def opened_by(scanned):
 
 def test_samples_open_what_a_scan_opens(table):
     picture = gather_table(table)
+    counts, shares = picture.files.opened(picture.fractions)
     for step in range(0, len(FRACTIONS), 5):
         assert not picture.fractions.problems[step]
-        assert opened(picture, step) == opened_by(scan(table).sample(FRACTIONS[step])), FRACTIONS[step]
+        size, count = opened_by(scan(table).sample(FRACTIONS[step]))
+        assert opened(picture, step) == (size, count), FRACTIONS[step]
+        assert (counts[step], shares[step]) == (count, pytest.approx(size / picture.files.size.sum()))
 
 
 def test_ranges_open_what_a_scan_opens(linear):
@@ -74,6 +77,8 @@ def test_a_fraction_without_a_weight_says_why(tmp_path):
     assert "one key holds up to" in picture.fractions.problems[0]
     assert picture.fractions.problems[-1] == ""
     assert picture.points.problem
+    counts, shares = picture.files.opened(picture.fractions)
+    assert (counts[0], shares[0]) == (21, 1.0)
     assert (np.diff(picture.fractions.bounds) >= 0).all()
 
 

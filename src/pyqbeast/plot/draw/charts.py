@@ -16,12 +16,12 @@ from bokeh.models import (
 )
 from bokeh.palettes import Blues256, Cividis256
 from bokeh.plotting import figure
+from numpy.typing import NDArray
 
 from pyqbeast.delta_log.history import VersionFigures
 from pyqbeast.plot.draw.colours import BLUE, GREEN, ORANGE
 from pyqbeast.plot.draw.texts import log_ticks, unit_of
 from pyqbeast.plot.gather.answers import Answers
-from pyqbeast.plot.gather.files import Files
 from pyqbeast.plot.gather.fractions import FRACTIONS
 from pyqbeast.plot.gather.levels import Level
 
@@ -67,12 +67,8 @@ def map_chart(hover: Sequence[tuple[str, str]] = (), palette: Sequence[str] = MA
 _FIGURES = [("rows", "@rows{0,0}"), ("fill", "@fill{0.[0]%}"), ("keeps weights up to", "@weight{0.[0000]%}")]
 
 
-def reads_chart(files: Files) -> Chart:
+def reads_chart(opened: NDArray[np.float64]) -> Chart:
     """The share of the bytes that each fraction opens, beside the share that it would be at best."""
-    whole = max(1.0, files.size.sum())
-    opened = (
-        np.cumsum(np.bincount(files.first_read, files.size, len(FRACTIONS) + 1))[: len(FRACTIONS)] / whole
-    )
     least = max(1e-6, min(FRACTIONS[0], *(share for share in opened if share > 0), 1.0))
     chart = _chart(
         "fraction of the rows",

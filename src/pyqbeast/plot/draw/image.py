@@ -137,10 +137,8 @@ def _draw_levels(axes: Axes, tree: Tree) -> None:
 
 
 def _draw_reads(axes: Axes, picture: TablePicture) -> None:
-    files = picture.files
     axes.set_title("What a fraction costs")
-    counted = np.bincount(files.first_read, files.size, len(FRACTIONS) + 1)
-    opened = np.cumsum(counted)[: len(FRACTIONS)] / max(1.0, files.size.sum())
+    opened = picture.files.opened(picture.fractions)[1]
     axes.plot(FRACTIONS, FRACTIONS, ":", color=GREEN, label="as many bytes as rows")
     axes.step(
         FRACTIONS, np.maximum(opened, FRACTIONS[0]), where="post", color=BLUE, linewidth=2, label="opened"

@@ -44,7 +44,7 @@ class PageParts:
 def page_html(parts: PageParts) -> str:
     """The page."""
     items = [json_item(chart, ID(f"chart-{name}")) for name, chart in parts.charts.items()]
-    data = json.dumps({**parts.data, "charts": items}, separators=(",", ":"))
+    data = json.dumps({**parts.data, "charts": items}, separators=(",", ":"), allow_nan=False)
     filled = {
         "title": escape(parts.title),
         "path": escape(parts.path),

@@ -22,7 +22,7 @@ _MOST_ROWS = 200
 def table_page(picture: TablePicture) -> PageParts:
     """The parts of the page of a table."""
     sections = [_reads(picture)]
-    drawn: dict[str, Model] = {"reads": charts.reads_chart(picture.files)}
+    drawn: dict[str, Model] = {"reads": charts.reads_chart(picture.files.opened(picture.fractions)[1])}
     if picture.trees:
         levels = levels_of(picture.trees[0])
         sections += [_tree(picture), _map(picture), _levels(picture)]
@@ -80,13 +80,12 @@ def _controls(picture: TablePicture) -> str:
 
 
 def _reads(picture: TablePicture) -> parts.Section:
-    files = picture.files
-    whole = max(1.0, files.size.sum())
-    rows = []
-    for step, fraction in enumerate(FRACTIONS):
-        opened = files.first_read <= step if not picture.fractions.problems[step] else files.first_read >= 0
-        size = files.size[opened].sum()
-        rows.append((share_text(fraction), int(opened.sum()), size_text(size), share_text(size / whole)))
+    counts, shares = picture.files.opened(picture.fractions)
+    whole = picture.files.size.sum()
+    rows = [
+        (share_text(fraction), int(count), size_text(share * whole), share_text(share))
+        for fraction, count, share in zip(FRACTIONS, counts, shares, strict=True)
+    ]
     return parts.Section(
         "What a fraction costs",
         "A sample of a fraction opens the files that hold its rows. The closer the line is to the dotted one, the "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -88,4 +89,5 @@ def _numbers(
 
 
 def _number(value: Any) -> float | None:  # noqa: ANN401 (a value of a row of Spark's)
-    return float(value) if isinstance(value, (int, float, Decimal)) else None
+    number = float(value) if isinstance(value, (int, float, Decimal)) else math.nan
+    return number if math.isfinite(number) else None

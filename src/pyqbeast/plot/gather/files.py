@@ -51,6 +51,15 @@ class Files:
     first_read: NDArray[np.uint8]
     ranges: tuple[Range, ...]
 
+    def opened(self, fractions: Fractions) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """How many files each fraction opens, and their share of all bytes."""
+        steps = len(fractions.bounds)
+        counts = np.cumsum(np.bincount(self.first_read, minlength=steps))[:steps]
+        sizes = np.cumsum(np.bincount(self.first_read, self.size, minlength=steps))[:steps]
+        row_by_row = np.array([problem != "" for problem in fractions.problems])
+        shares = sizes / max(1.0, self.size.sum())
+        return np.where(row_by_row, len(self.size), counts), np.where(row_by_row, 1.0, shares)
+
 
 def files_of(index: IndexedSnapshot, fractions: Fractions) -> Files:
     """The files of a version of a table."""
