@@ -10,12 +10,14 @@ from collections.abc import Callable
 from decimal import Decimal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 import pyqbeast
 from pyqbeast import Scan, UnsupportedError
 from pyqbeast.verification.without_spark import verify_log
 from tests.fuzz.settings import under
+from tests.fuzz.shapes import KEY
 from tests.fuzz.twin import FoundError, Pair
 from tests.fuzz.values import quoted
 
@@ -39,7 +41,10 @@ def check_scan(pair: Pair, rng: random.Random) -> None:
         truth = _rows_of(ours, scan, conditions)
         _same("a scan", mine, truth)
         for number, condition in enumerate(conditions):
-            _same(f"a scan where {condition}", scan.where(condition).to_arrow(), truth, number)
+            narrowed = scan.where(condition)
+            _same(f"a scan where {condition}", narrowed.to_arrow(), truth, number)
+            _check_dataset(scan, narrowed, condition, truth, number)
+            _check_estimate(narrowed, condition, truth, number)
         _check_sample(pair, scan, ours, rng.choice(_FRACTIONS), conditions)
 
 
@@ -68,6 +73,33 @@ def check_log(pair: Pair) -> None:
 def _readable(scan: Scan) -> Scan:
     """With the columns that Arrow has types for."""
     return scan.select(scan._readable_schema().names)
+
+
+def _check_dataset(scan: Scan, narrowed: Scan, condition: str, truth: pa.Table, number: int) -> None:
+    """A condition that the dataset's reader pushes down gives the same rows."""
+    predicate = narrowed._predicate
+    assert predicate is not None
+    rows = scan.to_dataset().to_table(filter=predicate.rows)
+    _same(f"a dataset where {condition}", rows, truth, number)
+
+
+def _check_estimate(narrowed: Scan, condition: str, truth: pa.Table, number: int) -> None:
+    """The bounds of a count hold, and the exact answer is that of all rows."""
+    asked = {"n": ("*", "count"), "low": (KEY, "min")}
+    kept = truth.filter(truth.column(f"{_MARK}{number}"))
+    right = {"n": kept.num_rows, "low": pc.min(kept.column(KEY)).as_py()}
+    for how in ({"exact": True}, {"error": 0.2, "confidence": 0.9999}):
+        try:
+            (row,) = narrowed.tolerance(asked, **how).table.to_pylist()
+        except UnsupportedError:
+            continue
+        for name, value in right.items():
+            low, high = row[f"{name}_low"], row[f"{name}_high"]
+            is_out = value is not None and ((low or value) > value or (high or value) < value)
+            if is_out or ("exact" in how and row[name] != value):
+                raise FoundError(
+                    f"tolerance of a scan\n{name} where {condition} is {value}, and {how} says {row}"
+                )
 
 
 def _check_sample(pair: Pair, scan: Scan, ours: DataFrame, fraction: float, conditions: list[str]) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from pyqbeast import QbeastTable
 from pyqbeast.core import problems
+from pyqbeast.core.errors import FormatError
 from pyqbeast.core.revisions.damage import check_revisions, without_damage
 from pyqbeast.core.revisions.revision import revisions_from_configuration
+from pyqbeast.verification.without_spark import verify_log
 from tests.table.help import load, rows_2d, save
 from tests.table.maintain import damages
 from tests.table.maintain.damages import HEALED, OF_SETTINGS, OF_TREE, UNHEALED, TableLog
@@ -115,6 +118,20 @@ def test_what_cannot_be_healed_is_told_with_what_to_do(spark, good, tmp_path):
     assert (done.ok, done.version) == (False, None)
     assert {remedy.problem.file for remedy in done.left} == set(where.values())
     assert all(remedy.text for remedy in done.left)
+
+
+def test_the_log_tells_the_same_without_spark(good, tmp_path):
+    """Each damage alone. Where an entry of the log cannot be read, that is told instead, with the file."""
+    told = Counter()
+    for number, damage in enumerate([*HEALED, *UNHEALED]):
+        where = plant(good, tmp_path / str(number), [damage])[damage.name]
+        try:
+            rules = found(verify_log(tmp_path / str(number))).get(where, set())
+        except FormatError as error:
+            rules = {damage.rule} if where in str(error) else set()
+        assert (damage.rule in rules) == (damage.level == "log"), damage.name
+        told[damage.level] += 1
+    assert min(told["log"], told["data"]) > 10, told
 
 
 @pytest.mark.parametrize("damage", OF_SETTINGS, ids=lambda damage: damage.name)

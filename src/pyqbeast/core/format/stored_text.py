@@ -31,7 +31,7 @@ def read_json(text: object, what: str) -> Any:  # noqa: ANN401 (any JSON value)
         raise FormatError(f"{what}: a text is expected, not {shown(text)}")
     try:
         read = text.decode() if isinstance(text, bytes) else text
-        value = (_DECODER if _may_hold_long_number(read) else _OF_SHORT_NUMBERS).decode(read)
+        value = _decoded(_DECODER if _may_hold_long_number(read) else _OF_SHORT_NUMBERS, read)
     # The decoder raises RecursionError for deep nesting.
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{what}: not JSON ({error}): {shown(text)}") from None
@@ -57,6 +57,15 @@ def shown(value: object) -> str:
         return f"{value[:_QUOTED]!r}… ({len(value)} in all)"
     text = repr(value)
     return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}… ({len(text)} characters)"
+
+
+def _decoded(decoder: json.JSONDecoder, text: str) -> Any:  # noqa: ANN401 (any JSON value)
+    """What `decoder.decode` gives. Its look for blanks around the value takes as long as a short value itself."""
+    try:
+        value, end = decoder.scan_once(text, 0)  # type: ignore[attr-defined]
+    except StopIteration:
+        return decoder.decode(text)
+    return value if end == len(text) else decoder.decode(text)
 
 
 def _may_hold_long_number(text: str) -> bool:
