@@ -82,6 +82,7 @@ class IndexedSnapshot:
                 file.tags,
                 tags.revision_id,
                 tuple(tags.blocks),
+                tags.problem,
             )
 
         return [logged(file) for file in self.snapshot.files]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pyqbeast.core.format.constants import STAGING_REVISION
 from pyqbeast.core.format.cube import CubeId
-from pyqbeast.core.format.file_tags import FileTags, parse_tags
+from pyqbeast.core.format.file_tags import FileTags
 from pyqbeast.core.format.hashed_layout import column_names
 from pyqbeast.core.otree.compaction import is_copy
 from pyqbeast.core.otree.invariants import check_columns, check_own_tags, check_tree
@@ -32,6 +32,7 @@ class LoggedTable:
         columns: the names of its columns, and what files written today call them.
         prunable_revisions: the revisions whose blocks tell the weights that rows have today.
         entries: the live files.
+        tags: what the tags of each entry say.
         on_disk: the same as storage has them.
         orphans: the locations and sizes of files in the table's folder that the log names nowhere.
     """
@@ -40,6 +41,7 @@ class LoggedTable:
     columns: Mapping[str, str]
     prunable_revisions: Collection[int]
     entries: Sequence[LogEntry]
+    tags: Sequence[FileTags]
     on_disk: Sequence[FileOnDisk]
     orphans: Sequence[tuple[str, int]]
 
@@ -88,11 +90,9 @@ def check_log(table: LoggedTable) -> LogFindings:
 
 def _files(table: LoggedTable, problems: list[Problem]) -> list[VerifiedFile]:
     """The live files, and what is wrong with the log of each by itself."""
-    dimensions = {number: revision.dimensions for number, revision in table.revisions.revisions.items()}
     listed = {file.path: file for file in table.on_disk}
     files = []
-    for file in table.entries:
-        tags = parse_tags(file.tags, dimensions.get)
+    for file, tags in zip(table.entries, table.tags, strict=True):
         found = listed[file.path]
         vector, of_vector = _check_vector(file, found)
         broken = [

@@ -60,6 +60,7 @@ class _Storage:
         self._named: set[str] = set()
         #: The file systems of files outside the table's folder, which a shallow clone has.
         self._elsewhere: dict[str, Any] = {}
+        self._root_location = locations.hadoop_path(self._system.unstrip_protocol(self._root))
 
     def look_up(self, file: LiveFile) -> FileOnDisk:
         path, vector = self.path_of(file.path), self.vector_path(file.deletion_vector)
@@ -119,6 +120,8 @@ class _Storage:
             return None
 
     def _location(self, path: str) -> str:
+        if path.startswith(self._root + "/"):
+            return self._root_location + path[len(self._root) :]
         system = self._elsewhere.get(path, self._system)
         return locations.hadoop_path(system.unstrip_protocol(path))
 

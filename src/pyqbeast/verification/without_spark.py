@@ -10,6 +10,7 @@ from pyqbeast.core.format.constants import (
     LEGACY_TAG_STATE,
     TAG_BLOCKS,
 )
+from pyqbeast.core.format.file_tags import FileTags
 from pyqbeast.core.format.json_text import compact_json
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.core.problems import REPLICATED, Problem
@@ -47,7 +48,12 @@ def verify_log(table: locations.Location, storage_options: locations.Options = N
         return VerifyReport("log", 0, (Problem(REPLICATED, "", "", str(error)),))
     entries = [_entry(index, *both) for both in zip(snapshot.files, index.files, strict=True)]
     on_disk, orphans = files_on_disk(table, snapshot, storage_options)
-    found = check_log(LoggedTable(revisions, index.physical_names, prunable, entries, on_disk, orphans))
+    tags = [
+        FileTags(file.revision_id, [*index.replicated_cubes.true_blocks(file)], file.problem)
+        for file in index.files
+    ]
+    table_to_check = LoggedTable(revisions, index.physical_names, prunable, entries, tags, on_disk, orphans)
+    found = check_log(table_to_check)
     problems = tuple(dict.fromkeys(found.problems))
     return VerifyReport("log", len(found.files), problems, tuple(found.notes))
 

@@ -21,6 +21,7 @@ class LoggedFile:
         tags: what writers noted beside it.
         revision_id: its revision, 0 for a file that is not indexed.
         blocks: its blocks; none in a file that is not indexed.
+        problem: why a file with index tags counts as not indexed; None if the tags are good, or there are none.
     """
 
     path: str
@@ -30,6 +31,7 @@ class LoggedFile:
     tags: Mapping[str, str]
     revision_id: int
     blocks: tuple[Block, ...]
+    problem: str | None = None
 
     @property
     def is_marked(self) -> bool:

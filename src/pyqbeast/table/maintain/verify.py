@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from pyqbeast import bridge
 from pyqbeast.bridge.file_contents import files_on_disk
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.problems import REPLICATED, Problem
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
 from pyqbeast.table.maintain.verify_contents import check_contents
@@ -56,7 +57,9 @@ def look_at(spark: SparkSession, path: str, level: str) -> Verified:
         return Verified(log, stored, [], VerifyReport(level, 0, (problem,)), {})
     _log.info("%s: checking the log of %d files", log.path, len(entries))
     on_disk, orphans = files_on_disk(log)
-    table = LoggedTable(stored, log.names_in_files, log.prunable_revisions, entries, on_disk, orphans)
+    dimensions = {number: revision.dimensions for number, revision in stored.revisions.items()}
+    tags = [parse_tags(entry.tags, dimensions.get) for entry in entries]
+    table = LoggedTable(stored, log.names_in_files, log.prunable_revisions, entries, tags, on_disk, orphans)
     files, problems, notes = check_log(table)
     chosen = {"log": [], "sample": _sample(files), "data": files}[level]
     contents = check_contents(spark, log, stored, chosen)
