@@ -92,6 +92,12 @@ def test_columns_files_and_the_page(golden):
     assert scan.to_pandas()["id"].sum() == count_and_sum(scan)[1]
 
 
+def test_rows_without_a_column_are_counted(golden):
+    scan = pyqbeast.scan(golden("qbeast/i2_deleted_dv") / "table")
+    for rows in (scan, scan.sample(0.1), scan.where("a < 1000"), scan.sample(0.9).where("a < 1000")):
+        assert rows.select([]).to_arrow().num_rows == rows.to_arrow().num_rows > 0
+
+
 def test_rows_come_batch_by_batch(golden):
     reader = pyqbeast.scan(golden("qbeast/a_linear2d") / "table").to_batches()
     assert isinstance(reader, pa.RecordBatchReader)

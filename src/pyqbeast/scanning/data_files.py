@@ -133,10 +133,11 @@ class DataFiles:
                 for field, at, kind in zip(self.fields, held, schema.types, strict=True)
             ]
             _refuse_old_calendar(parquet, columns)
-            whole = pa.RecordBatch.from_arrays(columns, schema=schema)
+            # Without columns, only a batch that was read knows its number of rows.
+            whole = pa.RecordBatch.from_arrays(columns, schema=schema) if columns else batch.select([])
             if len(deleted):
-                at_rows = positions[start : start + rows]
-                whole = whole.filter(mask_array(~np.isin(at_rows, deleted, assume_unique=True)))
+                kept = ~np.isin(positions[start : start + rows], deleted, assume_unique=True)
+                whole = whole.filter(mask_array(kept)) if columns else whole.slice(0, int(kept.sum()))
             start += rows
             yield whole
 

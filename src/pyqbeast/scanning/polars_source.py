@@ -80,7 +80,7 @@ def _needed(rows: Scan, columns: list[str] | None, predicate: Any, n_rows: int |
     if condition is None:
         return rows
     named = frozenset(rows.schema.names) & set(predicate.meta.root_names())
-    return rows.narrowed(Predicate(condition.rows, condition.files, named))
+    return rows._narrowed(Predicate(condition.rows, condition.files, named))
 
 
 def _condition(node: Any, schema: pa.Schema) -> Both | None:  # noqa: ANN401 (what JSON holds)

@@ -128,9 +128,9 @@ class Scan:
         Raises:
             InvalidInputError: a condition that cannot be read, or names columns that the table does not have.
         """
-        return self.narrowed(Predicate.of(condition, self._readable_schema()))
+        return self._narrowed(Predicate.of(condition, self._readable_schema()))
 
-    def narrowed(self, predicate: Predicate) -> Scan:
+    def _narrowed(self, predicate: Predicate) -> Scan:
         """The rows of a condition that has been read, beside all conditions named before."""
         return replace(self, _predicate=self._predicate & predicate if self._predicate else predicate)
 
