@@ -247,6 +247,19 @@ def test_a_web_server(golden):
             pyqbeast.scan(f"{server.url}/table")
 
 
+def test_texts_with_a_collation(tmp_path):
+    rows = pa.table({"id": [1, 2], "s": ["a", "A"]})
+    add = indexed_add(tmp_path / "part.parquet", rows)
+    number, text = fields_of(rows.schema)
+    collated = {**text, "metadata": {"__COLLATIONS": {"s": "spark.UTF8_LCASE"}}}
+    commit(tmp_path, 0, PROTOCOL, metadata([number, collated]), add)
+    scan = pyqbeast.scan(tmp_path)
+    assert scan.where("id = 1").to_arrow().num_rows == 1
+    assert scan.where(pc.field("s") == "a").to_arrow().num_rows == 1
+    with pytest.raises(UnsupportedError, match="collation"):
+        scan.where("id > 0 AND s = 'a'")
+
+
 def test_what_cannot_be_scanned(golden, tmp_path):
     with pytest.raises(TableNotFoundError, match="nothing"):
         pyqbeast.scan(tmp_path / "nothing")

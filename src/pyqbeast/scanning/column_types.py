@@ -33,6 +33,8 @@ _DECIMAL = re.compile(r"decimal\((\d{1,2}),\s*(\d{1,2})\)")
 _PARQUET_ID = b"PARQUET:field_id"
 #: Where Spark notes that a text column is CHAR or VARCHAR.
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"
+#: Where Spark notes the collations of texts.
+_COLLATIONS = "__COLLATIONS"
 _CHAR_LENGTH = re.compile(r"char\((\d{1,9})\)")
 
 
@@ -73,6 +75,11 @@ def conformed(held: pa.Array, field: Field, mapping: str) -> pa.Array:
     values = _conformed(held, field["type"], mapping, field["name"])
     length = _char_length(field)
     return values if length is None else pc.utf8_rpad(values, length)
+
+
+def is_collated(field: Field) -> bool:
+    """Whether Spark compares texts of a column, or in it, otherwise than by their bytes."""
+    return bool((field.get("metadata") or {}).get(_COLLATIONS))
 
 
 def is_padded(field: Field) -> bool:

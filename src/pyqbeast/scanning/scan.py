@@ -17,7 +17,7 @@ from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.types import epoch_milliseconds
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
-from pyqbeast.scanning.column_types import arrow_type, can_be_read
+from pyqbeast.scanning.column_types import arrow_type, can_be_read, is_collated
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.scanning.files import Plan, ScannedFile, plan_files
 from pyqbeast.scanning.predicate import Predicate
@@ -127,8 +127,20 @@ class Scan:
 
         Raises:
             InvalidInputError: a condition that cannot be read, or names columns that the table does not have.
+            UnsupportedError: a text that compares a column with a collation.
         """
-        return self._narrowed(Predicate.of(condition, self._readable_schema()))
+        predicate = Predicate.of(condition, self._readable_schema())
+        collated = [
+            field["name"]
+            for field in self._index.snapshot.metadata.fields
+            if field["name"] in predicate.columns and is_collated(field)
+        ]
+        if collated and isinstance(condition, str):
+            raise UnsupportedError(
+                f"texts of column {collated[0]!r} are compared by a collation, which a scan does not know: give a "
+                "condition as an expression of pyarrow, which compares their bytes"
+            )
+        return self._narrowed(predicate)
 
     def _narrowed(self, predicate: Predicate) -> Scan:
         """The rows of a condition that has been read, beside all conditions named before."""
