@@ -133,10 +133,16 @@ def test_groups_of_every_value(tmp_path):
     rows = pa.table(
         {"id": range(6), "x": pa.array(values, pa.float64()), "t": [None, "a", "b", "b", "a", "a"]}
     )
-    scan = pyqbeast.scan(by_weight(tmp_path / "t", rows, files=1))
-    found = scan.tolerance({"n": ("*", "count"), "m": ("x", "max")}, by=["x", "t"], exact=True)
-    counts = {(repr(r["x"]), r["t"]): r["n"] for r in found.table.to_pylist()}
-    assert counts == {("None", None): 1, ("nan", "a"): 2, ("0.0", "b"): 2, ("1.5", "a"): 1}
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", rows, files=6))
+    asked = {"n": ("*", "count"), "m": ("x", "max"), "most": ("id", "percentile_approx", 1)}
+    found = scan.tolerance(asked, by=["x", "t"], exact=True)
+    counts = {(repr(r["x"]), r["t"]): (r["n"], r["most"]) for r in found.table.to_pylist()}
+    assert counts == {
+        ("None", None): (1, 0),
+        ("nan", "a"): (2, 5),
+        ("0.0", "b"): (2, 3),
+        ("1.5", "a"): (1, 4),
+    }
     (row,) = scan.tolerance({"m": ("x", "max"), "l": ("x", "min")}, exact=True).table.to_pylist()
     # NaN is the largest, as in Spark.
     assert (math.isnan(row["m"]), row["l"]) == (True, 0.0)

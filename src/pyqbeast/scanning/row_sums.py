@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate, Moment, State, StateAxes
 from pyqbeast.approximate.estimate.percentile import POINTS
-from pyqbeast.approximate.estimate.state import FloatArray, Group
+from pyqbeast.approximate.estimate.state import FloatArray, Group, group_key
 from pyqbeast.core.format.constants import BUCKET_SEED
 from pyqbeast.core.sampling.murmur3 import hash_ints
 from pyqbeast.scanning.aggregates import Numbers, Request
@@ -41,28 +41,40 @@ class Rows(NamedTuple):
     def of(cls, batch: pa.RecordBatch, weights: NDArray[np.int32], request: Request) -> Rows:
         """Rows of a batch."""
         groups, group = _groups(batch, request.groups)
-        return cls(groups, group, weights, {name: each.of(batch) for name, each in request.sources.items()})
+        numbers = {name: source.of(batch) for name, source in request.sources.items()}
+        return cls([group_key(each) for each in groups], group, weights, numbers)
 
 
 def sums_of(parts: Iterable[Rows], axes: StateAxes, thresholds: Thresholds, *, is_grouped: bool) -> State:
     """The state of rows that come part by part; no more than one part is in memory."""
-    groups: list[Group] = []
-    buckets, sums, lows, highs = [], [], [], []
+    number_of: dict[Group, int] = {} if is_grouped else {(): 0}
+    state = State.empty(axes, list(number_of))
     for rows in parts:
         if not len(rows.group):
             continue
+        numbers = np.array([number_of.setdefault(each, len(number_of)) for each in rows.groups], np.int64)
+        if len(number_of) > len(state.sums):
+            state = _with_room(state, len(number_of))
         seeds = np.full(len(rows.weights), BUCKET_SEED, np.uint32)
         bucket = (hash_ints(rows.weights, seeds) & np.uint32(axes.buckets - 1)).astype(np.int64)
-        slots, slot = np.unique(rows.group * axes.buckets + bucket, return_inverse=True)
-        groups += [rows.groups[number] for number in (slots // axes.buckets).tolist()]
-        buckets.append(slots % axes.buckets)
-        sums.append(_sums(rows, axes, thresholds, slot, len(slots)))
-        part_lows, part_highs = _extremes(rows, axes, slot, len(slots))
-        lows.append(part_lows)
-        highs.append(part_highs)
-    if not groups:
-        return State.empty(axes, [] if is_grouped else [()])
-    return State.from_rows(axes, groups, *(np.concatenate(each) for each in (buckets, sums, lows, highs)))
+        slots, slot = np.unique(numbers[rows.group] * axes.buckets + bucket, return_inverse=True)
+        group, bucket = np.divmod(slots, axes.buckets)
+        state.sums[group, bucket] += _sums(rows, axes, thresholds, slot, len(slots))
+        lows, highs = _extremes(rows, axes, slot, len(slots))
+        spans = state.spans[group, bucket]
+        state.spans[group, bucket] = np.stack(
+            [np.fmin(spans[..., 0], lows), np.maximum(spans[..., 1], highs)], axis=-1
+        )
+    count = len(number_of)
+    return State(axes, tuple(number_of), state.sums[:count], state.spans[:count])
+
+
+def _with_room(state: State, groups: int) -> State:
+    """The same sums with room for at least so many groups; what they are called does not matter yet."""
+    larger = State.empty(state.axes, [()] * max(groups, 2 * len(state.sums)))
+    larger.sums[: len(state.sums)] = state.sums
+    larger.spans[: len(state.sums)] = state.spans
+    return larger
 
 
 def _sums(

@@ -107,7 +107,9 @@ class State:
             highs: [row, column] largest values, -inf where there are none; NaN is the largest, as in Spark.
         """
         index_of: dict[Group, int] = {}
-        at = np.array([index_of.setdefault(_key(group), len(index_of)) for group in groups], dtype=np.intp)
+        at = np.array(
+            [index_of.setdefault(group_key(group), len(index_of)) for group in groups], dtype=np.intp
+        )
         state = cls.empty(axes, tuple(index_of))
         slot = np.asarray(buckets, dtype=np.intp)
         if slot.size and (slot.min() < 0 or slot.max() >= axes.buckets):
@@ -163,5 +165,6 @@ def fold(state: State, buckets: int) -> State:
     return State(axes, state.groups, folded(state.sums, np.add), np.stack([lows, highs], axis=-1))
 
 
-def _key(group: Group) -> Group:
+def group_key(group: Group) -> Group:
+    """A group as the states know it: every NaN in it is one object, so that equal groups are equal keys."""
     return tuple(_NAN if isinstance(part, float) and math.isnan(part) else part for part in group)
