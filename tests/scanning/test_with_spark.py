@@ -161,16 +161,3 @@ def test_names_types_and_keys_that_changed(spark, table_path):
 def test_a_table_with_replicated_cubes(spark, golden, tmp_path):
     path = copy_of(golden, REPLICATED, str(tmp_path / "table"))
     same_samples(spark, path, (0.01, 1.0))
-
-
-def test_texts_with_a_collation(spark, table_path):
-    text = "collate(concat(if(id % 2 = 0, 'x', 'X'), id % 50), 'UTF8_LCASE') as s"
-    save(
-        spark.range(3_000).selectExpr("id", "id % 100 as a", text),
-        table_path,
-        columnsToIndex="id,a",
-        weightColumns="s",
-    )
-    scan = same_samples(spark, table_path, (0.1, 0.5))
-    with pytest.raises(UnsupportedError, match="collation"):
-        scan.where("s = 'x7'")
