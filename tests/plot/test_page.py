@@ -194,7 +194,7 @@ def test_a_notebook_shows_the_page(golden):
 
 
 def test_what_cannot_be_drawn(golden, tmp_path):
-    with pytest.raises(TableNotFoundError, match="no Delta table"):
+    with pytest.raises(TableNotFoundError, match="neither a Delta table nor a TileDB array at"):
         plot.page(tmp_path)
     with pytest.raises(NotIndexedError):
         plot.page(golden("qbeast/e1_convert_delta") / "table", version=0)

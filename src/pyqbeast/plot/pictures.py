@@ -110,11 +110,13 @@ def _gathered(
 ) -> TablePicture | ArrayPicture:
     try:
         return gather_table(path, version, estimates, storage_options)
-    except TableNotFoundError as no_table:
+    except TableNotFoundError:
         try:
             return gather_array(os.fspath(path))
-        except TableNotFoundError:
-            raise no_table from None
+        except TableNotFoundError as error:
+            raise TableNotFoundError(
+                f"there is neither a Delta table nor a TileDB array at {path}: it has no _delta_log and no __schema"
+            ) from error
 
 
 def _write(target: str | os.PathLike[str], data: bytes) -> None:
