@@ -74,6 +74,7 @@ def _run(workload: str, wanted: list[str], given: argparse.Namespace) -> None:
         "rounds": given.runs,
         "boxes of a class": given.questions,
         "small appends": given.appends,
+        **({"only": " ".join(wanted)} if any(wanted) else {}),
     }
     kept = {
         "day": setting.today(),

@@ -68,7 +68,7 @@ class Database:
 
 def generate(scale: float, folder: Path) -> None:
     """Makes the rows of all tables as Parquet files."""
-    command = ["tpchgen-cli", "-s", f"{scale:g}", "--format", "parquet", "--output-dir", str(folder)]
+    command = ["tpchgen-cli", "parquet", "-s", f"{scale:g}", "--field-ids=false", f"--output-dir={folder}"]
     try:
         subprocess.run(command, check=True, capture_output=True)
     except FileNotFoundError:
