@@ -96,7 +96,10 @@ class TableLog:
         return int(self._java.weightOf(float(fraction)))
 
     def files(self, *, whole: bool = False) -> list[LogEntry]:
-        """All live files, in no order; `whole` with what takes most memory. One Spark job."""
+        """All live files, in no order; `whole` with what takes most memory.
+
+        One Spark job. It is spared where this process knows an earlier version, and `whole` is not asked for.
+        """
         with handed_over() as target:
             self._java.filesTo(str(target), whole)
             with target.open(encoding="utf-8") as lines:

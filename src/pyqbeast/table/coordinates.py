@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from pyspark import SparkContext
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
@@ -17,6 +19,20 @@ from pyqbeast.core.transform.base import Transformation, Transformer
 assert HASH_SEED == 42  # Spark's `hash` takes no seed
 
 _FRACTIONAL = ("float", "double", "decimal")
+
+#: Columns made before. Making one takes dozens of calls to the JVM, and each write to a table asks for the same ones.
+_MADE: WeakKeyDictionary[SparkContext, dict[Hashable, Column]] = WeakKeyDictionary()
+_MOST_MADE = 200
+
+
+def _made_once(spark: SparkSession, key: Hashable, make: Callable[[], Column]) -> Column:
+    made = _MADE.setdefault(spark.sparkContext, {})
+    column = made.get(key)
+    if column is None:
+        if len(made) >= _MOST_MADE:
+            made.clear()
+        column = made[key] = make()
+    return column
 
 
 def quoted(column: str) -> Column:
@@ -93,18 +109,26 @@ def measured(
     It measures the value of a column that needs bounds. Of other columns it measures the coordinate, by the
     transformation `known`, which is None if nobody stated what the kind needs.
     """
-    of = _column(spark, transformer, spark_type)
-    if transformer.needs_bounds:
-        return of.number if spark_type.startswith(_FRACTIONAL) else of.value.cast("bigint")
-    return F.lit(None).cast("double") if known is None else of.coordinate_column(known)
+
+    def make() -> Column:
+        of = _column(spark, transformer, spark_type)
+        if transformer.needs_bounds:
+            return of.number if spark_type.startswith(_FRACTIONAL) else of.value.cast("bigint")
+        return F.lit(None).cast("double") if known is None else of.coordinate_column(known)
+
+    return _made_once(spark, ("measured", transformer, known, spark_type), make)
 
 
 def coordinate(
     spark: SparkSession, transformer: Transformer, transformation: Transformation, spark_type: str
 ) -> Column:
     """The coordinate of a row in one dimension (double, never null); negative outside the revision's space."""
-    known = _column(spark, transformer, spark_type).coordinate_column(transformation)
-    return F.coalesce(known, F.lit(transformation.coordinate(None)))
+
+    def make() -> Column:
+        known = _column(spark, transformer, spark_type).coordinate_column(transformation)
+        return F.coalesce(known, F.lit(transformation.coordinate(None)))
+
+    return _made_once(spark, (transformer, transformation, spark_type), make)
 
 
 def coordinates(spark: SparkSession, revision: Revision, types: Mapping[str, str]) -> list[Column]:

@@ -8,6 +8,7 @@ import io.pyqbeast.index.KeyGranularity;
 import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.ReplicatedCubes;
 import io.pyqbeast.index.WeightProfile;
+import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.ScalaInterop;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -33,7 +34,7 @@ public final class TableLog {
   private final Door door;
   private final DeltaLog log;
   private final Snapshot snapshot;
-  private AddFile[] files;
+  private List<AddFile> files;
 
   private TableLog(SparkSession session, Door door, DeltaLog log, Snapshot snapshot) {
     this.session = session;
@@ -72,10 +73,10 @@ public final class TableLog {
     return snapshot;
   }
 
-  /** All live files, collected once. */
-  public synchronized AddFile[] liveFiles() {
+  /** All live files as Delta reads them from the log, collected once: who verifies a table relies on no memory. */
+  public synchronized List<AddFile> liveFiles() {
     if (files == null) {
-      files = (AddFile[]) snapshot.allFiles().collect();
+      files = List.of((AddFile[]) snapshot.allFiles().collect());
     }
     return files;
   }
@@ -132,7 +133,7 @@ public final class TableLog {
    * Writes one line of JSON for each live file: path, size, rows in it, rows deleted from it, tags, and whether the
    * tags had a replicated mark that is not true. The tags are written without such a mark.
    *
-   * @param isWhole whether the texts of its statistics and its deletion vector come too
+   * @param isWhole whether the texts of its statistics and its deletion vector come too, and all of it anew from the log
    */
   public void filesTo(String target, boolean isWhole) {
     door.open(
@@ -145,8 +146,8 @@ public final class TableLog {
   private void writeFiles(String target, boolean isWhole) throws IOException {
     try (JsonGenerator out = JSON.createGenerator(Files.newBufferedWriter(java.nio.file.Path.of(target)))) {
       out.setRootValueSeparator(new com.fasterxml.jackson.core.io.SerializedString("\n"));
-      AddFile[] files = liveFiles();
-      ReplicatedCubes cubes = ReplicatedCubes.among(List.of(files));
+      List<AddFile> files = isWhole ? liveFiles() : LiveFiles.of(snapshot);
+      ReplicatedCubes cubes = ReplicatedCubes.among(files);
       for (AddFile file : files) {
         Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
         out.writeStartObject();

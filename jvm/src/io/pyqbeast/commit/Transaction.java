@@ -15,12 +15,12 @@ import io.pyqbeast.index.WeightProfile;
 import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.ExactParquet;
+import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.statistics.StatisticsOfJob;
 import io.pyqbeast.statistics.WrittenBlocks;
 import io.pyqbeast.statistics.WrittenWeight;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -289,7 +289,7 @@ public final class Transaction extends SureTransaction {
 
   private List<AddFile> filesOf(List<String> paths) {
     Set<String> wanted = new HashSet<>(paths);
-    return Arrays.stream((AddFile[]) snapshot().allFiles().collect()).filter(f -> wanted.contains(f.path())).toList();
+    return LiveFiles.of(snapshot()).stream().filter(f -> wanted.contains(f.path())).toList();
   }
 
   /**

@@ -1,5 +1,6 @@
 package io.pyqbeast.format;
 
+import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.PerSnapshot;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.Iterator;
@@ -11,8 +12,8 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 
 /**
- * Which kinds of files a snapshot holds, kept for as long as Delta keeps the snapshot. One Spark job, whatever the
- * number of files.
+ * Which kinds of files a snapshot holds, kept for as long as Delta keeps the snapshot. One Spark job at the most,
+ * whatever the number of files.
  *
  * @param legacy whether there are files written before format 0.6
  * @param isMarked whether a block is marked as replicated; {@code ReplicatedCubes} tells whether that is true
@@ -34,12 +35,18 @@ public record StoredFormat(boolean legacy, boolean isMarked) {
     if (!isIndexed(snapshot)) {
       return new StoredFormat(false, false);
     }
+    List<AddFile> known = LiveFiles.ifKnown(snapshot);
+    int found = known != null ? kindsOf(known.iterator()) : kindsByJob(snapshot);
+    return new StoredFormat((found & LEGACY) != 0, (found & MARKED) != 0);
+  }
+
+  private static int kindsByJob(Snapshot snapshot) {
     MapPartitionsFunction<AddFile, Integer> kinds = files -> List.of(kindsOf(files)).iterator();
     int found = 0;
     for (int ofPart : snapshot.allFiles().mapPartitions(kinds, Encoders.INT()).collectAsList()) {
       found |= ofPart;
     }
-    return new StoredFormat((found & LEGACY) != 0, (found & MARKED) != 0);
+    return found;
   }
 
   private static int kindsOf(Iterator<AddFile> files) {

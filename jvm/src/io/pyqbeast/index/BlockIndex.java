@@ -2,6 +2,7 @@ package io.pyqbeast.index;
 
 import io.pyqbeast.format.FileTags;
 import io.pyqbeast.spark.DeltaActions;
+import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.PerSnapshot;
 import io.pyqbeast.spark.ScalaInterop;
 import java.lang.ref.SoftReference;
@@ -29,7 +30,7 @@ public final class BlockIndex {
 
   private BlockIndex(Snapshot snapshot) {
     Set<String> weighed = PrunableRevisions.of(snapshot.metadata());
-    List<AddFile> all = collected(snapshot);
+    List<AddFile> all = LiveFiles.of(snapshot);
     complete = new SoftReference<>(all);
     replicatedCubes = ReplicatedCubes.among(all);
     for (AddFile file : ReplicatedFiles.without(all, replicatedCubes)) {
@@ -50,14 +51,10 @@ public final class BlockIndex {
     BlockIndex index = of(snapshot);
     List<AddFile> all = index.complete.get();
     if (all == null) {
-      all = collected(snapshot);
+      all = LiveFiles.of(snapshot);
       index.complete = new SoftReference<>(all);
     }
     return all;
-  }
-
-  private static List<AddFile> collected(Snapshot snapshot) {
-    return List.of((AddFile[]) snapshot.allFiles().collect());
   }
 
   /** All files of the snapshot that are read. They carry no tags and no statistics: a scan needs neither. */

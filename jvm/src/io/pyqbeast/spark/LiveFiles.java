@@ -1,0 +1,148 @@
+package io.pyqbeast.spark;
+
+import java.io.IOException;
+import java.lang.ref.SoftReference;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.WeakHashMap;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.VersionChecksum;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.RemoveFile;
+import org.apache.spark.sql.delta.util.FileNames;
+import scala.Option;
+
+/**
+ * The live files of a snapshot, with their tags and statistics. Delta finds them by a Spark job that reads the last
+ * checkpoint and all commits since. Where this process knows the files of an earlier version, the driver reads the
+ * commits between the two and no job runs: one append after another then costs the same each time.
+ *
+ * <p>The files found in this way are believed if their number and their bytes are those of the snapshot's checksum.
+ */
+public final class LiveFiles {
+  /** More commits, or more bytes of them, are left to a job, which reads them in parallel. */
+  private static final int MOST_COMMITS = 100;
+  private static final long MOST_BYTES = 16L << 20;
+
+  private static final Map<DeltaLog, Known> NEWEST = Collections.synchronizedMap(new WeakHashMap<>());
+
+  /** @param files of a version of a table; the garbage collector may take them when memory runs short */
+  private record Known(long version, String table, SoftReference<List<AddFile>> files) {}
+
+  /** A file has one action at a time: that of its path and its deletion vector. */
+  private record Key(String path, Option<String> vector) {}
+
+  private LiveFiles() {}
+
+  /** All live files of a snapshot, in no order. One Spark job, or none. */
+  public static List<AddFile> of(Snapshot snapshot) {
+    List<AddFile> files = ifKnown(snapshot);
+    if (files == null) {
+      files = List.of((AddFile[]) snapshot.allFiles().collect());
+      remember(snapshot, files);
+    }
+    return files;
+  }
+
+  /** All live files of a snapshot if they can be told without a Spark job; else null. */
+  public static List<AddFile> ifKnown(Snapshot snapshot) {
+    Known known = NEWEST.get(snapshot.deltaLog());
+    List<AddFile> before = known == null ? null : known.files.get();
+    if (before == null
+        || known.version > snapshot.version()
+        || known.version < snapshot.version() - MOST_COMMITS
+        || !known.table.equals(snapshot.metadata().id())) {
+      return null;
+    }
+    List<AddFile> files;
+    try {
+      List<FileStatus> commits = commits(snapshot, known.version);
+      if (commits.stream().mapToLong(FileStatus::getLen).sum() > MOST_BYTES) {
+        return null;
+      }
+      files = commits.isEmpty() ? before : after(before, commits, snapshot);
+    } catch (IOException e) {
+      return null; // Delta may find all that it needs in a checkpoint
+    }
+    if (!agree(files, snapshot)) {
+      return null;
+    }
+    remember(snapshot, files);
+    return files;
+  }
+
+  private static void remember(Snapshot snapshot, List<AddFile> files) {
+    NEWEST.merge(
+        snapshot.deltaLog(),
+        new Known(snapshot.version(), snapshot.metadata().id(), new SoftReference<>(files)),
+        (old, found) -> old.version > found.version && old.table.equals(found.table) ? old : found);
+  }
+
+  /** The files of the commits after a version. The snapshot itself lists only those after its checkpoint. */
+  private static List<FileStatus> commits(Snapshot snapshot, long version) throws IOException {
+    Map<Long, FileStatus> listed = new HashMap<>();
+    for (FileStatus file : ScalaInterop.list(snapshot.logSegment().deltas())) {
+      if (FileNames.isDeltaFile(file)) {
+        listed.put(FileNames.deltaVersion(file), file);
+      }
+    }
+    Path folder = snapshot.deltaLog().logPath();
+    FileSystem files = folder.getFileSystem(snapshot.deltaLog().newDeltaHadoopConf());
+    List<FileStatus> commits = new ArrayList<>();
+    for (long each = version + 1; each <= snapshot.version(); each++) {
+      FileStatus commit = listed.get(each);
+      commit = commit == null ? files.getFileStatus(FileNames.unsafeDeltaFile(folder, each)) : commit;
+      commits.add(commit);
+    }
+    return commits;
+  }
+
+  /** @throws IOException as Delta's store raises it without saying so, where a commit has been deleted meanwhile */
+  private static List<AddFile> after(List<AddFile> before, List<FileStatus> commits, Snapshot snapshot)
+      throws IOException {
+    DeltaLog log = snapshot.deltaLog();
+    Set<Key> touched = new HashSet<>();
+    Map<Key, AddFile> added = new LinkedHashMap<>();
+    for (FileStatus commit : commits) {
+      for (String line : ScalaInterop.list(log.store().read(commit, log.newDeltaHadoopConf()))) {
+        Action action = Action.fromJson(line);
+        if (action instanceof AddFile add) {
+          Key key = new Key(add.path(), add.getDeletionVectorUniqueId());
+          touched.add(key);
+          added.put(key, DeltaActions.withoutDataChange(add));
+        } else if (action instanceof RemoveFile remove) {
+          Key key = new Key(remove.path(), remove.getDeletionVectorUniqueId());
+          touched.add(key);
+          added.remove(key);
+        }
+      }
+    }
+    List<AddFile> files = new ArrayList<>(before.size() + added.size());
+    for (AddFile file : before) {
+      if (!touched.contains(new Key(file.path(), file.getDeletionVectorUniqueId()))) {
+        files.add(file);
+      }
+    }
+    files.addAll(added.values());
+    return Collections.unmodifiableList(files);
+  }
+
+  /** Whether files are as many and as large as the checksum of a snapshot says. */
+  private static boolean agree(List<AddFile> files, Snapshot snapshot) {
+    Option<VersionChecksum> told = snapshot.checksumOpt();
+    return told.isDefined()
+        && told.get().numFiles() == files.size()
+        && told.get().tableSizeBytes() == files.stream().mapToLong(AddFile::size).sum();
+  }
+}

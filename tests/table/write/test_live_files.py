@@ -1,0 +1,93 @@
+"""A process that knows the files of a version learns those of later ones from the commits between, without a job."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from pathlib import Path
+
+import pytest
+
+from pyqbeast import QbeastTable, bridge
+from tests.table.help import ids, load, rows_2d, save
+
+
+def told(file):
+    return file.path, file.size, file.rows, file.deleted, json.dumps(file.tags, sort_keys=True)
+
+
+def agree(spark, path):
+    """The files as the driver finds them are those that Delta finds."""
+    log = bridge.TableLog(spark, path)
+    assert sorted(map(told, log.files())) == sorted(map(told, log.files(whole=True)))
+    return log
+
+
+def jobs_of(spark, body):
+    context = spark.sparkContext
+    group = str(uuid.uuid4())
+    context.setJobGroup(group, "counted")
+    try:
+        body()
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+    context._jsc.sc().listenerBus().waitUntilEmpty(600_000)
+    return len(context.statusTracker().getJobIdsForGroup(group))
+
+
+def test_finding_the_files_after_an_append_takes_no_job(spark, table_path):
+    save(rows_2d(spark, 2_000), table_path)
+    bridge.TableLog(spark, table_path).files()
+    for number in range(12):  # across a checkpoint
+        save(rows_2d(spark, 100, first=2_000 + 100 * number), table_path)
+        assert jobs_of(spark, lambda: bridge.TableLog(spark, table_path).files()) == 0
+        assert jobs_of(spark, lambda: load(spark, table_path).inputFiles()) == 0
+    agree(spark, table_path)
+
+
+def test_every_kind_of_commit(spark, table_path):
+    save(rows_2d(spark, 4_000), table_path, cubeSize=500)
+    table = f"delta.`{table_path}`"
+    for change in (
+        lambda: rows_2d(spark, 500, first=4_000).write.format("delta").mode("append").save(table_path),
+        lambda: QbeastTable.for_path(spark, table_path).optimize(revision=0),
+        lambda: spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES (delta.enableDeletionVectors = true)"),
+        lambda: spark.sql(f"DELETE FROM {table} WHERE id % 7 = 0"),
+        lambda: spark.sql(f"DELETE FROM {table} WHERE id % 7 = 1"),
+        lambda: spark.sql(f"UPDATE {table} SET name = 'x y' WHERE a < 100000"),
+        lambda: spark.sql(f"RESTORE {table} TO VERSION AS OF 3"),
+        lambda: QbeastTable.for_path(spark, table_path).optimize(),
+        lambda: save(rows_2d(spark, 900), table_path, "overwrite"),
+        lambda: spark.sql(f"ALTER TABLE {table} ADD COLUMN more int"),
+        lambda: save(rows_2d(spark, 100, columns="1 AS more"), table_path),
+        lambda: spark.sql(f"DELETE FROM {table}"),
+        lambda: save(rows_2d(spark, 100, columns="1 AS more"), table_path),
+    ):
+        change()
+        agree(spark, table_path)
+
+
+def test_a_table_that_was_deleted_and_made_again(spark, table_path):
+    save(rows_2d(spark, 1_000), table_path)
+    agree(spark, table_path)
+    shutil.rmtree(table_path)
+    for number in range(3):
+        save(rows_2d(spark, 10, first=10 * number), table_path)
+    agree(spark, table_path)
+    assert ids(load(spark, table_path)) == list(range(30))
+
+
+@pytest.mark.parametrize("has_checksum", [True, False])
+def test_what_another_process_wrote_is_believed_if_a_checksum_confirms_it(spark, table_path, has_checksum):
+    save(rows_2d(spark, 1_000), table_path)
+    copy = table_path + "-copy"
+    shutil.copytree(table_path, copy)
+    agree(spark, copy)
+    rows_2d(spark, 10).write.format("delta").mode("append").save(table_path)
+    names = {file.relative_to(table_path) for file in Path(table_path).rglob("*.*")}
+    for name in sorted(names):
+        if not Path(copy, name).exists() and (has_checksum or not str(name).endswith("1.crc")):
+            shutil.copy(Path(table_path, name), Path(copy, name))
+    assert (jobs_of(spark, lambda: bridge.TableLog(spark, copy).files()) == 0) == has_checksum
+    agree(spark, copy)
