@@ -46,6 +46,15 @@ def test_finding_the_files_after_an_append_takes_no_job(spark, table_path):
     agree(spark, table_path)
 
 
+def test_a_young_table_is_read_without_a_job(spark, table_path):
+    for number in range(3):
+        save(rows_2d(spark, 500, first=500 * number), table_path)
+    copy = table_path + "-copy"
+    shutil.copytree(table_path, copy)
+    assert jobs_of(spark, lambda: load(spark, copy).inputFiles()) == 0
+    agree(spark, copy)
+
+
 def test_every_kind_of_commit(spark, table_path):
     save(rows_2d(spark, 4_000), table_path, cubeSize=500)
     table = f"delta.`{table_path}`"

@@ -25,8 +25,8 @@ import scala.Option;
 
 /**
  * The live files of a snapshot, with their tags and statistics. Delta finds them by a Spark job that reads the last
- * checkpoint and all commits since. Where this process knows the files of an earlier version, the driver reads the
- * commits between the two and no job runs: one append after another then costs the same each time.
+ * checkpoint and all commits since. Where this process knows the files of an earlier version, or the table is young, the
+ * driver reads the commits since then and no job runs: one append after another then costs the same each time.
  *
  * <p>The files found in this way are believed if their number and their bytes are those of the snapshot's checksum.
  */
@@ -34,6 +34,9 @@ public final class LiveFiles {
   /** More commits, or more bytes of them, are left to a job, which reads them in parallel. */
   private static final int MOST_COMMITS = 100;
   private static final long MOST_BYTES = 16L << 20;
+
+  /** The version before the first, which has no files. */
+  private static final long NOTHING = -1;
 
   private static final Map<DeltaLog, Known> NEWEST = Collections.synchronizedMap(new WeakHashMap<>());
 
@@ -59,15 +62,18 @@ public final class LiveFiles {
   public static List<AddFile> ifKnown(Snapshot snapshot) {
     Known known = NEWEST.get(snapshot.deltaLog());
     List<AddFile> before = known == null ? null : known.files.get();
-    if (before == null
-        || known.version > snapshot.version()
-        || known.version < snapshot.version() - MOST_COMMITS
-        || !known.table.equals(snapshot.metadata().id())) {
+    boolean isUsable =
+        before != null
+            && known.version <= snapshot.version()
+            && known.table.equals(snapshot.metadata().id());
+    before = isUsable ? before : List.of();
+    long version = isUsable ? known.version : NOTHING;
+    if (snapshot.version() - version > MOST_COMMITS) {
       return null;
     }
     List<AddFile> files;
     try {
-      List<FileStatus> commits = commits(snapshot, known.version);
+      List<FileStatus> commits = commits(snapshot, version);
       if (commits.stream().mapToLong(FileStatus::getLen).sum() > MOST_BYTES) {
         return null;
       }
