@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pyqbeast import QbeastTable, bridge
-from tests.table.help import ids, load, rows_2d, save
+from tests.table.help import holds, ids, load, rows_2d, save
 
 
 def told(file):
@@ -53,6 +53,13 @@ def test_a_young_table_is_read_without_a_job(spark, table_path):
     shutil.copytree(table_path, copy)
     assert jobs_of(spark, lambda: load(spark, copy).inputFiles()) == 0
     agree(spark, copy)
+
+
+def test_a_small_append_takes_a_survey_and_a_write(spark, table_path):
+    save(rows_2d(spark, 4_000), table_path, cubeSize=500)
+    assert jobs_of(spark, lambda: save(rows_2d(spark, 100, first=4_000), table_path)) == 2
+    holds(spark, table_path)
+    assert ids(load(spark, table_path)) == list(range(4_100))
 
 
 def test_every_kind_of_commit(spark, table_path):

@@ -1,0 +1,51 @@
+package io.pyqbeast.spark;
+
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Range;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.View;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/** Plans that one task computes in no time: projections and filters of few bytes, without a user's own functions. */
+public final class SmallPlans {
+  private static final long MOST_BYTES = 8L << 20;
+
+  private SmallPlans() {}
+
+  /** Whether the plan of some rows is such a plan. */
+  public static boolean areRead(Dataset<Row> rows) {
+    return bytes(((org.apache.spark.sql.classic.Dataset<Row>) rows).queryExecution().withCachedData()) <= MOST_BYTES;
+  }
+
+  /** Bytes that a plan reads; the largest number if it is not known, or if the plan does more than read. */
+  private static double bytes(LogicalPlan plan) {
+    if (plan instanceof LocalRelation || plan instanceof Range || plan instanceof InMemoryRelation) {
+      return plan.stats().sizeInBytes().doubleValue();
+    }
+    if (plan instanceof LogicalRelation relation
+        && relation.relation() instanceof HadoopFsRelation read
+        && read.location() instanceof InMemoryFileIndex files) {
+      return files.sizeInBytes();
+    }
+    boolean isLight =
+        plan instanceof Project || plan instanceof Filter || plan instanceof SubqueryAlias || plan instanceof View;
+    return isLight && ScalaInterop.list(plan.expressions()).stream().noneMatch(SmallPlans::isUserDefined)
+        ? bytes(ScalaInterop.list(plan.children()).get(0))
+        : Double.MAX_VALUE;
+  }
+
+  private static boolean isUserDefined(Expression expression) {
+    return expression instanceof UserDefinedExpression
+        || ScalaInterop.list(expression.children()).stream().anyMatch(SmallPlans::isUserDefined);
+  }
+}
