@@ -1,13 +1,13 @@
 # Everything runs from here; `make help` lists what there is.
 UV := .uv/bin/uv
 PYTHON ?= python3
-JAR := src/pyqbeast/jars/pyqbeast-bridge.jar
+JAR := src/pyqbeast/jars/pyqbeast-bridge-spark-4.2.jar
 # Certificates of the system, as pip and Python use them too.
 export UV_SYSTEM_CERTS := 1
 RUN := $(UV) run --frozen --all-extras
 TPCHGEN := tpchgen-cli==4.0.0
 
-.PHONY: help setup demo test test-fast test-cluster test-page fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
+.PHONY: help setup demo test test-fast test-spark test-cluster test-page fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,6 +29,11 @@ test: check ## Check the code and run all tests
 
 test-fast: check ## Check the code and run the tests that need no JVM, for every commit
 	$(RUN) pytest -m "not jvm" -n 2
+
+test-spark: $(UV) ## Run all tests on another version of Spark: VERSION=4.0 or 4.1
+	@UV_PROJECT_ENVIRONMENT=.venv-spark-$(VERSION) $(UV) sync --quiet --frozen --all-extras
+	@$(UV) pip install --quiet --python .venv-spark-$(VERSION) 'pyspark==$(VERSION).*'
+	.venv-spark-$(VERSION)/bin/python -m pytest
 
 test-cluster: setup ## Start a Spark cluster here, write and sample on it, and kill executors and Python workers meanwhile
 	$(RUN) python -m tests.cluster.run
@@ -80,4 +85,4 @@ build: setup ## Make wheel and sdist in dist/
 	$(UV) build --quiet
 
 clean: ## Delete what was built
-	rm -rf .venv .uv dist build $(JAR) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-spark-* .uv dist build src/pyqbeast/jars .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,8 @@
-"""Compiles the JVM bridge into src/pyqbeast/jars/ when the package is built; the jar is never committed."""
+"""Compiles the JVM bridge into src/pyqbeast/jars/ when the package is built; the jars are never committed.
+
+There is one jar for each version of Spark. All are made of `jvm/src`, and of those folders beside it whose names take
+in that version: `jvm/from-4.1`, `jvm/up-to-4.0`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,7 +22,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).resolve().parent
 PACKAGE = ROOT / "src" / "pyqbeast"
-JAR = PACKAGE / "jars" / "pyqbeast-bridge.jar"
+JARS = PACKAGE / "jars"
 
 
 def load(path: Path) -> ModuleType:
@@ -40,14 +45,28 @@ def javac() -> str:
     return compiler
 
 
-def compile_to(folder: Path) -> None:
+def source_folders(spark: str) -> list[Path]:
+    """Where the sources for a version of Spark are."""
+
+    def number(version: str) -> tuple[int, ...]:
+        return tuple(int(part) for part in version.split("."))
+
+    def takes_in(name: str) -> bool:
+        bound, version = name.rsplit("-", 1)
+        return number(spark) >= number(version) if bound == "from" else number(spark) <= number(version)
+
+    shims = [*(ROOT / "jvm").glob("from-*"), *(ROOT / "jvm").glob("up-to-*")]
+    return [ROOT / "jvm" / "src", *(folder for folder in sorted(shims) if takes_in(folder.name))]
+
+
+def compile_to(folder: Path, spark: str) -> None:
     maven = load(PACKAGE / "bridge" / "maven.py")
     locked = {
-        **maven.read_lock(ROOT / "jvm" / "classpath.lock"),
-        **maven.read_lock(PACKAGE / "delta_jars.lock"),
+        **maven.read_lock(ROOT / "jvm" / f"classpath-{spark}.lock"),
+        **maven.read_lock(PACKAGE / f"delta_jars-{spark}.lock"),
     }
     classpath = os.pathsep.join(str(maven.fetch(where, checksum)) for where, checksum in locked.items())
-    sources = sorted(str(path) for path in (ROOT / "jvm" / "src").rglob("*.java"))
+    sources = sorted(str(path) for source in source_folders(spark) for path in source.rglob("*.java"))
     # Every warning is an error. Left out are those about the libraries' own class files.
     lint = ["-Xlint:all,-path,-classfile", "-Werror", "-proc:none"]
     command = [
@@ -66,7 +85,7 @@ def compile_to(folder: Path) -> None:
         raise SystemExit("pyqbeast: the JVM bridge does not compile, see above")
 
 
-def add_resources(folder: Path, version: str) -> None:
+def add_resources(folder: Path, version: str, spark: str) -> None:
     shutil.copytree(ROOT / "jvm" / "resources", folder, dirs_exist_ok=True)
     constants = load(PACKAGE / "core" / "format" / "constants.py")
     texts = {
@@ -77,6 +96,7 @@ def add_resources(folder: Path, version: str) -> None:
     texts.update(stored_classes())
     (folder / "pyqbeast").mkdir()
     (folder / "pyqbeast" / "version.txt").write_text(version + "\n")
+    (folder / "pyqbeast" / "spark-version.txt").write_text(spark + "\n")
     (folder / "pyqbeast" / "format.properties").write_text(
         "".join(f"{k}={v}\n" for k, v in sorted(texts.items()))
     )
@@ -108,9 +128,9 @@ def stored_classes() -> dict[str, str]:
     }
 
 
-def write_jar(folder: Path) -> None:
-    JAR.parent.mkdir(exist_ok=True)
-    with zipfile.ZipFile(JAR, "w", zipfile.ZIP_DEFLATED) as jar:
+def write_jar(folder: Path, target: Path) -> None:
+    target.parent.mkdir(exist_ok=True)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as jar:
         for path in sorted(p for p in folder.rglob("*") if p.is_file()):
             # The same sources make the same bytes: no times, no permissions of this machine.
             entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), (1980, 1, 1, 0, 0, 0))
@@ -123,10 +143,17 @@ class BridgeHook(BuildHookInterface):  # type: ignore[type-arg]
     """Runs before hatchling collects the files of a wheel or an sdist."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile the bridge; an sdist brings its jar along, so that installing from it needs no JDK."""
-        if (ROOT / "PKG-INFO").exists() and JAR.exists():
+        """Compile the bridge; an sdist brings its jars along, so that installing from it needs no JDK."""
+        versions = load(PACKAGE / "bridge" / "spark_versions.py")
+        targets = {spark: JARS / versions.jar_name(spark) for spark in versions.SPARK_VERSIONS}
+        if (ROOT / "PKG-INFO").exists() and all(target.exists() for target in targets.values()):
             return
-        with tempfile.TemporaryDirectory() as folder:
-            compile_to(Path(folder))
-            add_resources(Path(folder), self.metadata.version)
-            write_jar(Path(folder))
+        with ThreadPoolExecutor() as together:
+            list(together.map(self._build, targets, targets.values()))
+
+    def _build(self, spark: str, target: Path) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            compile_to(folder, spark)
+            add_resources(folder, self.metadata.version, spark)
+            write_jar(folder, target)

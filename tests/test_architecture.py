@@ -17,7 +17,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "pyqbeast"
 FILES = sorted(PACKAGE.rglob("*.py"))
-JVM = PACKAGE.parent.parent / "jvm" / "src" / "io" / "pyqbeast"
+JVM = PACKAGE.parent.parent / "jvm"
 JAVA_FILES = sorted(JVM.rglob("*.java"))
 
 #: What each room may import of pyqbeast besides itself. A room is a folder, or a module that lies beside folders; a
@@ -294,7 +294,8 @@ def test_java_too_reads_stored_json_through_one_door():
 def java_room(path: Path) -> str:
     """The package of a Java file below that of the bridge."""
     (package,) = re.findall(r"^package io\.pyqbeast\.?([\w.]*);", path.read_text("utf-8"), re.MULTILINE)
-    assert package == path.parent.relative_to(JVM).as_posix().removeprefix("."), f"{path.name} lies elsewhere"
+    folder = ".".join(path.parent.relative_to(JVM).parts[1:])
+    assert folder == f"io.pyqbeast.{package}".rstrip("."), f"{path.name} lies elsewhere"
     return package
 
 

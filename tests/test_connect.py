@@ -17,8 +17,14 @@ import pyspark
 import pytest
 
 import pyqbeast
-from pyqbeast.bridge import maven
-from pyqbeast.bridge.session import CATALOG, CATALOG_CLASS, DELTA_EXTENSION, EXTENSION, bridge_jar
+from pyqbeast.bridge.session import (
+    CATALOG,
+    CATALOG_CLASS,
+    DELTA_EXTENSION,
+    EXTENSION,
+    bridge_jar,
+    delta_jars,
+)
 from tests.test_docs import ROOT, blocks_of
 
 SERVER, CLIENT = blocks_of(ROOT / "docs" / "connect.md")
@@ -108,7 +114,7 @@ def answer(port, *lines):
 @pytest.fixture(scope="module")
 def without_python(spark, tmp_path_factory):
     """A session with Spark's own server, which has the jars and no Python."""
-    jars = [str(bridge_jar()), *(str(jar) for jar in maven.cache_folder().glob("delta-*.jar"))]
+    jars = map(str, [bridge_jar(), *delta_jars()])
     command = [
         *(Path(pyspark.__file__).parent / "bin" / "spark-submit", "--class", SERVER_CLASS),
         *("--master", "local[2]", "--jars", ",".join(jars)),

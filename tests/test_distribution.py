@@ -1,6 +1,6 @@
-"""What a user gets: wheel and sdist, built from the files of the repository, hold the package and the bridge's jar.
+"""What a user gets: wheel and sdist, built from the files of the repository, hold the package and the bridge's jars.
 
-The build runs in a copy, as it writes the jar and this process may run on the one of the checkout.
+The build runs in a copy, as it writes the jars and this process may run on one of the checkout.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from pathlib import Path
 
 import pytest
 
+from pyqbeast.bridge.spark_versions import SPARK_VERSIONS, jar_name
+
 #: Sessions of their own are started.
 pytestmark = pytest.mark.jvm
 
 ROOT = Path(__file__).resolve().parent.parent
+JARS = [f"pyqbeast/jars/{jar_name(spark)}" for spark in SPARK_VERSIONS]
 UV = ROOT / ".uv" / "bin" / "uv"
 
 
@@ -69,31 +72,31 @@ def test_git_tracks_no_jar(tracked):
     assert not [name for name in tracked if name.endswith((".jar", ".class"))]
 
 
-def test_both_hold_one_jar(wheel, sdist):
-    jar = "pyqbeast/jars/pyqbeast-bridge.jar"
-    assert [name for name in wheel if name.endswith(".jar")] == [jar]
-    assert [name for name in sdist if name.endswith(".jar")] == [f"src/{jar}"]
+def test_both_hold_a_jar_for_each_version_of_spark(wheel, sdist):
+    assert sorted(name for name in wheel if name.endswith(".jar")) == JARS
+    assert sorted(name for name in sdist if name.endswith(".jar")) == [f"src/{jar}" for jar in JARS]
 
 
-def test_the_jar_holds_the_bridge(built, tracked):
+@pytest.mark.parametrize("jar", JARS)
+def test_each_jar_holds_the_bridge(built, tracked, jar):
     (path,) = built.glob("*.whl")
-    with zipfile.ZipFile(path) as archive, archive.open("pyqbeast/jars/pyqbeast-bridge.jar") as stored:
+    with zipfile.ZipFile(path) as archive, archive.open(jar) as stored:
         inside = set(zipfile.ZipFile(stored).namelist())
-    sources = [name for name in tracked if name.startswith("jvm/src/") and name.endswith(".java")]
-    assert {re.sub(r"^jvm/src/(.*)java$", r"\1class", name) for name in sources} <= inside
-    assert {"pyqbeast/version.txt", "pyqbeast/format.properties"} <= inside
+    sources = {name for name in tracked if name.startswith("jvm/") and name.endswith(".java")}
+    assert {re.sub(r"^jvm/[^/]*/(.*)java$", r"\1class", name) for name in sources} <= inside
+    assert {"pyqbeast/version.txt", "pyqbeast/spark-version.txt", "pyqbeast/format.properties"} <= inside
 
 
 def test_the_wheel_holds_every_file_of_the_package(wheel, tracked):
     package = {name.removeprefix("src/") for name in tracked if name.startswith("src/pyqbeast/")}
-    assert {"pyqbeast/py.typed", "pyqbeast/delta_jars.lock"} <= package
+    assert {"pyqbeast/py.typed", "pyqbeast/delta_jars-4.2.lock"} <= package
     assert package <= set(wheel)
 
 
 def test_the_wheel_holds_nothing_else(wheel, tracked):
     package = {name.removeprefix("src/") for name in tracked if name.startswith("src/pyqbeast/")}
     others = [name for name in wheel if name not in package and ".dist-info/" not in name]
-    assert others == ["pyqbeast/jars/pyqbeast-bridge.jar"]
+    assert sorted(others) == JARS
 
 
 def test_the_sdist_can_be_built_again(sdist, tracked):

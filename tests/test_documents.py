@@ -47,7 +47,7 @@ def test_links_lead_somewhere(page):
 def test_commands_that_are_named_are_there():
     """Comments and documents name the benchmark that shows why a number is as it is."""
     sources = [*PAGES, ROOT / "Makefile"]
-    sources += [*(ROOT / "jvm/src").rglob("*.java")]
+    sources += [*(ROOT / "jvm").rglob("*.java")]
     sources += [file for top in ("src", "benchmarks") for file in (ROOT / top).rglob("*.py")]
     named = {name for file in sources for name in _MODULE.findall(file.read_text(encoding="utf-8"))}
     assert named

@@ -6,12 +6,15 @@ import os
 import subprocess
 import sys
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
 import pyqbeast
 from pyqbeast import SessionError
 from pyqbeast.bridge import session as sessions
+from pyqbeast.bridge.session import bridge_jar
+from pyqbeast.bridge.spark_versions import delta_package, minor
 
 #: Sessions of their own are started.
 pytestmark = pytest.mark.jvm
@@ -36,7 +39,7 @@ def test_what_the_user_set_is_kept(spark):
         spark__jars="/mine.jar", spark__sql__extensions="my.Extension", spark__master="local[3]"
     )
     assert options["spark.jars"].split(",")[0] == "/mine.jar"
-    assert "pyqbeast-bridge.jar" in options["spark.jars"]
+    assert bridge_jar().name in options["spark.jars"]
     assert "delta-spark" in options["spark.jars"]
     assert options["spark.sql.extensions"].split(",") == [
         "my.Extension", sessions.EXTENSION, sessions.DELTA_EXTENSION,
@@ -52,9 +55,9 @@ def test_what_the_user_set_is_kept(spark):
 
 
 def test_delta_that_the_user_brings_is_not_added_again(spark):
-    options = options_of(spark__jars__packages="io.delta:delta-spark_4.2_2.13:4.4.0")
+    options = options_of(spark__jars__packages=delta_package(minor(pyspark.__version__)))
     assert options["spark.jars"].count("delta-spark") == 0
-    assert "pyqbeast-bridge.jar" in options["spark.jars"]
+    assert bridge_jar().name in options["spark.jars"]
 
 
 def test_attach_is_harmless_twice_and_knows_its_version(spark, monkeypatch):
@@ -64,20 +67,30 @@ def test_attach_is_harmless_twice_and_knows_its_version(spark, monkeypatch):
         pyqbeast.attach(spark)
 
 
-@pytest.mark.parametrize("what", ["SPARK", "DELTA"])
-def test_attach_knows_what_the_session_runs(spark, monkeypatch, what):
+def test_attach_knows_what_the_session_runs(spark, monkeypatch):
     """The versions in the JVM count, because spark-submit brings its own Spark."""
-    monkeypatch.setattr(sessions, f"{what}_VERSION", "9.9")
+    with monkeypatch.context() as patched:
+        patched.setattr(sessions, "SPARK_VERSIONS", ("9.8", "9.9"))
+        with pytest.raises(SessionError, match="session runs Spark 4"):
+            pyqbeast.attach(spark)
+    monkeypatch.setattr(sessions, "DELTA_VERSION", "9.9")
+    with pytest.raises(SessionError, match=r"built for Delta 9\.9, and this session runs Delta 4"):
+        pyqbeast.attach(spark)
+
+
+def test_attach_knows_a_jar_for_another_spark(spark, monkeypatch):
+    monkeypatch.setattr(type(spark), "version", "4.1.7" if spark.version.startswith("4.2") else "4.2.7")
     with pytest.raises(
-        SessionError, match=rf"built for {what.title()} 9\.9.*this session runs {what.title()} 4"
+        SessionError, match=r"its pyqbeast jar is that for Spark 4\.\d; pass --jars .*spark-4\.\d\.jar"
     ):
         pyqbeast.attach(spark)
 
 
 def test_wrong_versions(monkeypatch):
-    monkeypatch.setattr(sessions.pyspark, "__version__", "3.5.1")
-    with pytest.raises(SessionError, match=r"PySpark 3\.5\.1"):
-        pyqbeast.configure(SparkSession.Builder())
+    for version in ("3.5.1", "4.3.0"):
+        monkeypatch.setattr(sessions.pyspark, "__version__", version)
+        with pytest.raises(SessionError, match=rf"Spark 4\.0, 4\.1 and 4\.2, and finds PySpark {version}"):
+            pyqbeast.configure(SparkSession.Builder())
 
 
 def test_no_java():

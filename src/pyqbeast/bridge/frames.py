@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -13,13 +14,23 @@ from pyspark.sql.types import StructType
 
 from pyqbeast.bridge.jvm import java, java_column
 
+#: Up to Spark 4.1 times are in UTC without being asked for.
+_IN_UTC: dict[str, Any] = (
+    {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_schema).parameters else {}
+)
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """Arrow's types of Spark's columns; times are in UTC."""
+    return to_arrow_schema(schema, **_IN_UTC)
+
 
 def local_frame(spark: SparkSession, schema: StructType, columns: Sequence[Sequence[object]]) -> DataFrame:
     """A frame of values on the driver.
 
     It is made from an Arrow table, because Spark reads such a frame without a job.
     """
-    types = to_arrow_schema(schema, timezone="UTC")
+    types = arrow_schema(schema)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, types, strict=True)]
     return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=types), schema)
 

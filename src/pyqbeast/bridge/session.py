@@ -21,6 +21,14 @@ from pyspark.sql import SparkSession
 
 from pyqbeast.bridge import failures, maven, python_callbacks
 from pyqbeast.bridge.jvm import java
+from pyqbeast.bridge.spark_versions import (
+    DELTA_VERSION,
+    NEWEST,
+    SPARK_VERSIONS,
+    delta_package,
+    jar_name,
+    minor,
+)
 from pyqbeast.core.errors import SessionError
 
 EXTENSION = "io.pyqbeast.QbeastExtension"
@@ -28,8 +36,6 @@ DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 CATALOG = "spark.sql.catalog.spark_catalog"
 DELTA_CATALOG_CLASS = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 CATALOG_CLASS = "io.pyqbeast.QbeastCatalog"
-SPARK_VERSION = "4.2."
-DELTA_VERSION = "4.4.0"
 _when_attached: list[Callable[[SparkSession], None]] = []
 #: Settings of numbers of partitions. Their defaults are made for clusters and cost seconds for each query on
 #: one machine. On a local master they become the number of cores.
@@ -88,8 +94,9 @@ def attach(spark: SparkSession) -> SparkSession:
         SessionError: the session lacks the jar or has that of another version, runs on another version of Spark or
             Delta, does not load the extensions, or is that of a Spark Connect client.
     """
+    _check_spark(spark)
     _check_jar(spark)
-    _check_jvm_versions(spark)
+    _check_delta(spark)
     extensions = [name.strip() for name in (spark.conf.get("spark.sql.extensions", "") or "").split(",")]
     if EXTENSION not in extensions or DELTA_EXTENSION not in extensions:
         raise SessionError(
@@ -129,9 +136,22 @@ def when_attached(prepare: Callable[[SparkSession], None]) -> None:
     _when_attached.append(prepare)
 
 
-def bridge_jar() -> Path:
-    """The bridge's jar inside the installed package."""
-    return Path(str(files("pyqbeast") / "jars" / "pyqbeast-bridge.jar"))
+def bridge_jar(spark_version: str = pyspark.__version__) -> Path:
+    """The bridge's jar inside the installed package, for a version of Spark."""
+    return Path(str(files("pyqbeast") / "jars" / jar_name(minor(spark_version))))
+
+
+def delta_jars() -> list[Path]:
+    """Delta's jars for the Spark that is installed, downloaded where they are not in the cache.
+
+    Raises:
+        SessionError: they cannot be downloaded.
+    """
+    lock = maven.read_lock(Path(str(files("pyqbeast") / f"delta_jars-{minor(pyspark.__version__)}.lock")))
+    try:
+        return [maven.fetch(where, checksum) for where, checksum in lock.items()]
+    except OSError as e:
+        raise SessionError(f"Delta's jars are needed once from the network: {e}") from e
 
 
 def java_version(spark: SparkSession) -> str:
@@ -154,19 +174,18 @@ def _missing_jars(options: dict[str, Any]) -> list[str]:
             f"{bridge_jar()} is missing: install pyqbeast from a wheel, or build it with a JDK 17"
         )
     if "delta-spark" not in stated:
-        lock = maven.read_lock(Path(str(files("pyqbeast") / "delta_jars.lock")))
-        try:
-            jars += [str(maven.fetch(where, checksum)) for where, checksum in lock.items()]
-        except OSError as e:
-            raise SessionError(f"Delta's jars are needed once from the network: {e}") from e
+        jars += map(str, delta_jars())
     return jars
 
 
+def _built_for() -> str:
+    return f"pyqbeast is built for Spark {', '.join(SPARK_VERSIONS[:-1])} and {NEWEST}"
+
+
 def _check_versions() -> None:
-    if not pyspark.__version__.startswith(SPARK_VERSION):
+    if minor(pyspark.__version__) not in SPARK_VERSIONS:
         raise SessionError(
-            f"pyqbeast is built for Spark {SPARK_VERSION}x and finds PySpark {pyspark.__version__}; "
-            f"install pyspark=={SPARK_VERSION}*"
+            f"{_built_for()}, and finds PySpark {pyspark.__version__}; install pyspark=={NEWEST}.*"
         )
     delta = importlib.metadata.version("delta-spark")
     if delta != DELTA_VERSION:
@@ -194,38 +213,44 @@ def _check_jvm() -> None:
         raise SessionError(f"Spark needs Java 17 or newer, and {command} is Java {version[1]}; set JAVA_HOME")
 
 
+def _check_spark(spark: SparkSession) -> None:
+    """Checks the version in the JVM.
+
+    It may differ from that of the Python package, because spark-submit brings its own Spark.
+    """
+    if minor(spark.version) not in SPARK_VERSIONS:
+        raise SessionError(f"{_built_for()}, and this session runs Spark {spark.version}")
+
+
 def _check_jar(spark: SparkSession) -> None:
     from pyqbeast import __version__
 
+    jar = bridge_jar(spark.version)
     # py4j gives a package of that name for a class that is missing.
     bridge: Any = java(spark).python.Bridge
     if isinstance(bridge, JavaPackage):
         raise SessionError(
             f"the session's JVM does not have pyqbeast's jar; restart Python and start the session with "
-            f"pyqbeast.configure(builder), or pass --jars {bridge_jar()} to spark-submit"
+            f"pyqbeast.configure(builder), or pass --jars {jar} to spark-submit"
         )
-    jar_version = bridge.version()
-    if jar_version != __version__:
+    if bridge.version() != __version__:
         raise SessionError(
-            f"the session's jar is that of pyqbeast {jar_version}, and this is pyqbeast {__version__}"
+            f"the session's jar is that of pyqbeast {bridge.version()}, and this is pyqbeast {__version__}"
         )
-
-
-def _check_jvm_versions(spark: SparkSession) -> None:
-    """Checks the versions in the JVM.
-
-    They may differ from those of the Python packages, because spark-submit brings its own Spark.
-    """
-    if not spark.version.startswith(SPARK_VERSION):
+    if bridge.sparkVersion() != minor(spark.version):
         raise SessionError(
-            f"pyqbeast is built for Spark {SPARK_VERSION}x, and this session runs Spark {spark.version}"
+            f"the session runs Spark {spark.version}, and its pyqbeast jar is that for Spark "
+            f"{bridge.sparkVersion()}; pass --jars {jar} to spark-submit"
         )
+
+
+def _check_delta(spark: SparkSession) -> None:
     jvm: Any = spark._jvm
     delta = jvm.io.delta.package
     if isinstance(delta, JavaPackage):
         raise SessionError(
             "the session's JVM does not have Delta's jars; start the session with pyqbeast.configure(builder), or "
-            f"pass --packages io.delta:delta-spark_4.2_2.13:{DELTA_VERSION} to spark-submit"
+            f"pass --packages {delta_package(minor(spark.version))} to spark-submit"
         )
     if delta.VERSION() != DELTA_VERSION:
         raise SessionError(
@@ -241,8 +266,9 @@ def _ship_missing_jars(spark: SparkSession) -> None:
     context = spark.sparkContext._jsc.sc()
     shipped = context.listJars().mkString(" ")
     master = spark.sparkContext.master or ""
-    if not master.startswith("local[") and bridge_jar().name not in shipped:
-        spark.sparkContext._jsc.addJar(str(bridge_jar()))
+    jar = bridge_jar(spark.version)
+    if not master.startswith("local[") and jar.name not in shipped:
+        spark.sparkContext._jsc.addJar(str(jar))
 
 
 def _attach_what_it_makes(builder: SparkSession.Builder) -> None:

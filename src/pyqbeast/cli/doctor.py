@@ -37,7 +37,8 @@ def doctor(
 def _look_at_machine(output: common.Output) -> None:
     import pyspark
 
-    from pyqbeast.bridge.session import DELTA_VERSION, bridge_jar, java_version
+    from pyqbeast.bridge.session import bridge_jar, java_version
+    from pyqbeast.bridge.spark_versions import DELTA_VERSION
 
     spark = common.local_session()
     versions = {

@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pyqbeast
+from pyqbeast.bridge.spark_versions import NEWEST, jar_name
 from pyqbeast.core.format import constants
 from pyqbeast.core.format.types import ALL_TYPES
 from pyqbeast.core.transform.registry import transformation_classes, transformer_classes
@@ -19,7 +20,7 @@ def test_public_constants_are_plain_numbers_and_texts():
 def test_the_names_that_java_knows_are_those_of_python():
     assert set(constants.DATA_TYPES.split()) == ALL_TYPES
     # The build reads them out of the kinds' files.
-    with zipfile.ZipFile(Path(pyqbeast.__file__).parent / "jars" / "pyqbeast-bridge.jar") as jar:
+    with zipfile.ZipFile(Path(pyqbeast.__file__).parent / "jars" / jar_name(NEWEST)) as jar:
         lines = jar.read("pyqbeast/format.properties").decode().splitlines()
     told = dict(line.split("=", 1) for line in lines)
     fields = {name: each.type_field for name, each in transformer_classes().items()}

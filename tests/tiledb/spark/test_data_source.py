@@ -9,14 +9,13 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
-from pyspark.sql.datasource import GreaterThanOrEqual, LessThan
 from pyspark.sql.types import LongType, StructField, StructType
 
 from pyqbeast import tiledb
 from pyqbeast.cli.tiledb import commands
 from pyqbeast.tiledb import Datatype, attribute, create_array, write_array
 from pyqbeast.tiledb.spark.data_source import TileDBDataSource, register
-from pyqbeast.tiledb.spark.reader import ArrayReader, FilteringArrayReader
+from pyqbeast.tiledb.spark.reader import ArrayReader
 from pyqbeast.tiledb.spark.types import spark_schema
 from tests.tiledb.arrays import one_dimension, oracle, sorted_array
 
@@ -75,26 +74,12 @@ def test_time_travel(source, golden):
         load(source, uri, timestamp="yesterday").count()
 
 
-def test_filters_are_pushed_where_asked_for(source, tmp_path):
-    """What is exact is taken over, floats are left to Spark as well; both skip tiles."""
-    table = sorted_array(str(tmp_path / "a"), tiles=20)
-    condition = "x >= 3000 and x < 4500 and f < 2000.0 and s > '0'"
-    narrow = load(source, tmp_path / "a").where(condition)
-    assert narrow.count() == sum(3000 <= x < 4500 and x / 2 < 2000 for x in table["x"].to_pylist())
-    plan = narrow._jdf.queryExecution().executedPlan().toString()
-    assert "2000.0" in plan
-    assert "4500" not in plan
-
-
 def test_tiles_are_skipped(tmp_path):
     sorted_array(str(tmp_path / "a"), tiles=20)
     array = tiledb.open_array(str(tmp_path / "a"))
     schema = spark_schema(array.schema)
-    filters = [GreaterThanOrEqual(("x",), 3000), LessThan(("x",), 4500), LessThan(("f",), 1999.0)]
-    pushed = FilteringArrayReader(array, schema)
-    assert list(pushed.pushFilters(filters)) == [filters[2]]
     given = ArrayReader(array, schema, [("v", "==", -30_000)], {"x": (0, 30_000)})
-    for reader, most in ((ArrayReader(array, schema), 20), (pushed, 1), (given, 1)):
+    for reader, most in ((ArrayReader(array, schema), 20), (given, 1)):
         assert sum(p.part.tiles.size for p in reader.partitions()) == most
 
 

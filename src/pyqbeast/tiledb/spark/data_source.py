@@ -18,16 +18,16 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from pyqbeast.bridge.frames import arrow_schema
 from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
 from pyqbeast.tiledb.datatypes import Datatype, datatype_of
 from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.build import attribute_from_arrow, dimension
 from pyqbeast.tiledb.format.schema import ArraySchema, Dimension
 from pyqbeast.tiledb.read.array import Array, open_array
-from pyqbeast.tiledb.spark.reader import ArrayReader, FilteringArrayReader
+from pyqbeast.tiledb.spark.reader import ArrayReader
 from pyqbeast.tiledb.spark.types import spark_schema
 from pyqbeast.tiledb.spark.writer import ArrayWriter
 from pyqbeast.tiledb.storage.names import time_after
@@ -61,7 +61,12 @@ class TileDBDataSource(DataSource):
         # The bridge sets this option for each scan that has filters, see `TileDBFilters.java`. A reader that
         # always takes filters would not do: Spark refuses it unless the session pushes filters into all Python
         # sources.
-        kind = FilteringArrayReader if self._flag("_takesFilters", "false") else ArrayReader
+        kind = ArrayReader
+        if self._flag("_takesFilters", "false"):
+            # Spark 4.0 has no such filters, and sets no such option.
+            from pyqbeast.tiledb.spark.filtering_reader import FilteringArrayReader
+
+            kind = FilteringArrayReader
         return kind(self._open(), schema, self._json("where", list), self._json("box", dict))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
@@ -116,7 +121,7 @@ class TileDBDataSource(DataSource):
 
     def _new_schema(self, schema: StructType) -> ArraySchema:
         """The schema of an array for a DataFrame."""
-        columns = _plain(to_arrow_schema(schema, timezone="UTC"))
+        columns = _plain(arrow_schema(schema))
         names = [name.strip() for name in (self.options.get("dimensions") or "").split(",") if name.strip()]
         if not names:
             raise InvalidInputError(

@@ -21,7 +21,16 @@ public final class Bridge {
 
   /** The version of pyqbeast that the jar was built from. */
   public static String version() {
-    try (InputStream in = Bridge.class.getResourceAsStream("/pyqbeast/version.txt")) {
+    return resource("/pyqbeast/version.txt");
+  }
+
+  /** The version of Spark that the jar was built for, such as 4.2. */
+  public static String sparkVersion() {
+    return resource("/pyqbeast/spark-version.txt");
+  }
+
+  private static String resource(String name) {
+    try (InputStream in = Bridge.class.getResourceAsStream(name)) {
       return new String(in.readAllBytes(), StandardCharsets.UTF_8).trim();
     } catch (IOException e) {
       throw new UncheckedIOException(e);

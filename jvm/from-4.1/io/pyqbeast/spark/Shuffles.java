@@ -4,7 +4,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.functions;
 
-/** Shuffles that send rows to given partitions. Spark 4.0 has none. */
+/** Shuffles that send rows to given partitions. */
 public final class Shuffles {
   private Shuffles() {}
 

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
-/** Entries of Spark's session catalog. Spark 4.2 has added fields to them. */
+/** Entries of Spark's session catalog, as they are since Spark 4.2. */
 public final class CatalogEntry {
   private static final CatalogTable$ DEFAULTS = CatalogTable$.MODULE$;
 
