@@ -112,7 +112,7 @@ ALLOWED = {
         "tiledb.read",
         "tiledb.write",
     ],
-    "tiledb.spark": [
+    "tiledb.spark": ["bridge.frames", 
         "core.errors",
         "tiledb.errors",
         "tiledb.datatypes",

@@ -1,0 +1,89 @@
+"""Filters of Spark that a read of an array takes over. Spark has had them since 4.1."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from pyspark.sql.datasource import (
+    EqualNullSafe,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    IsNotNull,
+    IsNull,
+    LessThan,
+    LessThanOrEqual,
+)
+
+from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.read.predicate import Predicate, box_of
+from pyqbeast.tiledb.spark.reader import ArrayReader
+
+_OPERATORS: dict[type[Filter], str] = {
+    EqualTo: "==",
+    LessThan: "<",
+    LessThanOrEqual: "<=",
+    GreaterThan: ">",
+    GreaterThanOrEqual: ">=",
+    EqualNullSafe: "==",
+}
+
+
+class FilteringArrayReader(ArrayReader):
+    """A reader for one scan, into which Spark pushes filters."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  (Spark's name)
+        """Take over the filters that are exact here; use what can be used of the others to skip tiles."""
+        exact, hints = list(self.request.predicates), list(self.request.hints)
+        refused = []
+        for item in filters:
+            predicate = _predicate(item, self.array.schema.fields)
+            if predicate is None:
+                refused.append(item)
+            elif _is_exact(self.array.schema.fields[predicate.column]):
+                exact.append(predicate)
+            else:
+                hints.append(predicate)
+                refused.append(item)
+        box = box_of((*exact, *hints), self.array.schema, self.request.box)
+        self.request = replace(self.request, predicates=tuple(exact), hints=tuple(hints), box=box)
+        return refused
+
+
+def _is_exact(field: Field) -> bool:
+    """Whether a comparison means the same to Spark.
+
+    It does not for floats, because Spark has NaN equal to itself and above all other numbers.
+    """
+    return not field.datatype.is_float and field.datatype.unit is None
+
+
+def _predicate(item: Filter, fields: dict[str, Field]) -> Predicate | None:
+    """The predicate for a Spark filter, `None` where there is none."""
+    path: Sequence[str] = getattr(item, "attribute", ())
+    field = fields.get(path[0]) if len(path) == 1 else None
+    if field is None or not (field.is_var or field.cell_val_num == 1):
+        return None
+    column = field.name
+    if isinstance(item, IsNull | IsNotNull):
+        return Predicate(column, "is null" if isinstance(item, IsNull) else "is not null")
+    if isinstance(item, In):
+        values = tuple(_value(v) for v in item.value if v is not None)
+        return None if any(v is None for v in values) else Predicate(column, "in", values)
+    value = _value(getattr(item, "value", None))
+    operator = _OPERATORS.get(type(item))
+    return None if operator is None or value is None else Predicate(column, operator, value)
+
+
+def _value(value: object) -> object:
+    """A filter's value as predicates take it; `None` where it is better left to Spark."""
+    if isinstance(value, decimal.Decimal):
+        return int(value) if value == value.to_integral_value() else None
+    if isinstance(value, datetime.datetime):
+        return value.astimezone(datetime.timezone.utc).replace(tzinfo=None) if value.tzinfo else None
+    return value if isinstance(value, int | float | str | bytes | bool | datetime.date) else None
