@@ -7,7 +7,7 @@ export UV_SYSTEM_CERTS := 1
 RUN := $(UV) run --frozen --all-extras
 TPCHGEN := tpchgen-cli==4.0.0
 
-.PHONY: help setup demo test test-fast test-spark test-cluster test-page fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
+.PHONY: help setup demo test test-fast test-spark test-cluster test-s3 test-hdfs test-page fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,6 +37,12 @@ test-spark: $(UV) ## Run all tests on another version of Spark: VERSION=4.0 or 4
 
 test-cluster: setup ## Start a Spark cluster here, write and sample on it, and kill executors and Python workers meanwhile
 	$(RUN) python -m tests.cluster.run
+
+test-hdfs: setup ## Start an HDFS of two data nodes here, and see each operation on it, with failures
+	$(RUN) python -m tests.stores.run_hdfs
+
+test-s3: setup ## Start a server of S3 here, and see each operation on it, and the requests of a sample
+	$(RUN) --with s3fs python -m tests.stores.run_s3
 
 fuzz: setup ## Treat random tables and plain Delta tables alike for SECONDS (600) and compare them after each step
 	$(RUN) python -m tests.fuzz.run --seconds $(or $(SECONDS),600)

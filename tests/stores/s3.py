@@ -1,0 +1,123 @@
+"""A server of S3 on this machine: S3Mock, which is one jar of Maven Central and keeps objects in a folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from pyqbeast.bridge import maven
+
+BUCKET = "tables"
+#: The server takes any.
+KEY, SECRET = "key", "secret"
+_LOCK = maven.read_lock(Path(__file__).resolve().parent / "s3_jars.lock")
+
+
+class Request(NamedTuple):
+    """What the server was asked for, and how many bytes it answered."""
+
+    method: str
+    path: str
+    query: str
+    bytes: int
+
+    @property
+    def is_listing(self) -> bool:
+        """Whether it asked which objects there are."""
+        return self.method == "GET" and ("list-type" in self.query or self.path.strip("/") == BUCKET)
+
+
+class S3:
+    """Runs while its `with` block does."""
+
+    def __init__(self, folder: Path) -> None:
+        jars = {where: maven.fetch(where, checksum) for where, checksum in _LOCK.items()}
+        (server,) = [jar for where, jar in jars.items() if "s3mock" in where]
+        #: What Spark needs to reach S3.
+        self.jars = [jar for jar in jars.values() if jar != server]
+        port, secure = _free_port(), _free_port()
+        self.endpoint = f"http://127.0.0.1:{port}"
+        self._logs = folder / "logs"
+        java = (
+            Path(os.environ["JAVA_HOME"], "bin", "java")
+            if "JAVA_HOME" in os.environ
+            else shutil.which("java")
+        )
+        mock = "--com.adobe.testing.s3mock"
+        self._output = (folder / "s3.log").open("wb")
+        command = [
+            *(
+                str(java),
+                "-Xmx512m",
+                "-jar",
+                str(server),
+                f"--server.port={secure}",
+                f"{mock}.httpPort={port}",
+            ),
+            *(f"{mock}.store.root={folder / 's3'}", f"{mock}.store.initial-buckets={BUCKET}"),
+            *("--server.tomcat.accesslog.enabled=true", "--server.tomcat.accesslog.buffered=false"),
+            *(
+                f"--server.tomcat.accesslog.directory={self._logs}",
+                "--server.tomcat.accesslog.pattern=%m %U ?%q %B",
+            ),
+        ]
+        self._process = subprocess.Popen(command, stdout=self._output, stderr=subprocess.STDOUT)
+        deadline = time.monotonic() + 120
+        while not _answers(self.endpoint):
+            assert self._process.poll() is None, f"S3Mock has ended, see {self._output.name}"
+            assert time.monotonic() < deadline, f"S3Mock does not answer, see {self._output.name}"
+            time.sleep(0.5)
+
+    def __enter__(self) -> S3:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.terminate()
+        self._process.wait()
+        self._output.close()
+
+    def settings(self) -> Mapping[str, str]:
+        """How Spark reaches the server."""
+        s3a = "spark.hadoop.fs.s3a"
+        return {
+            "spark.jars": ",".join(map(str, self.jars)),
+            f"{s3a}.endpoint": self.endpoint,
+            f"{s3a}.endpoint.region": "us-east-1",
+            f"{s3a}.path.style.access": "true",
+            f"{s3a}.access.key": KEY,
+            f"{s3a}.secret.key": SECRET,
+        }
+
+    def requests(self) -> list[Request]:
+        """All requests so far."""
+        found = []
+        for log in sorted(self._logs.glob("*")):
+            for line in log.read_text().splitlines():
+                method, path, query, size = line.split(" ")
+                found.append(Request(method, path, query, int(size)))
+        return found
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def _answers(endpoint: str) -> bool:
+    try:
+        urllib.request.urlopen(endpoint, timeout=5).close()
+    except OSError:
+        return False
+    return True
