@@ -79,7 +79,8 @@ def test_attach_knows_what_the_session_runs(spark, monkeypatch):
 
 
 def test_attach_knows_a_jar_for_another_spark(spark, monkeypatch):
-    monkeypatch.setattr(type(spark), "version", "4.1.7" if spark.version.startswith("4.2") else "4.2.7")
+    other = "4.1" if minor(spark.version) == "4.2" else "4.2"
+    monkeypatch.setattr(sessions, "minor", lambda _: other)
     with pytest.raises(
         SessionError, match=r"its pyqbeast jar is that for Spark 4\.\d; pass --jars .*spark-4\.\d\.jar"
     ):
