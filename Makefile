@@ -30,10 +30,11 @@ test: check ## Check the code and run all tests
 test-fast: check ## Check the code and run the tests that need no JVM, for every commit
 	$(RUN) pytest -m "not jvm" -n 2
 
+# Older versions of PySpark leave sockets of their own open.
 test-spark: $(UV) ## Run all tests on another version of Spark: VERSION=4.0 or 4.1
 	@UV_PROJECT_ENVIRONMENT=.venv-spark-$(VERSION) $(UV) sync --quiet --frozen --all-extras
 	@$(UV) pip install --quiet --python .venv-spark-$(VERSION) 'pyspark==$(VERSION).*'
-	.venv-spark-$(VERSION)/bin/python -m pytest
+	.venv-spark-$(VERSION)/bin/python -m pytest -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
 
 test-cluster: setup ## Start a Spark cluster here, write and sample on it, and kill executors and Python workers meanwhile
 	$(RUN) python -m tests.cluster.run

@@ -112,7 +112,8 @@ ALLOWED = {
         "tiledb.read",
         "tiledb.write",
     ],
-    "tiledb.spark": ["bridge.frames", 
+    "tiledb.spark": [
+        "bridge.frames",
         "core.errors",
         "tiledb.errors",
         "tiledb.datatypes",

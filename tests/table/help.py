@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import uuid
 
+import pyspark
+import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable, bridge
+
+
+def since_spark(version, what):
+    """Leaves a test, or a case of one, to the versions of Spark that have what it is about."""
+    lacking = tuple(map(int, pyspark.__version__.split(".")[:2])) < tuple(map(int, version.split(".")))
+    return pytest.mark.skipif(lacking, reason=f"{what} came with Spark {version}")
 
 
 def rows_2d(spark, n, first=0, columns=""):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyqbeast import InvalidInputError, NotIndexedError, QbeastTable, TableNotFoundError, UnsupportedError
-from tests.table.help import ids, rows_2d
+from tests.table.help import ids, rows_2d, since_spark
 
 NAME = "asked"
 
@@ -92,6 +92,7 @@ def test_optimize(spark, table):
     assert spark.table(NAME).count() == 4_100
 
 
+@since_spark("4.1", "SHOW PROCEDURES")
 def test_procedures_are_listed(spark):
     assert "qbeast_optimize" in str(spark.sql("SHOW PROCEDURES IN spark_catalog.system").collect())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from pyqbeast import bridge
 from pyqbeast.core.errors import FormatError
@@ -16,6 +17,7 @@ from pyqbeast.core.revisions.revision import revisions_from_configuration
 from tests.core.format.test_hostile_texts import BLOCKS, COLUMNS, HOSTILE_TAGS, REVISIONS, revision_text
 from tests.core.hostile import ODD, TOKENS, Raw, damaged, drawn, hostile_texts, nested
 
+TAGGED = StructType.fromDDL("id int, tags map<string, string>")
 ANY_JSON = ['{"a":[1,-2.5e3,"x\\u00e9",null,true,{"b":{}}]}', '["a",1]', "7", '"text"']
 
 
@@ -89,7 +91,8 @@ def test_the_same_tags_tell_the_same_blocks(spark, table_path):
         for each in [*odd, *drawn(HOSTILE_TAGS, 400)]
         if all(map(has_a_name_in_utf_8, (each or {}).values()))
     ]
-    frame = spark.createDataFrame(list(enumerate(tags)), "id int, tags map<string, string>")
+    maps = [None if each is None else list(each.items()) for each in tags]
+    frame = bridge.local_frame(spark, TAGGED, [range(len(tags)), maps])
     told = frame.select("id", log.tag_revision(F.col("tags")), log.tag_blocks(F.col("tags")))
     usable = 0
     for number, revision, blocks in told.collect():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyqbeast.core.format.weight import weight_of
-from tests.table.help import count, ids, load, opened, rows_2d, save
+from tests.table.help import count, ids, load, opened, rows_2d, save, since_spark
 
 ROWS = 6_000
 TENTH = "TABLESAMPLE (10 PERCENT)"
@@ -41,8 +41,8 @@ def rows(spark, query):
         ("(10 PERCENT)", 0.1, 0.0),
         ("(2.5 PERCENT)", 0.025, 0.0),
         ("(10 PERCENT) REPEATABLE (7)", 0.1, 0.0),
-        ("BERNOULLI (10 PERCENT)", 0.1, 0.0),
-        ("SYSTEM (10 PERCENT)", 0.1, 0.0),
+        pytest.param("BERNOULLI (10 PERCENT)", 0.1, 0.0, marks=since_spark("4.2", "the word BERNOULLI")),
+        pytest.param("SYSTEM (10 PERCENT)", 0.1, 0.0, marks=since_spark("4.2", "the word SYSTEM")),
         ("(BUCKET 1 OUT OF 4)", 0.25, 0.0),
         ("(BUCKET 3 OUT OF 4)", 0.75, 0.0),
         ("(0 PERCENT)", 0.0, 0.0),
