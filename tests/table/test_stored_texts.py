@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import IntegerType, MapType, StringType, StructType
 
 from pyqbeast import bridge
 from pyqbeast.core.errors import FormatError
@@ -17,7 +17,7 @@ from pyqbeast.core.revisions.revision import revisions_from_configuration
 from tests.core.format.test_hostile_texts import BLOCKS, COLUMNS, HOSTILE_TAGS, REVISIONS, revision_text
 from tests.core.hostile import ODD, TOKENS, Raw, damaged, drawn, hostile_texts, nested
 
-TAGGED = StructType.fromDDL("id int, tags map<string, string>")
+TAGGED = StructType().add("id", IntegerType()).add("tags", MapType(StringType(), StringType()))
 ANY_JSON = ['{"a":[1,-2.5e3,"x\\u00e9",null,true,{"b":{}}]}', '["a",1]', "7", '"text"']
 
 
