@@ -113,7 +113,7 @@ ALLOWED = {
         "tiledb.write",
     ],
     "tiledb.spark": [
-        "bridge.frames",
+        "bridge",
         "core.errors",
         "tiledb.errors",
         "tiledb.datatypes",
