@@ -194,7 +194,7 @@ def test_a_sample_is_the_same_through_any_server(request, spark, indexed, server
     assert sorted(row.id for row in sampled.collect()) == wanted
     told = session.sql(f"SELECT id FROM delta.`{indexed}` TABLESAMPLE (5 PERCENT)").collect()
     assert sorted(row.id for row in told) == wanted
-    assert re.search(r"Filter \(hash\(x#\d+, y#\d+L, 42\) < ", sampled._explain_string())
+    assert not re.search(r"\bSample\b", sampled._explain_string())  # that of Spark draws rows
 
 
 def test_without_python_filters_work_and_writing_says_what_is_missing(without_python, indexed, tmp_path):
