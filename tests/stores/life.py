@@ -30,11 +30,13 @@ def life(spark: SparkSession, path: str) -> None:
     assert ids(load(spark, path)) == left
     assert ids(load(spark, path).filter("a < 200000")) == ids(load(spark, path).filter("a + 0 < 200000"))
     samples_exactly(spark, path)
-    table.optimize(0)
+    rows_2d(spark, 100, 3 * ROWS).write.format("delta").mode("append").save(path)
+    assert table.optimize(0).changed
+    left += range(3 * ROWS, 3 * ROWS + 100)
     assert ids(load(spark, path)) == left
     samples_exactly(spark, path)
     save(rows_2d(spark, 100), path, "overwrite")
-    spark.sql(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF 4")
+    spark.sql(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF 5")
     assert ids(load(spark, path)) == left
     holds(spark, path)
     told("written, appended, grown, deleted from, optimized, overwritten and restored")
