@@ -48,7 +48,7 @@ def main() -> None:
     """Writes the picture."""
     rows = points()
     tree = build_tree(rows, 2, CUBE_SIZE)
-    files = lay_out(tree, rows, CUBE_SIZE).files
+    files = lay_out(rows, CUBE_SIZE).files
     panels = (
         (1.0, f"all rows: {files} files, coloured by depth"),
         (0.1, "10 %: the lightest rows, the upper cubes"),

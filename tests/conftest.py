@@ -62,7 +62,7 @@ def java(spark):
     """Calls a function of a class of the bridge that only Java sees.
 
     Arguments are pairs: the name of the parameter's type and the value. A function of an object is called with
-    `made_of`, the numbers that the class is made of.
+    `made_of`, the numbers that the class is made of, or with `of`, the object.
     """
     loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
 
@@ -72,7 +72,7 @@ def java(spark):
             handed[place] = value
         return handed
 
-    def call(name, function, *arguments, made_of=None):
+    def call(name, function, *arguments, made_of=None, of=None):
         of_class = loader.loadClass(f"io.pyqbeast.{name}")
         (method,) = [
             each
@@ -81,7 +81,7 @@ def java(spark):
             and [kind.getSimpleName() for kind in each.getParameterTypes()] == [kind for kind, _ in arguments]
         ]
         method.setAccessible(True)
-        made = None
+        made = of
         if made_of is not None:
             (constructor,) = of_class.getDeclaredConstructors()
             constructor.setAccessible(True)

@@ -19,9 +19,9 @@ from pyqbeast.approximate.queried_files import QueriedFiles
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.weight import fraction_of, weight_of
-from pyqbeast.core.otree.file_layout import FileLayout
+from pyqbeast.core.otree import file_layout, weight_bands
+from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.tree import SampledRows, build_tree
-from pyqbeast.core.otree.z_order import z_order
 from pyqbeast.table.write.arrange import tree_bytes
 from tests.core.hostile import drawn
 from tests.table.help import load, rows_2d, save
@@ -34,50 +34,66 @@ COORDINATES = st.one_of(
 WEIGHTS = st.integers(WEIGHT_MIN, WEIGHT_MAX)
 
 
-@pytest.mark.parametrize("dimensions", [1, 2, 3, 7])
-def test_a_point_has_one_place_on_the_z_order_curve(spark, java, dimensions):
-    points = drawn(st.lists(COORDINATES, min_size=dimensions, max_size=dimensions), 60)
-    points += [[1.0] * dimensions, [0.0] * dimensions]
-    found = []
-    for point in points:
-        handed = spark._sc._gateway.new_array(spark._jvm.double, dimensions)
-        for i, x in enumerate(point):
-            handed[i] = x
-        found.append(java("layout.ZOrder", "of", ("double[]", handed), made_of=[dimensions]))
-    assert found == z_order(np.array(points)).tolist()
+def sampled_rows(rows):
+    points, weights = map(np.array, zip(*rows, strict=True))
+    return SampledRows.of(points, weights.astype(np.int32), np.ones(len(weights)))
 
 
-@pytest.mark.parametrize("dimensions", [1, 2, 4])
-def test_a_row_goes_to_one_cube(spark, dimensions):
-    """From the root on to the child that holds its point, until a cube keeps its weight."""
-    row = st.tuples(st.lists(COORDINATES, min_size=dimensions, max_size=dimensions), WEIGHTS)
-    rows = drawn(row, 400)
-    points, weights = np.array([point for point, _ in rows]), np.array([w for _, w in rows], np.int32)
-    sampled = SampledRows.of(points, weights, np.ones(len(rows)))
-    tree = build_tree(sampled, dimensions, 5)
-    nodes = np.arange(len(tree), dtype=np.int32)
-    one_file_a_cube = FileLayout(
-        np.arange(len(tree) + 1, dtype=np.int32),
-        tree.max_weight,
-        nodes,
-        len(tree),
-        np.zeros(len(tree) + 1, np.int32),
-        np.zeros(0, np.int64),
-    )
+def doubles(spark, values):
+    handed = spark._sc._gateway.new_array(spark._jvm.double, len(values))
+    for i, x in enumerate(values):
+        handed[i] = float(x)
+    return handed
+
+
+def sent(spark, rows, cube_size):
+    """Rows as a write sends them: their layout, their numbers in the order in which they come, and their files."""
+    dimensions = rows.points.shape[1]
     names = [f"x{i}" for i in range(dimensions)]
     frame = spark.createDataFrame(
         [
             (i, *map(float, point), int(w))
-            for i, (point, w) in enumerate(zip(sampled.points, sampled.weights, strict=True))
+            for i, (point, w) in enumerate(zip(rows.points, rows.weights, strict=True))
         ],
         f"i int, {', '.join(f'{name} double' for name in names)}, w int",
     )
-    sent = bridge.arranged(
-        frame, [F.col(name) for name in names], F.col("w"), tree_bytes(tree, one_file_a_cube)
-    )
-    found = dict(map(tuple, sent.select("i", F.spark_partition_id()).collect()))
-    assert [found[i] for i in range(len(rows))] == tree.row_node.tolist()
-    assert len(set(found.values())) > 50
+    tree, layout = build_tree(rows, dimensions, cube_size), lay_out(rows, cube_size)
+    columns = [F.col(name) for name in names]
+    arranged = bridge.arranged(frame, columns, F.col("w"), tree_bytes(tree, layout))
+    found = arranged.select("i", F.spark_partition_id()).collect()
+    return layout, [row[0] for row in found], [row[1] for row in found]
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 4])
+def test_a_row_goes_to_one_file_and_stretch(spark, monkeypatch, dimensions):
+    """Down the k-d tree of its band. Rows of a file come stretch by stretch."""
+    monkeypatch.setattr(file_layout, "STRETCH_ROWS", 4)
+    monkeypatch.setattr(file_layout, "SAMPLE_OF_STRETCH", 2)
+    monkeypatch.setattr(weight_bands, "SMALLEST_ROWS_OF_ONE_CUBE", 0)
+    points = drawn(st.lists(COORDINATES, min_size=dimensions, max_size=dimensions), 400)
+    weights = np.random.default_rng(1).integers(WEIGHT_MIN, WEIGHT_MAX, len(points), np.int32)
+    sampled = sampled_rows(zip(points, weights, strict=True))
+    layout, order, files = sent(spark, sampled, 40)
+    leaves = layout.leaf_of(sampled.points, sampled.weights)[order]
+    assert files == layout.target[leaves].tolist()
+    assert len(layout.weight) > 1
+    assert len(set(files)) > 10
+    stretches = layout.stretch[leaves]
+    assert stretches.max() > 1
+    assert (np.diff(stretches)[np.diff(files) == 0] >= 0).all()
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 4])
+def test_a_row_goes_to_one_cube(spark, java, dimensions):
+    """From the root on to the child that holds its point, until a cube keeps its weight."""
+    row = st.tuples(st.lists(COORDINATES, min_size=dimensions, max_size=dimensions), WEIGHTS)
+    sampled = sampled_rows(drawn(row, 150))
+    tree = build_tree(sampled, dimensions, 2)
+    java_tree = spark._jvm.io.pyqbeast.layout.Tree(tree_bytes(tree, lay_out(sampled, 2)))
+    for point, weight, node in zip(sampled.points, sampled.weights, tree.row_node, strict=True):
+        handed = ("double[]", doubles(spark, point)), ("int", int(weight))
+        assert bridge.read_cube(java("layout.Tree", "cubeOf", *handed, of=java_tree)) == (node, None)
+    assert len(tree) > 20
 
 
 def test_a_fraction_has_one_weight(java):

@@ -16,8 +16,9 @@ GRANDCHILD = LEFT.child(3)
 SIZE = 1000
 
 
-def file(name, *blocks, deleted=0):
-    return StoredFile(name, blocks, deleted)
+def file(name, *blocks, heaviest=None, deleted=0):
+    heaviest = max(block.max_weight for block in blocks) if heaviest is None else heaviest
+    return StoredFile(name, blocks, heaviest, deleted)
 
 
 def root(rows, low=WEIGHT_MIN, **more):
@@ -34,10 +35,22 @@ def test_one_small_file_is_left_and_two_are_joined():
     assert work([good, small, file("tiny", leaf(LEFT, 5))], SIZE) == {"small", "tiny"}
 
 
-def test_bands_of_a_cube_are_left_and_a_second_file_at_its_bottom_is_not():
-    bands = [file("1", root(150)), file("2", root(200, low=-(2**30))), file("3", root(200, low=-(2**29)))]
-    assert work(bands, SIZE) == set()
-    assert work([*bands, file("later", root(150, low=WEIGHT_MIN + 9))], SIZE) == {"1", "later"}
+def test_small_bands_are_left_and_a_file_across_them_is_not():
+    low = file("low", root(100), heaviest=-(2**30) - 1)
+    middle = file("middle", root(100, low=-(2**30)), heaviest=-1)
+    high = file("high", root(100, low=-1, replicated=False), leaf(LEFT, 50))
+    assert work([low, middle], SIZE) == set()
+    assert work([low, middle, high], SIZE) == {"middle", "high"}
+    across = file("across", root(10, low=WEIGHT_MIN + 9), heaviest=-(2**29))
+    assert work([low, middle, across], SIZE) == {"low", "middle", "across"}
+    large = file("large", root(900, low=WEIGHT_MIN + 9), heaviest=0)
+    assert work([low, middle, large], SIZE) == set()
+
+
+def test_blocks_without_rows_say_nothing_of_the_weights_of_a_file():
+    gap = Block(GRANDCHILD, WEIGHT_MIN, WEIGHT_MIN, 0)
+    first, second = file("first", root(10), heaviest=-5), file("second", leaf(LEFT, 10), gap)
+    assert work([first, second], SIZE) == set()
 
 
 def test_deleted_rows_and_copies_are_work_and_copies_among_others_are_left():

@@ -45,10 +45,10 @@ def rows_of_files(spark, path):
 
 
 def test_options_in_any_case_are_one_option(spark, table_path):
-    given = {"MAXRECORDSPERFILE": 700, "OptimizeWrite": True, "DELTA.enableDeletionVectors": False}
+    given = {"MAXRECORDSPERFILE": 300, "OptimizeWrite": True, "DELTA.enableDeletionVectors": False}
     save(rows_2d(spark, 6_000), table_path, **given)
     is_indexed(spark, table_path, 6_000)
-    assert max(rows_of_files(spark, table_path)) == 700
+    assert max(rows_of_files(spark, table_path)) == 300
     assert bridge.TableLog(spark, table_path).configuration["delta.enableDeletionVectors"] == "false"
     with pytest.raises(InvalidInputError, match="maxRecordsPerFile has to be"):
         save(rows_2d(spark, 10), table_path, maxRecordsPerFile="many")

@@ -94,13 +94,15 @@ def test_a_leaf_above_stored_cubes_is_cut_by_optimize_and_by_the_next_append(spa
     samples_are_whole(spark, first)
     assert not table.optimize().changed
     save(rows_2d(spark, 20, first=12_000), second)
-    assert ids(holds(spark, second).df()) == list(range(12_020))
+    # The files of before hold rows of the cubes below as well, which this made-up log gives to the leaf.
+    assert rules(spark, second) == set()
+    assert ids(load(spark, second)) == list(range(12_020))
     samples_are_whole(spark, second)
 
 
 def test_deletes_without_vectors_leave_gaps_that_the_next_write_closes(spark, table_path):
     save(rows_2d(spark, 10_000), table_path, **{"delta.enableDeletionVectors": "false"})
-    spark.sql(f"DELETE FROM delta.`{table_path}` WHERE a < 500000 AND hash(a, b) < {weight_of(0.5)}")
+    spark.sql(f"DELETE FROM delta.`{table_path}` WHERE hash(a, b) < {weight_of(0.11)}")
     left = ids(load(spark, table_path))
     assert rules(spark, table_path) == {GAP}
     table = QbeastTable.for_path(spark, table_path)

@@ -6,34 +6,33 @@ files to rewrite, and a table of many small appends has.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
-from pyqbeast.core.format.weight import fraction_of
+from pyqbeast.core.otree.file_layout import FILE_ROWS
 from pyqbeast.core.otree.status import CubeStatus, kept_above
-from pyqbeast.core.otree.weight_bands import LARGE, MOST_SHARED
 
-#: A file with fewer rows than this share of the cube size is small. The layout goes by estimates, so this is a
-#: little below the fewest rows that it plans for a shared file.
-SMALL = 0.9 * (MOST_SHARED - LARGE)
-#: A file with fewer rows than this share is small even if it holds one cube alone, because no band of a cube is
-#: planned so small.
-TINY = 1 / 16
-#: A file holds the lowest band of its cube if its lightest row lies in this lowest share of the cube's weights.
-BOTTOM = 1 / 32
+#: A file with fewer rows than this share of the cube size is small. A band of two files or more is cut into files of
+#: three quarters of `FILE_ROWS` at least, and the layout goes by estimates.
+SMALL = 0.9 * 0.75 * FILE_ROWS
 
 
 @dataclass(frozen=True)
 class StoredFile:
-    """An indexed file: its blocks, and how many of its rows are deleted."""
+    """An indexed file: its blocks, the largest weight of its rows, and how many of them are deleted."""
 
     path: str
     blocks: Sequence[Block]
+    heaviest: int
     deleted: int
+
+    @property
+    def lightest(self) -> int:
+        """The smallest weight of its rows. Blocks without rows say nothing of them."""
+        with_rows = [block for block in self.blocks if block.element_count] or self.blocks
+        return min(block.min_weight for block in with_rows)
 
     @property
     def rows(self) -> int:
@@ -60,33 +59,20 @@ def work(files: Iterable[StoredFile], cube_size: int) -> set[str]:
     """Paths of the files to rewrite: those with deleted rows or with copies, and small ones that can be joined."""
     files = list(files)
     due = {file.path for file in files if file.is_copy or (file.deleted and not file.has_copies)}
-    small = _small(files, cube_size)
-    return due | small if len(small | due) > 1 else due
+    return due | _small(files, cube_size)
 
 
 def _small(files: Sequence[StoredFile], cube_size: int) -> set[str]:
-    largest: dict[CubeId, int] = {}
-    for file in files:
-        for block in file.blocks:
-            largest[block.cube] = min(block.max_weight, largest.get(block.cube, WEIGHT_MAX))
-    small = set()
-    bottoms: dict[CubeId, list[str]] = defaultdict(list)
-    for file in files:
-        if file.rows >= SMALL * cube_size or file.has_copies:
-            continue
-        if len(file.blocks) > 1 or file.rows < TINY * cube_size:
-            small.add(file.path)
-        elif _is_at_bottom(file.blocks[0], largest):
-            bottoms[file.blocks[0].cube].append(file.path)
-    # A cube has one file with its lowest band. A second one came with a later write.
-    return small.union(*(paths for paths in bottoms.values() if len(paths) > 1))
-
-
-def _is_at_bottom(block: Block, largest: Mapping[CubeId, int]) -> bool:
-    kept = kept_above(block.cube, largest)
-    lowest = WEIGHT_MIN if kept is None else kept
-    above = fraction_of(block.min_weight) - fraction_of(lowest)
-    return above < BOTTOM * (fraction_of(largest[block.cube]) - fraction_of(lowest))
+    """Small files that share weights with another one. A band of few rows is one small file and shares none."""
+    small = [file for file in files if file.rows < SMALL * cube_size and not file.has_copies]
+    due: set[str] = set()
+    farthest: StoredFile | None = None
+    for file in sorted(small, key=lambda each: each.lightest):
+        if farthest is not None and file.lightest <= farthest.heaviest:
+            due |= {farthest.path, file.path}
+        if farthest is None or file.heaviest > farthest.heaviest:
+            farthest = file
+    return due
 
 
 def broken_cubes(cubes: Mapping[CubeId, CubeStatus]) -> set[CubeId]:

@@ -1,142 +1,185 @@
-"""Which file a cube's rows go to. Each large band of a cube gets a file of its own, and small bands share files.
+"""Which file a row goes to, and where in it. Each band of weights is cut into cells of space, and a cell is a file.
 
-Inside a file the rows follow the z-order curve, so that a box query skips most of its pages.
+The cells of a band are those of a k-d tree: a cell is halved across its widest side until its rows fill one file, and
+inside a file again until they are a part of a page. A box query opens the files whose cells it meets and skips the
+pages that it does not meet. Cells do not overlap, and follow the rows, however these are spread: cubes halve space,
+so that rows which crowd together would share a few large cubes and many small ones.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from pyqbeast.core.format import constants
-from pyqbeast.core.otree.tree import Ints, Longs, SampledRows, Tree
-from pyqbeast.core.otree.weight_bands import LARGE, MOST_SHARED, Band, bands_of
-from pyqbeast.core.otree.z_order import z_order
+from pyqbeast.core.otree.tree import Doubles, Ints, Longs, SampledRows
+from pyqbeast.core.otree.weight_bands import bands_of
 
-#: Rows between two cuts of the z-order curve in a file. A few such stretches make a Parquet page.
-#: `python -m benchmarks.suite --only boxes` shows how many rows boxes scan.
-STRETCH_ROWS = 2_000
-#: About how many of the sampled rows the cuts are computed from.
-SAMPLE_FOR_STRETCHES = 200_000
+# Both numbers are tuned. `python -m benchmarks.suite --only boxes` shows how many files and rows boxes open.
+#: Rows of a file, as a share of the cube size.
+FILE_ROWS = 0.5
+#: About the most rows of a stretch, which is an undivided part of a file. Two or three make a Parquet page.
+STRETCH_ROWS = 3_500
+#: How many of the sampled rows tell where a file or a stretch ends, as far as there are so many, and of all together.
+SAMPLE_OF_FILE = 200
+SAMPLE_OF_STRETCH = 24
+SAMPLE_FOR_CELLS = 200_000
+
+
+#: Cells may be smaller or larger by this share of the divided rows if an edge of a cube is near: every cube that a
+#: cell cuts makes another block in the log. Without leeway, there are up to twice as many.
+LEEWAY = 0.05
 
 
 @dataclass(frozen=True)
 class FileLayout:
-    """Files of a tree's nodes. The bands of node i are those from `start[i]` to `start[i + 1] - 1`.
+    """The files of a write: for each of the b bands a tree, whose m nodes in all stand one after the other.
 
     Attributes:
-        start: m + 1 numbers of bands, for m nodes.
-        weight: for each band the largest weight in it.
-        file: for each band its file, from 0 to `files - 1`.
+        weight: for each band the largest weight in it, ascending; the last is 2^31 - 1.
+        root: for each band the first node of its tree.
+        dimension: for each node the coordinate that divides its rows; -1 for a leaf, which is a stretch of a file.
+        border: for each node the smallest such coordinate on its upper side.
+        target: for each node the number of its upper child, the lower one being the next node; for a leaf its file.
+        stretch: for each leaf its place in the file, from 0 on.
         files: number of files.
-        cut_start: files + 1 numbers: the cuts of file i are those from `cut_start[i]` to `cut_start[i + 1] - 1`.
-        cut: codes of the z-order curve, ascending in a file. Its rows are stored stretch by stretch between them.
     """
 
-    start: Ints
     weight: Ints
-    file: Ints
+    root: Ints
+    dimension: Ints
+    border: Doubles
+    target: Ints
+    stretch: Ints
     files: int
-    cut_start: Ints
-    cut: Longs
+
+    def leaf_of(self, points: Doubles, weights: Ints) -> Longs:
+        """The leaf of each of n points (n × d) with their weights. `Tree.java` finds the same one row by row."""
+        node = self.root[np.searchsorted(self.weight, weights)].astype(np.int64)
+        inner = np.flatnonzero(self.dimension[node] >= 0)
+        while len(inner):
+            at = node[inner]
+            is_upper = points[inner, self.dimension[at]] >= self.border[at]
+            node[inner] = np.where(is_upper, self.target[at], at + 1)
+            inner = inner[self.dimension[node[inner]] >= 0]
+        return node
 
 
-def lay_out(tree: Tree, rows: SampledRows, cube_size: int) -> FileLayout:
-    """Gives a file to each band of each node, for a write of which `rows` is the sample."""
-    bands = bands_of(tree, rows, cube_size)
-    files = _FilePlanner(tree, bands, cube_size).pack()
-    start = np.cumsum([0, *(len(of_node) for of_node in bands)]).astype(np.int32)
-    weight = np.array([band.weight for of_node in bands for band in of_node], np.int32)
-    file = np.array([number for of_node in files for number in of_node], np.int32)
-    count = 1 + int(file.max())
-    return FileLayout(start, weight, file, count, *_stretches(tree, rows, start, weight, file, count))
-
-
-def _stretches(
-    tree: Tree, rows: SampledRows, start: Ints, weight: Ints, file: Ints, files: int
-) -> tuple[Ints, Longs]:
-    """Cuts each file's part of the z-order curve so that about `STRETCH_ROWS` rows lie between two cuts."""
-    chosen = slice(None, None, max(1, len(rows.weights) // SAMPLE_FOR_STRETCHES))
-    node_of_band = np.repeat(np.arange(len(tree)), np.diff(start))
-    band = np.searchsorted(
-        _node_and_weight(node_of_band, weight), _node_and_weight(tree.row_node[chosen], rows.weights[chosen])
+def lay_out(rows: SampledRows, cube_size: int) -> FileLayout:
+    """Lays out a write of which `rows` is the sample."""
+    weight = bands_of(rows, cube_size)
+    file_rows = FILE_ROWS * cube_size
+    wanted = float(rows.counts.sum()) * max(SAMPLE_OF_FILE / file_rows, SAMPLE_OF_STRETCH / STRETCH_ROWS)
+    step = max(1, int(len(rows.weights) / min(wanted, SAMPLE_FOR_CELLS)))
+    chosen = slice(None, None, step)
+    points, counts = rows.points[chosen], rows.counts[chosen] * step
+    ends = np.searchsorted(rows.weights[chosen], weight, side="right")
+    cells = _Cells(file_rows)
+    root = [
+        cells.of_band(points[begin:end], counts[begin:end])
+        for begin, end in zip([0, *ends[:-1]], ends, strict=True)
+    ]
+    return FileLayout(
+        weight,
+        np.array(root, np.int32),
+        np.array(cells.dimension, np.int32),
+        np.array(cells.border, np.float64),
+        np.array(cells.target, np.int32),
+        np.array(cells.stretch, np.int32),
+        cells.files,
     )
-    codes = z_order(rows.points[chosen])
-    order = np.lexsort((codes, file[band]))
-    at, codes = file[band][order], codes[order]
-    counts = rows.counts[chosen][order] * chosen.step
-    before = np.cumsum(counts) - counts
-    number = ((before - before[np.searchsorted(at, at)]) // STRETCH_ROWS).astype(np.int64)
-    begins = np.flatnonzero((np.diff(number) != 0) & (np.diff(at) == 0) & (np.diff(codes) != 0)) + 1
-    return np.searchsorted(at[begins], np.arange(files + 1)).astype(np.int32), codes[begins]
-
-
-def _node_and_weight(node: Longs, weight: Ints) -> Longs:
-    """One number that orders by node and then by weight."""
-    return (node.astype(np.int64) << 32) + (weight.astype(np.int64) - constants.WEIGHT_MIN)
 
 
 @dataclass
-class _Piece:
-    """Bands that share a file, each as its node and its number in the node, and how many rows they are expected
-    to have.
-    """
+class _Cells:
+    """The nodes of all trees as growing lists, a node before those below it."""
 
-    rows: float
-    bands: list[tuple[int, int]]
+    file_rows: float
+    files: int = 0
+    stretches: int = 0  # of the latest file
+    columns: list[Doubles] = field(default_factory=list)  # coordinates of the band, ascending
+    dimension: list[int] = field(default_factory=list)
+    border: list[float] = field(default_factory=list)
+    target: list[int] = field(default_factory=list)
+    stretch: list[int] = field(default_factory=list)
+
+    def of_band(self, points: Doubles, counts: Doubles) -> int:
+        """Divides the rows of a band. Returns the root of its tree."""
+        self.columns = [np.sort(column) for column in points.T]
+        ranks = [np.searchsorted(self.columns[i], points[:, i]) for i in range(len(self.columns))]
+        root = len(self.dimension)
+        self._divide(np.array(ranks, np.int32), counts, None)
+        return root
+
+    def _divide(self, ranks: Ints, counts: Doubles, file: int | None) -> None:
+        """Adds the node of some rows and all below it.
+
+        Args:
+            ranks: for each dimension and row, how many rows of the band have a smaller coordinate.
+            counts: for each row how many it stands for.
+            file: whose part the rows are; None above the files.
+        """
+        rows = float(counts.sum())
+        parts = max(1, round(rows / self.file_rows)) if file is None else 1
+        if parts == 1 and file is None:
+            file = self._next_file()
+        is_stretch = parts == 1 and (rows <= STRETCH_ROWS or len(counts) < SAMPLE_OF_STRETCH)
+        division = None if is_stretch else self._division(ranks, counts, parts)
+        node = self._add()
+        if division is None:
+            self._close(node, file)
+            return
+        dimension, border = division
+        self.dimension[node], self.border[node] = dimension, border
+        is_upper = ranks[dimension] >= np.searchsorted(self.columns[dimension], border)
+        for side in (~is_upper, is_upper):
+            self.target[node] = len(self.dimension)
+            self._divide(ranks[:, side], counts[side], file)
+
+    def _add(self) -> int:
+        self.dimension.append(-1)
+        self.border.append(0.0)
+        self.target.append(0)
+        self.stretch.append(0)
+        return len(self.dimension) - 1
+
+    def _next_file(self) -> int:
+        self.files += 1
+        self.stretches = 0
+        return self.files - 1
+
+    def _close(self, leaf: int, file: int | None) -> None:
+        """Makes a leaf the next stretch of its file; of a new one where rows of one point fill more than a file."""
+        self.target[leaf] = self._next_file() if file is None else file
+        self.stretch[leaf] = self.stretches
+        self.stretches += 1
+
+    def _division(self, ranks: Ints, counts: Doubles, parts: int) -> tuple[int, float] | None:
+        """The dimension in which some rows spread over the most ranks, and the border that halves their `parts` files.
+
+        By ranks, no unit or scale of a column counts more than another. None for rows of one point.
+        """
+        if not len(counts):
+            return None
+        extent = ranks.max(axis=1) - ranks.min(axis=1)
+        dimension = int(extent.argmax())
+        if extent[dimension] == 0:
+            return None
+        order = ranks[dimension].argsort()
+        column = ranks[dimension][order]
+        begins = np.flatnonzero(np.diff(column)) + 1  # the first row of each rank but the smallest
+        below = np.cumsum(counts[order])[begins - 1] / counts.sum()
+        best = int(np.abs(below - ((parts // 2) / parts or 0.5)).argmin())
+        leeway = LEEWAY if parts > 1 else 0.0
+        first, last = np.searchsorted(below, (below[best] - leeway, below[best] + leeway))
+        low, high = self.columns[dimension][column[[begins[first] - 1, begins[min(last, len(begins) - 1)]]]]
+        return dimension, _roundest(float(low), float(high))
 
 
-_Pieces = defaultdict[tuple[int, int], list[_Piece]]
-
-
-class _FilePlanner:
-    """Gives a file number to each band, from the deepest nodes up.
-
-    A band of fewer rows than `LARGE` shares a file with other bands of the same weights. They join in z-order,
-    so that the file covers a compact region, until the next band would exceed `MOST_SHARED`. Bands that do not
-    fill a file wait for those of the parent's other children.
-    """
-
-    def __init__(self, tree: Tree, bands: list[list[Band]], cube_size: int) -> None:
-        self.tree = tree
-        self.bands = bands
-        self.cube_size = cube_size
-        self.files = [[0] * len(of_node) for of_node in bands]
-        self.closed = 0
-
-    def pack(self) -> list[list[int]]:
-        pending: dict[int, _Pieces] = {}
-        for node in range(len(self.tree) - 1, -1, -1):
-            pieces = pending.pop(node, _Pieces(list))
-            for number, band in enumerate(self.bands[node]):
-                piece = _Piece(band.rows, [(node, number)])
-                if band.rows >= LARGE * self.cube_size:
-                    self._close(piece)
-                else:
-                    pieces[band.above, band.weight].append(piece)
-            for weights, alike in pieces.items():
-                unfilled = self._join(reversed(alike))
-                if unfilled.rows >= LARGE * self.cube_size or node == 0:
-                    self._close(unfilled)
-                else:
-                    pending.setdefault(int(self.tree.parent[node]), _Pieces(list))[weights].append(unfilled)
-        return self.files
-
-    def _join(self, pieces: Iterable[_Piece]) -> _Piece:
-        """Joins pieces into files. Returns the last piece, which does not fill a file yet."""
-        current = _Piece(0.0, [])
-        for piece in pieces:
-            if current.bands and current.rows + piece.rows > MOST_SHARED * self.cube_size:
-                self._close(current)
-                current = piece
-            else:
-                current = _Piece(current.rows + piece.rows, current.bands + piece.bands)
-        return current
-
-    def _close(self, piece: _Piece) -> None:
-        for node, number in piece.bands:
-            self.files[node][number] = self.closed
-        self.closed += 1
+def _roundest(low: float, high: float) -> float:
+    """The number above `low` and up to `high` with the fewest binary digits. The edges of large cubes have few."""
+    step = 1.0
+    while math.floor(high / step) * step <= low:
+        step /= 2
+    return math.floor(high / step) * step

@@ -20,7 +20,7 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX
-from pyqbeast.core.format.file_tags import FileTags, parse_tags
+from pyqbeast.core.format.file_tags import FileTags, max_row_weight, parse_tags
 from pyqbeast.core.otree.compaction import StoredFile, is_copy, work
 from pyqbeast.core.revisions.revision import RevisionSet, configuration_entries
 from pyqbeast.delta_log.log_entry import LogEntry
@@ -196,7 +196,10 @@ class _Optimize:
         if revision_id == STAGING_REVISION or revision_id not in prunable:
             return self._staging(transaction, stored, [file for file, _ in own], prunable)
         revision = stored.get(revision_id)
-        indexed = [StoredFile(file.path, tags.blocks, file.deleted) for file, tags in own]
+        indexed = [
+            StoredFile(file.path, tags.blocks, max_row_weight(file.tags, tags.blocks), file.deleted)
+            for file, tags in own
+        ]
         if self.named is not None:
             return plan_optimize(transaction, revision, indexed, self._still_there(indexed))
         bound = WEIGHT_MAX + 1 if self.fraction == 1 else log.weight_of(self.fraction)

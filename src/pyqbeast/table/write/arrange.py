@@ -1,5 +1,5 @@
-"""Lays out the rows of a write: each row goes to the partition of its file, and a partition is sorted along the
-z-order curve.
+"""Lays out the rows of a write: each row goes to the partition of its file, and a partition is sorted by the
+stretches of the file.
 
 The writer counts the blocks, so what the log says describes what was written.
 """
@@ -129,9 +129,9 @@ def arrange(
 
 
 def tree_bytes(tree: Tree, layout: FileLayout) -> bytes:
-    """As `Tree.of` in the bridge reads it."""
-    head = [tree.dimensions, len(tree), len(layout.weight), layout.files, len(layout.cut)]
-    nodes = [tree.parent, tree.child, tree.max_weight]
-    files = [layout.start, layout.weight, layout.file, layout.cut_start]
-    ints = np.concatenate([np.asarray(part, "<i4") for part in (head, *nodes, *files)])
-    return ints.tobytes() + layout.cut.astype("<i8").tobytes()
+    """As `Tree.java` reads it."""
+    head = [tree.dimensions, len(tree), len(layout.weight), len(layout.border), layout.files]
+    cubes = [tree.parent, tree.child, tree.max_weight]
+    cells = [layout.weight, layout.root, layout.dimension, layout.target, layout.stretch]
+    ints = np.concatenate([np.asarray(part, "<i4") for part in (head, *cubes, *cells)])
+    return ints.tobytes() + layout.border.astype("<f8").tobytes()

@@ -210,7 +210,7 @@ def plan_of(
     """Lays profiled rows out in files, in a tree on top of `cubes`; `status` is what the revision holds already."""
     rows = profiled.sampled_rows(revision)
     tree = build_tree(rows, revision.dimensions, revision.cube_size, cubes)
-    layout = lay_out(tree, rows, revision.cube_size)
+    layout = lay_out(rows, revision.cube_size)
     arrangement = arrange(data, types, revision, tree, layout, status)
     return Plan(revision, is_new, arrangement.frame, arrangement)
 

@@ -13,7 +13,7 @@ import org.apache.spark.unsafe.Platform;
 
 /**
  * Puts rows that belong together into packs before the shuffle: rows of one file, one cube, and one stretch of the
- * z-order curve. Spark sends, sorts and counts a pack at about the cost of a single row.
+ * file. Spark sends, sorts and counts a pack at about the cost of a single row.
  *
  * <p>A pack is a row of {@link #SCHEMA}. Its bytes are the cube (long) and then, for each row, the row's size and weight
  * (ints) and the row itself as Spark holds it. {@link RowUnpacker} takes it apart.
@@ -60,7 +60,7 @@ final class RowPacker implements RowFunction {
     private final Values values;
     private final UnsafeProjection unsafe = UnsafeProjection.create(schema);
     private final TargetNumbers targets = new TargetNumbers();
-    private final Tree.RowTarget target = tree.target();
+    private final Tree.RowTarget target = tree.rowTarget();
     private final UnsafeRow pack = new UnsafeRow(3);
 
     private byte[] gathered = new byte[1 << 20];

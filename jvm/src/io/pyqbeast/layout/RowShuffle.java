@@ -18,8 +18,8 @@ import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Shuffles rows to the files of a {@link Tree}: one partition a file, sorted along the z-order curve. Few rows that go
- * to one file need no shuffle, which takes longer than one task takes for all of them.
+ * Shuffles rows to the files of a {@link Tree}: one partition a file, sorted by the stretches of the file. Few rows that
+ * go to one file need no shuffle, which takes longer than one task takes for all of them.
  */
 public final class RowShuffle {
   private RowShuffle() {}

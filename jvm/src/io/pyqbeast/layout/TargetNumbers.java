@@ -2,7 +2,7 @@ package io.pyqbeast.layout;
 
 import java.util.Arrays;
 
-/** Numbers for the targets of rows, each a file, a stretch of the z-order curve in it, and a cube. */
+/** Numbers for the targets of rows, each a file, a stretch of it, and a cube. */
 final class TargetNumbers {
   private int size;
   private int[] files = new int[1024];

@@ -7,8 +7,11 @@ import java.util.Arrays;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
- * The tree of cubes that a write uses, as Python built it. It finds the cube of a row, the file of that cube, and the
- * stretch of the z-order curve inside the file.
+ * The tree of cubes that a write uses, and its files, as Python planned them. It finds the cube of a row, its file, and
+ * its stretch of the file.
+ *
+ * <p>The file depends on the row's weight, which tells its band, and on its point: each band has a k-d tree whose leaves
+ * are the stretches of its files.
  *
  * <p>A row goes down from the root along the cubes that contain its point and stays in the first whose largest weight
  * is not below the row's. Below a cube that has no child on the row's side, the row stays in that missing child. A cube
@@ -23,38 +26,39 @@ public final class Tree implements Serializable {
   private static final int CHILD_BITS = 20;
 
   private final int files;
-  private final ZOrder zOrder;
   private final int dimensions;
   private final int[] largest;
-  private final int[] bandStart;
   private final int[] bandWeight;
-  private final int[] bandFile;
-  private final int[] cutStart;
-  private final long[] cuts;
+  private final int[] bandRoot;
+  private final int[] dimensionOf;
+  private final int[] target;
+  private final int[] stretchOf;
+  private final double[] border;
   private final long[] keys;
   private final int[] nodes;
 
   /**
-   * @param data little-endian ints: number of dimensions, of nodes n, of bands b, of files f and of cuts c; then n
-   *     parents, n child numbers, n largest weights, n + 1 starts of bands, b largest weights of bands, b files, f + 1
-   *     starts of cuts; and c longs: the codes on the z-order curve where the next stretch of a file begins
+   * @param data little-endian ints: number of dimensions, of cubes n, of bands b, of nodes m of all bands, and of files;
+   *     then n parents, n child numbers, n largest weights; b largest weights of bands, b first nodes; for each of the m
+   *     nodes the coordinate that divides it (-1 in a leaf), its upper child (in a leaf the file) and its stretch; and m
+   *     doubles: where the upper side of a node begins. The lower child is the next node.
    */
   public Tree(byte[] data) {
     ByteBuffer in = ByteBuffer.wrap(data).order(ByteOrder.LITTLE_ENDIAN);
     this.dimensions = in.getInt();
-    this.zOrder = new ZOrder(dimensions);
     int count = in.getInt();
     int bands = in.getInt();
+    this.border = new double[in.getInt()];
     this.files = in.getInt();
-    this.cuts = new long[in.getInt()];
     int[] parent = ints(in, count);
     int[] child = ints(in, count);
     this.largest = ints(in, count);
-    this.bandStart = ints(in, count + 1);
     this.bandWeight = ints(in, bands);
-    this.bandFile = ints(in, bands);
-    this.cutStart = ints(in, files + 1);
-    in.asLongBuffer().get(cuts);
+    this.bandRoot = ints(in, bands);
+    this.dimensionOf = ints(in, border.length);
+    this.target = ints(in, border.length);
+    this.stretchOf = ints(in, border.length);
+    in.asDoubleBuffer().get(border);
     int capacity = Integer.highestOneBit(Math.max(4, count)) * 4;
     this.keys = new long[capacity];
     this.nodes = new int[capacity];
@@ -79,7 +83,7 @@ public final class Tree implements Serializable {
     return files;
   }
 
-  RowTarget target() {
+  RowTarget rowTarget() {
     return new RowTarget();
   }
 
@@ -103,10 +107,10 @@ public final class Tree implements Serializable {
         stretch = 0;
         return;
       }
-      long code = zOrder.of(point);
+      int leaf = leafOf(point, weight);
+      file = target[leaf];
+      stretch = stretchOf[leaf];
       cube = cubeOf(point, weight);
-      file = fileOf((int) (cube >> (CHILD_BITS + 1)), weight);
-      stretch = stretchOf(file, code);
     }
   }
 
@@ -139,18 +143,16 @@ public final class Tree implements Serializable {
     return (long) node << (CHILD_BITS + 1);
   }
 
-  private int fileOf(int node, int weight) {
-    int band = bandStart[node];
-    int last = bandStart[node + 1] - 1;
-    while (band < last && weight > bandWeight[band]) {
+  private int leafOf(double[] point, int weight) {
+    int band = 0;
+    while (weight > bandWeight[band]) {
       band++;
     }
-    return bandFile[band];
-  }
-
-  private int stretchOf(int file, long code) {
-    int match = Arrays.binarySearch(cuts, cutStart[file], cutStart[file + 1], code);
-    return (match >= 0 ? match + 1 : -(match + 1)) - cutStart[file];
+    int node = bandRoot[band];
+    while (dimensionOf[node] >= 0) {
+      node = point[dimensionOf[node]] >= border[node] ? target[node] : node + 1;
+    }
+    return node;
   }
 
   private int slotOf(long key) {
