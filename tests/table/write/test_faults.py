@@ -198,7 +198,8 @@ def test_what_delta_does_behind_a_commit_fails(spark, faults, tmp_path, asked, f
         save(rows_2d(spark, 700, first=first), path, cubeSize=300, columnStats=BOUNDS, **properties)
         properties = {}
     before = 1_400
-    for door in ("save", "optimize", "delete"):
+    # A delete without vectors leaves gaps in the index, which optimize closes.
+    for door in ("save", "delete", "optimize"):
         change, rows = doors(spark, path)[door]
         faults.fail("create|mkdirs", failing, onwards=True)
         change()

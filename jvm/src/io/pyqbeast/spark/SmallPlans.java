@@ -39,13 +39,18 @@ public final class SmallPlans {
     }
     boolean isLight =
         plan instanceof Project || plan instanceof Filter || plan instanceof SubqueryAlias || plan instanceof View;
-    return isLight && ScalaInterop.list(plan.expressions()).stream().noneMatch(SmallPlans::isUserDefined)
+    return isLight && ScalaInterop.list(plan.expressions()).stream().allMatch(SmallPlans::isPlain)
         ? bytes(ScalaInterop.list(plan.children()).get(0))
         : Double.MAX_VALUE;
   }
 
-  private static boolean isUserDefined(Expression expression) {
+  /** Expressions that are not deterministic may count on a task of their own for each partition, as Delta's identities do. */
+  private static boolean isPlain(Expression expression) {
+    return expression.deterministic() && !hasUsersFunctions(expression);
+  }
+
+  private static boolean hasUsersFunctions(Expression expression) {
     return expression instanceof UserDefinedExpression
-        || ScalaInterop.list(expression.children()).stream().anyMatch(SmallPlans::isUserDefined);
+        || ScalaInterop.list(expression.children()).stream().anyMatch(SmallPlans::hasUsersFunctions);
   }
 }

@@ -14,10 +14,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
-import org.apache.hadoop.fs.LocatedFileStatus;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.RemoteIterator;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
@@ -30,9 +29,8 @@ public final class FilesOnDisk {
 
   private final DeltaLog log;
   private final Configuration conf;
-  private final String root;
 
-  /** The sizes of all files below the table's folder, by their whole locations. */
+  /** The sizes of all files below the table's folder that are not hidden, by their whole locations. */
   private final Map<String, Long> sizes = new HashMap<>();
 
   /** The locations of live data files and vectors. */
@@ -42,11 +40,23 @@ public final class FilesOnDisk {
     this.log = log;
     this.conf = log.newDeltaHadoopConf();
     FileSystem files = log.dataPath().getFileSystem(conf);
-    this.root = files.makeQualified(log.dataPath()).toString();
-    RemoteIterator<LocatedFileStatus> listed = files.listFiles(log.dataPath(), true);
-    while (listed.hasNext()) {
-      LocatedFileStatus file = listed.next();
-      sizes.put(file.getPath().toString(), file.getLen());
+    list(files, log.dataPath());
+  }
+
+  /**
+   * The log is left out: its temporary files come and go. Statuses without blocks are asked for, because the others cost a
+   * process for each file of a local disk, to tell its permissions.
+   */
+  private void list(FileSystem files, Path folder) throws IOException {
+    for (FileStatus each : files.listStatus(folder)) {
+      if (isHidden(each.getPath().getName())) {
+        continue;
+      }
+      if (each.isDirectory()) {
+        list(files, each.getPath());
+      } else {
+        sizes.put(each.getPath().toString(), each.getLen());
+      }
     }
   }
 
@@ -78,7 +88,7 @@ public final class FilesOnDisk {
         out.writeObjectField("vector_size", sizeOf(vector));
         out.writeEndObject();
       }
-      sizes.keySet().removeIf(location -> named.contains(location) || isHidden(location));
+      sizes.keySet().removeAll(named);
       if (!sizes.isEmpty()) {
         for (RemoveFile file : (RemoveFile[]) log.snapshot().tombstones().collect()) {
           sizes.remove(locationOf(file));
@@ -112,9 +122,9 @@ public final class FilesOnDisk {
     return location;
   }
 
-  /** Null for a file that is not there. A shallow clone has files outside the table's folder. */
+  /** Null for a file that is not there. A shallow clone has files outside the table's folder, others may be hidden. */
   private Long sizeOf(String location) throws IOException {
-    if (location == null || location.startsWith(root + "/")) {
+    if (location == null || sizes.containsKey(location)) {
       return sizes.get(location);
     }
     try {
@@ -125,13 +135,8 @@ public final class FilesOnDisk {
     }
   }
 
-  /** Whether a file is none of the table's rows: the log, checksums, change data, what a query engine keeps. */
-  private boolean isHidden(String location) {
-    for (String part : location.substring(root.length() + 1).split("/")) {
-      if (part.startsWith("_") || part.startsWith(".")) {
-        return true;
-      }
-    }
-    return false;
+  /** Whether a name is none of the table's rows: the log, checksums, change data, what a query engine keeps. */
+  private static boolean isHidden(String name) {
+    return name.startsWith("_") || name.startsWith(".");
   }
 }
