@@ -35,6 +35,7 @@ class Hdfs:
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
+            env={**os.environ, "HADOOP_USER_NAME": "hdfs"},  # the superuser, whom no permission holds back
         )
         self.uri = self._answer("hdfs://")
 

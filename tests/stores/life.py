@@ -45,7 +45,7 @@ def life(spark: SparkSession, path: str) -> None:
 def taken_over(spark: SparkSession, base: str) -> None:
     """A plain table is converted, and one of before format 0.6 is upgraded."""
     rows_2d(spark, ROWS).write.format("delta").save(f"{base}/plain")
-    pyqbeast.convert(spark, f"{base}/plain", columns=["a", "b"])
+    pyqbeast.convert(spark, f"delta.`{base}/plain`", columns_to_index=["a", "b"])
     save(rows_2d(spark, ROWS, ROWS), f"{base}/plain")
     assert ids(load(spark, f"{base}/plain")) == list(range(2 * ROWS))
     told("converted")

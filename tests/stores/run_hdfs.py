@@ -21,7 +21,7 @@ from tests.stores.hdfs import Hdfs
 from tests.stores.life import life, taken_over, told
 from tests.table.help import count, holds, ids, load, rows_2d, save
 
-#: The name node's superuser is who started it. Drivers are somebody else, so that permissions hold for them.
+#: Drivers are not the superuser, so that permissions hold for them.
 USER = "writer"
 #: Appends of each of two drivers, and rows of one.
 APPENDS, APPENDED = 5, 200

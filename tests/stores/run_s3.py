@@ -50,7 +50,7 @@ def sample_requests(spark: SparkSession, s3: S3, path: str) -> None:
     asked = s3.requests()[before:]
     data = [each for each in asked if unquote(each.path).endswith(".parquet") and each.method == "GET"]
     names = {unquote(each.path).rpartition("/")[2] for each in data}
-    log = [each for each in asked if "_delta_log" in each.path]
+    log = [each for each in asked if "_delta_log" in each.path + unquote(each.query)]
     listed = [each for each in asked if each.is_listing and each not in log]
     read = sum(each.bytes for each in data)
     told(

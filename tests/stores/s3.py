@@ -96,6 +96,8 @@ class S3:
             f"{s3a}.path.style.access": "true",
             f"{s3a}.access.key": KEY,
             f"{s3a}.secret.key": SECRET,
+            # The default keeps what it has read in memory, and its requests cannot be counted.
+            f"{s3a}.input.stream.type": "classic",
         }
 
     def requests(self) -> list[Request]:
