@@ -9,10 +9,9 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.hadoop.fs.ChecksumFileSystem;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
-import org.apache.hadoop.fs.LocatedFileStatus;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.RemoteIterator;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -86,11 +85,9 @@ public final class Leftovers {
     FileSystem raw = raw(files);
     Path logPath = log.deltaLog().logPath();
     boolean hasChecksums = raw != files;
-    RemoteIterator<LocatedFileStatus> listed =
-        raw.listFiles(hasChecksums ? log.deltaLog().dataPath() : logPath, hasChecksums);
+    Path folder = hasChecksums ? log.deltaLog().dataPath() : logPath;
     List<Path> found = new ArrayList<>();
-    while (listed.hasNext()) {
-      LocatedFileStatus file = listed.next();
+    for (FileStatus file : Listing.below(raw, folder, each -> hasChecksums || each.isFile())) {
       Path path = file.getPath();
       Matcher checksum = CHECKSUM.matcher(path.getName());
       boolean isTemporary =

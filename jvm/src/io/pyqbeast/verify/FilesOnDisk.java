@@ -3,6 +3,7 @@ package io.pyqbeast.verify;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.util.MinimalPrettyPrinter;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pyqbeast.commit.Listing;
 import io.pyqbeast.commit.TableLog;
 import io.pyqbeast.errors.Door;
 import java.io.FileNotFoundException;
@@ -40,23 +41,8 @@ public final class FilesOnDisk {
     this.log = log;
     this.conf = log.newDeltaHadoopConf();
     FileSystem files = log.dataPath().getFileSystem(conf);
-    list(files, log.dataPath());
-  }
-
-  /**
-   * The log is left out: its temporary files come and go. Statuses without blocks are asked for, because the others cost a
-   * process for each file of a local disk, to tell its permissions.
-   */
-  private void list(FileSystem files, Path folder) throws IOException {
-    for (FileStatus each : files.listStatus(folder)) {
-      if (isHidden(each.getPath().getName())) {
-        continue;
-      }
-      if (each.isDirectory()) {
-        list(files, each.getPath());
-      } else {
-        sizes.put(each.getPath().toString(), each.getLen());
-      }
+    for (FileStatus each : Listing.below(files, log.dataPath(), one -> !isHidden(one.getPath().getName()))) {
+      sizes.put(each.getPath().toString(), each.getLen());
     }
   }
 
