@@ -26,6 +26,7 @@ import pyspark
 
 from pyqbeast.bridge import maven
 from tests.faulty_files import FaultyFiles
+from tests.machine import jdk
 
 SOURCES = Path(__file__).resolve().parent / "jvm"
 SCHEME = "faulty"
@@ -44,8 +45,7 @@ def compile_jar(folder: Path) -> Path:
     hadoop = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-*.jar")
     storage = maven.cache_folder().glob("delta-storage-*.jar")
     sources = sorted(str(path) for path in SOURCES.rglob("*.java"))
-    javac = Path(os.environ["JAVA_HOME"], "bin", "javac") if "JAVA_HOME" in os.environ else "javac"
-    command = [str(javac), "-Xlint:all,-path,-classfile", "-Werror", "-proc:none", "-d", str(classes)]
+    command = [jdk("javac"), "-Xlint:all,-path,-classfile", "-Werror", "-proc:none", "-d", str(classes)]
     subprocess.run([*command, "-cp", os.pathsep.join(map(str, [*hadoop, *storage])), *sources], check=True)
     jar = folder / "faults.jar"
     with zipfile.ZipFile(jar, "w") as out:

@@ -25,6 +25,7 @@ from pyqbeast.bridge.session import (
     bridge_jar,
     delta_jars,
 )
+from tests.machine import free_port
 from tests.test_docs import ROOT, blocks_of
 
 SERVER, CLIENT = blocks_of(ROOT / "docs" / "connect.md")
@@ -40,9 +41,7 @@ def server(folder, command):
     """A server in a process of its own, and a session with it."""
     from pyspark.sql.connect.session import SparkSession
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     settings = {
         "spark.connect.grpc.binding.port": port,
         "spark.driver.memory": "1g",

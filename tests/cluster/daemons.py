@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,7 +12,8 @@ from types import TracebackType
 
 import pyspark
 
-HOST = "127.0.0.1"
+from tests.machine import HOST, free_port
+
 _HOME = Path(pyspark.__file__).parent
 _DEPLOY = "org.apache.spark.deploy"
 
@@ -30,9 +30,7 @@ class Cluster:
         self._folder = folder
         self._workers = workers
         self._daemons: list[subprocess.Popen[bytes]] = []
-        with socket.socket() as free:
-            free.bind((HOST, 0))
-            self.master = f"spark://{HOST}:{free.getsockname()[1]}"
+        self.master = f"spark://{HOST}:{free_port()}"
 
     def __enter__(self) -> Cluster:
         try:

@@ -15,8 +15,9 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast.core.format.weight import weight_of
-from tests.cluster.daemons import HOST, Cluster
+from tests.cluster.daemons import Cluster
 from tests.cluster.losses import dying_workers, each_stage
+from tests.machine import HOST
 
 ROWS = 200_000
 #: Of the appends that are made again and again.

@@ -40,12 +40,10 @@ class Child:
 
 def main(folder: Path) -> None:
     """Runs what standard input says, line by line."""
-    from tests import faults
     from tests.protocol import gates, matrix
-    from tests.spark_session import make_session
 
     folder.mkdir()
-    spark = make_session(folder, {"spark.jars": str(faults.compile_jar(folder)), **gates.SETTINGS})
+    spark = gates.make_gated_session(folder)
     for line in sys.stdin:
         operation, path = json.loads(line)
         print(json.dumps(matrix.told(spark, operation, path)), flush=True)

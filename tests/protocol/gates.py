@@ -7,6 +7,11 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
+from tests.faults import compile_jar
+from tests.spark_session import make_session
+
 SCHEME = "gated"
 #: Settings of a session that knows the scheme.
 SETTINGS = {
@@ -14,6 +19,11 @@ SETTINGS = {
     f"spark.hadoop.fs.AbstractFileSystem.{SCHEME}.impl": "faults.GatedFileSystem$Context",
     f"spark.delta.logStore.{SCHEME}.impl": "faults.GatedLogStore",
 }
+
+
+def make_gated_session(folder: Path) -> SparkSession:
+    """A session that knows the scheme, and writes what belongs to no test into a folder."""
+    return make_session(folder, {"spark.jars": str(compile_jar(folder)), **SETTINGS})
 
 
 #: Looks after which a writer counts as stuck: ten minutes on an idle machine.

@@ -18,13 +18,11 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession
 
 from pyqbeast import QbeastTable
-from tests import faults
 from tests.protocol import gates
 from tests.protocol.child import Child
 from tests.protocol.gates import SCHEME, Held
 from tests.protocol.real import CALLS, IDS, Tables, rows, save
 from tests.protocol.replay import outcome, word_of
-from tests.spark_session import make_session
 
 PAGE = Path(__file__).parents[2] / "docs" / "concurrency.md"
 
@@ -197,8 +195,7 @@ def main() -> None:
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="pyqbeast-conflicts-") as name:
         folder = Path(name)
-        settings = {"spark.jars": str(faults.compile_jar(folder)), **gates.SETTINGS}
-        spark = make_session(folder, settings)
+        spark = gates.make_gated_session(folder)
         try:
             tables = Tables(spark, folder / "tables")
             for table in asked.tables:

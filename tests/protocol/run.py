@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests import faults
 from tests.protocol import gates
 from tests.protocol.explore import explore
 from tests.protocol.real import Tables
@@ -18,7 +17,6 @@ from tests.protocol.replay import differences, replay
 from tests.protocol.scenarios import TRIED, groups, world
 from tests.protocol.walks import Move, walk
 from tests.protocol.world import Protocol, World, WriteSerializable
-from tests.spark_session import make_session
 
 #: Writers, failing calls of the storage, crashes and calls once more, at most.
 _DEPTHS = ((2, 2, 2, 2), (3, 0, 1, 1), (3, 1, 1, 0))
@@ -78,8 +76,7 @@ def _replayed(seeds: Sequence[int]) -> int:
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="pyqbeast-protocol-") as name:
         folder = Path(name)
-        settings = {"spark.jars": str(faults.compile_jar(folder)), **gates.SETTINGS}
-        spark = make_session(folder, settings)
+        spark = gates.make_gated_session(folder)
         try:
             tables = Tables(spark, folder / "tables")
             for seed in seeds:

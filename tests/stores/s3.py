@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
-import subprocess
 import time
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 from pyqbeast.bridge import maven
+from tests.machine import free_port
+from tests.stores.java_server import JavaServer
 
 BUCKET = "tables"
 #: The server takes any.
@@ -35,56 +32,31 @@ class Request(NamedTuple):
         return self.method == "GET" and ("list-type" in self.query or self.path.strip("/") == BUCKET)
 
 
-class S3:
-    """Runs while its `with` block does."""
+class S3(JavaServer):
+    """A server with one empty bucket, and what it was asked for."""
 
     def __init__(self, folder: Path) -> None:
         jars = {where: maven.fetch(where, checksum) for where, checksum in _LOCK.items()}
         (server,) = [jar for where, jar in jars.items() if "s3mock" in where]
         #: What Spark needs to reach S3.
         self.jars = [jar for jar in jars.values() if jar != server]
-        port, secure = _free_port(), _free_port()
+        port, secure = free_port(), free_port()
         self.endpoint = f"http://127.0.0.1:{port}"
         self._logs = folder / "logs"
-        java = (
-            Path(os.environ["JAVA_HOME"], "bin", "java")
-            if "JAVA_HOME" in os.environ
-            else shutil.which("java")
-        )
         mock = "--com.adobe.testing.s3mock"
-        self._output = (folder / "s3.log").open("wb")
+        log = "--server.tomcat.accesslog"
         command = [
-            *(
-                str(java),
-                "-Xmx512m",
-                "-jar",
-                str(server),
-                f"--server.port={secure}",
-                f"{mock}.httpPort={port}",
-            ),
+            *("-jar", str(server), f"--server.port={secure}", f"{mock}.httpPort={port}"),
             *(f"{mock}.store.root={folder / 's3'}", f"{mock}.store.initial-buckets={BUCKET}"),
-            *("--server.tomcat.accesslog.enabled=true", "--server.tomcat.accesslog.buffered=false"),
-            *(
-                f"--server.tomcat.accesslog.directory={self._logs}",
-                "--server.tomcat.accesslog.pattern=%m %U ?%q %B",
-            ),
+            *(f"{log}.enabled=true", f"{log}.buffered=false", f"{log}.directory={self._logs}"),
+            f"{log}.pattern=%m %U ?%q %B",
         ]
-        self._process = subprocess.Popen(command, stdout=self._output, stderr=subprocess.STDOUT)
+        super().__init__(folder / "s3.log", command)
         deadline = time.monotonic() + 120
         while not _answers(self.endpoint):
-            assert self._process.poll() is None, f"S3Mock has ended, see {self._output.name}"
-            assert time.monotonic() < deadline, f"S3Mock does not answer, see {self._output.name}"
+            assert self.process.poll() is None, f"S3Mock has ended, see {self.log.name}"
+            assert time.monotonic() < deadline, f"S3Mock does not answer, see {self.log.name}"
             time.sleep(0.5)
-
-    def __enter__(self) -> S3:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._process.terminate()
-        self._process.wait()
-        self._output.close()
 
     def settings(self) -> Mapping[str, str]:
         """How Spark reaches the server."""
@@ -108,13 +80,6 @@ class S3:
                 method, path, query, size = line.split(" ")
                 found.append(Request(method, path, query, int(size)))
         return found
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def _answers(endpoint: str) -> bool:

@@ -1,0 +1,22 @@
+"""What tests need of the machine: free ports, and the programs of the JDK."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+HOST = "127.0.0.1"
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nobody listens on just now."""
+    with socket.socket() as free:
+        free.bind((HOST, 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def jdk(program: str) -> str:
+    """A program of the JDK, such as `java`: that of JAVA_HOME, or else the one on the path."""
+    return str(Path(os.environ["JAVA_HOME"], "bin", program)) if "JAVA_HOME" in os.environ else program
