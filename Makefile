@@ -6,8 +6,9 @@ JAR := src/pyqbeast/jars/pyqbeast-bridge-spark-4.2.jar
 export UV_SYSTEM_CERTS := 1
 RUN := $(UV) run --frozen --all-extras
 TPCHGEN := tpchgen-cli==4.0.0
+MKDOCS := --with mkdocs==1.6.1 --with mkdocs-material==9.8.1 --with 'mkdocstrings[python]==1.0.8'
 
-.PHONY: help setup demo test test-fast test-spark test-cluster test-s3 test-hdfs test-page fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
+.PHONY: help setup demo test test-fast test-spark test-cluster test-s3 test-hdfs test-page docs test-docs fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -68,6 +69,13 @@ parsers: setup ## Attack each parser of stored bytes with inputs that the code i
 
 test-page: setup ## Use the page of `pyqbeast plot` in headless Chromium (CHROMIUM=path) and take screenshots of it
 	$(RUN) --with playwright python -m pytest tests/plot/in_browser.py -s
+
+docs: $(UV) ## Build the site in build/site, where a broken link is an error
+	@NO_MKDOCS_2_WARNING=1 $(UV) run --no-project $(MKDOCS) mkdocs build --strict
+	@echo "to read it: $(PYTHON) -m http.server --directory build/site"
+
+test-docs: docs ## Open each page of the site in headless Chromium (CHROMIUM=path), search, and take screenshots
+	$(RUN) --with playwright python -m pytest tests/pages/in_browser.py -s
 
 check: setup ## Lint, formats and types; the Java compiler has had its say in setup
 	$(RUN) ruff check

@@ -19,8 +19,14 @@ def blocks_of(page):
     return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
+#: Pages whose code begins no session.
+WITHOUT_SPARK = [ROOT / "docs/format.md", ROOT / "docs/transformations.md"]
 #: The guide of Spark Connect is for two processes: test_connect.py runs it.
-GUIDES = [page for page in sorted((ROOT / "docs").glob("*.md")) if blocks_of(page) and page.stem != "connect"]
+GUIDES = [
+    page
+    for page in sorted((ROOT / "docs").glob("*.md"))
+    if blocks_of(page) and page.stem != "connect" and page not in WITHOUT_SPARK
+]
 #: Of some pages a line that they print.
 PRINTED = {
     "README": "OTree Index Metrics",
@@ -51,6 +57,14 @@ def test_the_code_runs(spark, golden, monkeypatch, capsys, tmp_path, page):
     if page.stem == "deletion_vectors":
         promised = [line[2:] for block in blocks_of(page) for line in block.splitlines() if line[:2] == "# "]
         assert without_names(printed).splitlines() == [without_names(line) for line in promised]
+
+
+@pytest.mark.parametrize("page", WITHOUT_SPARK, ids=lambda page: page.stem)
+def test_the_code_runs_without_spark(page):
+    assert blocks_of(page)
+    names: dict[str, object] = {}
+    for block in blocks_of(page):
+        exec(compile(block, str(page), "exec"), names)
 
 
 def without_names(text):

@@ -1,4 +1,4 @@
-"""The documents for those who work here name files that are there, and link to what exists."""
+"""The documents name files that are there, link to what exists, and leave out no public name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+
+import pyqbeast
+from pyqbeast import delta, plot, polars, tiledb
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -52,3 +55,27 @@ def test_commands_that_are_named_are_there():
     named = {name for file in sources for name in _MODULE.findall(file.read_text(encoding="utf-8"))}
     assert named
     assert not [name for name in named if not (ROOT / f"{name.replace('.', '/')}.py").exists()]
+
+
+def test_the_reference_has_every_public_name():
+    documented = re.findall(
+        r"^::: (.*)$", "".join(page.read_text() for page in ROOT.glob("docs/api*.md")), re.MULTILINE
+    )
+    public = {id(getattr(pyqbeast, name)) for name in pyqbeast.__all__ if name != "__version__"}
+    for door in (delta, plot, polars, tiledb):
+        public |= {id(getattr(door, name)) for name in door.__all__}
+    assert {id(named_object(path)) for path in documented} == public
+    assert len(documented) == len(public)
+
+
+def named_object(path):
+    found = pyqbeast
+    for name in path.split(".")[1:]:
+        found = getattr(found, name)
+    return found
+
+
+def test_the_site_has_every_page():
+    pages = re.findall(r": ([\w]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    of_the_root = {page.name for page in ROOT.glob("*.md")} - {"README.md"} | {"index.md"}
+    assert sorted(pages) == sorted({page.name for page in ROOT.glob("docs/*.md")} | of_the_root)

@@ -1,12 +1,7 @@
-"""The page in headless Chromium, used as people use it. `make test-page` runs this; screenshots go to build/page.
-
-Playwright drives the Chromium of the machine: that of CHROMIUM, or the one on the path.
-"""
+"""The page in headless Chromium, used as people use it. `make test-page` runs this; screenshots go to build/page."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
 from pathlib import Path
 
@@ -15,59 +10,33 @@ import pytest
 from pyqbeast import plot
 from pyqbeast.plot.gather.fractions import FRACTIONS
 from pyqbeast.scanning.scan import scan
+from tests.chromium import Watched, chromium, take_screenshot
 from tests.plot.tables import table_of_blocks
 
 SHOTS = Path(__file__).resolve().parent.parent.parent / "build" / "page"
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-#: Chromium itself asks for nothing either.
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 READY = "body[data-ready=yes]"
 
 
 @pytest.fixture(scope="module")
 def browser():
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium on this machine: install one, or name it by CHROMIUM=path")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
 def opened(browser, tmp_path):
     """Writes the page of a table, opens it, and fails after an error of a script or a request for anything else."""
-    wrong = []
+    pages = Watched(browser, ("file:", "data:", "blob:"))
 
     def open_page(path, scheme="light", width=1400, **how):
         plot.page(path, tmp_path / "page.html", **how)
-        page = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=scheme).new_page()
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on(
-            "console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None
-        )
-        page.on(
-            "request",
-            lambda asked: (
-                wrong.append(asked.url) if asked.url[:5] not in ("file:", "data:", "blob:") else None
-            ),
-        )
+        page = pages.new_page(scheme, width)
         page.goto(f"file://{tmp_path}/page.html")
         page.wait_for_selector(READY)
         return page
 
     yield open_page
-    assert not wrong
+    assert not pages.wrong
 
 
 def move(page, name, step):
@@ -86,9 +55,7 @@ def expect_result(page, scanned):
 
 
 def shot(page, name):
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    page.wait_for_timeout(500)
-    page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
+    take_screenshot(page, SHOTS, name)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -22,7 +22,7 @@ class RTree:
     Attributes:
         fanout: The most children of a node.
         levels: The root's level first, the leaves last. Leaf i is the rectangle around tile i. Dense fragments
-        have no levels.
+            have no levels.
     """
 
     fanout: int
