@@ -7,6 +7,7 @@ A key is a combination of values in the indexed columns. Its rows share one weig
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from pyqbeast.core.errors import FormatError
@@ -32,10 +33,15 @@ class KeyFrequency(NamedTuple):
 
 def parse_key_frequency(tags: Mapping[str, str]) -> KeyFrequency | None:
     """The key frequency in the tags of a file; None if there is none that can be used."""
-    if not isinstance(tags.get(TAG_KEY_ROWS), str):
-        return None
+    text = tags.get(TAG_KEY_ROWS)
+    return _key_frequency(text) if isinstance(text, str) else None
+
+
+# Most files of one write have the same text.
+@lru_cache(maxsize=1 << 12)
+def _key_frequency(text: str) -> KeyFrequency | None:
     try:
-        stored = read_json(tags[TAG_KEY_ROWS], TAG_KEY_ROWS)
+        stored = read_json(text, TAG_KEY_ROWS)
     except FormatError:
         return None
     fields = stored if isinstance(stored, dict) else {}

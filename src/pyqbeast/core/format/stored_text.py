@@ -16,6 +16,7 @@ from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import JSON_DEPTH, JSON_DIGITS, LONG_MAX, LONG_MIN
 
 _WHOLE = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_WHOLE_LIST = re.compile(r"-?[0-9]{1,19}(?:,-?[0-9]{1,19})*", re.ASCII)
 #: How much of a text that cannot be used an error message quotes.
 _QUOTED = 200
 
@@ -49,6 +50,15 @@ def whole_number(text: object, what: str) -> int:
     if isinstance(text, str) and _WHOLE.fullmatch(text) and LONG_MIN <= int(text) <= LONG_MAX:
         return int(text)
     raise FormatError(f"{what} has to be a whole number, not {shown(text)}")
+
+
+def whole_numbers(text: object, what: str) -> list[int]:
+    """The numbers of a text that lists them between commas, each as `whole_number` reads it. Raises FormatError."""
+    if isinstance(text, str) and _WHOLE_LIST.fullmatch(text):
+        numbers = list(map(int, text.split(",")))
+        if min(numbers) >= LONG_MIN and max(numbers) <= LONG_MAX:
+            return numbers
+    raise FormatError(f"{what} has to be a list of whole numbers, not {shown(text)}")
 
 
 def shown(value: object) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import TAG_WEIGHTS, WEIGHT_BORDERS
-from pyqbeast.core.format.stored_text import whole_number
+from pyqbeast.core.format.stored_text import whole_numbers
 from pyqbeast.core.format.weight import weight_of
 
 #: Weights, ascending. Interval i holds the weights from border i - 1 on and below border i.
@@ -38,10 +38,22 @@ def weights_tag(rows: Sequence[int]) -> str:
 
 def parse_weights_tag(tags: Mapping[str, str]) -> tuple[int, ...] | None:
     """The rows of each interval by the tags of a file; None if they have no counts that can be used."""
+    counts = recorded_counts(tags)
+    if counts is None:
+        return None
+    first, rows = counts
+    return (0,) * first + tuple(rows) + (0,) * (len(BORDERS) + 1 - first - len(rows))
+
+
+def recorded_counts(tags: Mapping[str, str]) -> tuple[int, list[int]] | None:
+    """The same without zeros around them: the number of the first interval, and the rows of the intervals from it on.
+
+    Files of a large table hold rows of few intervals, and there may be 100,000 of them.
+    """
     try:
-        first, *rows = (whole_number(part, TAG_WEIGHTS) for part in str(tags.get(TAG_WEIGHTS)).split(","))
+        first, *rows = whole_numbers(tags.get(TAG_WEIGHTS), TAG_WEIGHTS)
     except FormatError:
         return None
-    if not rows or min(first, *rows) < 0 or first + len(rows) > len(BORDERS) + 1:
+    if not rows or first < 0 or min(rows) < 0 or first + len(rows) > len(BORDERS) + 1:
         return None
-    return (0,) * first + tuple(rows) + (0,) * (len(BORDERS) + 1 - first - len(rows))
+    return first, rows

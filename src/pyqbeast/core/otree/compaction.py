@@ -83,8 +83,10 @@ def broken_cubes(cubes: Mapping[CubeId, CubeStatus]) -> set[CubeId]:
     """
     max_weights = {cube: status.max_weight for cube, status in cubes.items()}
 
+    kept_above_each = kept_above(cubes, max_weights)
+
     def is_broken(status: CubeStatus) -> bool:
-        kept = kept_above(status.cube, max_weights)
+        kept = kept_above_each[status.cube]
         return (kept is not None and status.min_weight < kept) or any(
             ancestor not in cubes for ancestor in status.cube.ancestors()
         )

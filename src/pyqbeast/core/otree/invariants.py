@@ -15,7 +15,7 @@ from pyqbeast.core.format.file_tags import Block, max_row_weight
 from pyqbeast.core.format.key_frequency import parse_key_frequency
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.stored_text import shown, whole_number
-from pyqbeast.core.format.weight_counts import count_weights, parse_weights_tag, weights_tag
+from pyqbeast.core.format.weight_counts import count_weights, parse_weights_tag, recorded_counts, weights_tag
 from pyqbeast.core.otree.status import IndexStatus, kept_above
 from pyqbeast.core.problems import (
     COLUMNS_EXIST,
@@ -55,11 +55,13 @@ def check_tree(revision_id: int, status: IndexStatus, copied: Collection[CubeId]
     max_weights = {
         cube: cube_status.max_weight for cube, cube_status in status.cubes.items() if cube not in copied
     }
+    # Paths stand for cubes: all have the same dimensions.
+    stored = {cube.path for cube in (*status.cubes, *copied)}
+    kept_above_each = kept_above(status.cubes, max_weights)
     for cube, cube_status in status.cubes.items():
-        parent = cube.parent
-        if parent is not None and parent not in status.cubes and parent not in copied:
+        if cube.path and cube.path[:-1] not in stored:
             problems.append(Problem(GAP, "", cube.to_string(), f"{where}: its parent is not stored"))
-        kept = kept_above(cube, max_weights)
+        kept = kept_above_each[cube]
         if kept is not None and cube_status.min_weight < kept:
             text = f"{where}: has a row lighter than {kept}, which an ancestor keeps"
             problems.append(Problem(KEPT, "", cube.to_string(), text))
@@ -114,8 +116,8 @@ def check_own_tags(file: str, tags: Mapping[str, str], blocks: Sequence[Block]) 
     if TAG_MAX_ROW_WEIGHT in tags and max_row_weight(tags, blocks) != _number(tags[TAG_MAX_ROW_WEIGHT]):
         text = f"the tag {TAG_MAX_ROW_WEIGHT} is {shown(tags[TAG_MAX_ROW_WEIGHT])}, no weight of its blocks"
         problems.append(Problem(HEAVIEST, file, "", text))
-    counts = parse_weights_tag(tags)
-    if TAG_WEIGHTS in tags and (counts is None or sum(counts) != sum(b.element_count for b in blocks)):
+    counts = recorded_counts(tags)
+    if TAG_WEIGHTS in tags and (counts is None or sum(counts[1]) != sum([b.element_count for b in blocks])):
         text = f"the tag {TAG_WEIGHTS} is {shown(tags[TAG_WEIGHTS])}, no count of the rows of its blocks"
         problems.append(Problem(ROWS_BY_WEIGHT, file, "", text))
     if TAG_KEY_ROWS in tags and parse_key_frequency(tags) is None:

@@ -86,11 +86,23 @@ class IndexStatus:
         return following == len(self._paths) or self._paths[following][: cube.depth] != cube.path
 
 
-def kept_above(cube: CubeId, max_weights: Mapping[CubeId, int]) -> int | None:
-    """The weight up to which an ancestor keeps rows to itself: none in the cube may be lighter. None without ancestors.
+def kept_above(cubes: Iterable[CubeId], max_weights: Mapping[CubeId, int]) -> dict[CubeId, int | None]:
+    """For each cube the weight up to which an ancestor keeps rows to itself: none in the cube may be lighter. None
+    without ancestors.
 
     Args:
-        cube: any cube.
-        max_weights: the stored cubes, and the largest weight that each keeps.
+        cubes: any of one number of dimensions.
+        max_weights: the stored cubes among them, and the largest weight that each keeps.
     """
-    return max((max_weights[each] for each in cube.ancestors() if each in max_weights), default=None)
+    found: dict[CubeId, int | None] = {}
+    # The stored cubes above the last one, each with what it and those above it keep.
+    above: list[tuple[tuple[int, ...], int]] = []
+    for cube in sorted(cubes, key=lambda cube: cube.path):
+        while above and cube.path[: len(above[-1][0])] != above[-1][0]:
+            above.pop()
+        kept = above[-1][1] if above else None
+        found[cube] = kept
+        own = max_weights.get(cube)
+        if own is not None:
+            above.append((cube.path, own if kept is None else max(own, kept)))
+    return found

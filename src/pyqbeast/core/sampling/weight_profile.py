@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from pyqbeast.core.format.constants import (
     WEIGHT_MIN,
 )
 from pyqbeast.core.format.weight import weight_of
-from pyqbeast.core.format.weight_counts import BORDERS, parse_weights_tag
+from pyqbeast.core.format.weight_counts import BORDERS, recorded_counts
 from pyqbeast.core.sampling.key_granularity import key_excess
 from pyqbeast.core.sampling.logged_file import LoggedFile
 
@@ -35,30 +36,26 @@ _ENDS = np.append(BORDERS.astype(np.int64), WEIGHT_MAX + 1)
 
 
 class _Spread(NamedTuple):
-    """The rows of one file: those that are live, between which weights they lie, and how many were stored in each
-    interval; None where that was not counted.
+    """The rows of one file: those that are live, between which weights they lie, how many were stored, and how many
+    of these in each interval, see `recorded_counts`; None where that was not counted.
     """
 
     live: float
     lowest: int
     highest: int
-    counts: tuple[int, ...] | None
+    stored: int
+    counts: tuple[int, list[int]] | None
 
     @classmethod
     def of(cls, file: LoggedFile, prunable: Collection[int]) -> _Spread:
-        counts = parse_weights_tag(file.tags) if file.revision_id in prunable else None
-        stored = (file.rows or 0) if counts is None else sum(counts)
-        return cls(max(0.0, float(stored - file.deleted)), *file.weights(prunable), counts)
+        counts = recorded_counts(file.tags) if file.revision_id in prunable else None
+        stored = (file.rows or 0) if counts is None else sum(counts[1])
+        return cls(max(0.0, float(stored - file.deleted)), *file.weights(prunable), stored, counts)
 
 
 def _sums(spreads: Sequence[_Spread]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """For each interval the rows that are surely below its end, and those that are surely not."""
-    counted = [spread for spread in spreads if spread.counts is not None]
-    held = np.zeros(len(_ENDS))
-    if counted:
-        counts = np.array([spread.counts for spread in counted], np.float64)
-        # Deleted rows are taken to be spread over the weights of their file.
-        held = np.array([spread.live for spread in counted]) / np.maximum(counts.sum(axis=1), 1) @ counts
+    held = _held(spreads)
     others = [spread for spread in spreads if spread.counts is None]
     live = np.array([spread.live for spread in others])
     first_above = np.searchsorted(_ENDS, [spread.highest for spread in others], side="right")
@@ -67,6 +64,19 @@ def _sums(spreads: Sequence[_Spread]) -> tuple[NDArray[np.float64], NDArray[np.f
     below = lighter + np.cumsum(np.bincount(first_above, live, len(_ENDS)))
     heavier = np.cumsum(np.bincount(first_within, live, len(_ENDS) + 1)[::-1])[::-1]
     return below, held.sum() - lighter + heavier[1:]
+
+
+def _held(spreads: Sequence[_Spread]) -> NDArray[np.float64]:
+    """The live rows of each interval, of the files whose rows are counted."""
+    counted = [(spread, spread.counts) for spread in spreads if spread.counts is not None]
+    lengths = np.array([len(rows) for _, (_, rows) in counted], np.int64)
+    rows = np.fromiter(chain.from_iterable(rows for _, (_, rows) in counted), np.float64, lengths.sum())
+    # The interval of each number of rows: those of one file follow each other.
+    skipped = np.array([first for _, (first, _) in counted], np.int64) - np.cumsum(lengths) + lengths
+    intervals = np.arange(len(rows)) + np.repeat(skipped, lengths)
+    # Deleted rows are taken to be spread over the weights of their file.
+    kept = np.array([spread.live / max(spread.stored, 1) for spread, _ in counted], np.float64)
+    return np.bincount(intervals, rows * np.repeat(kept, lengths), len(_ENDS)).astype(np.float64)
 
 
 class WeightProfile:
