@@ -27,6 +27,7 @@ ALLOWED = {
     "core.errors": [],
     "core.extras": ["core.errors"],
     "core.html": [],
+    "core.explanation": ["core.format", "core.html"],
     "core.format": ["core.errors"],
     "core.transform": ["core.errors", "core.format"],
     "core.sampling": ["core.errors", "core.format", "core.revisions"],
@@ -53,6 +54,7 @@ ALLOWED = {
     "table.hooks": ["core", "bridge"],
     "table.coordinates": ["core", "bridge"],
     "table.locate": ["core", "bridge"],
+    "table.explain": ["core", "bridge"],
     "table.write": ["core", "bridge", "table.options", "table.hooks", "table.coordinates"],
     "table.maintain": [
         "core",
@@ -169,6 +171,7 @@ JVM_ATTRIBUTES = {"_jvm", "_jdf", "_jsparkSession", "_jc", "_jsc", "_gateway", "
 OWN_JSON = {
     "bridge/aggregate_query.py",
     "bridge/file_contents.py",
+    "bridge/query_scans.py",
     "bridge/row_deletion.py",
     "bridge/table_log.py",
     "bridge/transaction.py",
@@ -187,6 +190,7 @@ JAVA_ALLOWED = {
     "statistics": ["format", "layout", "spark"],
     "sample": ["format", "index", "spark"],
     "estimate": ["errors", "format", "index", "spark"],
+    "explain": ["errors", "format", "index", "sample", "spark"],
     "commit": ["errors", "format", "index", "spark", "statistics"],
     "verify": ["commit", "errors", "spark"],
     "python": ["errors"],

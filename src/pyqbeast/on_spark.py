@@ -9,8 +9,10 @@ from pyqbeast.approximate.tolerance import tolerance as tolerance
 from pyqbeast.bridge import python_callbacks, session
 from pyqbeast.bridge.session import attach as attach
 from pyqbeast.bridge.session import configure as configure
+from pyqbeast.core.explanation.explanation import Explanation as Explanation
 from pyqbeast.table import sql_functions
 from pyqbeast.table.convert import convert as convert
+from pyqbeast.table.explain import explain as explain
 from pyqbeast.table.maintain.upgrade import UpgradeReport as UpgradeReport
 from pyqbeast.table.maintain.upgrade import upgrade as upgrade
 from pyqbeast.table.qbeast_table import QbeastTable as QbeastTable

@@ -165,7 +165,8 @@ public final class AggregateQuery {
 
   private SubsetFileIndex stepFiles(String paths) {
     List<AddFile> chosen = Arrays.stream(paths.split("\n")).filter(p -> !p.isEmpty()).map(files::get).toList();
-    return new SubsetFileIndex(session, below.index().deltaLog(), below.index().path(), snapshot, chosen);
+    return new SubsetFileIndex(
+        session, below.index().deltaLog(), below.index().path(), snapshot, below.index(), chosen);
   }
 
   private Dataset<Row> projected(RowPreservingPlan.Result rows) {

@@ -36,7 +36,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  * their weight, such as a sample of a sample: both would pick the same rows.
  */
 public final class SampleRule extends Rule<LogicalPlan> {
-  static final String ENABLED = "spark.qbeast.sample.pushdown";
+  public static final String ENABLED = "spark.qbeast.sample.pushdown";
 
   private final SparkSession session;
 
@@ -117,19 +117,9 @@ public final class SampleRule extends Rule<LogicalPlan> {
     return plan instanceof Filter filter ? filter.copy(filter.condition(), on(filter.child(), base)) : base;
   }
 
-  /**
-   * Whether the lightest rows are about the fraction of all rows. Rows of one key are sampled together, so a sample
-   * smaller than a key would be far from the fraction.
-   */
+  /** Whether the lightest rows are about the fraction of all rows. */
   private boolean isFineEnough(Snapshot snapshot, double fraction) {
-    if (fraction >= 1.0) {
-      return true;
-    }
-    double granularity = KeyGranularity.of(snapshot);
-    String problem =
-        granularity > fraction
-            ? "one key holds up to " + granularity + " of the rows"
-            : WeightProfile.of(snapshot).problem();
+    String problem = problem(snapshot, fraction);
     if (problem == null) {
       return true;
     }
@@ -138,6 +128,20 @@ public final class SampleRule extends Rule<LogicalPlan> {
             + "; Spark samples row by row and reads all of them";
     logWarning(() -> message);
     return false;
+  }
+
+  /**
+   * Why the lightest rows would not be about the fraction of all rows; null if they are. Rows of one key are sampled
+   * together, so a sample smaller than a key would be far from the fraction.
+   */
+  public static String problem(Snapshot snapshot, double fraction) {
+    if (fraction >= 1.0) {
+      return null;
+    }
+    double granularity = KeyGranularity.of(snapshot);
+    return granularity > fraction
+        ? "one key holds up to " + granularity + " of the rows"
+        : WeightProfile.of(snapshot).problem();
   }
 
   private static LogicalPlan filtered(

@@ -90,7 +90,7 @@ public final class WholeFiles extends SparkStrategy {
       List<AddFile> files) {
     SubsetFileIndex chosen =
         new SubsetFileIndex(
-            index.spark(), index.deltaLog(), index.path(), index.preparedScan().scannedSnapshot(), files);
+            index.spark(), index.deltaLog(), index.path(), index.preparedScan().scannedSnapshot(), index, files);
     LogicalPlan rows = LogicalPlans.reading(relation, chosen);
     LogicalPlan left = filters.stream().reduce(And::new).<LogicalPlan>map(all -> new Filter(all, rows)).orElse(rows);
     return new Project(ScalaInterop.seq(columns), left);

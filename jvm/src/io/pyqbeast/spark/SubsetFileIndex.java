@@ -9,16 +9,24 @@ import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.files.TahoeFileIndexWithSnapshotDescriptor;
+import org.apache.spark.sql.execution.datasources.FileIndex;
 import scala.collection.immutable.Seq;
 
 /** Some files of one snapshot. Filters on partitions leave all of them in, as indexed tables have no partitions. */
 public final class SubsetFileIndex extends TahoeFileIndexWithSnapshotDescriptor {
+  private final FileIndex whole;
   private final List<AddFile> files;
 
+  /** @param whole the files that these are some of */
   public SubsetFileIndex(
-      SparkSession session, DeltaLog log, Path path, Snapshot snapshot, List<AddFile> files) {
+      SparkSession session, DeltaLog log, Path path, Snapshot snapshot, FileIndex whole, List<AddFile> files) {
     super(session, log, path, snapshot);
+    this.whole = whole;
     this.files = files;
+  }
+
+  public FileIndex whole() {
+    return whole;
   }
 
   @Override

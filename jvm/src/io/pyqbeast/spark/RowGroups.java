@@ -1,0 +1,86 @@
+package io.pyqbeast.spark;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.Objects;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.parquet.filter2.compat.FilterCompat;
+import org.apache.parquet.filter2.compat.RowGroupFilter;
+import org.apache.parquet.filter2.predicate.FilterApi;
+import org.apache.parquet.filter2.predicate.FilterPredicate;
+import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.parquet.hadoop.metadata.BlockMetaData;
+import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.parquet.schema.MessageType;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec;
+import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFilters;
+import org.apache.spark.sql.internal.LegacyBehaviorPolicy$;
+import org.apache.spark.sql.sources.Filter;
+import scala.Option;
+
+/**
+ * Row groups of data files, from the files' footers. Spark has no metric of them. The filters are those that Spark hands
+ * to Parquet; a row group counts as read if the statistics in the footer do not rule it out.
+ *
+ * @param read those that the filters leave
+ * @param all those of the files
+ */
+public record RowGroups(long read, long all) {
+  private static final int MOST_VALUES_OF_IN = 10;
+
+  public static final RowGroups NONE = new RowGroups(0, 0);
+
+  public RowGroups plus(RowGroups other) {
+    return new RowGroups(read + other.read, all + other.all);
+  }
+
+  /** The row groups of some files, whose footers the driver reads; null if one of them cannot be read. */
+  public static RowGroups of(List<Path> files, List<Expression> filters, Configuration conf) {
+    List<Filter> pushed =
+        filters.stream()
+            .map(RowGroups::namedAsInFiles)
+            .map(filter -> DataSourceStrategy$.MODULE$.translateFilter(filter, true))
+            .filter(Option::isDefined)
+            .map(Option::get)
+            .toList();
+    List<RowGroups> ofFiles = files.parallelStream().map(file -> of(file, pushed, conf)).toList();
+    return ofFiles.stream().allMatch(Objects::nonNull) ? ofFiles.stream().reduce(NONE, RowGroups::plus) : null;
+  }
+
+  private static RowGroups of(Path file, List<Filter> filters, Configuration conf) {
+    try (ParquetFileReader reader = ParquetFileReader.open(HadoopInputFile.fromPath(file, conf))) {
+      List<BlockMetaData> groups = reader.getFooter().getBlocks();
+      FilterPredicate predicate = predicate(filters, reader.getFooter().getFileMetaData().getSchema());
+      List<BlockMetaData> left =
+          predicate == null
+              ? groups
+              : RowGroupFilter.filterRowGroups(
+                  List.of(RowGroupFilter.FilterLevel.STATISTICS), FilterCompat.get(predicate), groups, reader);
+      return new RowGroups(left.size(), groups.size());
+    } catch (IOException | RuntimeException e) {
+      return null; // a query will say what is wrong with the file
+    }
+  }
+
+  private static FilterPredicate predicate(List<Filter> filters, MessageType schema) {
+    RebaseSpec today = new RebaseSpec(LegacyBehaviorPolicy$.MODULE$.CORRECTED(), Option.empty());
+    ParquetFilters translator =
+        new ParquetFilters(schema, true, true, true, true, MOST_VALUES_OF_IN, false, today);
+    return filters.stream()
+        .map(translator::createFilter)
+        .filter(Option::isDefined)
+        .map(Option::get)
+        .reduce(FilterApi::and)
+        .orElse(null);
+  }
+
+  private static Expression namedAsInFiles(Expression filter) {
+    return filter.transformUp(
+        ScalaInterop.<Expression, AttributeReference>partial(
+            AttributeReference.class, column -> column.withName(LogicalPlans.physicalName(column))));
+  }
+}

@@ -1,0 +1,106 @@
+"""`pyqbeast.explain`: what a query opens, told by its plan before it runs and by Spark's metrics afterwards."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import functions as F
+
+import pyqbeast
+from tests.table.help import load, rows_2d, save
+
+
+@pytest.fixture(scope="module")
+def tables(spark, tmp_path_factory):
+    """An indexed table with a deleted row, and a plain one in two partitions with several row groups a file."""
+    folder = tmp_path_factory.mktemp("explained")
+    indexed, plain = str(folder / "indexed"), str(folder / "plain")
+    save(rows_2d(spark, 20_000), indexed, cubeSize=200)
+    pyqbeast.QbeastTable.for_path(spark, indexed).delete("id = 7")
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop.set("parquet.block.size", "4096")
+    try:
+        numbers = spark.range(0, 4000, 1, 1).selectExpr("id % 2 as odd", "id")
+        numbers.write.format("delta").partitionBy("odd").save(plain)
+    finally:
+        hadoop.unset("parquet.block.size")
+    return indexed, plain
+
+
+def add_up(scan):
+    parts = [scan.opened, *scan.skipped.values()]
+    assert scan.total.files == sum(part.files for part in parts)
+    assert scan.total.bytes == sum(part.bytes for part in parts)
+    assert scan.total.rows == sum(part.rows for part in parts)
+    return scan
+
+
+def test_a_sample_reads_its_share(spark, tables):
+    """The same files as a scan without Spark opens, and as Spark says afterwards that it has opened."""
+    path, _ = tables
+    sample = load(spark, path).sample(0.1).where("a < 500000").agg(F.avg("b"))
+    (before,) = pyqbeast.explain(sample).scans
+    add_up(before)
+    files = pyqbeast.scan(path).sample(0.1).where("a < 500000").files()
+    assert before.opened.files == sum(file.skipped is None for file in files) > 1
+    assert before.opened.bytes == sum(file.size for file in files if file.skipped is None)
+    assert before.opened.bytes < 0.1 * before.total.bytes
+    assert before.total.rows == 19_999
+    assert before.sample_share == pytest.approx(0.1)
+    assert list(before.skipped) == ["weights", "statistics"]
+    assert [condition.text for condition in before.conditions] == ["(a < 500000)"]
+    assert before.conditions[0].skips.files > before.skipped["statistics"].files
+    assert before.ran is None
+    explanation = pyqbeast.explain(sample, run=True)
+    (after,) = explanation.scans
+    assert (after.ran.files, after.ran.bytes) == (before.opened.files, before.opened.bytes)
+    assert 0 < after.ran.rows <= after.opened.rows + 1
+    assert "has run" in str(explanation)
+    assert "<table>" in explanation._repr_html_()
+
+
+def test_a_join_has_a_scan_for_each_table(spark, tables):
+    path, plain = tables
+    numbers = spark.read.format("delta").load(plain).where("odd = 1 and id < 500")
+    joined = load(spark, path).where("a < 100000").join(numbers, "id")
+    joined.collect()
+    by_table = {scan.table.rsplit("/", 1)[-1]: add_up(scan) for scan in pyqbeast.explain(joined).scans}
+    assert set(by_table) == {"indexed", "plain"}
+    assert list(by_table["plain"].skipped) == ["partitions"]
+    read, groups = by_table["plain"].row_groups
+    assert 0 < read < groups
+    # Spark reads the row groups that the footers leave.
+    assert by_table["plain"].ran.rows < by_table["plain"].opened.rows == 2000
+    assert list(by_table["indexed"].skipped) == ["statistics"]
+
+
+def test_samples_that_spark_draws_row_by_row_say_why(spark, tables):
+    path, plain = tables
+    twice = load(spark, path).sample(True, 0.01)
+    grouped = load(spark, path).groupBy("name").count().sample(0.1)
+    told = [
+        pyqbeast.explain(query)
+        for query in (twice, grouped, spark.read.format("delta").load(plain).sample(0.1))
+    ]
+    assert ["with replacement" in str(told[0]), "sample the table itself" in str(told[1])] == [True, True]
+    assert "pyqbeast.convert" in str(told[2])
+    assert all(scan.opened == scan.total for each in told for scan in each.scans)
+
+
+def test_other_queries(spark, tables, tmp_path):
+    """Subqueries are told too; a cached scan says so; what the log answers opens nothing."""
+    path, plain = tables
+    largest = spark.sql(f"SELECT id FROM delta.`{plain}` WHERE id = (SELECT max(a) FROM qbeast.`{path}`)")
+    assert {scan.table.rsplit("/", 1)[-1] for scan in pyqbeast.explain(largest).scans} == {"indexed", "plain"}
+    assert pyqbeast.explain(spark.range(3)).scans == ()
+    cached = load(spark, path).where("a = 1").cache()
+    try:
+        assert [scan.is_cached for scan in pyqbeast.explain(cached).scans] == [True]
+    finally:
+        cached.unpersist()
+    files = str(tmp_path / "files")
+    spark.range(10).selectExpr("id", "id % 2 as odd").write.partitionBy("odd").parquet(files)
+    (scan,) = pyqbeast.explain(spark.read.parquet(files).where("odd = 1")).scans
+    assert scan.version is None
+    assert scan.opened.files < scan.total.files
+    with pytest.raises(pyqbeast.InvalidInputError, match="takes a DataFrame"):
+        pyqbeast.explain(path)
