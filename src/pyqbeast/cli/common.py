@@ -54,6 +54,7 @@ def _is_expected(error: Exception) -> bool:
 
 def local_session() -> SparkSession:
     """A quiet session on all cores of this machine, with a bar for Spark's jobs where there is a terminal."""
+    configure = pyqbeast.configure  # says what to install where there is no Spark
     from pyspark.sql import SparkSession
 
     builder = (
@@ -66,7 +67,7 @@ def local_session() -> SparkSession:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.log.level", "ERROR")
     )
-    return pyqbeast.configure(builder).getOrCreate()
+    return configure(builder).getOrCreate()
 
 
 def plain_rows(rows: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:

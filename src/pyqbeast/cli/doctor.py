@@ -35,12 +35,12 @@ def doctor(
 
 
 def _look_at_machine(output: common.Output) -> None:
+    spark = common.local_session()
     import pyspark
 
     from pyqbeast.bridge.session import bridge_jar, java_version
     from pyqbeast.bridge.spark_versions import DELTA_VERSION
 
-    spark = common.local_session()
     versions = {
         "pyqbeast": pyqbeast.__version__,
         "python": platform.python_version(),

@@ -103,11 +103,11 @@ def _share(text: str) -> float:
 def _by_spark(
     path: str, aggregates: Sequence[str], where: str | None, groups: Sequence[str], bounds: dict[str, Any]
 ) -> Estimate:
-    from pyspark.sql import functions as F
-
     import pyqbeast
 
     table = common.local_session().read.format("qbeast").load(path)
+    from pyspark.sql import functions as F
+
     if where is not None:
         table = table.filter(where)
     query = table.groupBy(*groups).agg(*(F.expr(text) for text in aggregates))

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+import pyqbeast
 from pyqbeast.cli import common
-from pyqbeast.table.qbeast_table import QbeastTable
 
 
 def index(
@@ -30,7 +30,7 @@ def index(
         if cube_size is not None:
             writer = writer.option("cubeSize", cube_size)
         writer.save(path)
-        metrics = QbeastTable.for_path(spark, path).metrics()
+        metrics = pyqbeast.QbeastTable.for_path(spark, path).metrics()
         if output is common.Output.json:
             common.print_json(metrics.to_dict())
         else:

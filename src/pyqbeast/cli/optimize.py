@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+import pyqbeast
 from pyqbeast.cli import common
-from pyqbeast.table.qbeast_table import QbeastTable
 
 
 def optimize(
@@ -19,7 +19,7 @@ def optimize(
 ) -> None:
     """Put scattered rows in order; --revision 0 indexes what plain Delta writers added."""
     with common.errors_as_one_line(debug=debug):
-        table = QbeastTable.for_path(common.local_session(), path)
+        table = pyqbeast.QbeastTable.for_path(common.local_session(), path)
         result = table.optimize(revision, fraction=fraction)
         if output is common.Output.json:
             common.print_json(result.to_dict())

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+import pyqbeast
 from pyqbeast.cli import common
-from pyqbeast.table.qbeast_table import QbeastTable
 
 
 def repair(
@@ -18,7 +18,7 @@ def repair(
 ) -> None:
     """Heal what `verify` finds, in one commit that changes no row; exit code 1 where something is left."""
     with common.errors_as_one_line(debug=debug):
-        report = QbeastTable.for_path(common.local_session(), path).repair(dry_run=not yes)
+        report = pyqbeast.QbeastTable.for_path(common.local_session(), path).repair(dry_run=not yes)
         if output is common.Output.json:
             common.print_json(report.to_dict())
         else:

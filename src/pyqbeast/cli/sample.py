@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+import pyqbeast
 from pyqbeast.cli import common
 from pyqbeast.cli.rows import LimitOption, print_rows
 from pyqbeast.core.errors import UnsupportedError
@@ -38,7 +39,5 @@ def _rows(sampled: Scan) -> Iterator[dict[str, Any]]:
 
 
 def _by_spark(path: str, fraction: float, limit: int) -> tuple[list[str], list[dict[str, Any]]]:
-    from pyqbeast.table.qbeast_table import QbeastTable
-
-    frame = QbeastTable.for_path(common.local_session(), path).sample(fraction).limit(limit)
+    frame = pyqbeast.QbeastTable.for_path(common.local_session(), path).sample(fraction).limit(limit)
     return frame.columns, [row.asDict(recursive=True) for row in frame.collect()]

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+import pyqbeast
 from pyqbeast.cli import common
-from pyqbeast.table.maintain import upgrade as table_upgrade
 
 
 def upgrade(
@@ -23,7 +23,7 @@ def upgrade(
 ) -> None:
     """Upgrade a table that was written before format 0.6."""
     with common.errors_as_one_line(debug=debug):
-        report = table_upgrade.upgrade(common.local_session(), path, dry_run, drop_replicated)
+        report = pyqbeast.upgrade(common.local_session(), path, dry_run, drop_replicated)
         if output is common.Output.json:
             common.print_json(report.to_dict())
         else:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+import pyqbeast
 from pyqbeast.cli import common
 from pyqbeast.core.errors import FormatError, UnsupportedError
 from pyqbeast.verification.report import VerifyReport
@@ -37,6 +38,4 @@ def _verified(path: str, level: str) -> VerifyReport:
             return verify_log(path)
         except (FormatError, UnsupportedError) as error:
             typer.echo(f"starting Spark: {error}", err=True)
-    from pyqbeast.table.qbeast_table import QbeastTable
-
-    return QbeastTable.for_path(common.local_session(), path).verify(level)
+    return pyqbeast.QbeastTable.for_path(common.local_session(), path).verify(level)

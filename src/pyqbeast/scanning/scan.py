@@ -180,7 +180,11 @@ class Scan:
         return self.to_batches().read_all()
 
     def to_pandas(self) -> Any:  # noqa: ANN401 (a DataFrame of pandas)
-        """All rows as a DataFrame of pandas. Raises as `to_batches`."""
+        """All rows as a DataFrame of pandas.
+
+        Raises as `to_batches`, and MissingPackageError where pandas is not installed.
+        """
+        of_extra("pandas", "pandas", "DataFrames of pandas")
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> Any:  # noqa: ANN401 (a DataFrame of Polars)
