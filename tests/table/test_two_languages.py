@@ -73,7 +73,7 @@ def test_a_row_goes_to_one_file_and_stretch(spark, monkeypatch, dimensions):
     points = drawn(st.lists(COORDINATES, min_size=dimensions, max_size=dimensions), 400)
     weights = np.random.default_rng(1).integers(WEIGHT_MIN, WEIGHT_MAX, len(points), np.int32)
     sampled = sampled_rows(zip(points, weights, strict=True))
-    layout, order, files = sent(spark, sampled, 40)
+    layout, order, files = sent(spark, sampled, 20)
     leaves = layout.leaf_of(sampled.points, sampled.weights)[order]
     assert files == layout.target[leaves].tolist()
     assert len(layout.weight) > 1

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.constants import SAMPLE_FRACTIONS
+from pyqbeast.core.otree.weight_bands import SAMPLE_FRACTIONS as DEFAULT_FRACTIONS
+from pyqbeast.core.otree.weight_bands import fractions_of
 from pyqbeast.core.revisions.evolution import checked_cube_size
 
 #: Rows in a Parquet page, a third of Parquet's default. A box query skips pages by their bounds, and a scan
@@ -16,7 +19,15 @@ from pyqbeast.core.revisions.evolution import checked_cube_size
 #: `python -m benchmarks.suite --only boxes scan` shows both.
 PAGE_ROWS = 7_000
 #: Options that pyqbeast reads itself. All others go to Delta.
-_OWN = ("columnstoindex", "cubesize", "columnstats", "tableformat", "path", "weightcolumns")
+_OWN = (
+    "columnstoindex",
+    "cubesize",
+    "columnstats",
+    "tableformat",
+    "path",
+    "weightcolumns",
+    "samplefractions",
+)
 #: The table property that lets deletes mark rows instead of writing files again, and the session's default for it.
 VECTORS = "delta.enableDeletionVectors"
 _VECTORS_SETTING = "spark.databricks.delta.properties.defaults.enableDeletionVectors"
@@ -30,7 +41,8 @@ _AUTO_MAX_SETTING = "spark.qbeast.index.columnsToIndex.auto.max"
 _FILE_ROWS_SETTING = "spark.sql.files.maxRecordsPerFile"
 _FILE_ROWS = "maxrecordsperfile"
 #: Beginnings of options that become properties of a new table. Only these options keep the case of their names.
-_PROPERTIES = ("delta.", "table.property.")
+PROPERTY = "table.property."
+_PROPERTIES = ("delta.", PROPERTY)
 #: Beginning of the options that name pre-commit hooks, in lower case.
 HOOK_OPTION = "qbeastprecommithook."
 
@@ -48,6 +60,7 @@ class WriteOptions:
     cube_size: int | None
     column_stats: str | None
     weight_columns: str | None
+    sample_fractions: str | None
     delta: dict[str, str]
     hooks: dict[str, str] = field(default_factory=dict)
 
@@ -69,6 +82,7 @@ class WriteOptions:
             cube_size=_cube_size(own.get("cubesize"), "option cubeSize"),
             column_stats=own.get("columnstats") or None,
             weight_columns=own.get("weightcolumns") or None,
+            sample_fractions=own.get("samplefractions", options.get(PROPERTY + SAMPLE_FRACTIONS)),
             delta={_named(k): v for k, v in options.items() if k.lower() not in _OWN and not _is_hook(k)},
             hooks={key: value for key, value in options.items() if _is_hook(key)},
         )
@@ -88,14 +102,26 @@ class WriteOptions:
         return {**self.delta, _FILE_ROWS: str(rows)}
 
     def new_table_properties(self, spark: SparkSession) -> dict[str, str]:
-        """Properties that a new table gets beside the user's: it takes deletion vectors unless the user says no.
+        """Properties that a new table gets beside the user's.
 
-        Without vectors a DELETE writes the touched files again, and they lose their place in the index.
+        They are the fractions that the user samples by, and deletion vectors unless the user says no: without vectors
+        a DELETE writes the touched files again, and they lose their place in the index.
         """
+        fractions = {} if self.sample_fractions is None else {SAMPLE_FRACTIONS: self.sample_fractions}
         named = [key.lower() for key in self.delta]
         said = VECTORS.lower() in named or _setting(spark, _VECTORS_SETTING) is not None
         iceberg = any(key.startswith(_ICEBERG) for key in named)
-        return {} if said or iceberg else {VECTORS: "true"}
+        return fractions if said or iceberg else {**fractions, VECTORS: "true"}
+
+    def fractions(self, configuration: Mapping[str, str]) -> tuple[float, ...]:
+        """The fractions that rows are cut at: the write's own, those of the table's `configuration`, or the default.
+
+        Raises:
+            InvalidInputError: they are no fractions.
+        """
+        if self.sample_fractions is None:
+            return stated_fractions(configuration)
+        return fractions_of(self.sample_fractions, "sampleFractions")
 
     @property
     def replaces_part(self) -> bool:
@@ -116,6 +142,16 @@ class WriteOptions:
     def changes_schema(self) -> bool:
         """Whether the write may change the table's schema."""
         return self.overwrites_schema or self.delta.get("mergeschema", "").lower() == "true"
+
+
+def stated_fractions(configuration: Mapping[str, str]) -> tuple[float, ...]:
+    """The fractions that rows of a table are cut at.
+
+    Raises:
+        InvalidInputError: the table's property for it holds no fractions.
+    """
+    text = configuration.get(SAMPLE_FRACTIONS)
+    return DEFAULT_FRACTIONS if text is None else fractions_of(text, f"the table property {SAMPLE_FRACTIONS}")
 
 
 def _named(option: str) -> str:

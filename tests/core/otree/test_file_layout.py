@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.otree.file_layout import FILE_ROWS, STRETCH_ROWS, lay_out
 from pyqbeast.core.otree.tree import SampledRows
-from pyqbeast.core.otree.weight_bands import CUTS, SMALLEST_BAND, SMALLEST_ROWS_OF_ONE_CUBE
+from pyqbeast.core.otree.weight_bands import (
+    SAMPLE_FRACTIONS,
+    SMALLEST_BAND,
+    SMALLEST_ROWS_OF_ONE_CUBE,
+    fractions_of,
+)
 from tests.core.otree.test_tree import cube_sizes, samples, uniform_rows
 
 quick = settings(max_examples=60)
@@ -68,7 +74,7 @@ def test_rows_of_a_band_lie_in_files_of_the_band(rows, cube_size):
 
 @pytest.mark.parametrize("cube_size", [500_000, 100_000])
 @pytest.mark.parametrize("dimensions", [1, 2, 4])
-def test_files_hold_about_half_a_cube(cube_size, dimensions):
+def test_files_hold_about_a_cube(cube_size, dimensions):
     rows = uniform_rows(200_000, dimensions, stands_for=50.0)
     planned = planned_rows(lay_out(rows, cube_size), rows) / cube_size
     assert planned.max() < 1.5 * FILE_ROWS * 1.1
@@ -116,10 +122,29 @@ def test_a_table_of_one_cube_is_cut_by_weight_only_where_both_parts_are_large():
 
 
 def test_rows_are_cut_at_round_fractions():
-    """Of twenty cubes, a hundredth is less than a quarter of one."""
+    """Of twenty cubes, a thousandth is too small a part of one."""
     layout = lay_out(uniform_rows(200_000, 2, stands_for=50.0), 500_000)
-    assert layout.weight.tolist() == [*(weight_of(f) - 1 for f in (0.03, 0.1, 0.3)), WEIGHT_MAX]
-    assert set(layout.weight[:-1].tolist()) <= {weight_of(fraction) - 1 for fraction in CUTS}
+    assert layout.weight.tolist() == [*(weight_of(f) - 1 for f in (0.01, 0.1, 0.3)), WEIGHT_MAX]
+    assert set(layout.weight[:-1].tolist()) <= {weight_of(fraction) - 1 for fraction in SAMPLE_FRACTIONS}
+
+
+def test_users_say_where_rows_are_cut():
+    """Fractions with too few rows between them are left out, from below."""
+    rows = uniform_rows(200_000, 2, stands_for=50.0)
+    stated = fractions_of(" 0.5, 0.05,0.045,1e-5", "sampleFractions")
+    assert stated == (1e-5, 0.045, 0.05, 0.5)
+    assert lay_out(rows, 500_000, stated).weight.tolist() == [
+        *(weight_of(f) - 1 for f in (0.05, 0.5)),
+        WEIGHT_MAX,
+    ]
+    assert fractions_of(" ", "sampleFractions") == ()
+    assert lay_out(rows, 500_000, ()).weight.tolist() == [WEIGHT_MAX]
+
+
+@pytest.mark.parametrize("text", ["0.1;0.2", "a", "0.1,", "0", "1", "-0.1", "nan", "inf"])
+def test_what_is_no_fraction_is_refused(text):
+    with pytest.raises(InvalidInputError, match="sampleFractions has to be fractions"):
+        fractions_of(text, "sampleFractions")
 
 
 def test_rows_that_were_chosen_by_weight_are_cut_among_their_weights():
@@ -127,7 +152,7 @@ def test_rows_that_were_chosen_by_weight_are_cut_among_their_weights():
     some = rows.weights < weight_of(0.01)
     chosen = SampledRows(rows.points[some], rows.weights[some], rows.counts[some] * 100)
     assert lay_out(chosen, 600_000).weight.tolist() == [
-        *(weight_of(f) - 1 for f in (0.0003, 0.001, 0.003)),
+        *(weight_of(f) - 1 for f in (0.0001, 0.001)),
         WEIGHT_MAX,
     ]
 

@@ -133,8 +133,9 @@ def test_a_file_of_rows_with_other_weights_is_not_indexed(spark, table_path, cap
     )
     rows = rows_2d(spark, 500)
     options = WriteOptions.parse({"path": table_path})
-    plan = plan_append(rows, bridge.simple_types(rows), options, turned, {revision.id})
     transaction = bridge.Transaction(spark, table_path)
+    types, log = bridge.simple_types(rows), transaction.log()
+    plan = plan_append(rows, types, options, options.fractions({}), log, turned, {revision.id})
     transaction.write(plan.frame, "Append", {}, PAGE_ROWS)
     written = transaction.written()
     assert sum(file.strays for file in written) == sum(file.rows for file in written) == 500

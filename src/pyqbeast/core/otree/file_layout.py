@@ -9,16 +9,18 @@ so that rows which crowd together would share a few large cubes and many small o
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from pyqbeast.core.otree.tree import Doubles, Ints, Longs, SampledRows
-from pyqbeast.core.otree.weight_bands import bands_of
+from pyqbeast.core.otree.weight_bands import SAMPLE_FRACTIONS, bands_of
 
 # Both numbers are tuned. `python -m benchmarks.suite --only boxes` shows how many files and rows boxes open.
-#: Rows of a file, as a share of the cube size.
-FILE_ROWS = 0.5
+#: Rows of a file, as a share of the cube size. Opening a file costs as much as scanning half a million rows, and pages
+#: are skipped one by one: with files of half the size boxes and samples take a third longer.
+FILE_ROWS = 1.0
 #: About the most rows of a stretch, which is an undivided part of a file. Two or three make a Parquet page.
 STRETCH_ROWS = 3_500
 #: How many of the sampled rows tell where a file or a stretch ends, as far as there are so many, and of all together.
@@ -66,9 +68,17 @@ class FileLayout:
         return node
 
 
-def lay_out(rows: SampledRows, cube_size: int) -> FileLayout:
-    """Lays out a write of which `rows` is the sample."""
-    weight = bands_of(rows, cube_size)
+def lay_out(
+    rows: SampledRows, cube_size: int, sample_fractions: Sequence[float] = SAMPLE_FRACTIONS
+) -> FileLayout:
+    """Lays out a write.
+
+    Args:
+        rows: its sample.
+        cube_size: rows a cube.
+        sample_fractions: ascending; a sample of one of them opens no file of heavier rows, if it has rows enough.
+    """
+    weight = bands_of(rows, cube_size, sample_fractions)
     file_rows = FILE_ROWS * cube_size
     wanted = float(rows.counts.sum()) * max(SAMPLE_OF_FILE / file_rows, SAMPLE_OF_STRETCH / STRETCH_ROWS)
     step = max(1, int(len(rows.weights) / min(wanted, SAMPLE_FOR_CELLS)))

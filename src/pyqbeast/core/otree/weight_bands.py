@@ -1,30 +1,58 @@
 """The bands of a write: its rows cut by weight at fractions that people sample by.
 
 A sample that ends at a cut opens no file of rows above it. A box query opens files of every band, so a band is made
-only where it has many rows.
+only where it has many rows, and users who sample little name fewer fractions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format import constants
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.otree.tree import ROOM, Ints, SampledRows
 
 # The numbers below are tuned. `python -m benchmarks.suite --only samples boxes scan` shows what they cost and bring:
 # the bytes that samples open, the rows and files of boxes, and how long a full scan takes.
-#: Where rows may be cut, from above: 3 and 1 times each power of ten. A second cut above a tenth, at a half, makes
-#: box queries open a quarter more bytes.
-CUTS = tuple(float(f"{m}e-{k}") for k in range(1, 7) for m in (3, 1))
-#: No band holds fewer rows than this share of the cube size.
-SMALLEST_BAND = 1 / 4
+#: Where rows may be cut unless users say otherwise: at the powers of ten, and at 0.3. Each further cut makes box
+#: queries open more files. Cuts at 0.03 and 0.003 too make the slowest tenth of them a seventh slower, a cut at 0.5 as
+#: well; without the one at 0.3 they are faster by a seventh, and samples of a third read the whole table.
+SAMPLE_FRACTIONS = (*(float(f"1e-{k}") for k in range(6, 0, -1)), 0.3)
+#: No band holds fewer rows than this share of the cube size. The lightest band then has at most ten times as many,
+#: which are one file: the smallest samples open no more.
+SMALLEST_BAND = 0.15
 #: The fewest rows of a band in a table of one cube.
 SMALLEST_ROWS_OF_ONE_CUBE = 100_000
 
 
-def bands_of(rows: SampledRows, cube_size: int) -> Ints:
-    """The largest weight of each band, ascending. The last band goes up to 2^31 - 1."""
+def fractions_of(text: str, where: str) -> tuple[float, ...]:
+    """The fractions, ascending, that users want to sample by: numbers with commas between them, or none at all.
+
+    Raises:
+        InvalidInputError: one of them is no number between 0 and 1; `where` says who stated it.
+    """
+    try:
+        fractions = sorted({float(each) for each in text.split(",")} if text.strip() else ())
+    except ValueError:
+        fractions = [0.0]
+    if not all(0 < fraction < 1 for fraction in fractions):
+        raise InvalidInputError(
+            f"{where} has to be fractions between 0 and 1 with commas between them, such as 0.01,0.1, not {text!r}"
+        )
+    return tuple(fractions)
+
+
+def bands_of(rows: SampledRows, cube_size: int, fractions: Sequence[float]) -> Ints:
+    """The largest weight of each band, ascending. The last band goes up to 2^31 - 1.
+
+    Args:
+        rows: the sample of a write.
+        cube_size: rows a cube.
+        fractions: where the rows may be cut, ascending.
+    """
     filled = np.cumsum(rows.counts)
     total = float(filled[-1]) if len(filled) else 0.0
     least = SMALLEST_BAND * cube_size
@@ -32,7 +60,7 @@ def bands_of(rows: SampledRows, cube_size: int) -> Ints:
         least = max(least, SMALLEST_ROWS_OF_ONE_CUBE)
     ends = [constants.WEIGHT_MAX]
     rows_below_end = total
-    for fraction in CUTS:
+    for fraction in reversed(fractions):
         weight = weight_of(fraction)  # a sample of the fraction takes the rows that are lighter
         lighter = int(np.searchsorted(rows.weights, weight))
         below = float(filled[lighter - 1]) if lighter else 0.0

@@ -258,7 +258,8 @@ class _Optimize:
             return Rewrite(paths, None)
         data = bridge.named_as(transaction.rows_of(paths), stored.get(stored.last_id).hashed_columns)
         options = WriteOptions.parse({"path": self.path})
-        plan = plan_append(data, bridge.simple_types(data), options, stored.latest, prunable)
+        fractions = options.fractions(transaction.configuration)
+        plan = plan_append(data, bridge.simple_types(data), options, fractions, stored.latest, prunable)
         return Rewrite(paths, plan if plan.arrangement else None)
 
 

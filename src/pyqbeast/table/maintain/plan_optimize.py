@@ -12,6 +12,7 @@ from pyqbeast.core.otree.compaction import StoredFile, broken_cubes
 from pyqbeast.core.otree.status import CubeStatus, IndexStatus
 from pyqbeast.core.revisions.evolution import known_before
 from pyqbeast.core.revisions.revision import Revision
+from pyqbeast.table.options import stated_fractions
 from pyqbeast.table.write.plan import Plan, plan_of
 from pyqbeast.table.write.profile import profile
 
@@ -77,4 +78,5 @@ def _plan(
         for cube, status in _status(revision, files).cubes.items()
         if cube not in anew
     ]
-    return plan_of(data, types, revision, profiled, bound, status_kept, is_new=False)
+    fractions = stated_fractions(transaction.configuration)
+    return plan_of(data, types, revision, fractions, profiled, bound, status_kept, is_new=False)

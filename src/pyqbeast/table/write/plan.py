@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shlex
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -104,9 +104,16 @@ def check_indexed_columns(transaction: bridge.Transaction, current: Revision | N
 
 
 def plan_new(
-    data: DataFrame, types: Mapping[str, str], options: WriteOptions, replaced: Revision | None
+    data: DataFrame,
+    types: Mapping[str, str],
+    options: WriteOptions,
+    fractions: Sequence[float],
+    replaced: Revision | None,
 ) -> Plan:
-    """The plan for a new table. Columns and cube size are the user's, or those of the table that is `replaced`."""
+    """The plan for a new table that is sampled by `fractions`.
+
+    Columns and cube size are the user's, or those of the table that is `replaced`.
+    """
     most = most_chosen_columns(data.sparkSession)
     if options.columns_to_index is None and replaced is None and most is None:
         raise _no_columns(types)
@@ -125,22 +132,24 @@ def plan_new(
     size = options.cube_size or (replaced.cube_size if replaced else default_cube_size(data.sparkSession))
     previous = () if replaced is None or options.columns_to_index is not None else replaced.weight_columns
     extra = stated_weight_columns(data.sparkSession, options, types, specs, previous)
-    return _plan(data, types, options, specs, None, size, stated, extra)
+    return _plan(data, types, options, fractions, specs, None, size, stated, extra)
 
 
 def plan_append(
     data: DataFrame,
     types: Mapping[str, str],
     options: WriteOptions,
+    fractions: Sequence[float],
     current: Revision | None,
     prunable: Collection[int],
 ) -> Plan:
     """The plan for rows that join a table whose latest revision is `current`, or that make a new table if that is None.
 
-    `prunable` are the revisions whose files hold rows of the weights that the same rows have today.
+    `fractions` are those that the table is sampled by, `prunable` the revisions whose files hold rows of the weights
+    that the same rows have today.
     """
     if current is None:
-        return plan_new(data, types, options, None)
+        return plan_new(data, types, options, fractions, None)
     if options.columns_to_index is not None:
         specs = _specs(data.sparkSession, options.columns_to_index, types)
     else:
@@ -152,13 +161,15 @@ def plan_append(
             f"{','.join(current.weight_columns)!r}: leave the option out to go on with them, or overwrite the table"
         )
     is_prunable = current.id in prunable
-    return _plan(data, types, options, specs, current, options.cube_size, {}, extra, is_prunable=is_prunable)
+    size = options.cube_size
+    return _plan(data, types, options, fractions, specs, current, size, {}, extra, is_prunable=is_prunable)
 
 
 def _plan(
     data: DataFrame,
     types: Mapping[str, str],
     options: WriteOptions,
+    fractions: Sequence[float],
     specs: list[ColumnSpec],
     current: Revision | None,
     cube_size: int | None,
@@ -194,23 +205,27 @@ def _plan(
         revision = replace(revision, weight_columns=weight_columns)
     warn_of_coarse_keys(profiled, revision, options.path)
     status = IndexStatus(revision, {}) if is_new else status_of(data.sparkSession, options.path, revision)
-    return plan_of(data, types, revision, profiled, status.cubes.values(), status, is_new=is_new)
+    return plan_of(data, types, revision, fractions, profiled, status.cubes.values(), status, is_new=is_new)
 
 
 def plan_of(
     data: DataFrame,
     types: Mapping[str, str],
     revision: Revision,
+    fractions: Sequence[float],
     profiled: Profile,
     cubes: Iterable[CubeStatus],
     status: IndexStatus,
     *,
     is_new: bool,
 ) -> Plan:
-    """Lays profiled rows out in files, in a tree on top of `cubes`; `status` is what the revision holds already."""
+    """Lays profiled rows out in files, in a tree on top of `cubes`, cut at `fractions`.
+
+    `status` is what the revision holds already.
+    """
     rows = profiled.sampled_rows(revision)
     tree = build_tree(rows, revision.dimensions, revision.cube_size, cubes)
-    layout = lay_out(rows, revision.cube_size)
+    layout = lay_out(rows, revision.cube_size, fractions)
     arrangement = arrange(data, types, revision, tree, layout, status)
     return Plan(revision, is_new, arrangement.frame, arrangement)
 

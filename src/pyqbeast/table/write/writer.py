@@ -10,7 +10,7 @@ from pyqbeast import bridge
 from pyqbeast.core.errors import CommitConflictError, InvalidInputError, TableExistsError
 from pyqbeast.core.revisions.revision import configuration_entries, revisions_from_configuration
 from pyqbeast.table.hooks import hook_tags, named_hooks
-from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
+from pyqbeast.table.options import PAGE_ROWS, PROPERTY, WriteOptions, number_of_retries
 from pyqbeast.table.write.arrange import RESERVED
 from pyqbeast.table.write.plan import (
     Plan,
@@ -60,7 +60,7 @@ def configuration(no_rows: DataFrame, options: Mapping[str, str]) -> dict[str, s
         raise InvalidInputError(
             "columnStats belongs to rows: give it with the first write, not with CREATE TABLE"
         )
-    revision = plan_new(no_rows, types, parsed, None).revision
+    revision = plan_new(no_rows, types, parsed, parsed.fractions({}), None).revision
     return configuration_entries(revision, {}) | parsed.new_table_properties(no_rows.sparkSession)
 
 
@@ -108,14 +108,19 @@ class _Write:
             check_indexed_columns(transaction, stored.latest)
         delta_options = self.options.delta | self._properties(transaction)
         rows, prunable = transaction.as_stored(self.data, self.mode, delta_options)
+        fractions = self.options.fractions(transaction.configuration)
         if self.is_fresh:
-            return plan_new(rows, bridge.simple_types(rows), self.options, stored.latest)
+            return plan_new(rows, bridge.simple_types(rows), self.options, fractions, stored.latest)
         if stored.latest:
             rows = bridge.named_as(rows, stored.latest.hashed_columns)
-        return plan_append(rows, bridge.simple_types(rows), self.options, stored.latest, prunable)
+        return plan_append(rows, bridge.simple_types(rows), self.options, fractions, stored.latest, prunable)
 
     def _properties(self, transaction: bridge.Transaction) -> dict[str, str]:
-        return {} if transaction.exists else self.options.new_table_properties(self.spark)
+        properties = {} if transaction.exists else self.options.new_table_properties(self.spark)
+        return {
+            name if name.startswith("delta.") else PROPERTY + name: value
+            for name, value in properties.items()
+        }
 
     def _write_files(self, transaction: bridge.Transaction, plan: Plan) -> None:
         if plan.is_new:
