@@ -3,15 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from py4j.java_gateway import JavaClass
 from pyspark.sql import Column, SparkSession
 
 from pyqbeast.core.errors import SessionError
+
+
+class _Package:
+    """A Java package. Each class is looked up once, which takes py4j a call to the JVM for each part of its name."""
+
+    def __init__(self, jvm: Any, name: str) -> None:  # noqa: ANN401 (a py4j object)
+        self.jvm = jvm
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (a py4j object)
+        full = f"{self._name}.{name}"
+        if name.islower():
+            package = self.__dict__[name] = _Package(self.jvm, full)
+            return package
+        found = functools.reduce(getattr, full.split("."), self.jvm)
+        if isinstance(found, JavaClass):
+            self.__dict__[name] = found
+        return found
+
+
+#: The bridge's package. A process has another one only after its JVM was ended and a new one started.
+_known: _Package | None = None
 
 
 def java(spark: SparkSession) -> Any:  # noqa: ANN401 (a py4j package)
@@ -28,7 +52,10 @@ def java(spark: SparkSession) -> Any:  # noqa: ANN401 (a py4j package)
         )
     jvm = spark._jvm
     assert jvm is not None
-    return jvm.io.pyqbeast
+    global _known
+    if _known is None or _known.jvm is not jvm:
+        _known = _Package(jvm, "io.pyqbeast")
+    return _known
 
 
 @contextlib.contextmanager

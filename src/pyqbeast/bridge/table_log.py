@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -44,6 +44,20 @@ def _recorded(layout: str) -> StructType:
         return StructType.fromJson(spark_schema(layout))
     except (PySparkException, KeyError, ValueError) as error:
         raise FormatError(f"Spark cannot read the types in {shown(layout)}: {error}") from None
+
+
+class AddedFiles(NamedTuple):
+    """Files that came to a table after a version, to which nothing else happened since.
+
+    Attributes:
+        table: what Delta calls the table.
+        files: how many live files it has.
+        tags: those of each file that came. None of them marks a block as replicated.
+    """
+
+    table: str
+    files: int
+    tags: list[dict[str, str]]
 
 
 class TableLog:
@@ -104,6 +118,16 @@ class TableLog:
             self._java.filesTo(str(target), whole)
             with target.open(encoding="utf-8") as lines:
                 return [LogEntry(**json.loads(line)) for line in lines]
+
+    @property
+    def table_id(self) -> str:
+        """What Delta calls the table. Another table at the same place has another id."""
+        return str(self._java.tableId())
+
+    def added_since(self, version: int) -> AddedFiles | None:
+        """The files that came after a version; None where other changes came too, or where it takes a job to know."""
+        answer = self._java.addedSince(version)
+        return None if answer is None else AddedFiles(**json.loads(answer))
 
     def stored_rows(
         self, spark: SparkSession, files: Sequence[str], columns: Sequence[str], layout: str | None

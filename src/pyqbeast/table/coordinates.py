@@ -40,9 +40,9 @@ def quoted(column: str) -> Column:
     return F.col("`" + column.replace("`", "``") + "`")
 
 
-def weight(columns: Sequence[str]) -> Column:
+def weight(spark: SparkSession, columns: Sequence[str]) -> Column:
     """The weight of a row (int): Spark's hash of the indexed columns, in the order of the index."""
-    return F.hash(*(quoted(column) for column in columns))
+    return _made_once(spark, ("weight", *columns), lambda: F.hash(*(quoted(column) for column in columns)))
 
 
 def number_of(spark: SparkSession, value: Column, spark_type: str) -> Column:

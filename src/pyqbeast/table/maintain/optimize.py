@@ -259,7 +259,8 @@ class _Optimize:
         data = bridge.named_as(transaction.rows_of(paths), stored.get(stored.last_id).hashed_columns)
         options = WriteOptions.parse({"path": self.path})
         fractions = options.fractions(transaction.configuration)
-        plan = plan_append(data, bridge.simple_types(data), options, fractions, stored.latest, prunable)
+        types, log = bridge.simple_types(data), transaction.log()
+        plan = plan_append(data, types, options, fractions, log, stored.latest, prunable)
         return Rewrite(paths, plan if plan.arrangement else None)
 
 

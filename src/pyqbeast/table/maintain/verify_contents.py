@@ -222,7 +222,7 @@ def _check_rows(
     seen = rows.select(
         file_location(spark, F.input_file_name()).alias("location"),
         *point,
-        weight(revision.hashed_columns).alias("w"),
+        weight(spark, revision.hashed_columns).alias("w"),
     )
     logged = {file.location: (file.path, file.tags.blocks, file.logged.tags) for file in files}
     return [Problem(*row) for row in _checked(seen, logged).collect()]

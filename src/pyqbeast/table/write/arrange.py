@@ -123,7 +123,7 @@ def arrange(
         status: what the revision holds already.
     """
     point = coordinates(data.sparkSession, revision, types)
-    row_weight = weight(revision.hashed_columns)
+    row_weight = weight(data.sparkSession, revision.hashed_columns)
     frame = bridge.arranged(data, point, row_weight, tree_bytes(tree, layout))
     return Arrangement(tree, status, frame, write=uuid.uuid4().hex)
 

@@ -13,7 +13,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
 from pyqbeast.core.format.constants import STAGING_REVISION
-from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.types import format_type
 from pyqbeast.core.otree.file_layout import lay_out
@@ -28,6 +27,7 @@ from pyqbeast.table.options import WriteOptions, default_cube_size, is_case_sens
 from pyqbeast.table.write.arrange import Arrangement, arrange
 from pyqbeast.table.write.auto_columns import choose_columns
 from pyqbeast.table.write.coarse_keys import stated_weight_columns, warn_of_coarse_keys
+from pyqbeast.table.write.known_status import status_of
 from pyqbeast.table.write.profile import Profile, profile
 
 
@@ -140,13 +140,20 @@ def plan_append(
     types: Mapping[str, str],
     options: WriteOptions,
     fractions: Sequence[float],
+    log: bridge.TableLog,
     current: Revision | None,
     prunable: Collection[int],
 ) -> Plan:
-    """The plan for rows that join a table whose latest revision is `current`, or that make a new table if that is None.
+    """The plan for rows that join the table of a log, or that make a new one.
 
-    `fractions` are those that the table is sampled by, `prunable` the revisions whose files hold rows of the weights
-    that the same rows have today.
+    Args:
+        data: the rows.
+        types: Spark type of each column, as simple text.
+        options: of the write.
+        fractions: those that the table is sampled by.
+        log: the table that the rows join.
+        current: its latest revision; None for a new table.
+        prunable: the revisions whose files hold rows of the weights that the same rows have today.
     """
     if current is None:
         return plan_new(data, types, options, fractions, None)
@@ -162,7 +169,9 @@ def plan_append(
         )
     is_prunable = current.id in prunable
     size = options.cube_size
-    return _plan(data, types, options, fractions, specs, current, size, {}, extra, is_prunable=is_prunable)
+    return _plan(
+        data, types, options, fractions, specs, current, size, {}, extra, log=log, is_prunable=is_prunable
+    )
 
 
 def _plan(
@@ -176,6 +185,7 @@ def _plan(
     stated: Mapping[str, ColumnStatistics],
     weight_columns: tuple[str, ...],
     *,
+    log: bridge.TableLog | None = None,
     is_prunable: bool = True,
 ) -> Plan:
     transformers = _transformers(specs, types, current)
@@ -204,7 +214,7 @@ def _plan(
     if current is None:
         revision = replace(revision, weight_columns=weight_columns)
     warn_of_coarse_keys(profiled, revision, options.path)
-    status = IndexStatus(revision, {}) if is_new else status_of(data.sparkSession, options.path, revision)
+    status = IndexStatus(revision, {}) if is_new or log is None else status_of(log, revision)
     return plan_of(data, types, revision, fractions, profiled, status.cubes.values(), status, is_new=is_new)
 
 
@@ -256,18 +266,6 @@ def _stated(
     return parse_column_stats(
         options.column_stats, transformers, zone, case_sensitive=is_case_sensitive(spark)
     ).columns
-
-
-def status_of(spark: SparkSession, path: str, revision: Revision) -> IndexStatus:
-    """The cubes that a revision holds in the newest version of a table. One Spark job."""
-
-    def dimensions_of(revision_id: int) -> int | None:
-        return revision.dimensions if revision_id == revision.id else None
-
-    files = bridge.TableLog(spark, path).files()
-    return IndexStatus.from_blocks(
-        revision, (b for f in files for b in parse_tags(f.tags, dimensions_of).blocks)
-    )
 
 
 def _no_columns(types: Mapping[str, str]) -> InvalidInputError:

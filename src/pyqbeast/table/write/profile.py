@@ -73,7 +73,7 @@ def profile(
         for i, each in enumerate(transformers)
     ]
     indexed = [transformer.column for transformer in transformers]
-    row_weight = weight([*indexed, *weight_columns]).alias("w")
+    row_weight = weight(spark, [*indexed, *weight_columns]).alias("w")
     with bridge.handed_over() as target:
         bridge.sample_to(data.select(*columns, row_weight), SAMPLE_ROWS, target)
         blocks = _read_blocks(target.read_bytes(), len(transformers))

@@ -113,7 +113,8 @@ class _Write:
             return plan_new(rows, bridge.simple_types(rows), self.options, fractions, stored.latest)
         if stored.latest:
             rows = bridge.named_as(rows, stored.latest.hashed_columns)
-        return plan_append(rows, bridge.simple_types(rows), self.options, fractions, stored.latest, prunable)
+        types, log = bridge.simple_types(rows), transaction.log()
+        return plan_append(rows, types, self.options, fractions, log, stored.latest, prunable)
 
     def _properties(self, transaction: bridge.Transaction) -> dict[str, str]:
         properties = {} if transaction.exists else self.options.new_table_properties(self.spark)

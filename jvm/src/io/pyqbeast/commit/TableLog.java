@@ -3,6 +3,7 @@ package io.pyqbeast.commit;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
+import io.pyqbeast.format.FileTags;
 import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.index.KeyGranularity;
 import io.pyqbeast.index.PrunableRevisions;
@@ -21,6 +22,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.VersionChecksum;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
 import org.apache.spark.sql.delta.util.JsonUtils;
@@ -114,6 +116,30 @@ public final class TableLog {
   /** The weight below which a sample of a fraction lies. */
   public int weightOf(double fraction) {
     return WeightProfile.of(snapshot).weightOf(fraction);
+  }
+
+  /**
+   * What came after a version, as JSON: the table's id, how many live files it has, and the tags of those that came. Null
+   * where files went or were written anew, where a new one has a mark that can be untrue, and where it takes a job to know.
+   */
+  public String addedSince(long version) {
+    return door.open(
+        () -> {
+          Option<VersionChecksum> checksum = snapshot.checksumOpt();
+          List<AddFile> added = checksum.isDefined() ? LiveFiles.addedSince(snapshot, version) : null;
+          if (added == null) {
+            return null;
+          }
+          List<Map<String, String>> tags = added.stream().map(file -> ScalaInterop.map(file.tagsOrEmpty())).toList();
+          return tags.stream().anyMatch(FileTags::haveMark)
+              ? null
+              : JSON.writeValueAsString(
+                  Map.of("table", tableId(), "files", checksum.get().numFiles(), "tags", tags));
+        });
+  }
+
+  public String tableId() {
+    return snapshot.metadata().id();
   }
 
   /** Every live file as a row of Delta's {@code AddFile}. */

@@ -74,7 +74,7 @@ public final class LiveFiles {
     List<AddFile> files;
     try {
       List<FileStatus> commits = commits(snapshot, version);
-      if (commits.stream().mapToLong(FileStatus::getLen).sum() > MOST_BYTES) {
+      if (bytes(commits) > MOST_BYTES) {
         return null;
       }
       files = commits.isEmpty() ? before : after(before, commits, snapshot);
@@ -86,6 +86,36 @@ public final class LiveFiles {
     }
     remember(snapshot, files);
     return files;
+  }
+
+  /**
+   * The files that came after a version, where nothing else happened to the table's files. Null where files went or were
+   * written anew, and where commits are too many to read them here.
+   */
+  public static List<AddFile> addedSince(Snapshot snapshot, long version) {
+    if (version > snapshot.version() || snapshot.version() - version > MOST_COMMITS) {
+      return null;
+    }
+    List<AddFile> added = new ArrayList<>();
+    try {
+      List<FileStatus> commits = commits(snapshot, version);
+      if (bytes(commits) > MOST_BYTES) {
+        return null;
+      }
+      for (FileStatus commit : commits) {
+        for (Action action : actions(commit, snapshot.deltaLog())) {
+          if (action instanceof RemoveFile || action instanceof AddFile file && !file.dataChange()) {
+            return null;
+          }
+          if (action instanceof AddFile file) {
+            added.add(file);
+          }
+        }
+      }
+    } catch (IOException e) {
+      return null;
+    }
+    return added;
   }
 
   private static void remember(Snapshot snapshot, List<AddFile> files) {
@@ -115,14 +145,16 @@ public final class LiveFiles {
   }
 
   /** @throws IOException as Delta's store raises it without saying so, where a commit has been deleted meanwhile */
+  private static List<Action> actions(FileStatus commit, DeltaLog log) throws IOException {
+    return ScalaInterop.list(log.store().read(commit, log.newDeltaHadoopConf())).stream().map(Action::fromJson).toList();
+  }
+
   private static List<AddFile> after(List<AddFile> before, List<FileStatus> commits, Snapshot snapshot)
       throws IOException {
-    DeltaLog log = snapshot.deltaLog();
     Set<Key> touched = new HashSet<>();
     Map<Key, AddFile> added = new LinkedHashMap<>();
     for (FileStatus commit : commits) {
-      for (String line : ScalaInterop.list(log.store().read(commit, log.newDeltaHadoopConf()))) {
-        Action action = Action.fromJson(line);
+      for (Action action : actions(commit, snapshot.deltaLog())) {
         if (action instanceof AddFile add) {
           Key key = new Key(add.path(), add.getDeletionVectorUniqueId());
           touched.add(key);
@@ -142,6 +174,10 @@ public final class LiveFiles {
     }
     files.addAll(added.values());
     return Collections.unmodifiableList(files);
+  }
+
+  private static long bytes(List<FileStatus> commits) {
+    return commits.stream().mapToLong(FileStatus::getLen).sum();
   }
 
   /** Whether files are as many and as large as the checksum of a snapshot says. */
