@@ -8,7 +8,7 @@ RUN := $(UV) run --frozen --all-extras
 TPCHGEN := tpchgen-cli==4.0.0
 MKDOCS := --with mkdocs==1.6.1 --with mkdocs-material==9.8.1 --with 'mkdocstrings[python]==1.0.8'
 
-.PHONY: help setup demo test test-fast test-spark test-cluster test-s3 test-hdfs test-page docs test-docs fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
+.PHONY: help setup demo test test-fast test-spark test-cluster test-s3 test-hdfs test-page docs test-docs notebooks fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -76,6 +76,9 @@ docs: $(UV) ## Build the site in build/site, where a broken link is an error
 
 test-docs: docs ## Open each page of the site in headless Chromium (CHROMIUM=path), search, and take screenshots
 	$(RUN) --with playwright python -m pytest tests/pages/in_browser.py -s
+
+notebooks: setup ## Run the notebooks of examples/ and keep what they show
+	$(RUN) --with nbclient==0.11.0 --with ipykernel==7.4.0 python -m tests.notebooks.run
 
 check: setup ## Lint, formats and types; the Java compiler has had its say in setup
 	$(RUN) ruff check

@@ -38,3 +38,9 @@ def make_session(
     session = pyqbeast.configure(builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def use_session(spark, monkeypatch):
+    """Lets code that starts a session have this one, since a process has one JVM."""
+    builder = type("Builder", (), {"getOrCreate": lambda _: spark})
+    monkeypatch.setattr(pyqbeast, "configure", lambda _: builder())

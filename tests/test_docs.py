@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import pyqbeast
 from pyqbeast.table import hooks
+from tests.spark_session import use_session
 from tests.table.legacy import REPLICATED, copy_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,10 +39,7 @@ PRINTED = {
 
 @pytest.mark.parametrize("page", [README, *GUIDES], ids=lambda page: page.stem)
 def test_the_code_runs(spark, golden, monkeypatch, capsys, tmp_path, page):
-    # A process has one JVM: the session of the tests stands for the one that the page starts.
-    monkeypatch.setattr(
-        pyqbeast, "configure", lambda builder: type("Builder", (), {"getOrCreate": lambda _: spark})()
-    )
+    use_session(spark, monkeypatch)
     monkeypatch.setattr(hooks, "_of_tables", {})
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"spark": spark, "path": str(tmp_path / "table")}

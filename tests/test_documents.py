@@ -9,6 +9,7 @@ import pytest
 
 import pyqbeast
 from pyqbeast import delta, plot, polars, tiledb
+from tests.notebooks import NOTEBOOKS
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -78,4 +79,6 @@ def named_object(path):
 def test_the_site_has_every_page():
     pages = re.findall(r": ([\w]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
     of_the_root = {page.name for page in ROOT.glob("*.md")} - {"README.md"} | {"index.md"}
-    assert sorted(pages) == sorted({page.name for page in ROOT.glob("docs/*.md")} | of_the_root)
+    of_notebooks = {f"{notebook.stem}.md" for notebook in NOTEBOOKS}
+    in_docs = {page.name for page in ROOT.glob("docs/*.md")}
+    assert sorted(pages) == sorted(in_docs | of_the_root | of_notebooks)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 import subprocess
 import sys
 import time
 
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
 from pyqbeast.cli import common
 from pyqbeast.cli.app import app
+from pyqbeast.cli.demo import next_steps
+from pyqbeast.cli.flights import read_flights
+from tests.scanning.tables import indexed_table
 
 #: Runs a command and refuses what a session would need.
 SCRIPT = """
@@ -180,3 +186,35 @@ def test_all_commands_are_on_the_page(pyqbeast):
         assert f" {name} " in page.output
         assert pyqbeast(name, "--help").exit_code == 0
     assert pyqbeast("nothing").exit_code == 2
+
+
+def test_what_the_demo_says_to_try_next(pyqbeast, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    flights = {
+        "id": pa.array(range(500)),
+        "dep_delay": pa.array(range(500)),
+        "origin": pa.array(["JFK", "LGA"] * 250),
+    }
+    indexed_table(tmp_path / "flights", pa.table(flights))
+    steps = re.findall("^  pyqbeast (.*)$", next_steps("flights"), re.MULTILINE)
+    assert [step.split()[0] for step in steps] == ["plot", "estimate", "sample", "info"]
+    for step in steps:
+        done = pyqbeast(*shlex.split(step))
+        assert done.exit_code == 0, done.output
+    assert (tmp_path / "index.html").exists()
+    assert "pyqbeast demo --path flights" in next_steps(None)
+    assert "pyqbeast plot 'my flights'" in next_steps("my flights")
+
+
+def test_the_flights_keep_what_is_missing():
+    flights = read_flights()
+    assert flights.num_rows == 336_776
+    assert (flights["dep_delay"].type, flights["time_hour"].type) == (pa.int32(), pa.timestamp("us", "UTC"))
+    assert (flights["dep_delay"].null_count, flights["tailnum"].null_count) == (8_255, 2_512)
+
+
+def test_flights_that_are_not_installed(pyqbeast, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    done = pyqbeast("demo")
+    assert done.exit_code == 1
+    assert "pip install 'pyqbeast[demo]'" in done.output

