@@ -8,7 +8,7 @@ RUN := $(UV) run --frozen --all-extras
 TPCHGEN := tpchgen-cli==4.0.0
 MKDOCS := --with mkdocs==1.6.1 --with mkdocs-material==9.8.1 --with 'mkdocstrings[python]==1.0.8'
 
-.PHONY: help setup demo test test-fast test-spark test-cluster test-s3 test-hdfs test-page docs test-docs notebooks fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
+.PHONY: help setup demo test test-fast test-scans test-spark test-cluster test-s3 test-hdfs test-page docs test-docs notebooks fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,6 +30,9 @@ test: check ## Check the code and run all tests
 
 test-fast: check ## Check the code and run the tests that need no JVM, for every commit
 	$(RUN) pytest -m "not jvm" -n 2
+
+test-scans: setup ## Run all tests, and read every version of their tables by pyqbeast.scan and by Spark
+	$(RUN) pytest --scans
 
 # Older versions of PySpark leave sockets of their own open.
 test-spark: $(UV) ## Run all tests on another version of Spark: VERSION=4.0 or 4.1

@@ -18,6 +18,14 @@ HERE = Path(__file__).resolve().parent
 GOLDEN_ROOTS = (HERE / "golden", HERE.parent.parent / "shared" / "golden")
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--scans",
+        action="store_true",
+        help="after each test read every version of its tables by pyqbeast.scan and by Spark; doubles the time",
+    )
+
+
 def pytest_collection_modifyitems(items):
     """Marks what needs a JVM, for `make test-fast` leaves it out."""
     for item in items:
@@ -105,3 +113,17 @@ def faults(spark):
 def table_path(tmp_path):
     """Where a test may put a table."""
     return str(tmp_path / "table")
+
+
+@pytest.fixture(autouse=True)
+def scans(request):
+    """With `--scans`, compares what scans and Spark read of the tables that a test has left."""
+    if not request.config.getoption("--scans") or not {"spark", "tmp_path"} <= {*request.fixturenames}:
+        yield
+        return
+    # Asked for first, and so taken down last.
+    spark, folder = request.getfixturevalue("spark"), request.getfixturevalue("tmp_path")
+    yield
+    from tests.scanning.beside_spark import compare_tables
+
+    compare_tables(spark, folder)

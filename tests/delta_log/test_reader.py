@@ -256,3 +256,30 @@ def test_storage_that_fails_is_told_with_path_and_cause(tmp_path, monkeypatch):
     with pytest.raises(StorageError, match=r"^reading .*0002\.json failed: OSError: the disk is on fire"):
         read_snapshot(f"faulty:{tmp_path}")
     assert read_snapshot(f"faulty:{tmp_path}").version == 2
+
+
+@pytest.mark.parametrize(
+    ("stats", "rows"),
+    [
+        ('{"numRecords":5}', 5),
+        ('{"numRecords":5,"minValues":{"a":1e-3,"b":"x\\"y"},"nullCount":{}}', 5),
+        ('{"minValues":{"numRecords":1},"numRecords":7}', 7),
+        ('{"numRecords":8,"maxValues":{"numRecords":1}}', 8),
+        ('{ "numRecords" : 9 }', 9),
+        ('{"numRecords":null}', None),
+        ("{}", None),
+    ],
+)
+def test_statistics_tell_the_rows_wherever_the_number_stands(tmp_path, stats, rows):
+    commit(tmp_path, 0, PROTOCOL, {"add": {"path": "a", "stats": stats}})
+    assert [file.physical_rows for file in read_snapshot(tmp_path).files] == [rows]
+
+
+@pytest.mark.parametrize(
+    "stats",
+    ['{"numRecords":5,"numRecords":6}', r'{"numRecords":5,"num\u0052ecords":6}', '{"numRecords":5.0}'],
+)
+def test_statistics_that_tell_the_rows_twice_or_oddly_are_refused(tmp_path, stats):
+    commit(tmp_path, 0, PROTOCOL, {"add": {"path": "a", "stats": stats}})
+    with pytest.raises(FormatError, match="add a: stats"):
+        read_snapshot(tmp_path)

@@ -16,6 +16,6 @@ def main() -> None:
     from pyqbeast.cli.app import app
 
     # What commands hold of a large log is no garbage. Looking through it again and again takes a third of their time.
-    gc.set_threshold(1_000_000)
+    gc.set_threshold(10_000_000)
 
     app()

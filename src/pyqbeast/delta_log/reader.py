@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,6 +34,8 @@ _READER_FEATURES = frozenset(
         "variantType-preview",
     }
 )
+#: How Delta's statistics begin.
+_ROWS_FIRST = re.compile(r'\{"numRecords":([0-9]{1,18})[,}]', re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,11 +191,24 @@ def _physical_rows(add: Action, source: str) -> int | None:
     parsed = add.get("stats_parsed")
     rows = parsed.get("numRecords") if isinstance(parsed, dict) else None
     if rows is None and add.get("stats"):
+        rows = _rows_told_first(add["stats"])
+    if rows is None and add.get("stats"):
         stats = read_json(add["stats"], f"{source}: stats")
         rows = stats.get("numRecords") if isinstance(stats, dict) else stats
     if rows is not None and (type(rows) is not int or not 0 <= rows <= LONG_MAX):
         raise FormatError(f"{source}: stats: numRecords is {shown(rows)}, no count of rows")
     return rows
+
+
+def _rows_told_first(stats: object) -> int | None:
+    """`numRecords` of statistics that begin with it and tell it once: decoding all bounds of 100,000 files takes long,
+    and is left to those who need them.
+    """
+    match = _ROWS_FIRST.match(stats) if isinstance(stats, str) else None
+    # A name can be written with a backslash, too.
+    if match is None or "\\" in str(stats) or str(stats).count('"numRecords"') > 1:
+        return None
+    return int(match[1])
 
 
 def _texts(entry: Any, name: str, source: str) -> dict[str, str]:  # noqa: ANN401 - what JSON holds

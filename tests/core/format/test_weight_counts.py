@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 
 from pyqbeast.core.format.constants import TAG_MAX_ROW_WEIGHT, TAG_WEIGHTS, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.weight import COMMON_FRACTIONS, weight_of
-from pyqbeast.core.format.weight_counts import BORDERS, count_weights, parse_weights_tag, weights_tag
+from pyqbeast.core.format.weight_counts import (
+    BORDERS,
+    count_weights,
+    counts_of_files,
+    parse_weights_tag,
+    weights_tag,
+)
 from pyqbeast.core.otree.invariants import check_weights
 
 WEIGHTS = st.lists(st.integers(WEIGHT_MIN, WEIGHT_MAX), min_size=1, max_size=50)
@@ -31,6 +37,24 @@ def test_the_tag_tells_how_many_rows_are_lighter_than_each_border(weights):
 def test_a_damaged_tag_tells_nothing(text):
     assert parse_weights_tag({TAG_WEIGHTS: text}) is None
     assert parse_weights_tag({}) is None
+
+
+TAGS = st.one_of(
+    WEIGHTS.map(lambda weights: weights_tag(count_weights(np.array(weights, np.int32)))),
+    st.none(),
+    st.text("0123456789,-", max_size=25),
+    st.lists(st.integers(-1, 2**63), max_size=62).map(lambda numbers: ",".join(map(str, numbers))),
+)
+
+
+@given(st.lists(TAGS, max_size=6))
+def test_many_files_are_read_at_once_as_one_by_one(texts):
+    found = counts_of_files(texts)
+    read = [parse_weights_tag({TAG_WEIGHTS: text} if text is not None else {}) for text in texts]
+    assert found.counted.tolist() == [at for at, counts in enumerate(read) if counts is not None]
+    told = np.zeros((len(texts), len(BORDERS) + 1))
+    told[found.file, found.interval] = found.rows
+    assert told.tolist() == [[*map(float, counts or (0,) * (len(BORDERS) + 1))] for counts in read]
 
 
 def test_verify_sees_a_tag_that_does_not_tell_the_weights_of_the_rows():

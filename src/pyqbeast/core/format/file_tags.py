@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pyqbeast.core.errors import FormatError
@@ -34,8 +33,7 @@ from pyqbeast.core.format.json_text import compact_json
 from pyqbeast.core.format.stored_text import read_json, shown, whole_number
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """The rows of one cube inside one file.
 
     Every row's weight lies in `min_weight`..`max_weight`. `max_weight` is the largest weight that the cube
@@ -161,7 +159,7 @@ def max_row_weight(tags: Mapping[str, str], blocks: Sequence[Block]) -> int:
     A block's largest weight is that of its cube, which may be above all rows of the block. So pyqbeast also
     writes a tag with the largest weight of the file's own rows.
     """
-    lowest, highest = min(block.min_weight for block in blocks), max(block.max_weight for block in blocks)
+    lowest, highest = min([block.min_weight for block in blocks]), max([block.max_weight for block in blocks])
     try:
         recorded = whole_number(tags[TAG_MAX_ROW_WEIGHT], TAG_MAX_ROW_WEIGHT)
     except (KeyError, FormatError):

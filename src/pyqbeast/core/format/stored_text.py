@@ -107,7 +107,11 @@ def _integer(digits: str) -> int:
 
 
 def _double(digits: str) -> float:
-    number = float(_bounded(digits))
+    return _short_double(_bounded(digits))
+
+
+def _short_double(digits: str) -> float:
+    number = float(digits)
     if math.isinf(number):
         raise ValueError(f"{shown(digits)} is larger than any double")
     return number
@@ -126,8 +130,10 @@ def _refused(name: str) -> float:
 #: Each character that a number can have as a zero.
 _AS_ZEROS = bytes.maketrans(b"0123456789.eE+-", b"0" * 15)
 _LONG_NUMBER = b"0" * (JSON_DIGITS + 1)
-#: The same decoder as below without a look at each integer, which takes most of the time.
-_OF_SHORT_NUMBERS = json.JSONDecoder(object_pairs_hook=_object, parse_float=_double, parse_constant=_refused)
+#: The same decoder as below without a look at the length of each number, which takes most of the time.
+_OF_SHORT_NUMBERS = json.JSONDecoder(
+    object_pairs_hook=_object, parse_float=_short_double, parse_constant=_refused
+)
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_integer, parse_float=_double, parse_constant=_refused
 )

@@ -8,7 +8,9 @@ all files and finds the weight that stands for a fraction of the rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,9 @@ from pyqbeast.core.format.weight import weight_of
 
 #: Weights, ascending. Interval i holds the weights from border i - 1 on and below border i.
 BORDERS = weight_of(np.array([float(text) for text in WEIGHT_BORDERS.split()]))
+
+#: What nearly all tags look like. Every number of 18 digits fits 64 bits.
+_USUAL = re.compile(r"[0-9]{1,18}(?:,[0-9]{1,18})+", re.ASCII)
 
 
 def count_weights(weights: NDArray[np.int32]) -> tuple[int, ...]:
@@ -38,22 +43,59 @@ def weights_tag(rows: Sequence[int]) -> str:
 
 def parse_weights_tag(tags: Mapping[str, str]) -> tuple[int, ...] | None:
     """The rows of each interval by the tags of a file; None if they have no counts that can be used."""
-    counts = recorded_counts(tags)
-    if counts is None:
-        return None
-    first, rows = counts
-    return (0,) * first + tuple(rows) + (0,) * (len(BORDERS) + 1 - first - len(rows))
-
-
-def recorded_counts(tags: Mapping[str, str]) -> tuple[int, list[int]] | None:
-    """The same without zeros around them: the number of the first interval, and the rows of the intervals from it on.
-
-    Files of a large table hold rows of few intervals, and there may be 100,000 of them.
-    """
     try:
         first, *rows = whole_numbers(tags.get(TAG_WEIGHTS), TAG_WEIGHTS)
     except FormatError:
         return None
     if not rows or first < 0 or min(rows) < 0 or first + len(rows) > len(BORDERS) + 1:
         return None
-    return first, rows
+    return (0,) * first + tuple(rows) + (0,) * (len(BORDERS) + 1 - first - len(rows))
+
+
+class CountsOfFiles(NamedTuple):
+    """The rows of many files by weight.
+
+    Attributes:
+        counted: which files have counts that can be used, n positions, ascending.
+        file: for m counts the position of their file.
+        interval: for the same counts their interval.
+        rows: how many rows they are.
+    """
+
+    counted: NDArray[np.int64]
+    file: NDArray[np.int64]
+    interval: NDArray[np.int64]
+    rows: NDArray[np.float64]
+
+
+def counts_of_files(texts: Iterable[object]) -> CountsOfFiles:
+    """What `parse_weights_tag` reads in the texts of the tags of many files, all at once.
+
+    A table may have 100,000 files, each with dozens of numbers.
+    """
+    usable = [(at, text) for at, text in enumerate(map(_plain, texts)) if text is not None]
+    lengths = np.array([text.count(",") + 1 for _, text in usable], np.int64)
+    joined = ",".join([text for _, text in usable])
+    numbers = np.fromstring(joined, np.int64, sep=",") if joined else np.zeros(0, np.int64)
+    starts = np.cumsum(lengths) - lengths
+    fits = numbers[starts] + lengths - 1 <= len(BORDERS) + 1
+    within = np.arange(len(numbers)) - np.repeat(starts, lengths)
+    kept = (within > 0) & np.repeat(fits, lengths)
+    files = np.array([at for at, _ in usable], np.int64)
+    return CountsOfFiles(
+        files[fits],
+        np.repeat(files, lengths)[kept],
+        (np.repeat(numbers[starts], lengths) + within - 1)[kept],
+        numbers[kept].astype(np.float64),
+    )
+
+
+def _plain(text: object) -> str | None:
+    """The numbers of a tag as digits between commas; None where they are no counts."""
+    if isinstance(text, str) and _USUAL.fullmatch(text):
+        return text
+    try:
+        numbers = whole_numbers(text, TAG_WEIGHTS)
+    except FormatError:
+        return None
+    return ",".join(map(str, numbers)) if len(numbers) > 1 and min(numbers) >= 0 else None

@@ -15,7 +15,7 @@ from pyqbeast.core.format.file_tags import Block, max_row_weight
 from pyqbeast.core.format.key_frequency import parse_key_frequency
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.stored_text import shown, whole_number
-from pyqbeast.core.format.weight_counts import count_weights, parse_weights_tag, recorded_counts, weights_tag
+from pyqbeast.core.format.weight_counts import count_weights, parse_weights_tag, weights_tag
 from pyqbeast.core.otree.status import IndexStatus, kept_above
 from pyqbeast.core.problems import (
     COLUMNS_EXIST,
@@ -116,8 +116,8 @@ def check_own_tags(file: str, tags: Mapping[str, str], blocks: Sequence[Block]) 
     if TAG_MAX_ROW_WEIGHT in tags and max_row_weight(tags, blocks) != _number(tags[TAG_MAX_ROW_WEIGHT]):
         text = f"the tag {TAG_MAX_ROW_WEIGHT} is {shown(tags[TAG_MAX_ROW_WEIGHT])}, no weight of its blocks"
         problems.append(Problem(HEAVIEST, file, "", text))
-    counts = recorded_counts(tags)
-    if TAG_WEIGHTS in tags and (counts is None or sum(counts[1]) != sum([b.element_count for b in blocks])):
+    counts = parse_weights_tag(tags)
+    if TAG_WEIGHTS in tags and (counts is None or sum(counts) != sum([b.element_count for b in blocks])):
         text = f"the tag {TAG_WEIGHTS} is {shown(tags[TAG_WEIGHTS])}, no count of the rows of its blocks"
         problems.append(Problem(ROWS_BY_WEIGHT, file, "", text))
     if TAG_KEY_ROWS in tags and parse_key_frequency(tags) is None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +22,7 @@ from pyqbeast.core.revisions.revision import Revision
 SAMPLED = (0.001, 0.01, 0.1, 0.3)
 
 
-@dataclass(frozen=True)
-class IndexedFile:
+class IndexedFile(NamedTuple):
     """A live file: bytes, rows stored in it (None where unknown), rows deleted, and its blocks by revision."""
 
     path: str
@@ -220,7 +220,7 @@ def _files_of(revision: Revision, files: Iterable[IndexedFile]) -> list[IndexedF
     if not revision.is_staging:
         return [file for file in files if file.revision_id == revision.id and file.blocks]
     root = Block(CubeId.root(revision.dimensions), WEIGHT_MIN, WEIGHT_MAX, 0)
-    return [replace(file, blocks=[root]) for file in files if not file.blocks]
+    return [file._replace(blocks=[root]) for file in files if not file.blocks]
 
 
 def min_height(rows: int, cube_size: int, dimensions: int) -> int:

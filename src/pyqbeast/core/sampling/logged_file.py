@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.file_tags import Block, max_row_weight
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedFile:
+class LoggedFile(NamedTuple):
     """A live file.
 
     Attributes:
@@ -46,4 +45,4 @@ class LoggedFile:
         """
         if self.revision_id == STAGING_REVISION or not self.blocks or self.revision_id not in prunable:
             return WEIGHT_MIN, WEIGHT_MAX
-        return min(block.min_weight for block in self.blocks), max_row_weight(self.tags, self.blocks)
+        return min([block.min_weight for block in self.blocks]), max_row_weight(self.tags, self.blocks)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MIN
@@ -91,7 +91,7 @@ class ReplicatedCubes:
         """The blocks of the file, without marks where none of its rows is seen in another file."""
         if not file.is_marked or any(self._is_copied(file.revision_id, block) for block in file.blocks):
             return file.blocks
-        return tuple(replace(block, replicated=False) for block in file.blocks)
+        return tuple(block._replace(replicated=False) for block in file.blocks)
 
     def _is_copied(self, revision_id: int, block: Block) -> bool:
         return block.replicated and (revision_id, block.cube) in self.copied

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +17,12 @@ from pyqbeast.core.format.constants import (
     CHOSEN_BY_WEIGHT,
     DELETED_BY_WEIGHT,
     TAG_KEY_ROWS,
+    TAG_WEIGHTS,
     WEIGHT_MAX,
     WEIGHT_MIN,
 )
 from pyqbeast.core.format.weight import weight_of
-from pyqbeast.core.format.weight_counts import BORDERS, recorded_counts
+from pyqbeast.core.format.weight_counts import BORDERS, counts_of_files
 from pyqbeast.core.sampling.key_granularity import key_excess
 from pyqbeast.core.sampling.logged_file import LoggedFile
 
@@ -35,48 +34,45 @@ _UNRECORDED_KEY = 0.01
 _ENDS = np.append(BORDERS.astype(np.int64), WEIGHT_MAX + 1)
 
 
-class _Spread(NamedTuple):
-    """The rows of one file: those that are live, between which weights they lie, how many were stored, and how many
-    of these in each interval, see `recorded_counts`; None where that was not counted.
+class _Spread:
+    """How the rows of a table's files are spread.
+
+    Attributes:
+        live: for each file the rows that are not deleted.
+        lowest, highest: between which weights they lie.
+        is_counted: whether the file tells how many of its rows lie in which interval.
+        held: the live rows of each interval, of the files that tell.
     """
 
-    live: float
-    lowest: int
-    highest: int
-    stored: int
-    counts: tuple[int, list[int]] | None
+    def __init__(self, files: Sequence[LoggedFile], prunable: Collection[int]) -> None:
+        counts = counts_of_files(
+            file.tags.get(TAG_WEIGHTS) if file.revision_id in prunable else None for file in files
+        )
+        self.is_counted = np.zeros(len(files), np.bool_)
+        self.is_counted[counts.counted] = True
+        weights = [file.weights(prunable) for file in files]
+        self.lowest = np.array([low for low, _ in weights], np.int64)
+        self.highest = np.array([high for _, high in weights], np.int64)
+        in_statistics = np.array([file.rows or 0 for file in files], np.float64)
+        in_counts = np.bincount(counts.file, counts.rows, len(files))
+        stored = np.where(self.is_counted, in_counts, in_statistics)
+        self.live = np.maximum(stored - np.array([file.deleted for file in files], np.float64), 0.0)
+        # Deleted rows are taken to be spread over the weights of their file.
+        kept = self.live / np.maximum(stored, 1)
+        self.held = np.bincount(counts.interval, counts.rows * kept[counts.file], len(_ENDS)).astype(
+            np.float64
+        )
 
-    @classmethod
-    def of(cls, file: LoggedFile, prunable: Collection[int]) -> _Spread:
-        counts = recorded_counts(file.tags) if file.revision_id in prunable else None
-        stored = (file.rows or 0) if counts is None else sum(counts[1])
-        return cls(max(0.0, float(stored - file.deleted)), *file.weights(prunable), stored, counts)
-
-
-def _sums(spreads: Sequence[_Spread]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """For each interval the rows that are surely below its end, and those that are surely not."""
-    held = _held(spreads)
-    others = [spread for spread in spreads if spread.counts is None]
-    live = np.array([spread.live for spread in others])
-    first_above = np.searchsorted(_ENDS, [spread.highest for spread in others], side="right")
-    first_within = np.searchsorted(_ENDS, [spread.lowest for spread in others], side="right")
-    lighter = np.cumsum(held)
-    below = lighter + np.cumsum(np.bincount(first_above, live, len(_ENDS)))
-    heavier = np.cumsum(np.bincount(first_within, live, len(_ENDS) + 1)[::-1])[::-1]
-    return below, held.sum() - lighter + heavier[1:]
-
-
-def _held(spreads: Sequence[_Spread]) -> NDArray[np.float64]:
-    """The live rows of each interval, of the files whose rows are counted."""
-    counted = [(spread, spread.counts) for spread in spreads if spread.counts is not None]
-    lengths = np.array([len(rows) for _, (_, rows) in counted], np.int64)
-    rows = np.fromiter(chain.from_iterable(rows for _, (_, rows) in counted), np.float64, lengths.sum())
-    # The interval of each number of rows: those of one file follow each other.
-    skipped = np.array([first for _, (first, _) in counted], np.int64) - np.cumsum(lengths) + lengths
-    intervals = np.arange(len(rows)) + np.repeat(skipped, lengths)
-    # Deleted rows are taken to be spread over the weights of their file.
-    kept = np.array([spread.live / max(spread.stored, 1) for spread, _ in counted], np.float64)
-    return np.bincount(intervals, rows * np.repeat(kept, lengths), len(_ENDS)).astype(np.float64)
+    def sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """For each interval the rows that are surely below its end, and those that are surely not."""
+        others = ~self.is_counted
+        live = self.live[others]
+        first_above = np.searchsorted(_ENDS, self.highest[others], side="right")
+        first_within = np.searchsorted(_ENDS, self.lowest[others], side="right")
+        lighter = np.cumsum(self.held)
+        below = lighter + np.cumsum(np.bincount(first_above, live, len(_ENDS)))
+        heavier = np.cumsum(np.bincount(first_within, live, len(_ENDS) + 1)[::-1])[::-1]
+        return below, self.held.sum() - lighter + heavier[1:]
 
 
 class WeightProfile:
@@ -97,12 +93,12 @@ class WeightProfile:
             prunable: the revisions whose weights are those that rows have today.
             configuration: the table's.
         """
-        spreads = [_Spread.of(file, prunable) for file in files]
-        self._rows = sum((spread.live for spread in spreads), 0.0)
-        self._uncounted = sum((spread.live for spread in spreads if spread.counts is None), 0.0)
-        self._lightest = min((spread.lowest for spread in spreads), default=WEIGHT_MAX)
-        self._heaviest = max((spread.highest for spread in spreads), default=WEIGHT_MIN)
-        self._below, self._above = _sums(spreads)
+        spread = _Spread(files, prunable)
+        self._rows = float(spread.live.sum())
+        self._uncounted = float(spread.live[~spread.is_counted].sum())
+        self._lightest = int(spread.lowest.min(initial=WEIGHT_MAX))
+        self._heaviest = int(spread.highest.max(initial=WEIGHT_MIN))
+        self._below, self._above = spread.sums()
         key_rows = 1.0 + key_excess(files)
         if not all(TAG_KEY_ROWS in file.tags for file in files):
             key_rows = max(key_rows, _UNRECORDED_KEY * self._rows)
