@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 
 import fsspec
 import pyarrow as pa
@@ -25,6 +26,7 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.delta import DeletionVector
+from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.verification.without_spark import verify_log
 from tests.deletion_vectors.tables import PROTOCOL, commit, remove
 from tests.scanning.tables import fields_of, indexed_add, indexed_table, metadata
@@ -224,6 +226,41 @@ def test_other_stores(tmp_path):
     assert ids(pyqbeast.scan("memory://stored").where("id < 3")) == [0, 1, 2]
     with pytest.raises(InvalidInputError, match="cannot be opened"):
         pyqbeast.scan("nowhere://table")
+
+
+def test_files_of_another_store_are_read_at_once(tmp_path, monkeypatch):
+    indexed_table(tmp_path, *[NUMBERS.slice(first, 3) for first in range(0, 30, 3)])
+    fsspec.filesystem("memory").put(str(tmp_path), "/together", recursive=True)
+    batches, began = DataFiles.batches, threading.Event()
+
+    def waiting(data, file, predicate):
+        if file.path == "part-2.parquet":
+            began.set()
+        # Alone, it would wait in vain.
+        assert file.path != "part-1.parquet" or began.wait(60)
+        return batches(data, file, predicate)
+
+    monkeypatch.setattr(DataFiles, "batches", waiting)
+    assert ids(pyqbeast.scan("memory://together")) == list(range(30))
+
+
+def test_a_reader_that_stops_has_not_asked_for_many_files(tmp_path, monkeypatch):
+    indexed_table(tmp_path, *[NUMBERS.slice(first, 3) for first in range(0, 30, 3)])
+    fsspec.filesystem("memory").put(str(tmp_path), "/stopped", recursive=True)
+    batches, opened = DataFiles.batches, []
+
+    def counted(data, file, predicate):
+        opened.append(file.path)
+        return batches(data, file, predicate)
+
+    monkeypatch.setattr(DataFiles, "batches", counted)
+    assert next(iter(pyqbeast.scan("memory://stopped").to_batches())).num_rows == 3
+    assert opened == ["part-0.parquet"]
+    fsspec.filesystem("memory").rm("/stopped/part-1.parquet")
+    with pytest.raises(
+        StorageError, match=r"part-1\.parquet: the table's log names this file, and it is missing"
+    ):
+        pyqbeast.scan("memory://stopped").to_arrow()
 
 
 def test_a_web_server(golden):

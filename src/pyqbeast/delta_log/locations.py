@@ -37,7 +37,11 @@ def _join(scheme: str | None, authority: str | None, path: str) -> str:
 
 def hadoop_path(location: Location) -> str:
     """Return `location` as Hadoop's `Path` spells it: no empty authority, no double slash."""
-    scheme, authority, path = _split(location)
+    text = os.fspath(location)
+    # Most are names of files, and there may be 100,000 of them.
+    if ":" not in text and "//" not in text:
+        return text
+    scheme, authority, path = _split(text)
     return _join(scheme, authority, re.sub("//+", "/", path))
 
 

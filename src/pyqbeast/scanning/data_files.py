@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +27,10 @@ from pyqbeast.scanning.predicate import Predicate
 
 #: Rows that are handled at once, at the most.
 BATCH_ROWS = 1 << 15
+#: Files of a store elsewhere that are read at once, at the most.
+FILES_AT_ONCE = 8
+#: What is made of a batch.
+Part = TypeVar("Part")
 #: Programs that count days before these by the old calendar note it in the file. Spark then moves such values.
 _OLD_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 _SPARK_VERSION = b"org.apache.spark.version"
@@ -71,6 +78,41 @@ class DataFiles:
             groups = self._row_groups(location, parquet, predicate)
             if groups:
                 yield from self._rows(file, parquet, groups)
+
+    def parts(
+        self,
+        files: Iterable[LiveFile],
+        predicate: Predicate | None,
+        part_of: Callable[[pa.RecordBatch], Part],
+    ) -> Iterator[Part]:
+        """What `part_of` makes of each batch of some files, one file after the other. Raises as `batches`.
+
+        Files of a store elsewhere are read several at once, as each of them is waited for; the more, the more have been
+        asked for. What is made of their rows is then in memory.
+        """
+        system, _ = locations.open_location(self.index.table, self.storage_options)
+        if self.is_local(system):
+            for file in files:
+                yield from map(part_of, self.batches(file, predicate))
+            return
+
+        def read(file: LiveFile) -> list[Part]:
+            return [part_of(batch) for batch in self.batches(file, predicate)]
+
+        coming: deque[Future[list[Part]]] = deque()
+        done, left = 0, iter(files)
+        pool = ThreadPoolExecutor(FILES_AT_ONCE, "pyqbeast-scan")
+        try:
+            while True:
+                # A reader that stops early has not asked for many.
+                wanted = min(FILES_AT_ONCE, 2 * done + 1) - len(coming)
+                coming.extend(pool.submit(read, file) for file in islice(left, wanted))
+                if not coming:
+                    return
+                yield from coming.popleft().result()
+                done += 1
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def _location(self, file: LiveFile) -> str:
         path = locations.url_decode(file.path)

@@ -309,13 +309,15 @@ class Scan:
         hashed = [] if bound is None else self._index.revision().hashed_columns
         data = self._files_with(list(dict.fromkeys([*self._needed_names(), *hashed])))
         live = {file.path: file for file in self._index.snapshot.files}
-        for file in self._plan().files:
-            if file.skipped is not None or (among is not None and file.path not in among):
-                continue
-            for batch in data.batches(live[file.path], predicate):
-                if bound is None:
-                    chosen = rows_that_meet(batch, predicate)
-                else:
-                    chosen, _ = weighed_rows(batch, hashed, WEIGHT_MIN, bound, predicate)
-                if chosen.num_rows:
-                    yield chosen.select(names)
+        files = [
+            live[file.path]
+            for file in self._plan().files
+            if file.skipped is None and (among is None or file.path in among)
+        ]
+
+        def chosen(batch: pa.RecordBatch) -> pa.RecordBatch:
+            if bound is None:
+                return rows_that_meet(batch, predicate).select(names)
+            return weighed_rows(batch, hashed, WEIGHT_MIN, bound, predicate)[0].select(names)
+
+        return (batch for batch in data.parts(files, predicate, chosen) if batch.num_rows)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
+
 from pyqbeast.approximate.estimate import (
     Aggregate,
     Files,
@@ -156,13 +158,13 @@ class ScanRows:
         return sums_of(parts, axes, self._thresholds or {}, is_grouped=bool(self._request.groups))
 
     def _rows(self, step: Step) -> Iterator[Rows]:
-        for file, needed in zip(self._chosen, self.files.needed(step.start, step.stop), strict=True):
-            if needed:
-                for batch in self._data.batches(self._live[file.path], self._predicate):
-                    chosen, weights = weighed_rows(
-                        batch, self._hashed, step.start, step.stop, self._predicate
-                    )
-                    yield Rows.of(chosen, weights, self._request)
+        def rows_of(batch: pa.RecordBatch) -> Rows:
+            chosen, weights = weighed_rows(batch, self._hashed, step.start, step.stop, self._predicate)
+            return Rows.of(chosen, weights, self._request)
+
+        needed = zip(self._chosen, self.files.needed(step.start, step.stop), strict=True)
+        files = [self._live[file.path] for file, is_needed in needed if is_needed]
+        return self._data.parts(files, self._predicate, rows_of)
 
 
 def _statistics(file: LiveFile) -> dict[str, Any]:
