@@ -43,7 +43,11 @@ def compare_version(spark, path, version):
     except (PySparkException, QbeastError, Py4JJavaError):
         return
     where = f"version {version} of {path}"
-    assert not isinstance(mine, QbeastError), f"{where}: Spark reads it, and a scan says {mine}"
+    if isinstance(mine, QbeastError):
+        # Some tests plant damage. A scan refuses what Spark takes for a file without an index.
+        is_damaged = not pyqbeast.QbeastTable.for_path(spark, path).verify("log").ok
+        assert is_damaged, f"{where}: Spark reads it, and a scan says {mine}"
+        return
     assert count == right_count, f"{where}: a scan counts {count} rows, Spark {right_count}"
     assert mine.column_names == right.column_names, where
     found, wanted = (Counter(map(repr, rows.to_pylist())) for rows in (mine, right))
