@@ -82,6 +82,15 @@ def test_files_hold_about_a_cube(cube_size, dimensions):
     assert planned.mean() == pytest.approx(FILE_ROWS, rel=0.15)
 
 
+def test_a_write_of_many_files_uses_every_sampled_row():
+    """Ten thousand files of forty sampled rows each. With half of these rows the smallest would be half empty."""
+    rows = uniform_rows(400_000, 2, stands_for=25_000.0)
+    planned = planned_rows(lay_out(rows, 1_000_000), rows) / 1_000_000
+    assert len(planned) > 9_000
+    assert planned.min() > 0.6
+    assert planned.max() < 1.5
+
+
 def test_crowded_rows_make_files_as_full_as_spread_ones():
     points = np.random.default_rng(3).random((200_000, 3)) ** [1, 8, 30]
     rows = SampledRows(points, uniform_rows(200_000, 1).weights, np.full(200_000, 50.0))

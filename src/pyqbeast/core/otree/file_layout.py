@@ -23,10 +23,10 @@ from pyqbeast.core.otree.weight_bands import SAMPLE_FRACTIONS, bands_of
 FILE_ROWS = 1.0
 #: About the most rows of a stretch, which is an undivided part of a file. Two or three make a Parquet page.
 STRETCH_ROWS = 3_500
-#: How many of the sampled rows tell where a file or a stretch ends, as far as there are so many, and of all together.
+#: How many of the sampled rows tell where a file or a stretch ends, as far as there are so many, and of all stretches.
 SAMPLE_OF_FILE = 200
 SAMPLE_OF_STRETCH = 24
-SAMPLE_FOR_CELLS = 200_000
+SAMPLE_OF_ALL_STRETCHES = 200_000
 
 
 #: Cells may be smaller or larger by this share of the divided rows if an edge of a cube is near: every cube that a
@@ -80,8 +80,9 @@ def lay_out(
     """
     weight = bands_of(rows, cube_size, sample_fractions)
     file_rows = FILE_ROWS * cube_size
-    wanted = float(rows.counts.sum()) * max(SAMPLE_OF_FILE / file_rows, SAMPLE_OF_STRETCH / STRETCH_ROWS)
-    step = max(1, int(len(rows.weights) / min(wanted, SAMPLE_FOR_CELLS)))
+    total = float(rows.counts.sum())
+    for_stretches = min(total * SAMPLE_OF_STRETCH / STRETCH_ROWS, SAMPLE_OF_ALL_STRETCHES)
+    step = max(1, int(len(rows.weights) / max(total * SAMPLE_OF_FILE / file_rows, for_stretches)))
     chosen = slice(None, None, step)
     points, counts = rows.points[chosen], rows.counts[chosen] * step
     ends = np.searchsorted(rows.weights[chosen], weight, side="right")
