@@ -55,7 +55,7 @@ ALLOWED = {
     "table.coordinates": ["core", "bridge"],
     "table.locate": ["core", "bridge"],
     "table.explain": ["core", "bridge"],
-    "table.write": ["core", "bridge", "table.options", "table.hooks", "table.coordinates"],
+    "table.write": ["core", "delta_log", "bridge", "table.options", "table.hooks", "table.coordinates"],
     "table.maintain": [
         "core",
         "bridge",

@@ -26,7 +26,7 @@ from pyqbeast.scanning.column_types import Field, arrow_type, conformed, find_st
 from pyqbeast.scanning.predicate import Predicate
 
 #: Rows that are handled at once, at the most.
-BATCH_ROWS = 1 << 15
+BATCH_ROWS = 1 << 14
 #: Files of a store elsewhere that are read at once, at the most.
 FILES_AT_ONCE = 8
 #: What is made of a batch.
