@@ -44,14 +44,25 @@ _numbers = itertools.count()
 _lock = threading.Lock()
 
 
-def keep(error: BaseException) -> str:
-    """Keeps an exception and returns what `Bridge.write` expects: a key, a line feed and the message."""
+def keep(error: BaseException) -> Any:  # noqa: ANN401 (a Java throwable)
+    """Keeps an exception and returns the Java exception that stands for it."""
     with _lock:
         key = str(next(_numbers))
         _kept[key] = error
         if len(_kept) > _MOST_KEPT:
             _kept.popitem(last=False)
-    return f"{key}\n{error}"
+    jvm: Any = SparkContext._jvm
+    return jvm.io.pyqbeast.errors.PythonFailure(key, str(error), _thrown(error))
+
+
+def _thrown(error: BaseException | None) -> Any:  # noqa: ANN401 (a Java throwable)
+    """The Java exception behind one of Python's; None where there is none."""
+    while error is not None:
+        thrown = getattr(error, "thrown", getattr(error, "java_exception", None))
+        if thrown is not None:
+            return thrown
+        error = error.__cause__
+    return None
 
 
 def _original(thrown: Any) -> BaseException | None:  # noqa: ANN401 (a Java throwable)
@@ -68,9 +79,15 @@ def _original(thrown: Any) -> BaseException | None:  # noqa: ANN401 (a Java thro
         if kind == "io.pyqbeast.errors.Refusal":
             return UnsupportedError(thrown.getMessage())
         if kind == "io.pyqbeast.errors.Failure":
-            return _OF_KIND[thrown.kind()](thrown.getMessage())
+            return _error_of(thrown)
         thrown = thrown.getCause()
     return None
+
+
+def _error_of(failure: Any) -> QbeastError:  # noqa: ANN401 (a Java throwable)
+    error = _OF_KIND[failure.kind()](failure.getMessage())
+    error.thrown = failure
+    return error
 
 
 @contextlib.contextmanager
@@ -91,7 +108,7 @@ def words(doing: str, outcome: str = UNCHANGED) -> Iterator[None]:
     except Py4JJavaError as error:
         jvm: Any = SparkContext._jvm
         failure = jvm.io.pyqbeast.errors.Door.failure(error.java_exception, doing, outcome)
-        raise _OF_KIND[failure.kind()](failure.getMessage()) from None
+        raise _error_of(failure) from None
     except (StorageError, ExecutionError) as error:
         if outcome in str(error):
             raise

@@ -48,7 +48,7 @@ class _PythonCallbacks:
     class Java:
         implements = ["io.pyqbeast.python.PythonCallbacks"]  # noqa: RUF012 (py4j reads it)
 
-    def write(self, mode: str, options: Any, data: Any) -> str:  # noqa: ANN401 (py4j objects)
+    def write(self, mode: str, options: Any, data: Any) -> Any:  # noqa: ANN401 (py4j objects)
         try:
             assert _functions is not None
             frame, write_options = _frame(data), dict(options)
@@ -56,23 +56,23 @@ class _PythonCallbacks:
                 _functions[0](frame.sparkSession, frame, mode, write_options)
         except BaseException as e:
             return failures.keep(e)
-        return ""
+        return None
 
-    def configure(self, options: Any, no_rows: Any, configuration: Any) -> str:  # noqa: ANN401 (py4j objects)
+    def configure(self, options: Any, no_rows: Any, configuration: Any) -> Any:  # noqa: ANN401 (py4j objects)
         try:
             assert _functions is not None
             configuration.update(_functions[1](_frame(no_rows), dict(options)))
         except BaseException as e:
             return failures.keep(e)
-        return ""
+        return None
 
-    def answer(self, session: Any, question: str, arguments: Any, answer: Any) -> str:  # noqa: ANN401
+    def answer(self, session: Any, question: str, arguments: Any, answer: Any) -> Any:  # noqa: ANN401
         try:
             assert _functions is not None
             answer.append(_functions[2](_session(session), question, dict(arguments))._jdf)
         except BaseException as e:
             return failures.keep(e)
-        return ""
+        return None
 
 
 #: The gateway of the JVM in which the object is registered. A process has another one only after its JVM was

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 
 class QbeastError(Exception):
-    """The base of every exception that pyqbeast raises on purpose."""
+    """The base of every exception that pyqbeast raises on purpose.
+
+    Attributes:
+        thrown: the exception of the JVM behind it; None where there is none.
+    """
+
+    thrown: object = None
 
 
 class InvalidInputError(QbeastError, ValueError):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
+from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable
-from tests.table.help import holds, ids, load, rows_2d, save
+from tests.table.help import count, holds, ids, load, rows_2d, save
 
 
 @pytest.fixture
@@ -62,6 +64,25 @@ def test_a_replayed_batch_changes_nothing(spark, source, table_path, tmp_path):
     run(spark, source[0], table_path, str(checkpoint))
     assert ids(load(spark, table_path)) == list(range(1_000))
     assert spark.sql(f"DESCRIBE HISTORY delta.`{table_path}`").first()["version"] == version
+
+
+def test_a_stream_that_is_stopped_amid_a_batch_has_not_failed(spark, source, table_path, tmp_path):
+    path, _ = source
+    seen = f"seen by {table_path}"
+    slow = F.expr(
+        f"coalesce(java_method('java.lang.Thread', 'sleep', 50L), java_method('java.lang.System', 'setProperty', '{seen}', "
+        "name), name)"
+    )
+    rows = spark.readStream.format("delta").load(path).withColumn("name", slow)
+    given = {"columnsToIndex": "a,b", "checkpointLocation": str(tmp_path / "checkpoint")}
+    query = rows.writeStream.format("qbeast").options(**given).start(table_path)
+    while spark._jvm.java.lang.System.getProperty(seen) is None:
+        assert query.isActive, query.exception()
+        time.sleep(0.05)
+    query.stop()
+    assert query.exception() is None
+    run(spark, path, table_path, str(tmp_path / "checkpoint"))
+    assert count(load(spark, table_path)) == 1_000
 
 
 def test_complete_mode_replaces_the_rows(spark, source, table_path, tmp_path):

@@ -1,10 +1,15 @@
 package io.pyqbeast.catalog;
 
+import io.pyqbeast.errors.Door;
+import io.pyqbeast.errors.PythonFailure;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.ScalaInterop;
+import java.io.InterruptedIOException;
+import java.nio.channels.ClosedByInterruptException;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.SparkException;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.SparkSession;
@@ -21,6 +26,7 @@ import scala.Option;
 /** Writes each batch of a stream as one commit, named by query and batch so that a replayed batch changes nothing. */
 public final class QbeastSink implements Sink {
   private static final String QUERY_ID = "sql.streaming.queryId";
+  private static final String JOB_GROUP = "spark.jobGroup.id";
 
   private final Map<String, String> options;
   private final String mode;
@@ -45,9 +51,28 @@ public final class QbeastSink implements Sink {
     rows.persist(StorageLevel.MEMORY_AND_DISK());
     try {
       Bridge.write(mode, all, ofTypesInTable(session, all, rows));
+    } catch (PythonFailure failure) {
+      throw Door.<RuntimeException>unchecked(asSparkKnowsIt(failure, session.sparkContext().getLocalProperty(JOB_GROUP)));
     } finally {
       rows.unpersist();
     }
+  }
+
+  /**
+   * A query that is stopped interrupts its thread and cancels its jobs. Spark takes the exceptions of these two for the
+   * end of the query, and any other for its failure.
+   */
+  private static Exception asSparkKnowsIt(PythonFailure failure, String jobGroup) {
+    Throwable root = failure;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    boolean isInterruption =
+        root instanceof InterruptedException
+            || root instanceof InterruptedIOException
+            || root instanceof ClosedByInterruptException;
+    boolean isCancellation = root instanceof SparkException && root.getMessage().contains(jobGroup);
+    return failure;
   }
 
   /**

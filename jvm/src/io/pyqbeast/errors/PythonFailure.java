@@ -5,8 +5,9 @@ public final class PythonFailure extends BridgeException {
   private static final long serialVersionUID = 1L;
   private final String key;
 
-  public PythonFailure(String key, String message) {
-    super(message, null);
+  /** @param cause the Java exception that Python stumbled over; null where there was none */
+  public PythonFailure(String key, String message, Throwable cause) {
+    super(message, cause);
     this.key = key;
   }
 

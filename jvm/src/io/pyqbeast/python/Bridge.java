@@ -69,10 +69,9 @@ public final class Bridge {
     return writer;
   }
 
-  private static void check(String failure) {
-    if (!failure.isEmpty()) {
-      int end = failure.indexOf('\n');
-      throw new PythonFailure(failure.substring(0, end), failure.substring(end + 1));
+  private static void check(PythonFailure failure) {
+    if (failure != null) {
+      throw failure;
     }
   }
 }

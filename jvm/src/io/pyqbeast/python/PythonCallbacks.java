@@ -1,5 +1,6 @@
 package io.pyqbeast.python;
 
+import io.pyqbeast.errors.PythonFailure;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
@@ -8,8 +9,7 @@ import org.apache.spark.sql.SparkSession;
 
 /**
  * What the JVM calls in Python: writes, and SQL's questions about an index. A Python object implements it. Each
- * method returns an empty text on success. After an exception it returns the key under which Python keeps the
- * exception, a line feed, and the message.
+ * method returns null on success, and else what stands for Python's exception.
  */
 public interface PythonCallbacks {
   /**
@@ -17,7 +17,7 @@ public interface PythonCallbacks {
    *
    * @param mode a name of {@link org.apache.spark.sql.SaveMode}
    */
-  String write(String mode, Map<String, String> options, Dataset<Row> data);
+  PythonFailure write(String mode, Map<String, String> options, Dataset<Row> data);
 
   /**
    * Settles the index of a table without rows.
@@ -25,7 +25,7 @@ public interface PythonCallbacks {
    * @param noRows a frame of the table's columns
    * @param configuration takes the entries of the table's configuration
    */
-  String configure(Map<String, String> options, Dataset<Row> noRows, Map<String, String> configuration);
+  PythonFailure configure(Map<String, String> options, Dataset<Row> noRows, Map<String, String> configuration);
 
   /**
    * Answers what SQL asks of the index of a table.
@@ -33,5 +33,5 @@ public interface PythonCallbacks {
    * @param arguments by name; null where none was given
    * @param answer takes the one frame of the answer
    */
-  String answer(SparkSession session, String question, Map<String, Object> arguments, List<Dataset<Row>> answer);
+  PythonFailure answer(SparkSession session, String question, Map<String, Object> arguments, List<Dataset<Row>> answer);
 }
