@@ -1,6 +1,7 @@
 """Live files straight from the log: commits, every kind of checkpoint, and what is refused."""
 
 import json
+import threading
 
 import fsspec
 import pyarrow as pa
@@ -283,3 +284,24 @@ def test_statistics_that_tell_the_rows_twice_or_oddly_are_refused(tmp_path, stat
     commit(tmp_path, 0, PROTOCOL, {"add": {"path": "a", "stats": stats}})
     with pytest.raises(FormatError, match="add a: stats"):
         read_snapshot(tmp_path)
+
+
+def test_commits_of_another_store_are_read_at_once(monkeypatch):
+    files = fsspec.filesystem("memory")
+    for version in range(6):
+        actions = [PROTOCOL, METADATA] if version == 0 else []
+        text = "\n".join(map(json.dumps, [*actions, add(f"f{version}")]))
+        files.pipe(f"/commits/_delta_log/{version:020d}.json", text.encode())
+    read, began = type(files).cat_file, threading.Event()
+
+    def waiting(system, path, **how):
+        if path.endswith("2.json"):
+            began.set()
+        # Alone, it would wait in vain.
+        assert not path.endswith("1.json") or began.wait(60)
+        return read(system, path, **how)
+
+    monkeypatch.setattr(type(files), "cat_file", waiting)
+    assert [file.path for file in read_snapshot("memory://commits").files] == [
+        f"f{version}" for version in range(6)
+    ]

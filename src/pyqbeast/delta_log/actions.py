@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from pyqbeast.core.errors import FormatError, StorageError
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.files import LogFiles
+from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 
 #: One entry of the log: `{"add": {…}}`, `{"remove": {…}}`, `{"protocol": {…}}` and the like.
 Action = dict[str, Any]
@@ -50,12 +52,33 @@ def checkpoint_actions(files: LogFiles, *, with_removed: bool = False) -> Iterat
 
 def commit_actions(files: LogFiles, path: str) -> Iterator[Action]:
     """Yield the actions of the JSON file `path`; `FormatError`, naming file and line, where it is broken."""
+    return _actions(_content(files, path), path)
+
+
+def actions_of_commits(files: LogFiles) -> Iterator[tuple[str, Action]]:
+    """Yield the actions of all commits of `files`, each with the path of its commit.
+
+    Raises `FormatError`, naming file and line, where one is missing or broken.
+    """
+    contents: Iterable[bytes] = map(partial(_content, files), files.commits)
+    if not is_local(files.file_system):
+        contents = read_ahead(files.commits, partial(_content, files))
+    for path, content in zip(files.commits, contents, strict=True):
+        for action in _actions(content, path):
+            yield path, action
+
+
+def _content(files: LogFiles, path: str) -> bytes:
     try:
         with locations.storage_errors(f"reading {path}"):
-            content = files.file_system.cat_file(path)
+            return bytes(files.file_system.cat_file(path))
     # Python raises ValueError for a NUL character in a path.
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError) as error:
         raise _missing(path) from error
+
+
+def _actions(content: bytes, path: str) -> Iterator[Action]:
+    """The actions of a JSON file, one a line."""
     for number, line in enumerate(content.splitlines(), 1):
         if not line.strip():
             continue

@@ -12,7 +12,7 @@ from pyqbeast.core.errors import FormatError, UnsupportedError
 from pyqbeast.core.format.constants import LONG_MAX
 from pyqbeast.core.format.stored_text import read_json, shown
 from pyqbeast.delta_log import locations
-from pyqbeast.delta_log.actions import Action, checkpoint_actions, commit_actions
+from pyqbeast.delta_log.actions import Action, actions_of_commits, checkpoint_actions
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 from pyqbeast.delta_log.files import find_log_files
 
@@ -119,9 +119,8 @@ def read_snapshot(
     if files.checkpoint:
         for action in checkpoint_actions(files, with_removed=with_removed):
             replay.apply(action, files.checkpoint[0])
-    for path in files.commits:
-        for action in commit_actions(files, path):
-            replay.apply(action, path)
+    for path, action in actions_of_commits(files):
+        replay.apply(action, path)
     live = replay.live
     ordered = tuple(live[key] for key in sorted(live, key=lambda key: (key[0], key[1] or "")))
     for one, other in itertools.pairwise(ordered):

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,6 +17,7 @@ from pyqbeast.core.errors import FormatError, StorageError, UnsupportedError
 from pyqbeast.deletion_vectors.table import read_vector
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 from pyqbeast.delta_log.reader import LiveFile
 from pyqbeast.scanning.arrays import mask_array
 from pyqbeast.scanning.column_types import Field, arrow_type, conformed, find_stored
@@ -27,8 +25,6 @@ from pyqbeast.scanning.predicate import Predicate
 
 #: Rows that are handled at once, at the most.
 BATCH_ROWS = 1 << 14
-#: Files of a store elsewhere that are read at once, at the most.
-FILES_AT_ONCE = 8
 #: What is made of a batch.
 Part = TypeVar("Part")
 #: Programs that count days before these by the old calendar note it in the file. Spark then moves such values.
@@ -87,11 +83,10 @@ class DataFiles:
     ) -> Iterator[Part]:
         """What `part_of` makes of each batch of some files, one file after the other. Raises as `batches`.
 
-        Files of a store elsewhere are read several at once, as each of them is waited for; the more, the more have been
-        asked for. What is made of their rows is then in memory.
+        Files of a store elsewhere are read several at once; what is made of their rows is then in memory.
         """
         system, _ = locations.open_location(self.index.table, self.storage_options)
-        if self.is_local(system):
+        if is_local(system):
             for file in files:
                 yield from map(part_of, self.batches(file, predicate))
             return
@@ -99,35 +94,17 @@ class DataFiles:
         def read(file: LiveFile) -> list[Part]:
             return [part_of(batch) for batch in self.batches(file, predicate)]
 
-        coming: deque[Future[list[Part]]] = deque()
-        done, left = 0, iter(files)
-        pool = ThreadPoolExecutor(FILES_AT_ONCE, "pyqbeast-scan")
-        try:
-            while True:
-                # A reader that stops early has not asked for many.
-                wanted = min(FILES_AT_ONCE, 2 * done + 1) - len(coming)
-                coming.extend(pool.submit(read, file) for file in islice(left, wanted))
-                if not coming:
-                    return
-                yield from coming.popleft().result()
-                done += 1
-        finally:
-            pool.shutdown(cancel_futures=True)
+        for parts in read_ahead(files, read):
+            yield from parts
 
     def _location(self, file: LiveFile) -> str:
         path = locations.url_decode(file.path)
         return path if locations.is_absolute(path) else locations.child(self.index.table, path)
 
-    @staticmethod
-    def is_local(system: Any) -> bool:  # noqa: ANN401 (fsspec's)
-        """Whether a file system of fsspec is that of this machine."""
-        protocols = (system.protocol,) if isinstance(system.protocol, str) else tuple(system.protocol)
-        return "file" in protocols
-
     @contextlib.contextmanager
     def _opened(self, location: str) -> Iterator[pq.ParquetFile]:
         system, path = locations.open_location(location, self.storage_options)
-        if self.is_local(system):
+        if is_local(system):
             with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as parquet:
                 yield parquet
             return

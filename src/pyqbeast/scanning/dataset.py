@@ -12,6 +12,7 @@ from pyarrow import fs as pafs
 
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.delta_log.read_ahead import is_local
 from pyqbeast.delta_log.reader import LiveFile
 from pyqbeast.scanning.column_types import find_stored, is_padded
 from pyqbeast.scanning.data_files import DataFiles, errors_about, has_old_calendar
@@ -37,7 +38,7 @@ class PlainFiles:
         self._system, self._root = locations.open_location(self._index.table, data.storage_options)
         self._arrow_system: Any = (
             pafs.LocalFileSystem()
-            if data.is_local(self._system)
+            if is_local(self._system)
             else pafs.PyFileSystem(pafs.FSSpecHandler(self._system))
         )
         self._format = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us")

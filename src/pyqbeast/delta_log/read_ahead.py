@@ -1,0 +1,41 @@
+"""Several files of a store elsewhere read at once: each of them is waited for, however small it is."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from typing import Any, TypeVar
+
+#: Files that are read at once, at the most.
+FILES_AT_ONCE = 8
+
+File = TypeVar("File")
+Content = TypeVar("Content")
+
+
+def is_local(system: Any) -> bool:  # noqa: ANN401 (fsspec's)
+    """Whether a file system of fsspec is that of this machine."""
+    protocols = (system.protocol,) if isinstance(system.protocol, str) else tuple(system.protocol)
+    return "file" in protocols
+
+
+def read_ahead(files: Iterable[File], read: Callable[[File], Content]) -> Iterator[Content]:
+    """What `read` gives for each file, in their order; raises what it raises.
+
+    The more have been asked for, the more are read ahead, up to 8, so that who stops early has not asked for many.
+    """
+    coming: deque[Future[Content]] = deque()
+    done, left = 0, iter(files)
+    pool = ThreadPoolExecutor(FILES_AT_ONCE, "pyqbeast-read")
+    try:
+        while True:
+            wanted = min(FILES_AT_ONCE, 2 * done + 1) - len(coming)
+            coming.extend(pool.submit(read, file) for file in islice(left, wanted))
+            if not coming:
+                return
+            yield coming.popleft().result()
+            done += 1
+    finally:
+        pool.shutdown(cancel_futures=True)
