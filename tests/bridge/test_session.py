@@ -101,6 +101,17 @@ def test_no_java():
     assert "Java 17" in told
 
 
+def test_a_java_that_does_not_run(tmp_path):
+    stub = tmp_path / "bin" / "java"
+    stub.parent.mkdir()
+    stub.write_text("#!/bin/sh\necho 'Unable to locate a Java Runtime.' >&2; exit 1\n")
+    stub.chmod(0o755)
+    code = "import pyqbeast; from pyspark.sql import SparkSession; pyqbeast.configure(SparkSession.builder)"
+    assert "does not run: Unable to locate a Java Runtime.; set JAVA_HOME" in run(
+        code, JAVA_HOME=str(tmp_path)
+    )
+
+
 def test_a_jvm_that_runs_without_the_jar():
     told = run(
         "import pyqbeast; from pyspark.sql import SparkSession\n"

@@ -44,6 +44,7 @@ def test_an_error_is_one_line_and_exit_code_1(pyqbeast, tmp_path):
     assert done.exit_code == 1
     nothing = tmp_path / "nothing"
     assert done.output.strip() == f"error: there is no Delta table at {nothing}: it has no _delta_log"
+    assert "level has to be one of log, sample, data" in pyqbeast("verify", nothing, "--level", "dta").output
 
 
 def test_convert_optimize_and_verify(spark, pyqbeast, tmp_path):

@@ -333,6 +333,9 @@ def test_bad_arguments(golden):
     for condition in ("", "a", "a >", "a > 'x'", "nothing = 1", "a = 1 b = 2", "a = 1e", "id = 'it\\'s'", 7):
         with pytest.raises(InvalidInputError):
             scan.where(condition)
+    for misspelt in (lambda: scan.select(["IDD"]), lambda: scan.where("idd = 1")):
+        with pytest.raises(InvalidInputError, match="did you mean 'id'"):
+            misspelt()
     with pytest.raises(InvalidInputError, match="does not fit"):
         scan.where(pc.field("nothing") > 1)
 

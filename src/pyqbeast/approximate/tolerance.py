@@ -11,12 +11,14 @@ from pyqbeast.approximate.estimate import Aggregate, Estimates, Status, complete
 from pyqbeast.approximate.estimate.outcome import WORTH, check_confidence, goal_of, worth_of
 from pyqbeast.approximate.estimate.progress import Progress, Reading
 from pyqbeast.approximate.query_rows import QueryRows
-from pyqbeast.bridge import failures
+from pyqbeast.bridge import failures, progress_line
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.errors import UnsupportedError
 
+_DOING = "estimating an answer"
 
-@failures.words("estimating an answer", "")
+
+@failures.words(_DOING, "")
 def tolerance(
     df: DataFrame,
     error: float = 0.01,
@@ -52,7 +54,8 @@ def tolerance(
         return _exact(query, confidence, ())
     rows = QueryRows(query)
     progress = Progress(rows)
-    by_aggregate = progress.read_until(goal, confidence)
+    with progress_line.shown(df.sparkSession, _DOING):
+        by_aggregate = progress.read_until(goal, confidence)
     if by_aggregate is None:
         return _exact(query, confidence, tuple(progress.readings))
     return _estimate(df, query, rows, progress, by_aggregate, confidence)
@@ -83,7 +86,7 @@ def _refined(df: DataFrame, query: AggregateQuery, rows: QueryRows, confidence: 
         if progress.must_run_in_full(step):
             yield _exact(query, confidence, tuple(progress.readings))
             return
-        with failures.words("estimating an answer", ""):
+        with failures.words(_DOING, ""), progress_line.shown(df.sparkSession, _DOING):
             progress.read(step)
         yield _estimate(df, query, rows, progress, dict(progress.estimates(confidence)), confidence)
 
@@ -99,7 +102,9 @@ def _in_full(df: DataFrame, confidence: float) -> Estimate:
 
 def _exact(query: AggregateQuery, confidence: float, readings: tuple[Reading, ...]) -> Estimate:
     """The query run as it was asked, after whatever was read before."""
-    answer, cost = exact_answer(query.exact(), query)
+    exact = query.exact()
+    with progress_line.shown(exact.sparkSession, "answering exactly"):
+        answer, cost = exact_answer(exact, query)
     worth = {
         name: WORTH[Status.EXACT] for name, ordinal in query.result if query.outputs[ordinal].group is None
     }

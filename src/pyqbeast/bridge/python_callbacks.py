@@ -8,7 +8,7 @@ from typing import Any
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
-from pyqbeast.bridge import callback_server, failures
+from pyqbeast.bridge import callback_server, failures, progress_line
 from pyqbeast.bridge.jvm import java
 
 #: What writes: session, rows, name of the save mode, options.
@@ -52,7 +52,8 @@ class _PythonCallbacks:
         try:
             assert _functions is not None
             frame, write_options = _frame(data), dict(options)
-            with failures.words(f"writing to {write_options.get('path')}"):
+            doing = f"writing to {write_options.get('path')}"
+            with failures.words(doing), progress_line.shown(frame.sparkSession, doing):
                 _functions[0](frame.sparkSession, frame, mode, write_options)
         except BaseException as e:
             return failures.keep(e)

@@ -19,7 +19,7 @@ from py4j.java_gateway import JavaPackage
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from pyqbeast.bridge import failures, maven, python_callbacks
+from pyqbeast.bridge import failures, maven, python_callbacks, quiet_start
 from pyqbeast.bridge.jvm import java
 from pyqbeast.bridge.spark_versions import (
     DELTA_VERSION,
@@ -57,6 +57,10 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     instead of 20) and leaves shuffled rows uncompressed (a write of an indexed table is then a tenth faster), where
     the user has not set these.
 
+    Spark's start is quiet: the driver logs warnings and errors without those that nobody can do anything about, unless
+    the user has settings of log4j. Spark draws no bars unless `spark.ui.showConsoleProgress` is set: operations of
+    pyqbeast show a line of their own, which `spark.qbeast.progress=false` turns off.
+
     Args:
         builder: `SparkSession.builder` with whatever settings; it is changed and returned.
 
@@ -83,6 +87,8 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
         for setting, value in local_settings.items():
             if setting not in options:
                 builder.config(setting, value)
+    for setting, value in quiet_start.settings(options).items():
+        builder.config(setting, value)
     _attach_what_it_makes(builder)
     return builder
 
@@ -207,8 +213,14 @@ def _check_jvm() -> None:
     if command is None:
         where = f"JAVA_HOME ({home}) holds no bin/java" if home else "there is no java on the path"
         raise SessionError(f"Spark needs Java 17 or newer, and {where}; install a JDK 17 or set JAVA_HOME")
-    output = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', output)
+    told = subprocess.run([command, "-version"], capture_output=True, text=True, check=False)
+    if told.returncode != 0:
+        # macOS has a java that only says where to get one.
+        reason = " ".join(told.stderr.split())
+        raise SessionError(
+            f"Spark needs Java 17 or newer, and {command} does not run: {reason}; set JAVA_HOME"
+        )
+    version = re.search(r'version "(\d+)', told.stderr)
     if version and int(version[1]) < 17:
         raise SessionError(f"Spark needs Java 17 or newer, and {command} is Java {version[1]}; set JAVA_HOME")
 
@@ -277,6 +289,7 @@ def _attach_what_it_makes(builder: SparkSession.Builder) -> None:
     make: Callable[[], SparkSession] = builder.getOrCreate
 
     def get_or_create() -> SparkSession:
+        quiet_start.start_jvm(builder._options)
         return attach(make())
 
     get_or_create.attaches = True  # type: ignore[attr-defined]

@@ -53,7 +53,7 @@ def _is_expected(error: Exception) -> bool:
 
 
 def local_session() -> SparkSession:
-    """A quiet session on all cores of this machine, with a bar for Spark's jobs where there is a terminal."""
+    """A quiet session on all cores of this machine."""
     configure = pyqbeast.configure  # says what to install where there is no Spark
     from pyspark.sql import SparkSession
 
@@ -63,7 +63,6 @@ def local_session() -> SparkSession:
         .config("spark.ui.enabled", "false")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.log.level", "ERROR")
     )

@@ -10,7 +10,7 @@ import typer
 import pyqbeast
 from pyqbeast.cli import common
 from pyqbeast.core.errors import FormatError, UnsupportedError
-from pyqbeast.verification.report import VerifyReport
+from pyqbeast.verification.report import VerifyReport, check_level
 from pyqbeast.verification.without_spark import verify_log
 
 
@@ -33,6 +33,7 @@ def verify(
 
 def _verified(path: str, level: str) -> VerifyReport:
     """Spark reads rows, and finds out what is wrong with a log that cannot be read as a whole."""
+    check_level(level)
     if level == "log":
         try:
             return verify_log(path)

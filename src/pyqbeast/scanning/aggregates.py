@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.names import column_named
+from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.scanning.arrays import mask_of, numbers_of
 
 #: The kinds of estimates, by the names that Spark has for functions.
@@ -161,5 +161,7 @@ def _check(name: str, kind: str, source: Source) -> None:
 def _column(column: str, schema: pa.Schema) -> str:
     found = column_named(column, schema.names) if isinstance(column, str) else None
     if found is None:
-        raise InvalidInputError(f"there is no column {column!r}; there are {schema.names}")
+        raise InvalidInputError(
+            f"there is no column {column!r}; there are {schema.names}{did_you_mean(column, schema.names)}"
+        )
     return found

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.extras import of_extra
 from pyqbeast.core.format.constants import WEIGHT_MIN
-from pyqbeast.core.format.names import column_named
+from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import epoch_milliseconds
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
@@ -154,7 +154,8 @@ class Scan:
         names = {column: column_named(column, known) for column in columns}
         missing = [column for column, name in names.items() if name is None]
         if missing or len(names) != len(columns):
-            raise InvalidInputError(f"select needs each column once, of {known}, not {list(columns)}")
+            meant = did_you_mean(missing[0], known) if missing else ""
+            raise InvalidInputError(f"select needs each column once, of {known}, not {list(columns)}{meant}")
         return replace(self, _selected=tuple(name for name in names.values() if name is not None))
 
     def files(self) -> tuple[ScannedFile, ...]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.names import column_named
+from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.stored_text import shown
 from pyqbeast.scanning.comparisons import Both, Constant, compared
 
@@ -143,7 +143,10 @@ class _Parser:
             raise self._error("a column is expected")
         name = column_named(token.text, self._schema.names)
         if name is None:
-            raise InvalidInputError(f"there is no column {token.text!r}; there are {self._schema.names}")
+            names = self._schema.names
+            raise InvalidInputError(
+                f"there is no column {token.text!r}; there are {names}{did_you_mean(token.text, names)}"
+            )
         return name
 
     def _operator(self) -> str:

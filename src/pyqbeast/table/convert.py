@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from pyqbeast import bridge
-from pyqbeast.bridge import failures
+from pyqbeast.bridge import failures, progress_line
 from pyqbeast.core.errors import (
     CommitConflictError,
     InvalidInputError,
@@ -19,7 +19,7 @@ from pyqbeast.core.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
-from pyqbeast.core.format.names import column_named
+from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import format_type
 from pyqbeast.core.revisions.evolution import checked_cube_size
 from pyqbeast.core.revisions.revision import Revision, configuration_entries, revisions_from_configuration
@@ -51,7 +51,7 @@ def convert(
         CommitConflictError: other writers came first again and again.
         StorageError: storage failed. Parquet files may have become a Delta table by then; the message says so.
     """
-    with failures.words(f"converting {identifier}"):
+    with failures.words(doing := f"converting {identifier}"), progress_line.shown(spark, doing):
         return _convert(spark, identifier, columns_to_index, cube_size)
 
 
@@ -125,7 +125,9 @@ def _columns(table: DataFrame, wanted: Sequence[str]) -> list[str]:
     for each in wanted:
         name = column_named(each, types, case_sensitive=is_case_sensitive(table.sparkSession))
         if name is None:
-            raise InvalidInputError(f"column {each!r} is to be indexed and the table has only {list(types)}")
+            raise InvalidInputError(
+                f"column {each!r} is to be indexed and the table has only {list(types)}{did_you_mean(each, types)}"
+            )
         if name in columns:
             raise InvalidInputError(f"columns_to_index names {name!r} more than once")
         format_type(name, types[name])

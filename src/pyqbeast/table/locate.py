@@ -19,7 +19,10 @@ def indexed_revisions(spark: SparkSession, path: str) -> RevisionSet:
     """
     log = bridge.TableLog(spark, path)
     if not log.exists:
-        raise TableNotFoundError(f"there is no Delta table at {path}")
+        raise TableNotFoundError(
+            f"there is no Delta table at {path}; Parquet files there become an indexed one by "
+            f"pyqbeast.convert(spark, 'parquet.`{path}`', columns_to_index=[…])"
+        )
     revisions = revisions_from_configuration(log.configuration)
     if revisions.last_id < 0 and not revisions.problems:
         raise NotIndexedError(f"the Delta table at {path} is not indexed; call pyqbeast.convert on it first")

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pyqbeast import bridge
-from pyqbeast.bridge import failures
+from pyqbeast.bridge import failures, progress_line
 from pyqbeast.core.errors import InvalidInputError, NotIndexedError
 from pyqbeast.core.format import constants
 from pyqbeast.core.format.file_tags import parse_tags
@@ -207,7 +207,8 @@ class QbeastTable:
         Raises:
             InvalidInputError: another level.
         """
-        with failures.words(f"verifying {self._path}", ""):
+        doing = f"verifying {self._path}"
+        with failures.words(doing, ""), progress_line.shown(self._spark, doing):
             return verify(self._spark, self._path, level)
 
     def repair(self, dry_run: bool = True) -> RepairReport:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.html import MOST_ROWS, block_html, table_html, texts_html
 from pyqbeast.core.problems import Problem
 
 #: What can be looked at, from the cheapest to the whole.
 LEVELS = ("log", "sample", "data")
+
+
+def check_level(level: str) -> None:
+    """Raises InvalidInputError for a level that there is not."""
+    if level not in LEVELS:
+        raise InvalidInputError(f"level has to be one of {', '.join(LEVELS)}, not {level!r}")
 
 
 @dataclass(frozen=True)

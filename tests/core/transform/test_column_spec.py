@@ -27,6 +27,7 @@ def test_a_known_column_with_a_colon_is_taken_as_it_stands():
     ("text", "message"),
     [
         ("a:zorder", "'zorder' for column 'a'; kinds are linear, hashing, quantiles, histogram"),
+        ("a:hashin", "did you mean 'hashing'"),
         ("a:empty", "'empty'"),
         ("a:", "kind ''"),
         ("", "empty column name"),

@@ -48,12 +48,12 @@ def test_partitioned_tables_are_refused_and_stay_as_they_are(spark, table_path, 
 
 def test_bad_input(spark, table_path):
     rows_2d(spark, 10).write.format("parquet").save(table_path)
-    for wrong in (
-        {"columns_to_index": ["nope"]},
-        {"columns_to_index": []},
-        {"columns_to_index": ["a"], "cube_size": 0},
-    ):
-        with pytest.raises(InvalidInputError):
+    for message, wrong in {
+        "did you mean 'name'": {"columns_to_index": ["nmae"]},
+        "columns_to_index": {"columns_to_index": []},
+        "cube_size": {"columns_to_index": ["a"], "cube_size": 0},
+    }.items():
+        with pytest.raises(InvalidInputError, match=message):
             pyqbeast.convert(spark, f"parquet.`{table_path}`", **wrong)
     for nowhere in ("delta.`/nowhere/at/all`", "parquet.`/nowhere/at/all`", "no_such_table"):
         with pytest.raises(TableNotFoundError):

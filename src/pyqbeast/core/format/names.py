@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from difflib import get_close_matches
 
 
 def column_named(name: str, columns: Collection[str], *, case_sensitive: bool = False) -> str | None:
@@ -15,3 +16,10 @@ def column_named(name: str, columns: Collection[str], *, case_sensitive: bool = 
     if case_sensitive:
         return None
     return next((column for column in columns if column.lower() == name.lower()), None)
+
+
+def did_you_mean(name: str, known: Collection[str]) -> str:
+    """The end of a message about a name that is not known: the known one that looks most like it; empty without one."""
+    by_lower = {each.lower(): each for each in known}
+    close = get_close_matches(str(name).lower(), by_lower, n=1)
+    return f"; did you mean {by_lower[close[0]]!r}?" if close else ""

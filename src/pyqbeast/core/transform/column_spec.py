@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.names import column_named
+from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.transform.registry import kind_names
 
 #: The most columns of an index. A cube has 2^d children, and with more columns no table has enough rows to fill
@@ -66,6 +66,6 @@ def _parse_piece(piece: str, text: str, known: Callable[[str], str | None]) -> C
     if kind.lower() not in known_kinds:
         raise InvalidInputError(
             f"columnsToIndex={text!r} names the kind {kind!r} for column {name!r}; "
-            f"kinds are {', '.join(dict.fromkeys(known_kinds.values()))}"
+            f"kinds are {', '.join(dict.fromkeys(known_kinds.values()))}{did_you_mean(kind, known_kinds)}"
         )
     return ColumnSpec(known(name) or name, known_kinds[kind.lower()])

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pyqbeast import bridge
-from pyqbeast.bridge import failures
+from pyqbeast.bridge import failures, progress_line
 from pyqbeast.core.errors import (
     CommitConflictError,
     ExecutionError,
@@ -134,7 +134,7 @@ class _Optimize:
         self.fraction = fraction
 
     def run(self) -> OptimizeResult:
-        with failures.words(f"optimizing {self.path}"):
+        with failures.words(doing := f"optimizing {self.path}"), progress_line.shown(self.spark, doing):
             return self._run()
 
     def _run(self) -> OptimizeResult:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pyqbeast import bridge
-from pyqbeast.bridge import failures
+from pyqbeast.bridge import failures, progress_line
 from pyqbeast.core.errors import CommitConflictError, FormatError
 from pyqbeast.core.format import constants
 from pyqbeast.core.html import block_html, table_html, texts_html
@@ -133,7 +133,7 @@ def upgrade(
         FormatError: the tags of a file are damaged. Nothing is changed.
         CommitConflictError: other writers came first again and again. Nothing is changed.
     """
-    with failures.words(f"upgrading {path_or_name}"):
+    with failures.words(doing := f"upgrading {path_or_name}"), progress_line.shown(spark, doing):
         path = find_path(spark, path_or_name)
         return _upgrade(spark, path, dry_run=dry_run, drop_replicated=drop_replicated)
 

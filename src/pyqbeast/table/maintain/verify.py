@@ -12,13 +12,12 @@ from pyspark.sql import SparkSession
 
 from pyqbeast import bridge
 from pyqbeast.bridge.file_contents import files_on_disk
-from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.problems import REPLICATED, Problem
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
 from pyqbeast.table.maintain.verify_contents import check_contents
 from pyqbeast.verification.log_checks import LoggedTable, VerifiedFile, check_log
-from pyqbeast.verification.report import LEVELS, VerifyReport
+from pyqbeast.verification.report import VerifyReport, check_level
 
 _log = logging.getLogger(__name__)
 
@@ -45,8 +44,7 @@ def verify(spark: SparkSession, path: str, level: str) -> VerifyReport:
 
 def look_at(spark: SparkSession, path: str, level: str) -> Verified:
     """The same, with all that was seen."""
-    if level not in LEVELS:
-        raise InvalidInputError(f"level has to be one of {', '.join(LEVELS)}, not {level!r}")
+    check_level(level)
     log = bridge.TableLog(spark, path)
     stored = revisions_from_configuration(log.configuration)
     try:

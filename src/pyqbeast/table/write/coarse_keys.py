@@ -10,7 +10,7 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.names import column_named
+from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.column_spec import ColumnSpec
 from pyqbeast.table.options import WriteOptions, is_case_sensitive
@@ -54,7 +54,7 @@ def stated_weight_columns(
             )
             raise InvalidInputError(
                 f"{whose} names {each.strip()!r} and the rows have only {list(types)}; name others, or columnsToIndex "
-                "alone for none"
+                f"alone for none{did_you_mean(each.strip(), types)}"
             )
         if name in indexed or name in names:
             raise InvalidInputError(f"weightColumns names {name!r}, which is hashed already; leave it out")

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
 from pyqbeast.core.format.constants import STAGING_REVISION
-from pyqbeast.core.format.names import column_named
+from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import format_type
 from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.status import CubeStatus, IndexStatus
@@ -116,7 +116,7 @@ def plan_new(
     """
     most = most_chosen_columns(data.sparkSession)
     if options.columns_to_index is None and replaced is None and most is None:
-        raise _no_columns(types)
+        raise _no_columns(types, options)
     stated: Mapping[str, ColumnStatistics] = {}
     if options.columns_to_index is not None:
         specs = _specs(data.sparkSession, options.columns_to_index, types)
@@ -251,6 +251,7 @@ def _transformers(
         if spec.name not in types:
             raise InvalidInputError(
                 f"column {spec.name!r} is to be indexed and the rows have only {list(types)}"
+                f"{did_you_mean(spec.name, types)}"
             )
     return updated_transformers(
         current, specs, {spec.name: format_type(spec.name, types[spec.name]) for spec in specs}
@@ -268,8 +269,11 @@ def _stated(
     ).columns
 
 
-def _no_columns(types: Mapping[str, str]) -> InvalidInputError:
+def _no_columns(types: Mapping[str, str], options: WriteOptions) -> InvalidInputError:
     example = ",".join(list(types)[:2])
+    meant = next(
+        (f"; there is no option {o!r}" for o in options.delta if did_you_mean(o, ["columnsToIndex"])), ""
+    )
     return InvalidInputError(
-        f'a new table needs the option columnsToIndex, for example .option("columnsToIndex", "{example}")'
+        f'a new table needs the option columnsToIndex, for example .option("columnsToIndex", "{example}"){meant}'
     )

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.names import column_named
+from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import STRING, format_type
 from pyqbeast.core.transform.text_quantiles import utf16_key
 from pyqbeast.table.coordinates import number_of, quoted
@@ -39,7 +39,9 @@ def compute_quantiles_for_column(
     types = bridge.simple_types(df)
     found_column = column_named(column, types, case_sensitive=is_case_sensitive(df.sparkSession))
     if found_column is None:
-        raise InvalidInputError(f"there is no column {column!r}; the rows have {list(types)}")
+        raise InvalidInputError(
+            f"there is no column {column!r}; the rows have {list(types)}{did_you_mean(column, types)}"
+        )
     column = found_column
     is_text = format_type(column, types[column]) == STRING
     if number_of_quantiles < 2:

@@ -1,0 +1,106 @@
+"""Starts Spark's JVM without lines that no user can do anything about.
+
+What is left out stands in `log4j2.properties` beside this file and in `_NOISE`. Every other line comes through, and
+settings of log4j that the user has made keep their place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+
+#: Spark loads this module, and the JVM says so before anything can be set in it.
+_NOISE = b"WARNING: Using incubator modules: jdk.incubator.vector\n"
+_DRIVER_OPTIONS = "spark.driver.defaultJavaOptions"
+#: Variables through which users hand options to the JVM.
+_VARIABLES = (
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "PYSPARK_SUBMIT_ARGS",
+    "SPARK_SUBMIT_OPTS",
+    "_JAVA_OPTIONS",
+)
+
+
+def settings(options: Mapping[str, Any]) -> dict[str, str]:
+    """Settings of a session, given its others, so that its log holds what a user can use."""
+    quiet = {} if "spark.ui.showConsoleProgress" in options else {"spark.ui.showConsoleProgress": "false"}
+    if not _has_log_settings(options):
+        ours = Path(str(files("pyqbeast") / "bridge" / "log4j2.properties")).as_uri()
+        given = str(options.get(_DRIVER_OPTIONS) or "")
+        quiet[_DRIVER_OPTIONS] = f"-Dlog4j2.configurationFile={ours} {given}".strip()
+    return quiet
+
+
+def start_jvm(options: Mapping[str, Any]) -> None:
+    """Starts the JVM of classic sessions, unless there is one, or Spark Connect is asked for."""
+    is_connect = (
+        options.get("spark.remote")
+        or str(options.get("spark.api.mode", os.environ.get("SPARK_API_MODE"))).lower() == "connect"
+        or {"SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"} & os.environ.keys()
+    )
+    with SparkContext._lock:
+        if SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ or is_connect:
+            return
+        conf = SparkConf()
+        for key, value in options.items():
+            conf.set(key, value)
+        end, beginning = os.pipe()
+        lines = threading.Thread(target=_hand_on, args=(end,), name="pyqbeast-jvm-stderr", daemon=True)
+        lines.start()
+        try:
+            SparkContext._gateway = launch_gateway(conf, {"stderr": beginning})  # type: ignore[no-untyped-call]
+            SparkContext._jvm = SparkContext._gateway.jvm
+        except BaseException:
+            os.close(beginning)
+            lines.join(5)  # what the JVM had to say comes before the error
+            raise
+        os.close(beginning)
+
+
+def _hand_on(end: int) -> None:
+    """Writes what the JVM writes to its standard error to that of this process, byte by byte as it comes."""
+    began, is_begun = b"", False
+    while some := os.read(end, 1 << 16):
+        if not is_begun:
+            began += some
+            if _NOISE.startswith(began):
+                continue
+            some, is_begun = began.removeprefix(_NOISE), True
+        _write(some)
+    os.close(end)
+    if not is_begun:
+        _write(began.removeprefix(_NOISE))
+
+
+def _write(some: bytes) -> None:
+    # A standard error that nobody reads any more must not stop the reading: the JVM would wait for room in the pipe.
+    with contextlib.suppress(OSError):
+        while some:
+            some = some[os.write(2, some) :]
+
+
+def _has_log_settings(options: Mapping[str, Any]) -> bool:
+    told = [str(options.get(key, "")) for key in (_DRIVER_OPTIONS, "spark.driver.extraJavaOptions")]
+    told += [os.environ.get(name, "") for name in _VARIABLES]
+    home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
+    folder = Path(os.environ.get("SPARK_CONF_DIR") or Path(home) / "conf")
+    defaults = folder / "spark-defaults.conf"
+    if defaults.is_file():
+        text = defaults.read_text(encoding="utf-8", errors="replace")
+        told.append(text.replace(_DRIVER_OPTIONS, "log4j"))  # what stands there would be lost
+    return (
+        any("log4j" in each for each in told)
+        or "LOG4J_CONFIGURATION_FILE" in os.environ
+        or str(options.get("spark.log.structuredLogging.enabled", "")).lower() == "true"
+        or any(folder.glob("log4j*"))
+    )

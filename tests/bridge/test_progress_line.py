@@ -1,0 +1,118 @@
+"""The line that says how far an operation is: what it tells, where it is seen, and that it goes away."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+
+import pytest
+
+import pyqbeast
+from pyqbeast.bridge import progress_line
+from pyqbeast.bridge.progress_line import Tasks, line_of
+from tests.table.help import rows_2d, save
+
+
+class Terminal(io.StringIO):
+    """The lines that were written to a terminal, and the one that stands there."""
+
+    def isatty(self):
+        return True
+
+    @property
+    def lines(self):
+        return [line.rstrip() for line in self.getvalue().split("\r") if line.strip()]
+
+    @property
+    def is_blank(self):
+        return self.getvalue().split("\r")[-1] == ""
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    monkeypatch.setattr(progress_line, "_SECONDS_BEFORE", 0.0)
+    monkeypatch.setattr(progress_line, "_SECONDS_BETWEEN", 0.02)
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    return terminal
+
+
+def work(spark):
+    """A job of one task that lasts until the line has told of it."""
+    spark.sparkContext.parallelize([0], 1).foreach(lambda _: time.sleep(1))
+
+
+def tags(spark):
+    return {tag for tag in spark.sparkContext.getJobTags() if tag.startswith("pyqbeast")}
+
+
+def test_the_text():
+    half = Tasks(3, 10, 20)
+    assert line_of("writing to /t", half, 8, 100) == (
+        "writing to /t [##########----------] step 3: 10 of 20 tasks, about 8 s left of it"
+    )
+    assert line_of("writing to /t", half, 900, 100).endswith("about 15 min left of it")
+    assert line_of("writing to /t", Tasks(3, 0, 20), 8, 100).endswith("step 3: 0 of 20 tasks")
+    assert line_of("writing to /t", Tasks(0, 0, 0), 8, 100) == "writing to /t"
+    width = len(line_of("writing to /a/long/path", half, 8, 100)) - 10
+    short = line_of("writing to /a/long/path", half, 8, width)
+    assert short.startswith("writing to /… [##")
+    assert len(short) == width
+
+
+@pytest.mark.jvm
+def test_the_line_tells_of_tasks_and_goes_away(spark, terminal):
+    with progress_line.shown(spark, "outer"), progress_line.shown(spark, "inner"):
+        assert len(tags(spark)) == 1
+        work(spark)
+    assert any(line.startswith("outer [") and "of 1 tasks" in line for line in terminal.lines)
+    assert not any("inner" in line for line in terminal.lines)
+    assert terminal.is_blank
+    assert not tags(spark)
+
+    def interrupted():
+        with progress_line.shown(spark, "ended"):
+            time.sleep(0.5)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert terminal.lines[-1] == "ended"
+    assert terminal.is_blank
+    assert not tags(spark)
+
+
+@pytest.mark.jvm
+def test_operations_have_a_line(spark, terminal, tmp_path):
+    path = str(tmp_path / "table")
+    save(rows_2d(spark, 2000), path)
+    table = pyqbeast.QbeastTable.for_path(spark, path)
+    save(rows_2d(spark, 100), path)
+    table.optimize()
+    table.verify()
+    for doing in ("writing to", "optimizing", "verifying"):
+        assert any(line.startswith(doing) for line in terminal.lines), doing
+    assert terminal.is_blank
+
+
+@pytest.mark.jvm
+def test_nothing_happens_where_nobody_sees_it_or_wants_it(spark, terminal, monkeypatch):
+    def is_off():
+        with progress_line.shown(spark, "off"):
+            return not tags(spark)
+
+    assert not is_off()
+    written = terminal.getvalue()
+    spark.conf.set(progress_line.SETTING, "false")
+    try:
+        assert is_off()
+    finally:
+        spark.conf.unset(progress_line.SETTING)
+    told = []
+    other = threading.Thread(target=lambda: told.append(is_off()))
+    other.start()
+    other.join()
+    assert told == [True]
+    assert terminal.getvalue() == written
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    assert is_off()

@@ -1,0 +1,81 @@
+"""A first session prints what a user can use, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyqbeast.bridge import quiet_start
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LOG = "spark.driver.defaultJavaOptions"
+
+
+@pytest.mark.jvm
+def test_the_first_session_of_the_readme_prints_its_results_only(tmp_path):
+    """And a real warning comes through."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    code = "\n".join(blocks).replace("/tmp/flights", str(tmp_path / "flights")).replace("1_000_000", "50_000")
+    code += "\nspark._jvm.org.apache.logging.log4j.LogManager.getLogger('mine').warn('a real warning')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.sub(r"(?m)^\S+ \S+ ", "", done.stderr).splitlines() == ["WARN mine: a real warning"]
+    assert "OTree Index Metrics:" in done.stdout
+    assert "WARN" not in done.stdout
+
+
+def test_lines_of_the_jvm_come_through_but_for_one(capfd):
+    for told in (
+        b"",
+        b"WARNING: Using",
+        b"a warning\nand more",
+        b"WARNING: Using incubator modules: other\n",
+    ):
+        for before in (b"", quiet_start._NOISE):
+            end, beginning = os.pipe()
+            os.write(beginning, before)
+            os.write(beginning, told)
+            os.close(beginning)
+            quiet_start._hand_on(end)
+            assert capfd.readouterr().err == told.decode()
+
+
+def test_a_standard_error_that_is_gone_does_not_stop_the_jvm(monkeypatch):
+    def broken(*_):
+        raise BrokenPipeError
+
+    end, beginning = os.pipe()
+    os.write(beginning, b"a line\n")
+    os.close(beginning)
+    monkeypatch.setattr(quiet_start.os, "write", broken)
+    quiet_start._hand_on(end)
+
+
+def test_the_log_is_quiet_where_nobody_has_set_it_up(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    for name in (*quiet_start._VARIABLES, "LOG4J_CONFIGURATION_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    assert "log4j2.properties" in quiet_start.settings({})[LOG]
+    kept = quiet_start.settings({LOG: "-Xss4m", "spark.ui.showConsoleProgress": "true"})
+    assert kept[LOG].endswith("log4j2.properties -Xss4m")
+    assert list(kept) == [LOG]
+    own = "-Dlog4j2.configurationFile=mine.xml"
+    assert LOG not in quiet_start.settings({"spark.driver.extraJavaOptions": own})
+    assert LOG not in quiet_start.settings({"spark.log.structuredLogging.enabled": "true"})
+    with monkeypatch.context() as patched:
+        patched.setenv("JDK_JAVA_OPTIONS", own)
+        assert LOG not in quiet_start.settings({})
+    defaults = tmp_path / "spark-defaults.conf"
+    defaults.write_text(f"{LOG} -Xss4m\n")
+    assert LOG not in quiet_start.settings({})
+    defaults.write_text("spark.master local[1]\n")
+    assert LOG in quiet_start.settings({})
+    (tmp_path / "log4j2.properties").touch()
+    assert LOG not in quiet_start.settings({})
