@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -33,7 +34,9 @@ class Terminal(io.StringIO):
 def terminal(monkeypatch):
     monkeypatch.setattr(progress_line, "_SECONDS_BEFORE", 0.0)
     monkeypatch.setattr(progress_line, "_SECONDS_BETWEEN", 0.02)
-    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    terminal = Terminal()
+    # pytest itself sets sys.stderr between a fixture and its test.
+    monkeypatch.setattr(progress_line, "sys", SimpleNamespace(stderr=terminal))
     return terminal
 
 
@@ -114,5 +117,5 @@ def test_nothing_happens_where_nobody_sees_it_or_wants_it(spark, terminal, monke
     other.join()
     assert told == [True]
     assert terminal.getvalue() == written
-    monkeypatch.setattr("sys.stderr", io.StringIO())
+    monkeypatch.setattr(progress_line, "sys", SimpleNamespace(stderr=io.StringIO()))
     assert is_off()

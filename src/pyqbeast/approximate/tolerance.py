@@ -13,6 +13,7 @@ from pyqbeast.approximate.estimate.progress import Progress, Reading
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.bridge import failures, progress_line
 from pyqbeast.bridge.aggregate_query import AggregateQuery
+from pyqbeast.bridge.frames import check_query
 from pyqbeast.core.errors import UnsupportedError
 
 _DOING = "estimating an answer"
@@ -45,6 +46,7 @@ def tolerance(
         InvalidInputError: an error or a confidence out of range.
         UnsupportedError: a query that cannot be estimated; the message says why.
     """
+    check_query(df, "tolerance")
     goal = goal_of(error, relative=relative)
     check_confidence(confidence)
     if exact:
@@ -72,6 +74,7 @@ def refine(df: DataFrame, confidence: float = 0.95) -> Iterator[Estimate]:
         InvalidInputError: a confidence out of range.
         UnsupportedError: a query that cannot be estimated; the message says why.
     """
+    check_query(df, "refine")
     check_confidence(confidence)
     query = AggregateQuery(df)
     if query.reads_nothing():

@@ -13,11 +13,18 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pyqbeast.bridge.jvm import java, java_column
+from pyqbeast.core.errors import InvalidInputError
 
 #: Up to Spark 4.1 times are in UTC without being asked for.
 _IN_UTC: dict[str, Any] = (
     {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_schema).parameters else {}
 )
+
+
+def check_query(query: object, function: str) -> None:
+    """Raises InvalidInputError where a function was given something else than a query."""
+    if not isinstance(query, DataFrame):
+        raise InvalidInputError(f"{function} takes a DataFrame, such as spark.read…, not {query!r}")
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:

@@ -29,7 +29,7 @@ from pyqbeast.bridge.spark_versions import (
     jar_name,
     minor,
 )
-from pyqbeast.core.errors import SessionError
+from pyqbeast.core.errors import InvalidInputError, SessionError
 
 EXTENSION = "io.pyqbeast.QbeastExtension"
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
@@ -68,6 +68,11 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
         SessionError: no usable Java, another version of Spark or Delta than pyqbeast is built for, or a JVM that
             runs already without the jars.
     """
+    if not hasattr(builder, "_options"):
+        raise InvalidInputError(
+            f"configure takes a builder, such as SparkSession.builder, not {builder!r}; a session that runs becomes "
+            "ready by pyqbeast.attach(spark)"
+        )
     _check_versions()
     _check_jvm()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -100,6 +105,8 @@ def attach(spark: SparkSession) -> SparkSession:
         SessionError: the session lacks the jar or has that of another version, runs on another version of Spark or
             Delta, does not load the extensions, or is that of a Spark Connect client.
     """
+    if not hasattr(spark, "version"):
+        raise InvalidInputError(f"attach takes a SparkSession that runs, not {spark!r}")
     _check_spark(spark)
     _check_jar(spark)
     _check_delta(spark)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
+from pyqbeast.core.errors import NotIndexedError, UnsupportedError
 from pyqbeast.core.format.file_tags import Block, parse_tags
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
+from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.otree.metrics import IndexedFile, IndexMetrics, index_metrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_from_configuration
 from pyqbeast.core.sampling.key_granularity import key_granularity
@@ -122,9 +123,7 @@ class IndexedSnapshot:
             UnsupportedError: no weight stands for this fraction. Spark then draws row by row, at random.
             FormatError: the newest revision cannot be read.
         """
-        if isinstance(fraction, bool) or not isinstance(fraction, (int, float)) or not 0 <= fraction <= 1:
-            raise InvalidInputError(f"fraction has to be a number from 0 to 1, not {fraction!r}")
-        if fraction == 1:
+        if checked_fraction(fraction) == 1:
             return None
         latest = self.revision()
         names = {field["name"] for field in self.snapshot.metadata.fields}

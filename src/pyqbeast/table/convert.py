@@ -97,6 +97,7 @@ def _kind_and_path(spark: SparkSession, identifier: str) -> tuple[str, str]:
     if "`" in identifier or "/" in identifier:
         raise InvalidInputError(
             f"{identifier!r} names no table to convert: write parquet.`/path`, delta.`/path` or the name of a table"
+            + ("" if "`" in identifier else f"; did you mean 'parquet.`{identifier}`'?")
         )
     if not spark.catalog.tableExists(identifier):
         raise TableNotFoundError(f"there is no table {identifier!r} in the catalog")

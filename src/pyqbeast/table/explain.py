@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from pyqbeast.bridge import failures
+from pyqbeast.bridge.frames import check_query
 from pyqbeast.bridge.query_scans import scans_of
-from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.explanation.explanation import Explanation
 
 
@@ -26,6 +26,5 @@ def explain(df: DataFrame, *, run: bool = False) -> Explanation:
         InvalidInputError: `df` is no DataFrame.
         SessionError: the session is that of a Spark Connect client.
     """
-    if not hasattr(df, "sparkSession"):
-        raise InvalidInputError(f"explain takes a DataFrame, not {df!r}")
+    check_query(df, "explain")
     return Explanation(scans_of(df, run=run))

@@ -36,7 +36,7 @@ def path_of_name(spark: SparkSession, name: str) -> str:
         TableNotFoundError: there is no table.
         NotIndexedError: there is one, and it is no Delta table.
     """
-    if not spark.catalog.tableExists(name):
+    if not _is_name(spark, name):
         raise TableNotFoundError(f"there is no table {name!r} in the catalog; for a path call for_path")
     detail = spark.sql(f"DESCRIBE DETAIL {name}").select("location", "format").first()
     if detail is None or detail["format"] != "delta":
@@ -51,10 +51,7 @@ def find_path(spark: SparkSession, path_or_name: str) -> str:
         TableNotFoundError: there is neither.
         NotIndexedError: there is one, and it is not indexed.
     """
-    try:
-        is_name = spark.catalog.tableExists(path_or_name)
-    except ParseException:
-        is_name = False
+    is_name = _is_name(spark, path_or_name)
     path = path_of_name(spark, path_or_name) if is_name else path_or_name
     try:
         indexed_revisions(spark, path)
@@ -65,3 +62,11 @@ def find_path(spark: SparkSession, path_or_name: str) -> str:
             f"{path_or_name!r} is neither a table of the catalog nor the path of a Delta table"
         ) from None
     return path
+
+
+def _is_name(spark: SparkSession, text: str) -> bool:
+    """Whether a text is the name of a table in the catalog. A path cannot be read as a name."""
+    try:
+        return spark.catalog.tableExists(text)
+    except ParseException:
+        return False

@@ -11,9 +11,10 @@ from pyspark.sql import functions as F
 
 from pyqbeast import bridge
 from pyqbeast.bridge import failures, progress_line
-from pyqbeast.core.errors import InvalidInputError, NotIndexedError
+from pyqbeast.core.errors import NotIndexedError
 from pyqbeast.core.format import constants
 from pyqbeast.core.format.file_tags import parse_tags
+from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.html import block_html, table_html, texts_html
 from pyqbeast.core.otree.metrics import IndexedFile, IndexMetrics, index_metrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
@@ -104,11 +105,8 @@ class QbeastTable:
         Raises:
             InvalidInputError: `fraction` is no number from 0 to 1.
         """
-        if not 0 <= fraction <= 1:
-            raise InvalidInputError(f"fraction has to be a number from 0 to 1, not {fraction}")
-        if seed is None:
-            return self.df().sample(fraction=fraction)
-        return self.df().filter(F.rand(seed) < fraction)
+        share = checked_fraction(fraction)
+        return self.df().sample(fraction=share) if seed is None else self.df().filter(F.rand(seed) < share)
 
     def metrics(self, revision: int | None = None) -> IndexMetrics:
         """Figures of the index of a revision, by default of the latest. `str()` of them is a page to read.

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import math
+import numbers
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN, WEIGHT_OFFSET, WEIGHT_RANGE
 
 #: Fractions that people sample by: 1, 2, 3, 5 and 7 times each power of ten.
 COMMON_FRACTIONS = tuple(float(f"{m}e-{k}") for k in range(6, 0, -1) for m in (1, 2, 3, 5, 7))
+
+
+def checked_fraction(fraction: object) -> float:
+    """A share of all rows, as users state it. Raises InvalidInputError for what is no number from 0 to 1."""
+    is_number = isinstance(fraction, numbers.Real) and not isinstance(fraction, bool)
+    if not is_number or not 0 <= float(fraction) <= 1:  # type: ignore[arg-type]
+        raise InvalidInputError(f"fraction has to be a number from 0 to 1, not {fraction!r}")
+    return float(fraction)  # type: ignore[arg-type]
 
 
 @overload

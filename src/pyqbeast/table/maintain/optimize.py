@@ -21,6 +21,7 @@ from pyqbeast.core.errors import (
 )
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX
 from pyqbeast.core.format.file_tags import FileTags, max_row_weight, parse_tags
+from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.otree.compaction import StoredFile, is_copy, work
 from pyqbeast.core.revisions.revision import RevisionSet, configuration_entries
 from pyqbeast.delta_log.log_entry import LogEntry
@@ -69,8 +70,8 @@ def optimize(
     spark: SparkSession, path: str, revision: int | None, files: Sequence[str] | None, fraction: float
 ) -> OptimizeResult:
     """Rewrites files of the table at a path; see `QbeastTable.optimize`."""
-    if not 0 < fraction <= 1:
-        raise InvalidInputError(f"fraction has to be a number above 0 and not above 1, not {fraction}")
+    if not checked_fraction(fraction):
+        raise InvalidInputError("fraction has to be above 0")
     if files is None:
         return _Optimize(spark, path, revision, None, fraction).run()
     if revision is not None or fraction != 1:
