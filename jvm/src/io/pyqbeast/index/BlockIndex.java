@@ -77,7 +77,8 @@ public final class BlockIndex {
     return held.ofRows() && range.holds(held.lowest(), held.highest());
   }
 
-  private FileTags.Weights weightsOf(AddFile file) {
+  /** The weights that a file can hold; all there are, where its tags do not tell those that its rows have today. */
+  FileTags.Weights weightsOf(AddFile file) {
     return weights.getOrDefault(file.path(), FileTags.Weights.ANY);
   }
 }

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 
@@ -46,14 +47,26 @@ public final class WeightProfile {
   private int maxRowWeight = Constants.WEIGHT_MIN;
   private final String problem;
 
-  /** @param prunable the revisions whose weights are those that rows have today */
-  private WeightProfile(List<AddFile> files, Set<String> prunable, boolean isDeletedByWeight, boolean isChosenByWeight) {
+  /**
+   * @param prunable the revisions whose weights are those that rows have today
+   * @param weightsOf the weights that a file of such a revision can hold
+   */
+  private WeightProfile(
+      List<AddFile> files,
+      Set<String> prunable,
+      Function<AddFile, FileTags.Weights> weightsOf,
+      boolean isDeletedByWeight,
+      boolean isChosenByWeight) {
     boolean areKeysRecorded = true;
     for (AddFile file : files) {
       Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
       boolean isIndexed = prunable.contains(String.valueOf(FileTags.revision(tags)));
       areKeysRecorded &= tags.containsKey(Constants.text("TAG_KEY_ROWS"));
-      add(file, isIndexed ? tags : Map.of());
+      if (isIndexed) {
+        add(file, weightsOf.apply(file), WeightCounts.of(tags));
+      } else {
+        add(file, FileTags.Weights.ANY, null);
+      }
     }
     keyRows = 1 + KeyGranularity.excess(files);
     if (!areKeysRecorded) {
@@ -68,6 +81,7 @@ public final class WeightProfile {
     return new WeightProfile(
         ReplicatedFiles.without(BlockIndex.completeFiles(snapshot), snapshot),
         PrunableRevisions.of(snapshot.metadata()),
+        BlockIndex.of(snapshot)::weightsOf,
         configuration.contains(Constants.text("DELETED_BY_WEIGHT")),
         configuration.contains(Constants.text("CHOSEN_BY_WEIGHT")));
   }
@@ -80,14 +94,18 @@ public final class WeightProfile {
    * @param prunable the revisions whose weights are those that rows have today, of the new files too
    */
   public static boolean isMadeUneven(Snapshot joined, List<AddFile> written, Set<String> prunable) {
-    if (!new WeightProfile(written, prunable, false, false).isUneven) {
+    if (!new WeightProfile(written, prunable, WeightProfile::toldWeights, false, false).isUneven) {
       return false;
     }
     List<AddFile> all = new ArrayList<>(written);
     if (joined != null && joined.version() >= 0) {
       all.addAll(ReplicatedFiles.without(BlockIndex.completeFiles(joined), joined));
     }
-    return new WeightProfile(all, prunable, false, false).isUneven;
+    return new WeightProfile(all, prunable, WeightProfile::toldWeights, false, false).isUneven;
+  }
+
+  private static FileTags.Weights toldWeights(AddFile file) {
+    return FileTags.weights(ScalaInterop.map(file.tagsOrEmpty()));
   }
 
   /** The profile of a snapshot. It needs the {@link BlockIndex}, which costs one Spark job a version. */
@@ -131,9 +149,8 @@ public final class WeightProfile {
     return counted;
   }
 
-  private void add(AddFile file, Map<String, String> tags) {
-    FileTags.Weights held = FileTags.weights(tags);
-    long[] counts = WeightCounts.of(tags);
+  /** @param counts of the file's rows, by weight; null where it has none */
+  private void add(AddFile file, FileTags.Weights held, long[] counts) {
     double gone = file.numDeletedRecords();
     double stored = counts == null ? StoredRows.orNone(file) : sum(counts);
     double live = Math.max(0, stored - gone);
