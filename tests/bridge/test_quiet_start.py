@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -43,8 +44,22 @@ def test_lines_of_the_jvm_come_through_but_for_one(capfd):
             os.write(beginning, before)
             os.write(beginning, told)
             os.close(beginning)
-            quiet_start._hand_on(end)
+            quiet_start._StandardError(end).hand_on()
             assert capfd.readouterr().err == told.decode()
+
+
+def test_the_last_lines_come_before_the_process_ends(capfd):
+    """Also while a thread waits for more."""
+    end, beginning = os.pipe()
+    told = quiet_start._StandardError(end)
+    told.rest()
+    os.write(beginning, quiet_start._NOISE + b"one\n")
+    told.rest()
+    threading.Thread(target=told.hand_on, daemon=True).start()
+    os.write(beginning, b"two\n")
+    told.rest()
+    assert capfd.readouterr().err == "one\ntwo\n"
+    os.close(beginning)
 
 
 def test_a_standard_error_that_is_gone_does_not_stop_the_jvm(monkeypatch):
@@ -55,7 +70,7 @@ def test_a_standard_error_that_is_gone_does_not_stop_the_jvm(monkeypatch):
     os.write(beginning, b"a line\n")
     os.close(beginning)
     monkeypatch.setattr(quiet_start.os, "write", broken)
-    quiet_start._hand_on(end)
+    quiet_start._StandardError(end).hand_on()
 
 
 def test_the_log_is_quiet_where_nobody_has_set_it_up(tmp_path, monkeypatch):

@@ -6,8 +6,10 @@ settings of log4j that the user has made keep their place.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import select
 import threading
 from collections.abc import Mapping
 from importlib.resources import files
@@ -42,20 +44,26 @@ def settings(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def start_jvm(options: Mapping[str, Any]) -> None:
-    """Starts the JVM of classic sessions, unless there is one, or Spark Connect is asked for."""
+    """Starts the JVM of classic sessions, unless there is one, or Spark Connect is asked for.
+
+    Windows has no `poll` of pipes: PySpark starts the JVM there, with all its lines.
+    """
     is_connect = (
         options.get("spark.remote")
         or str(options.get("spark.api.mode", os.environ.get("SPARK_API_MODE"))).lower() == "connect"
         or {"SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"} & os.environ.keys()
     )
     with SparkContext._lock:
-        if SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ or is_connect:
+        is_started = SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ
+        if is_started or is_connect or os.name == "nt":
             return
         conf = SparkConf()
         for key, value in options.items():
             conf.set(key, value)
         end, beginning = os.pipe()
-        lines = threading.Thread(target=_hand_on, args=(end,), name="pyqbeast-jvm-stderr", daemon=True)
+        told = _StandardError(end)
+        atexit.register(told.rest)
+        lines = threading.Thread(target=told.hand_on, name="pyqbeast-jvm-stderr", daemon=True)
         lines.start()
         try:
             SparkContext._gateway = launch_gateway(conf, {"stderr": beginning})  # type: ignore[no-untyped-call]
@@ -67,19 +75,45 @@ def start_jvm(options: Mapping[str, Any]) -> None:
         os.close(beginning)
 
 
-def _hand_on(end: int) -> None:
-    """Writes what the JVM writes to its standard error to that of this process, byte by byte as it comes."""
-    began, is_begun = b"", False
-    while some := os.read(end, 1 << 16):
-        if not is_begun:
-            began += some
-            if _NOISE.startswith(began):
-                continue
-            some, is_begun = began.removeprefix(_NOISE), True
-        _write(some)
-    os.close(end)
-    if not is_begun:
-        _write(began.removeprefix(_NOISE))
+class _StandardError:
+    """What the JVM writes to its standard error, handed on to that of this process as it comes, but for `_NOISE`."""
+
+    def __init__(self, end: int) -> None:
+        self._end = end
+        self._began = b""
+        self._is_begun = False
+        self._reading = threading.Lock()
+
+    def hand_on(self) -> None:
+        """Hands on until the JVM has ended."""
+        is_open = True
+        while is_open:
+            self._is_ready(None)
+            with self._reading:  # by now `rest` may have read what there was
+                is_open = not self._is_ready(0) or self._step()
+
+    def rest(self) -> None:
+        """Hands on what is there by now: the last lines, before this process ends."""
+        with self._reading:
+            while self._is_ready(0) and self._step():
+                pass
+
+    def _is_ready(self, milliseconds: int | None) -> bool:
+        poll = select.poll()
+        poll.register(self._end, select.POLLIN)
+        return bool(poll.poll(milliseconds))
+
+    def _step(self) -> bool:
+        some = os.read(self._end, 1 << 16)
+        if not self._is_begun:
+            self._began += some
+            if some and _NOISE.startswith(self._began):
+                return True
+            self._is_begun = True
+            _write(self._began.removeprefix(_NOISE))
+        else:
+            _write(some)
+        return bool(some)
 
 
 def _write(some: bytes) -> None:
