@@ -14,8 +14,9 @@ def tables(spark, tmp_path_factory):
     return Tables(spark, tmp_path_factory.mktemp("tables"))
 
 
-#: Seeds of traces in which the three kinds of tables and most faults occur.
-SEEDS = range(3)
+#: Seeds of traces: writers die, commits land and the answer is lost, or says that another writer was first (42: an
+#: append, which nothing of its own stands against). `make protocol` replays a hundred.
+SEEDS = (1, 2, 42)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

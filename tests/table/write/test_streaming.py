@@ -70,8 +70,8 @@ def test_a_stream_that_is_stopped_amid_a_batch_has_not_failed(spark, source, tab
     path, _ = source
     seen = f"seen by {table_path}"
     slow = F.expr(
-        "coalesce(java_method('java.lang.Thread', 'sleep', 50L), "
-        f"java_method('java.lang.System', 'setProperty', '{seen}', name), name)"
+        f"coalesce(java_method('java.lang.Thread', 'sleep', 5L), java_method('java.lang.System', 'setProperty', '{seen}', "
+        "name), name)"
     )
     rows = spark.readStream.format("delta").load(path).withColumn("name", slow)
     given = {"columnsToIndex": "a,b", "checkpointLocation": str(tmp_path / "checkpoint")}

@@ -25,6 +25,7 @@ import org.apache.spark.sql.delta.DeltaOptions;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.VersionChecksum;
+import org.apache.spark.sql.delta.WinningCommitSummary;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.CommitInfo;
@@ -89,6 +90,20 @@ class SureTransaction extends OptimisticTransaction {
         super.writeCommitFile(version, actions, info);
     landed = attempted;
     return written;
+  }
+
+  /**
+   * A storage may tell that the file was there before, though the writer itself has just made it: an answer was lost and
+   * the request sent again. Delta then takes the commit for another writer's and commits once more, unless a setting
+   * that is off tells it to look for its own.
+   */
+  @Override
+  public Option<Object> detectIdempotentSelfCommit(WinningCommitSummary winner, long attempted) {
+    if (winner.commitVersion() != attempted || !winner.commitInfo().exists(info -> isOwn(info))) {
+      return Option.empty();
+    }
+    landed = OptionalLong.of(attempted);
+    return Option.apply(attempted);
   }
 
   @Override
