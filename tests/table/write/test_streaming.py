@@ -69,10 +69,8 @@ def test_a_replayed_batch_changes_nothing(spark, source, table_path, tmp_path):
 def test_a_stream_that_is_stopped_amid_a_batch_has_not_failed(spark, source, table_path, tmp_path):
     path, _ = source
     seen = f"seen by {table_path}"
-    slow = F.expr(
-        f"coalesce(java_method('java.lang.Thread', 'sleep', 5L), java_method('java.lang.System', 'setProperty', '{seen}', "
-        "name), name)"
-    )
+    mark = f"java_method('java.lang.System', 'setProperty', '{seen}', 'x')"
+    slow = F.expr(f"concat(java_method('java.lang.Thread', 'sleep', 5L), {mark})")
     rows = spark.readStream.format("delta").load(path).withColumn("name", slow)
     given = {"columnsToIndex": "a,b", "checkpointLocation": str(tmp_path / "checkpoint")}
     query = rows.writeStream.format("qbeast").options(**given).start(table_path)
@@ -80,7 +78,7 @@ def test_a_stream_that_is_stopped_amid_a_batch_has_not_failed(spark, source, tab
         assert query.isActive, query.exception()
         time.sleep(0.05)
     query.stop()
-    assert query.exception() is None
+    assert query.exception() is None, str(query.exception())
     run(spark, path, table_path, str(tmp_path / "checkpoint"))
     assert count(load(spark, table_path)) == 1_000
 

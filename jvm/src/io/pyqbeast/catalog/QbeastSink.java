@@ -72,7 +72,7 @@ public final class QbeastSink implements Sink {
             || root instanceof InterruptedIOException
             || root instanceof ClosedByInterruptException;
     boolean isCancellation = root instanceof SparkException && root.getMessage().contains(jobGroup);
-    return failure;
+    return isInterruption || isCancellation ? (Exception) root : failure;
   }
 
   /**
