@@ -109,26 +109,25 @@ def estimate(
 
 
 def _from_sums(
-    state: State, aggregate: Aggregate, share: FloatArray, confidence: float, known: KnownBounds
+    state: State, requested: Requested, share: FloatArray, confidence: float, known: KnownBounds
 ) -> Estimates:
-    formula, columns = FORMULAS[aggregate.kind], aggregate.columns
-    centres = state.axes.centres_of(columns)
-    sampled = state.sums[..., state.index(aggregate.moments)]
-    value, influence = leave_out(lambda sums: formula.value(sums, centres), sampled, share)
+    sums = _PartSums(state, requested)
+    value, influence = leave_out(sums.value, sums.sampled, share)
     low, high = bounds(value, influence, share, confidence)
-    low, high = np.maximum(low, formula.lowest), np.minimum(high, formula.highest)
+    if isinstance(requested, Aggregate):
+        formula = FORMULAS[requested.kind]
+        low, high = np.maximum(low, formula.lowest), np.minimum(high, formula.highest)
     with np.errstate(all="ignore"):
-        population = sampled.sum(axis=1) / share[:, None]
-        seen = formula.reach(population, state.span(aggregate.extremes) - centres[:, None], centres)
+        population = sums.sampled.sum(axis=1) / share[:, None]
         missed = np.full(len(share), np.nan)
-        if known.key_rows is not None and all(column in known.bounds for column in aggregate.extremes):
-            span = np.array([known.bounds[column] for column in aggregate.extremes]).reshape(1, -1, 2)
-            missed = known.key_rows * formula.reach(population, span - centres[:, None], centres) - seen
+        if known.key_rows is not None and all(column in known.bounds for column in requested.extremes):
+            seen = sums.reach(population, lambda column: state.span([column])[:, 0])
+            possible = sums.reach(population, lambda column: np.array([known.bounds[column]]))
+            missed = known.key_rows * possible - seen
         unseen = missed_keys(share, confidence) * missed / (high - low)
-    keys = distinct_keys(sampled[..., 0])
     # If no rows can have been missed, the ratio is 0, even for bounds of width 0.
     unseen = np.where(missed <= 0, 0.0, unseen)
-    return _judged(aggregate, value, low, high, share, keys, unseen)
+    return _judged(requested, value, low, high, share, sums.keys(), unseen)
 
 
 def _percentile(

@@ -1,13 +1,12 @@
-"""What is asked for: aggregates, and the partial aggregates that they need of every step."""
+"""What is asked for: an aggregate, and the sums that it needs of every step."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pyqbeast.approximate.estimate import percentile
 from pyqbeast.approximate.estimate.formulas import FORMULAS
-from pyqbeast.approximate.estimate.state import ROWS, Moment, StateAxes
+from pyqbeast.approximate.estimate.state import Moment
 from pyqbeast.core.errors import InvalidInputError
 
 
@@ -51,6 +50,11 @@ class Aggregate:
         return (Moment(self.columns, (0,)), *below)
 
     @property
+    def parts(self) -> tuple[Aggregate, ...]:
+        """Itself: an aggregate has one part, a combination several."""
+        return (self,)
+
+    @property
     def min_keys(self) -> float:
         """How many distinct keys its bounds need."""
         if self.p is not None:
@@ -61,12 +65,3 @@ class Aggregate:
     def extremes(self) -> tuple[str, ...]:
         """The columns whose smallest and largest value it needs."""
         return () if self.kind in ("count", "count_if", "percentile") else self.columns
-
-
-def axes_for(aggregates: Iterable[Aggregate], buckets: int = 128) -> StateAxes:
-    """The partial aggregates that a list of aggregates needs of every step."""
-    moments, columns = {ROWS: None}, dict[str, None]()
-    for aggregate in aggregates:
-        moments.update(dict.fromkeys(aggregate.moments))
-        columns.update(dict.fromkeys(aggregate.extremes))
-    return StateAxes(tuple(moments), tuple(columns), buckets)

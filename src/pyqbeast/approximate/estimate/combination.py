@@ -1,0 +1,121 @@
+"""Arithmetic over aggregates, such as `sum(a) / sum(b)`, which is estimated as one number.
+
+The bounds of the parts say little of their quotient, because both parts come from the same rows. So the whole
+formula is left out bucket by bucket, as that of a single aggregate is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from pyqbeast.approximate.estimate.formulas import FORMULAS
+from pyqbeast.approximate.estimate.request import Aggregate
+from pyqbeast.approximate.estimate.state import ROWS, FloatArray, Moment, StateAxes
+from pyqbeast.core.errors import InvalidInputError
+
+SIGNS = ("+", "-", "*", "/")
+
+
+@dataclass(frozen=True)
+class Part:
+    """An aggregate in a term, by its number among the parts."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Two terms and the sign between them: + - * /."""
+
+    sign: str
+    left: Term
+    right: Term
+
+    def __post_init__(self) -> None:
+        if self.sign not in SIGNS:
+            raise InvalidInputError(f"aggregates are combined by {' '.join(SIGNS)}, not by {self.sign!r}")
+
+
+Term: TypeAlias = Part | float | Operation
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A number that is computed from several aggregates.
+
+    Attributes:
+        parts: the aggregates, each a function of sums (not min, max or a percentile).
+        term: how they are combined.
+    """
+
+    parts: tuple[Aggregate, ...]
+    term: Term
+    kind: str = "combination"
+
+    def __post_init__(self) -> None:
+        for part in self.parts:
+            if part.kind not in FORMULAS:
+                raise InvalidInputError(f"{part.kind} cannot be combined with other aggregates")
+
+    @property
+    def moments(self) -> tuple[Moment, ...]:
+        """The sums of all parts, in their order."""
+        return tuple(moment for part in self.parts for moment in part.moments)
+
+    @property
+    def min_keys(self) -> float:
+        """How many distinct keys its bounds need."""
+        return max(part.min_keys for part in self.parts)
+
+    @property
+    def extremes(self) -> tuple[str, ...]:
+        """The columns whose smallest and largest value it needs."""
+        return tuple(dict.fromkeys(column for part in self.parts for column in part.extremes))
+
+
+#: What can be asked for.
+Requested: TypeAlias = Aggregate | Combination
+
+
+def combined(term: Term, values: Sequence[FloatArray]) -> FloatArray:
+    """The term's value [...] from those of the parts, each [...]; NaN where it divides by zero."""
+    return _with_slopes(term, values)[0]
+
+
+def slopes(term: Term, values: Sequence[FloatArray]) -> list[FloatArray]:
+    """For each part how fast the term changes with it [...]."""
+    return _with_slopes(term, values)[1]
+
+
+def _with_slopes(term: Term, values: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
+    """The value, and its derivative by each part (forward accumulation)."""
+    zero = np.zeros_like(values[0])
+    if isinstance(term, Part):
+        return values[term.number], [zero + (number == term.number) for number in range(len(values))]
+    if not isinstance(term, Operation):
+        return zero + term, [zero] * len(values)
+    left, of_left = _with_slopes(term.left, values)
+    right, of_right = _with_slopes(term.right, values)
+    pairs = list(zip(of_left, of_right, strict=True))
+    if term.sign == "+":
+        return left + right, [a + b for a, b in pairs]
+    if term.sign == "-":
+        return left - right, [a - b for a, b in pairs]
+    if term.sign == "*":
+        return left * right, [a * right + left * b for a, b in pairs]
+    with np.errstate(all="ignore"):
+        divisor = np.where(right == 0, np.nan, right)
+        return left / divisor, [(a - left / divisor * b) / divisor for a, b in pairs]
+
+
+def axes_for(aggregates: Iterable[Requested], buckets: int = 128) -> StateAxes:
+    """The partial aggregates that a list of aggregates needs of every step."""
+    moments, columns = {ROWS: None}, dict[str, None]()
+    for aggregate in aggregates:
+        moments.update(dict.fromkeys(aggregate.moments))
+        columns.update(dict.fromkeys(aggregate.extremes))
+    return StateAxes(tuple(moments), tuple(columns), buckets)
