@@ -38,7 +38,8 @@ COLUMNS = {
 def path(spark, tmp_path_factory):
     place = str(tmp_path_factory.mktemp("tolerance") / "table")
     rows = rows_2d(spark, ROWS).withColumns({name: F.expr(text) for name, text in COLUMNS.items()})
-    save(rows, place, cubeSize=4_000)
+    # Cuts at more fractions than a table of this size would have: a percentile reads its sample beside the whole.
+    save(rows, place, cubeSize=4_000, sampleFractions="0.01,0.03,0.1,0.3")
     return place
 
 
@@ -178,6 +179,23 @@ def test_sql_with_a_filter_on_the_aggregate(spark, table):
     estimate = pyqbeast.tolerance(query, error=0.3, confidence=SURE)
     assert not estimate.exact
     assert assert_holds(estimate, query) == 2
+
+
+def test_arithmetic_over_aggregates(spark, table):
+    """A share, a weighted mean and a difference, before and after the names that a query gives them."""
+    weighted = F.sum(F.col("skewed") * F.col("b")) / F.sum("skewed")
+    query = table.groupBy("third").agg(
+        weighted.alias("weighted"), (100 * F.count_if(F.col("holes") < 50) / F.count("*")).alias("percent")
+    )
+    estimate = pyqbeast.tolerance(query, 0.1, SURE)
+    assert estimate.fraction < 1
+    assert assert_holds(estimate, query, ["third"]) == 6
+    table.createOrReplaceTempView("rows_of_a_table")
+    above = spark.sql(
+        "WITH sums AS (SELECT avg(skewed) FILTER (WHERE third = 1) AS one, avg(skewed) AS every, count(*) AS n FROM "
+        "rows_of_a_table) SELECT one - every AS apart, 1 - one / every AS relative FROM sums ORDER BY 2 * n"
+    )
+    assert assert_holds(pyqbeast.tolerance(above, 0.05, SURE, relative=False), above) == 2
 
 
 def test_second_moments(table):
@@ -320,7 +338,9 @@ def test_refine_narrows_until_it_is_exact(table):
         (lambda t: t, "has to end in an aggregation"),
         (lambda t: t.groupBy("third").count().filter("count > 3"), "Filter"),
         (lambda t: t.agg(F.countDistinct("name")), "distinct"),
-        (lambda t: t.agg((F.avg("b") * 2).alias("twice")), "computes with the aggregates"),
+        (lambda t: t.agg(F.round(F.avg("b"), 2)), "computes with the aggregates"),
+        (lambda t: t.agg(F.avg("b") / F.max("b")), "add up from sums"),
+        (lambda t: t.groupBy("third").agg(F.count("*") * F.col("third")), "computes with the aggregates"),
         (lambda t: t.agg(F.max("name")), "type string"),
         (lambda t: t.agg(F.kurtosis("b")), "Kurtosis"),
         (lambda t: t.sample(0.1).agg(F.avg("b")), "Sample"),
@@ -337,7 +357,7 @@ def test_other_queries_are_refused_with_the_reason(table, shape, reason):
 
 
 def test_exact_on_request_takes_any_query(table):
-    query = table.groupBy("third").agg((F.avg("b") * 2).alias("twice")).orderBy("third")
+    query = table.groupBy("third").agg(F.round(F.avg("b"), 2).alias("short")).orderBy("third")
     estimate = pyqbeast.tolerance(query, exact=True)
     assert estimate.exact
     assert estimate.df.collect() == query.collect()

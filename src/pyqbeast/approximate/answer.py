@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from pyqbeast import bridge
-from pyqbeast.approximate.estimate import Aggregate, Estimates, State
+from pyqbeast.approximate.estimate import Estimates, Requested, State, has_rows
 from pyqbeast.approximate.estimate.outcome import EXTREMES, HIGH, LOW, SHOWN_ROWS, Outcome, known_numbers
 from pyqbeast.approximate.partial_aggregates import KINDS, PartialAggregates
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order, OutputColumn
@@ -56,7 +56,7 @@ def estimated_answer(
     query: AggregateQuery,
     partial: PartialAggregates,
     state: State,
-    estimates: Mapping[Aggregate, Estimates],
+    estimates: Mapping[Requested, Estimates],
     query_frame: DataFrame,
 ) -> DataFrame:
     """The estimates of every group of the state, in the columns and the order of the query.
@@ -75,10 +75,11 @@ def estimated_answer(
         if aggregate is not None:
             kinds[ordinal] = aggregate.kind
             estimated = estimates[aggregate]
-            has_rows = state.sums[..., state.index(aggregate.moments)[0]].sum(axis=1) > 0
             for name, values in zip("vlh", (estimated.value, estimated.low, estimated.high), strict=True):
                 fields.append(T.StructField(f"{name}{ordinal}", T.DoubleType()))
-                columns.append(known_numbers(values, aggregate.kind, has_rows, estimated.value))
+                columns.append(
+                    known_numbers(values, aggregate.kind, has_rows(state, aggregate), estimated.value)
+                )
     held = bridge.local_frame(query_frame.sparkSession, T.StructType(fields), columns)
     types = {ordinal: query_frame.schema[i].dataType for i, (_, ordinal) in enumerate(query.result)}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,18 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from pyqbeast.approximate.estimate import Aggregate, Moment, State, StateAxes
+from pyqbeast.approximate.estimate import (
+    Aggregate,
+    Combination,
+    Moment,
+    Operation,
+    Part,
+    Requested,
+    State,
+    StateAxes,
+    Term,
+)
+from pyqbeast.approximate.estimate.formulas import FORMULAS
 from pyqbeast.bridge.aggregate_query import AggregateQuery, OutputColumn
 from pyqbeast.core.errors import UnsupportedError
 
@@ -52,14 +64,15 @@ class PartialAggregates:
     """The aggregates of a query, and where their numbers come from.
 
     Attributes:
-        aggregates: what to estimate, one for each output of the query; None for an output that is a group.
+        aggregates: what to estimate, one for each output of the query; None for an output that is a group, or that
+            is only a part of another.
         columns: for each name that the aggregates use, an SQL expression of the row's number (double); null if
         the row has none.
         statistics: for each of those names, the column whose statistics bound it, where there is one.
         group_types: names and types of the group columns.
     """
 
-    aggregates: list[Aggregate | None] = field(default_factory=list)
+    aggregates: list[Requested | None] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
     statistics: dict[str, str | None] = field(default_factory=dict)
     group_types: dict[str, T.DataType] = field(default_factory=dict)
@@ -75,8 +88,16 @@ class PartialAggregates:
         for data_type in out.group_types.values():
             if not isinstance(data_type, _GROUP_TYPES):
                 raise _refused(f"it groups by values of type {data_type.simpleString()}")
+        found: list[Requested | None] = []
         for output in query.outputs:
-            out.aggregates.append(None if output.group is not None else out._add(output, query, schema))
+            if output.group is not None:
+                found.append(None)
+            elif output.term is not None:
+                found.append(_combination(output.term, found))
+            else:
+                found.append(out._add(output, query, schema))
+        shown = {ordinal for _, ordinal in query.result} | {order.output for order in query.order}
+        out.aggregates = [each if ordinal in shown else None for ordinal, each in enumerate(found)]
         if not out.requested:
             raise _refused("it aggregates nothing")
         return out
@@ -87,14 +108,15 @@ class PartialAggregates:
         return list(self.group_types)
 
     @property
-    def requested(self) -> list[Aggregate]:
+    def requested(self) -> list[Requested]:
         """The aggregates, without the gaps that groups leave."""
         return [each for each in self.aggregates if each is not None]
 
     @property
     def percentiles(self) -> list[Aggregate]:
         """The different percentiles; the thresholds of the k-th are the array column `t<k>` of the rows."""
-        return list(dict.fromkeys(each for each in self.requested if each.kind == "percentile"))
+        single = (each for each in self.requested if isinstance(each, Aggregate))
+        return list(dict.fromkeys(each for each in single if each.kind == "percentile"))
 
     def _add(self, output: OutputColumn, query: AggregateQuery, schema: T.StructType) -> Aggregate:
         kind = KINDS.get(output.function)
@@ -166,6 +188,29 @@ class PartialAggregates:
             for _ in range(power)
         ]
         return f"coalesce(sum({_when(are_set, ' * '.join(factors))}), 0.0D)"
+
+
+def _combination(term: list[Any], outputs: Sequence[Requested | None]) -> Combination:
+    """A term of outputs, by their numbers, as one of aggregates."""
+    parts: list[Aggregate] = []
+
+    def read(node: list[Any]) -> Term:
+        kind, *rest = node
+        if kind == "number":
+            return float(rest[0])
+        if kind != "output":
+            return Operation(kind, read(rest[0]), read(rest[1]))
+        part = outputs[rest[0]]
+        if not isinstance(part, Aggregate) or part.kind not in FORMULAS:
+            raise _refused(
+                "it computes with the aggregates: only numbers that add up from sums can be combined"
+            )
+        if part not in parts:
+            parts.append(part)
+        return Part(parts.index(part))
+
+    whole = read(term)
+    return Combination(tuple(parts), whole)
 
 
 def column_array(table: pa.Table, name: str) -> NDArray[np.float64]:

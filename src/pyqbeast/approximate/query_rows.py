@@ -7,7 +7,16 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame
 
-from pyqbeast.approximate.estimate import Aggregate, Files, KnownBounds, State, StateAxes, Step, WeightScale
+from pyqbeast.approximate.estimate import (
+    Aggregate,
+    Files,
+    KnownBounds,
+    Requested,
+    State,
+    StateAxes,
+    Step,
+    WeightScale,
+)
 from pyqbeast.approximate.estimate.scale import START
 from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.approximate.partial_aggregates import PartialAggregates
@@ -34,7 +43,7 @@ class QueryRows:
         self._grid: PercentileGrid | None = None
 
     @property
-    def requested(self) -> Sequence[Aggregate]:
+    def requested(self) -> Sequence[Requested]:
         """See `RowReader`."""
         return self.partial.requested
 
@@ -92,8 +101,8 @@ class QueryRows:
     def _joined(self, numbers: DataFrame) -> DataFrame:
         return self._grid.joined(numbers, self.partial.groups) if self._grid else numbers
 
-    def grid(self, aggregate: Aggregate, groups: Sequence[Group]) -> FloatArray | None:
+    def grid(self, aggregate: Requested, groups: Sequence[Group]) -> FloatArray | None:
         """See `RowReader`."""
-        if aggregate.kind != "percentile" or self._grid is None:
+        if not isinstance(aggregate, Aggregate) or aggregate.kind != "percentile" or self._grid is None:
             return None
         return self._grid.of_groups(aggregate, tuple(groups))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pyspark.sql import DataFrame
 
 from pyqbeast.approximate.answer import Estimate, estimated_answer, exact_answer
-from pyqbeast.approximate.estimate import Aggregate, Estimates, Status, completeness
+from pyqbeast.approximate.estimate import Estimates, Requested, Status, completeness
 from pyqbeast.approximate.estimate.outcome import WORTH, check_confidence, goal_of, worth_of
 from pyqbeast.approximate.estimate.progress import Progress, Reading
 from pyqbeast.approximate.query_rows import QueryRows
@@ -139,7 +139,7 @@ def _estimate(
     query: AggregateQuery,
     rows: QueryRows,
     progress: Progress,
-    by_aggregate: Mapping[Aggregate, Estimates],
+    by_aggregate: Mapping[Requested, Estimates],
     confidence: float,
 ) -> Estimate:
     fraction = progress.fraction

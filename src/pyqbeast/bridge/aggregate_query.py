@@ -17,7 +17,7 @@ from pyqbeast.core.format.stored_text import read_json
 
 @dataclass(frozen=True)
 class OutputColumn:
-    """One column of the aggregation: a group (by number), or a function of inputs (by number).
+    """A column of the aggregation, or a part of one: a group, a function of inputs, or a term of other outputs.
 
     Attributes:
         group: the number of the group's column; None for an aggregate.
@@ -25,6 +25,8 @@ class OutputColumn:
         inputs: what it aggregates; none for a count of rows.
         condition: the input that says which rows take part (`FILTER (WHERE …)`).
         percentage: of a percentile; None where several were asked for at once.
+        term: how it is computed from other outputs: ["output", number], ["number", value], or a sign (+ - * /) and
+            two terms. None where it is none.
     """
 
     group: int | None = None
@@ -32,6 +34,7 @@ class OutputColumn:
     inputs: tuple[int, ...] = ()
     condition: int | None = None
     percentage: float | None = None
+    term: list[Any] | None = None
 
 
 class Order(NamedTuple):

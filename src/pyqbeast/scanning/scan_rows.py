@@ -12,6 +12,7 @@ from pyqbeast.approximate.estimate import (
     Aggregate,
     Files,
     KnownBounds,
+    Requested,
     State,
     StateAxes,
     Step,
@@ -126,9 +127,13 @@ class ScanRows:
             return self._sums(pilot, axes)
         return self._sums(parts, axes)
 
-    def grid(self, aggregate: Aggregate, groups: Sequence[Group]) -> FloatArray | None:
+    def grid(self, aggregate: Requested, groups: Sequence[Group]) -> FloatArray | None:
         """See `RowReader`."""
-        if aggregate.kind != "percentile" or self._thresholds is None:
+        if (
+            not isinstance(aggregate, Aggregate)
+            or self._thresholds is None
+            or aggregate not in self._thresholds
+        ):
             return None
         return grid_of_groups(self._thresholds[aggregate], groups)
 

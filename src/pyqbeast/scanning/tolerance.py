@@ -14,10 +14,12 @@ from pyqbeast.approximate.estimate import (
     Aggregate,
     Estimates,
     Goal,
+    Requested,
     State,
     Status,
     completeness,
     estimate,
+    has_rows,
 )
 from pyqbeast.approximate.estimate.outcome import (
     EXTREMES,
@@ -78,9 +80,9 @@ def estimated(rows: ScanRows, request: Request, goal: Goal | None, confidence: f
     )
 
 
-def _exact(rows: ScanRows, confidence: float) -> tuple[State, dict[Aggregate, Estimates]]:
+def _exact(rows: ScanRows, confidence: float) -> tuple[State, dict[Requested, Estimates]]:
     state, percentiles = rows.read_all()
-    found = {}
+    found: dict[Requested, Estimates] = {}
     for each in dict.fromkeys(rows.requested):
         if each in percentiles:
             found[each] = _exact_percentile(each, state, percentiles[each])
@@ -96,16 +98,15 @@ def _exact_percentile(aggregate: Aggregate, state: State, values: Mapping[Group,
     return Estimates(aggregate, found, found, found, status, zeros, zeros)
 
 
-def _table(request: Request, state: State, by_aggregate: Mapping[Aggregate, Estimates]) -> pa.Table:
+def _table(request: Request, state: State, by_aggregate: Mapping[Requested, Estimates]) -> pa.Table:
     columns: dict[str, pa.Array] = {}
     for at, name in enumerate(request.groups):
         columns[name] = pa.array([group[at] for group in state.groups], request.schema.field(name).type)
     for name, aggregate in request.aggregates.items():
         found = by_aggregate[aggregate]
-        counted = Aggregate("count", aggregate.columns[:1]) if aggregate.kind == "percentile" else aggregate
-        has_rows = state.sums[..., state.index(counted.moments)[0]].sum(axis=1) > 0
+        is_set = has_rows(state, aggregate)
         value, low, high = (
-            known_numbers(values, aggregate.kind, has_rows, found.value)
+            known_numbers(values, aggregate.kind, is_set, found.value)
             for values in (found.value, found.low, found.high)
         )
         kind = _value_type(request, aggregate)

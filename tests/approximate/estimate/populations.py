@@ -12,13 +12,28 @@ from functools import cache
 
 import numpy as np
 
-from pyqbeast.approximate.estimate import Aggregate, KnownBounds, State, StateAxes, axes_for
-from pyqbeast.approximate.estimate.formulas import FORMULAS
+from pyqbeast.approximate.estimate import (
+    Aggregate,
+    Combination,
+    KnownBounds,
+    Operation,
+    Part,
+    Requested,
+    State,
+    StateAxes,
+    axes_for,
+)
+from pyqbeast.approximate.estimate.part_sums import PartSums
 
 COUNT, SUM, AVG = Aggregate("count", ("y",)), Aggregate("sum", ("y",)), Aggregate("avg", ("y",))
 SD, CORR = Aggregate("stddev_samp", ("y",)), Aggregate("corr", ("x", "y"))
 AGGREGATES = {"count": COUNT, "sum": SUM, "avg": AVG, "sd": SD, "corr": CORR}
-AXES = axes_for(AGGREGATES.values())
+#: What is computed from two aggregates of the same rows.
+SUM_X = Aggregate("sum", ("x",))
+RATIO = Combination((SUM_X, SUM), Operation("/", Part(0), Part(1)))
+BOTH = Combination((SUM_X, SUM), Operation("+", Part(0), Part(1)))
+COMBINED = {"ratio": RATIO, "both": BOTH}
+AXES = axes_for([*AGGREGATES.values(), *COMBINED.values()])
 # No value is missing here, so moments with the same powers are the same sums: they are added up once.
 _POWERS = [tuple(sorted((c, p) for c, p in zip(m.columns, m.powers, strict=True) if p)) for m in AXES.moments]
 SAME = [_POWERS.index(powers) for powers in _POWERS]
@@ -35,11 +50,10 @@ class Population:
     key: np.ndarray
 
     @cache  # noqa: B019  (populations are kept themselves)
-    def truth(self, aggregate: Aggregate) -> float:
+    def truth(self, aggregate: Requested) -> float:
         """The aggregate of the whole population."""
-        formula = FORMULAS[aggregate.kind]
-        at = [self.axes.moments.index(moment) for moment in aggregate.moments]
-        return float(formula.value(self.sums[:, at].sum(axis=0), np.zeros(2)))
+        sums = PartSums(State(self.axes, ((),), self.sums[None], self.spans[None]), aggregate)
+        return float(sums.value(sums.sampled[0].sum(axis=0)))
 
     @property
     def known(self) -> KnownBounds:

@@ -11,18 +11,28 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate.formulas import FORMULAS
 from pyqbeast.approximate.estimate.interval import bounds, leave_out
-from tests.approximate.estimate.populations import AGGREGATES, AVG, COUNT, SUM, as_state, population, samples
+from pyqbeast.approximate.estimate.part_sums import PartSums
+from tests.approximate.estimate.populations import (
+    AGGREGATES,
+    AVG,
+    BOTH,
+    COMBINED,
+    COUNT,
+    SUM,
+    SUM_X,
+    as_state,
+    population,
+    samples,
+)
 
 REPETITIONS, LEAST, MOST = 2_000, 1_844, 1_955
 FEW = ("count", "sum", "avg")
 
 
 def holds(sums, aggregate, fraction, truth):
-    state, formula = as_state(sums), FORMULAS[aggregate.kind]
-    at, centres = state.index(aggregate.moments), np.zeros(2)
-    value, influence = leave_out(lambda sums: formula.value(sums, centres), state.sums[..., at], fraction)
+    parts = PartSums(as_state(sums), aggregate)
+    value, influence = leave_out(parts.value, parts.sampled, fraction)
     low, high = bounds(value, influence, fraction, 0.95)
     return (low <= truth) & (truth <= high)
 
@@ -42,12 +52,12 @@ def holds(sums, aggregate, fraction, truth):
 def test_the_bounds_hold_as_often_as_they_say(name, keys):
     pop = population(name)
     stops = [count / len(pop.sums) for count in keys]
-    few, many = FEW, (*AGGREGATES,) if name != "rare" else FEW
+    few, many = (*FEW, *COMBINED), (*AGGREGATES, *COMBINED) if name != "rare" else FEW
     hits = Counter()
     for sums, _ in samples(name, stops, REPETITIONS, np.random.default_rng(20_240)):
         for step, (fraction, cells) in enumerate(zip(stops, (few, many), strict=True)):
             for each in cells:
-                aggregate = AGGREGATES[each]
+                aggregate = {**AGGREGATES, **COMBINED}[each]
                 found = holds(sums[:, step], aggregate, fraction, pop.truth(aggregate))
                 hits[each, keys[step]] += int(found.sum())
     print(name, {f"{each} {keys}": count / REPETITIONS for (each, keys), count in hits.items()})
@@ -78,3 +88,20 @@ def test_the_naive_variance_fails_on_clusters(name):
             hits[aggregate.kind] += int((np.abs(value - pop.truth(aggregate)) <= 1.96 * error).sum())
     print(name, {kind: count / 500 for kind, count in hits.items()})
     assert max(hits.values()) < 0.8 * 500
+
+
+def test_parts_taken_for_independent_fail():
+    """The error of a sum of two totals from the errors of each, as if they came from different rows."""
+    fraction, pop = 3_000 / len(population("hold").sums), population("hold")
+    held = 0
+    for sums, _ in samples("hold", [fraction], 500, np.random.default_rng(6)):
+        values, errors = [], []
+        for part in (SUM_X, SUM):
+            found = PartSums(as_state(sums[:, 0]), part)
+            value, influence = leave_out(found.value, found.sampled, fraction)
+            values.append(value)
+            errors.append(np.sqrt((1 - fraction) * 127 / 128 * np.sum(influence**2, axis=1)))
+        margin = 1.96 * np.hypot(*errors)
+        held += int((np.abs(sum(values) - pop.truth(BOTH)) <= margin).sum())
+    print(held / 500)
+    assert held < 0.9 * 500

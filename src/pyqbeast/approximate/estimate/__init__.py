@@ -1,9 +1,9 @@
 """Estimates with bounds from a progressive sample: the arithmetic, without Spark.
 
-Lives here: what is asked for and kept of each step (`request`, `state`, `centre`), how the bounds follow from
-it (`student`, `interval`, `formulas`, `percentile`, `aggregates`), when to stop and what to read next
-(`stopping`, `budget`, `scale`), what the log tells without reading (`known_facts`), which groups a sample may have
-missed (`groups`), the loop over the steps (`progress`), and what an answer is worth (`outcome`).
+Lives here: what is asked for and kept of each step (`request`, `combination`, `state`, `centre`), how the bounds
+follow from it (`student`, `interval`, `formulas`, `part_sums`, `percentile`, `aggregates`), when to stop and what to
+read next (`stopping`, `budget`, `scale`), what the log tells without reading (`known_facts`), which groups a sample
+may have missed (`groups`), the loop over the steps (`progress`), and what an answer is worth (`outcome`).
 May import: numpy, the standard library and `pyqbeast.core`. Imported by those that read rows: the rest of
 `pyqbeast.approximate` on Spark, `pyqbeast.scanning` without it.
 
@@ -14,25 +14,32 @@ weights, as a `State` of sums by group and bucket, until the bounds are narrow e
 from pyqbeast.approximate.estimate.aggregates import Estimates, KnownBounds, Status, estimate
 from pyqbeast.approximate.estimate.budget import Files, Step, next_step
 from pyqbeast.approximate.estimate.centre import pilot_centres, recentre
+from pyqbeast.approximate.estimate.combination import Combination, Operation, Part, Requested, Term, axes_for
 from pyqbeast.approximate.estimate.groups import Completeness, completeness
+from pyqbeast.approximate.estimate.part_sums import has_rows
 from pyqbeast.approximate.estimate.percentile import grid_from, grid_of_groups, grid_probabilities
-from pyqbeast.approximate.estimate.request import Aggregate, axes_for
+from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.scale import WeightScale
 from pyqbeast.approximate.estimate.state import Moment, State, StateAxes, bucket_count, fold, merge
 from pyqbeast.approximate.estimate.stopping import Goal, all_met, met, pilot_keys, wanted_fraction
 
 __all__ = [
     "Aggregate",
+    "Combination",
     "Completeness",
     "Estimates",
     "Files",
     "Goal",
     "KnownBounds",
     "Moment",
+    "Operation",
+    "Part",
+    "Requested",
     "State",
     "StateAxes",
     "Status",
     "Step",
+    "Term",
     "WeightScale",
     "all_met",
     "axes_for",
@@ -43,6 +50,7 @@ __all__ = [
     "grid_from",
     "grid_of_groups",
     "grid_probabilities",
+    "has_rows",
     "merge",
     "met",
     "next_step",

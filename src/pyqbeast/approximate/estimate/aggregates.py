@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from pyqbeast.approximate.estimate.combination import Combination, Requested
 from pyqbeast.approximate.estimate.formulas import FORMULAS
 from pyqbeast.approximate.estimate.groups import missed_keys
 from pyqbeast.approximate.estimate.interval import bounds, distinct_keys, leave_out
+from pyqbeast.approximate.estimate.part_sums import PartSums
 from pyqbeast.approximate.estimate.percentile import percentile_bounds
 from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.state import FloatArray, State
@@ -63,7 +65,7 @@ class Estimates:
             where nothing tells.
     """
 
-    aggregate: Aggregate
+    aggregate: Requested
     value: FloatArray
     low: FloatArray
     high: FloatArray
@@ -81,7 +83,7 @@ class Estimates:
 
 def estimate(
     state: State,
-    aggregate: Aggregate,
+    aggregate: Requested,
     fraction: float | FloatArray,
     confidence: float = 0.95,
     known: KnownBounds | None = None,
@@ -99,6 +101,8 @@ def estimate(
     """
     known = known or KnownBounds()
     share = np.broadcast_to(np.asarray(fraction, dtype=np.float64), len(state.groups))
+    if isinstance(aggregate, Combination):
+        return _from_sums(state, aggregate, share, confidence, known)
     if aggregate.kind in ("min", "max"):
         return _extreme(state, aggregate, share, known)
     if aggregate.kind != "percentile":
@@ -111,7 +115,7 @@ def estimate(
 def _from_sums(
     state: State, requested: Requested, share: FloatArray, confidence: float, known: KnownBounds
 ) -> Estimates:
-    sums = _PartSums(state, requested)
+    sums = PartSums(state, requested)
     value, influence = leave_out(sums.value, sums.sampled, share)
     low, high = bounds(value, influence, share, confidence)
     if isinstance(requested, Aggregate):
@@ -169,7 +173,7 @@ def _extreme(state: State, aggregate: Aggregate, share: FloatArray, known: Known
 
 
 def _judged(
-    aggregate: Aggregate,
+    aggregate: Requested,
     value: FloatArray,
     low: FloatArray,
     high: FloatArray,

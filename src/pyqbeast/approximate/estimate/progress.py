@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from pyqbeast.approximate.estimate.aggregates import Estimates, KnownBounds, estimate
 from pyqbeast.approximate.estimate.budget import MOST_BYTES, Files, Step, next_step
 from pyqbeast.approximate.estimate.centre import pilot_centres, recentre
-from pyqbeast.approximate.estimate.request import Aggregate, axes_for
+from pyqbeast.approximate.estimate.combination import Requested, axes_for
 from pyqbeast.approximate.estimate.scale import START, WeightScale
 from pyqbeast.approximate.estimate.state import (
     FloatArray,
@@ -49,7 +49,7 @@ class RowReader(Protocol):
     """What reads the rows of a query, and knows what can be told of them without reading."""
 
     @property
-    def requested(self) -> Sequence[Aggregate]:
+    def requested(self) -> Sequence[Requested]:
         """What the query aggregates."""
 
     @property
@@ -75,7 +75,7 @@ class RowReader(Protocol):
     def read(self, step: Step, axes: StateAxes) -> State:
         """The sums of the rows of a step. The first step also fixes the thresholds of percentiles."""
 
-    def grid(self, aggregate: Aggregate, groups: Sequence[Group]) -> FloatArray | None:
+    def grid(self, aggregate: Requested, groups: Sequence[Group]) -> FloatArray | None:
         """The thresholds [group, threshold] of a percentile; None for other aggregates."""
 
 
@@ -157,7 +157,7 @@ class Progress:
         self.readings.append(Reading(self.fraction, step.fraction, cost))
         self._stop = step.stop
 
-    def read_until(self, goal: Goal, confidence: float) -> dict[Aggregate, Estimates] | None:
+    def read_until(self, goal: Goal, confidence: float) -> dict[Requested, Estimates] | None:
         """Reads until every bound meets the goal; None where the query has to be run in full."""
         wanted = self.first_fraction
         while True:
@@ -191,7 +191,7 @@ class Progress:
         bounds = self._reader.known.bounds
         return replace(axes, centres={name: sum(bounds[name]) / 2 for name in squared if name in bounds})
 
-    def estimates(self, confidence: float) -> Iterator[tuple[Aggregate, Estimates]]:
+    def estimates(self, confidence: float) -> Iterator[tuple[Requested, Estimates]]:
         """The estimate of every different aggregate in every group of `state`."""
         for each in dict.fromkeys(self._reader.requested):
             grid = self._reader.grid(each, self.state.groups)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.aggregates import Estimates, Status
-from pyqbeast.approximate.estimate.request import Aggregate
+from pyqbeast.approximate.estimate.combination import Requested
 from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.core.errors import InvalidInputError
 
@@ -59,7 +59,7 @@ class Goal:
         return np.asarray(self.error * np.abs(value) / (1 + self.error))
 
 
-def pilot_keys(aggregates: Iterable[Aggregate]) -> float:
+def pilot_keys(aggregates: Iterable[Requested]) -> float:
     """How many distinct keys the first step should hold: what all bounds need."""
     return max(PILOT_KEYS, *(aggregate.min_keys for aggregate in aggregates))
 
@@ -71,7 +71,7 @@ def met(estimates: Estimates, goal: Goal) -> NDArray[np.bool_]:
     with np.errstate(invalid="ignore"):
         within = estimates.margin <= goal.allowed(estimates.value)
     trusted = [Status.BOUNDED]
-    if estimates.aggregate.kind != "corr" or goal.error >= _CORR_ERROR:
+    if all(part.kind != "corr" for part in estimates.aggregate.parts) or goal.error >= _CORR_ERROR:
         trusted.append(Status.SAMPLE_ONLY)
     bounded = np.isin(estimates.status, trusted)
     return np.isin(estimates.status, (Status.EXACT, Status.CERTAIN)) | (bounded & within)

@@ -76,9 +76,6 @@ public final class AggregateQuery {
     snapshot = below.index().getSnapshot();
     groups = ScalaInterop.list(aggregate.groupingExpressions());
     groups.forEach(below::refuseWeights);
-    for (NamedExpression output : ScalaInterop.list(aggregate.aggregateExpressions())) {
-      outputs.add(described(output));
-    }
     readTop();
     exact = Dataset$.MODULE$.ofRows(session, plan);
   }
@@ -203,12 +200,11 @@ public final class AggregateQuery {
     throw new RefusedQuery("it has to end in an aggregation, and there is a " + node.nodeName());
   }
 
-  /** Reads what stands above the aggregation: orders, and projections that only choose and rename. */
+  /** Reads what is aggregated and what stands above that: orders, and projections that choose, rename and compute. */
   private void readTop() {
     Map<ExprId, Integer> ordinals = new HashMap<>();
-    List<NamedExpression> computed = ScalaInterop.list(aggregate.aggregateExpressions());
-    for (int i = 0; i < computed.size(); i++) {
-      ordinals.put(computed.get(i).exprId(), i);
+    for (NamedExpression computed : ScalaInterop.list(aggregate.aggregateExpressions())) {
+      ordinals.put(computed.exprId(), output(computed instanceof Alias alias ? alias.child() : (Expression) computed));
     }
     List<LogicalPlan> above = new ArrayList<>();
     for (LogicalPlan node = plan; node != aggregate; node = ScalaInterop.list(node.children()).get(0)) {
@@ -229,25 +225,50 @@ public final class AggregateQuery {
     ScalaInterop.list(plan.output()).forEach(a -> result.add(List.of(a.name(), ordinals.get(a.exprId()))));
   }
 
-  private static int ordinal(Expression expression, Map<ExprId, Integer> ordinals) {
+  private int ordinal(Expression expression, Map<ExprId, Integer> ordinals) {
     if (expression instanceof AttributeReference attribute && ordinals.containsKey(attribute.exprId())) {
       return ordinals.get(attribute.exprId());
     }
-    throw new RefusedQuery("it computes with the aggregates: " + expression.sql());
+    return computed(
+        Arithmetic.term(
+            expression,
+            part -> part instanceof AttributeReference attribute && ordinals.containsKey(attribute.exprId())
+                ? termOf(ordinals.get(attribute.exprId()))
+                : null));
   }
 
-  private Map<String, Object> described(NamedExpression output) {
-    Expression expression = output instanceof Alias alias ? alias.child() : (Expression) output;
-    Map<String, Object> described = new LinkedHashMap<>();
+  /** The number of the output that shows an expression of the aggregation. */
+  private int output(Expression expression) {
     for (int i = 0; i < groups.size(); i++) {
       if (groups.get(i).semanticEquals(expression)) {
-        described.put("group", i);
-        return described;
+        outputs.add(Map.of("group", i));
+        return outputs.size() - 1;
       }
     }
-    if (!(expression instanceof AggregateExpression called)) {
-      throw new RefusedQuery("it computes with the aggregates: " + expression.sql());
+    if (expression instanceof AggregateExpression called) {
+      outputs.add(described(called));
+      return outputs.size() - 1;
     }
+    return computed(
+        Arithmetic.term(
+            expression, part -> part instanceof AggregateExpression called ? List.of("output", output(called)) : null));
+  }
+
+  private int computed(List<Object> term) {
+    outputs.add(Map.of("term", term));
+    return outputs.size() - 1;
+  }
+
+  /** What an output is in a term: itself, or what it was computed of. */
+  @SuppressWarnings("unchecked")
+  private List<Object> termOf(int output) {
+    Object term = outputs.get(output).get("term");
+    return term != null ? (List<Object>) term : List.of("output", output);
+  }
+
+  private Map<String, Object> described(AggregateExpression called) {
+    Expression expression = called;
+    Map<String, Object> described = new LinkedHashMap<>();
     if (called.isDistinct()) {
       throw new RefusedQuery("a sample does not tell how many distinct values there are: " + expression.sql());
     }

@@ -1,0 +1,73 @@
+package io.pyqbeast.estimate;
+
+import io.pyqbeast.errors.RefusedQuery;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.List;
+import java.util.function.Function;
+import org.apache.spark.sql.catalyst.expressions.Add;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Divide;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Multiply;
+import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
+import org.apache.spark.sql.catalyst.expressions.Subtract;
+import org.apache.spark.sql.catalyst.expressions.TryEval;
+import org.apache.spark.sql.catalyst.expressions.UnaryMinus;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.IntegralType;
+import org.apache.spark.sql.types.NumericType;
+
+/** Arithmetic over aggregates, written as lists for JSON: {@code ["/", ["output", 0], ["number", 2.0]]}. */
+final class Arithmetic {
+  private Arithmetic() {}
+
+  /**
+   * @param leaf what stands for an expression that is not to be taken apart; null for one that is
+   */
+  static List<Object> term(Expression expression, Function<Expression, List<Object>> leaf) {
+    List<Object> found = leaf.apply(expression);
+    if (found != null) {
+      return found;
+    }
+    List<Expression> inner = ScalaInterop.list(expression.children());
+    if (expression instanceof RuntimeReplaceable replaced) {
+      return term(replaced.replacement(), leaf);
+    }
+    if (expression instanceof TryEval || (expression instanceof Cast cast && keepsNumbers(cast))) {
+      return term(inner.get(0), leaf);
+    }
+    if (expression.dataType() instanceof NumericType) {
+      if (expression.foldable() && expression.eval(null) != null) {
+        return List.of("number", Double.parseDouble(expression.eval(null).toString()));
+      }
+      if (expression instanceof UnaryMinus) {
+        return List.of("-", List.of("number", 0.0), term(inner.get(0), leaf));
+      }
+      String sign = sign(expression);
+      if (sign != null) {
+        return List.of(sign, term(inner.get(0), leaf), term(inner.get(1), leaf));
+      }
+    }
+    throw new RefusedQuery("it computes with the aggregates in another way than by + - * /: " + expression.sql());
+  }
+
+  private static String sign(Expression expression) {
+    return expression instanceof Add
+        ? "+"
+        : expression instanceof Subtract
+            ? "-" : expression instanceof Multiply ? "*" : expression instanceof Divide ? "/" : null;
+  }
+
+  /** Whether a cast changes a number's type only. */
+  private static boolean keepsNumbers(Cast cast) {
+    DataType from = cast.child().dataType();
+    DataType to = cast.dataType();
+    if (to instanceof DecimalType wide) {
+      return from instanceof IntegralType || (from instanceof DecimalType narrow && narrow.scale() <= wide.scale());
+    }
+    return from instanceof NumericType && (to instanceof DoubleType || to instanceof FloatType);
+  }
+}

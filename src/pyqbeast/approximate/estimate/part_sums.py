@@ -1,0 +1,71 @@
+"""The sums that one request needs, cut into those of its parts: a single aggregate is a combination of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.approximate.estimate.combination import Combination, Part, Requested, combined, slopes
+from pyqbeast.approximate.estimate.formulas import FORMULAS
+from pyqbeast.approximate.estimate.interval import distinct_keys
+from pyqbeast.approximate.estimate.request import Aggregate
+from pyqbeast.approximate.estimate.state import FloatArray, State
+
+
+class PartSums:
+    """The sums of the rows read, for one request.
+
+    Attributes:
+        sampled: [group, bucket, moment], the moments of all parts one after the other.
+    """
+
+    def __init__(self, state: State, requested: Requested) -> None:
+        self._term = requested.term if isinstance(requested, Combination) else Part(0)
+        self._parts = requested.parts
+        self._centres = [state.axes.centres_of(part.columns) for part in self._parts]
+        ends = np.cumsum([len(part.moments) for part in self._parts])
+        self._cuts = [
+            slice(end - len(part.moments), end) for part, end in zip(self._parts, ends, strict=True)
+        ]
+        self.sampled = state.sums[..., state.index(requested.moments)]
+
+    def value(self, sums: FloatArray) -> FloatArray:
+        """The request's value [...] in a population with these sums [..., moment]."""
+        return combined(self._term, self._values(sums))
+
+    def _values(self, sums: FloatArray) -> list[FloatArray]:
+        return [
+            FORMULAS[part.kind].value(sums[..., cut], centres)
+            for part, cut, centres in zip(self._parts, self._cuts, self._centres, strict=True)
+        ]
+
+    def reach(self, population: FloatArray, span_of: Callable[[str], FloatArray]) -> FloatArray:
+        """The most [group] that one row can move the value: what it moves each part, by how much that counts.
+
+        Args:
+            population: sums [group, moment].
+            span_of: a column's smallest and largest possible value [group, 2], or [1, 2] for all groups.
+        """
+        weights = slopes(self._term, self._values(population))
+        total = np.zeros(len(population))
+        for part, cut, centres, weight in zip(self._parts, self._cuts, self._centres, weights, strict=True):
+            spans = [span_of(column) - centre for column, centre in zip(part.extremes, centres, strict=False)]
+            span = np.stack(spans, axis=1) if spans else np.empty((1, 0, 2))
+            total = total + np.abs(weight) * FORMULAS[part.kind].reach(population[:, cut], span, centres)
+        return total
+
+    def keys(self) -> FloatArray:
+        """About how many distinct keys [group] the value rests on: those of the part that has the fewest."""
+        return np.asarray(np.min([distinct_keys(self.sampled[..., cut.start]) for cut in self._cuts], axis=0))
+
+
+def has_rows(state: State, requested: Requested) -> NDArray[np.bool_]:
+    """Whether [group] there is a value: rows take part in every part, but for counts, which are 0 without."""
+    found = np.ones(len(state.groups), dtype=bool)
+    for part in requested.parts:
+        if part.kind not in ("count", "count_if"):
+            counted = Aggregate("count", part.columns[:1]) if part.kind == "percentile" else part
+            found &= state.sums[..., state.index(counted.moments)[0]].sum(axis=1) > 0
+    return found
