@@ -45,7 +45,7 @@ ALLOWED = {
     "delta_log": ["core"],
     "deletion_vectors": ["core", "delta_log"],
     "delta": ["delta_log", "deletion_vectors"],
-    "scanning": ["core", "delta_log", "deletion_vectors", "approximate.estimate"],
+    "scanning": ["core", "delta_log", "deletion_vectors", "approximate.estimate", "verification"],
     "verification": ["core", "delta_log", "deletion_vectors"],
     "polars": ["scanning"],
     "bridge": ["core", "delta_log"],

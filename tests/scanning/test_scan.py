@@ -397,3 +397,21 @@ def test_other_libraries(golden):
     relation = scan.to_duckdb(pytest.importorskip("duckdb").connect())
     for _ in range(2):
         assert relation.aggregate("count(*), sum(id)").fetchall() == [(4_920, 124_868_817)]
+
+
+def test_what_a_scan_tells_of_the_index(golden):
+    path = golden("qbeast/d_append_revisions") / "table"
+    scan = pyqbeast.scan(path)
+    metrics, blocks = scan.metrics(), scan.blocks()
+    live = blocks.filter(pc.field("revision") == metrics.revision_id)
+    assert metrics.element_count == pc.sum(live["element_count"]).as_py()
+    assert scan.where("id < 10").select(["id"]).metrics() == metrics
+    assert set(blocks["file"].to_pylist()) <= {file.path for file in scan.files()}
+    assert pc.all(pc.less_equal(blocks["min_weight"], blocks["max_weight"])).as_py()
+    assert scan.verify() == verify_log(path)
+    with pytest.raises(InvalidInputError, match="the newest, and this scan is of 0"):
+        pyqbeast.scan(path, version=0).verify()
+    with pytest.raises(UnsupportedError, match=r"QbeastTable\.for_path"):
+        scan.verify("data")
+    with pytest.raises(InvalidInputError, match="level"):
+        scan.verify("all")

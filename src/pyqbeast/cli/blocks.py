@@ -7,18 +7,7 @@ from itertools import islice
 from pyqbeast.cli import common
 from pyqbeast.cli.rows import LimitOption, print_rows
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
-
-_COLUMNS = [
-    "revision",
-    "cube",
-    "depth",
-    "file",
-    "file_bytes",
-    "min_weight",
-    "max_weight",
-    "element_count",
-    "replicated",
-]
+from pyqbeast.scanning.blocks import SCHEMA, block_rows
 
 
 def blocks(
@@ -29,18 +18,5 @@ def blocks(
 ) -> None:
     """List the blocks of a table's files; needs no Spark."""
     with common.errors_as_one_line(debug=debug):
-        rows = [
-            {
-                "revision": file.revision_id,
-                "cube": block.cube.to_string(),
-                "depth": block.cube.depth,
-                "file": file.path,
-                "file_bytes": file.size,
-                "min_weight": block.min_weight,
-                "max_weight": block.max_weight,
-                "element_count": block.element_count,
-                "replicated": block.replicated,
-            }
-            for file, block in islice(IndexedSnapshot.read(path).blocks(), limit)
-        ]
-        print_rows(_COLUMNS, rows, output)
+        rows = [*islice(block_rows(IndexedSnapshot.read(path)), limit)]
+        print_rows(SCHEMA.names, rows, output)

@@ -15,13 +15,18 @@ from pyqbeast.core.extras import of_extra
 from pyqbeast.core.format.constants import WEIGHT_MIN
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import epoch_milliseconds
+from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.files import readable_versions
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.scanning.blocks import SCHEMA, block_rows
 from pyqbeast.scanning.column_types import arrow_type, can_be_read, is_collated
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.scanning.files import Plan, ScannedFile, plan_files
 from pyqbeast.scanning.predicate import Predicate
 from pyqbeast.scanning.weighed_rows import rows_that_meet, weighed_rows
+from pyqbeast.verification.report import VerifyReport, check_level
+from pyqbeast.verification.without_spark import verify_log
 
 if TYPE_CHECKING:
     from pyqbeast.scanning.tolerance import ScanEstimate
@@ -165,6 +170,45 @@ class Scan:
     def explain(self) -> str:
         """What would be opened, and why the rest is not, as a page to read."""
         return str(self._plan())
+
+    def metrics(self, revision: int | None = None) -> IndexMetrics:
+        """Figures of the index in this version of the table, whatever the scan narrows it to.
+
+        Args:
+            revision: of which revision; by default the newest.
+
+        Raises:
+            InvalidInputError: there is no such revision.
+        """
+        return self._index.metrics(revision)
+
+    def blocks(self) -> pa.Table:
+        """Every block of every indexed file of this version, one a row.
+
+        Columns: revision, cube, depth, file, file_bytes, min_weight, max_weight, element_count, replicated.
+        """
+        return pa.Table.from_pylist([*block_rows(self._index)], SCHEMA)
+
+    def verify(self, level: str = "log") -> VerifyReport:
+        """Whether the log says the truth, as far as that can be told without a data file.
+
+        It looks at the newest version of the table, because storage does not tell which files an older one had.
+
+        Raises:
+            InvalidInputError: there is a newer version than that of the scan, or there is no such level.
+            UnsupportedError: rows have to be read for this level, which `QbeastTable.verify` does.
+        """
+        check_level(level)
+        if level != "log":
+            raise UnsupportedError(
+                f"verify at level {level!r} reads rows, which takes Spark: use QbeastTable.for_path(spark, path).verify"
+            )
+        newest = readable_versions(self._index.table, self._storage_options)[-1]
+        if self.version != newest:
+            raise InvalidInputError(
+                f"verify looks at version {newest}, the newest, and this scan is of {self.version}"
+            )
+        return verify_log(self._index.table, self._storage_options)
 
     def to_batches(self) -> pa.RecordBatchReader:
         """The rows as they are read, one batch at a time; a file's rows stay in memory for no longer than that.
