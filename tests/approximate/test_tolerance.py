@@ -181,6 +181,15 @@ def test_sql_with_a_filter_on_the_aggregate(spark, table):
     assert assert_holds(estimate, query) == 2
 
 
+def test_the_best_answer_for_a_budget(table):
+    query = table.agg(F.avg("b").alias("mean"), F.count("*").alias("n"))
+    whole = pyqbeast.tolerance(query, exact=True).exact_bytes
+    estimate = pyqbeast.tolerance(query, confidence=SURE, budget=whole // 3)
+    assert 0 < estimate.bytes_read <= whole // 3
+    assert assert_holds(estimate, query) == 2
+    assert pyqbeast.tolerance(query, budget="1000 s").exact
+
+
 def test_arithmetic_over_aggregates(spark, table):
     """A share, a weighted mean and a difference, before and after the names that a query gives them."""
     weighted = F.sum(F.col("skewed") * F.col("b")) / F.sum("skewed")

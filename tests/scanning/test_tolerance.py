@@ -210,3 +210,19 @@ def test_a_sample_takes_no_tolerance(table):
         scan.sample(0.1).tolerance({"m": ("x", "avg")})
     with pytest.raises(InvalidInputError, match="a list of columns"):
         scan.tolerance({"m": ("x", "avg")}, by="third")
+
+
+def test_the_best_answer_for_a_budget(table):
+    wanted = {"mean": ("x", "avg"), "total": ("n", "sum")}
+    scan = pyqbeast.scan(table)
+    whole = scan.tolerance(wanted, exact=True)
+    small, large = (scan.tolerance(wanted, budget=int(share * whole.exact_bytes)) for share in (0.3, 0.7))
+    for found, share in ((small, 0.3), (large, 0.7)):
+        assert 0 < found.bytes_read <= share * whole.exact_bytes
+        for name in wanted:
+            assert found.table[f"{name}_low"][0].as_py() <= whole.table[name][0].as_py()
+            assert found.table[f"{name}_high"][0].as_py() >= whole.table[name][0].as_py()
+    assert large.fraction > small.fraction
+    assert scan.tolerance(wanted, budget="1 TB").exact
+    with pytest.raises(InvalidInputError, match="more bytes than the budget"):
+        scan.tolerance(wanted, budget=1)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping
 
 from pyspark.sql import DataFrame
 
 from pyqbeast.approximate.answer import Estimate, estimated_answer, exact_answer
 from pyqbeast.approximate.estimate import Estimates, Requested, Status, completeness
-from pyqbeast.approximate.estimate.outcome import WORTH, check_confidence, goal_of, worth_of
+from pyqbeast.approximate.estimate.limit import Limit
+from pyqbeast.approximate.estimate.outcome import WORTH, check_confidence, goal_within, worth_of
 from pyqbeast.approximate.estimate.progress import Progress, Reading
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.bridge import failures, progress_line
@@ -22,11 +24,12 @@ _DOING = "estimating an answer"
 @failures.words(_DOING, "")
 def tolerance(
     df: DataFrame,
-    error: float = 0.01,
+    error: float | None = None,
     confidence: float = 0.95,
     *,
     relative: bool = True,
     exact: bool = False,
+    budget: float | str | dt.timedelta | None = None,
 ) -> Estimate:
     """The answer to a query within an error, from the rows of lowest weight of an indexed table.
 
@@ -37,17 +40,23 @@ def tolerance(
         df: a query that ends in an aggregation (count, sum, avg, min, max, stddev, variance, corr, count_if,
             percentile_approx) over one indexed table, with filters, projections, groupBy, and joins to small tables
             that are not indexed.
-        error: the largest distance of an estimate to the truth: as a share of the truth, or in the estimate's unit.
+        error: the largest distance of an estimate to the truth: as a share of the truth, or in the estimate's unit. By
+            default 0.01 where there is no budget.
         confidence: how often that has to hold, for each estimate by itself.
         relative: whether `error` is a share.
         exact: run the query in full; the result then has the same columns as an estimate.
+        budget: the most that may be read: bytes (a whole number, or a text such as "200 MB") or seconds (a float, a
+            timedelta or a text such as "2 s"; the first step takes what it takes). The answer is then the best one
+            for so much, with its bounds; with an error as well it may cost less.
 
     Raises:
-        InvalidInputError: an error or a confidence out of range.
+        InvalidInputError: an error, a confidence or a budget out of range, or the smallest sample opens more bytes
+            than the budget.
         UnsupportedError: a query that cannot be estimated; the message says why.
     """
     check_query(df, "tolerance")
-    goal = goal_of(error, relative=relative)
+    limit = None if budget is None else Limit.of(budget)
+    goal = goal_within(error, limit, relative=relative)
     check_confidence(confidence)
     if exact:
         return _in_full(df, confidence)
@@ -57,7 +66,7 @@ def tolerance(
     rows = QueryRows(query)
     progress = Progress(rows)
     with progress_line.shown(df.sparkSession, _DOING):
-        by_aggregate = progress.read_until(goal, confidence)
+        by_aggregate = progress.read_for(goal, limit, confidence)
     if by_aggregate is None:
         return _exact(query, confidence, tuple(progress.readings))
     return _estimate(df, query, rows, progress, by_aggregate, confidence)

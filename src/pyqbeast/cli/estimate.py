@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from pyqbeast.approximate.estimate.outcome import Outcome, check_confidence, goal_of
+from pyqbeast.approximate.estimate.limit import Limit
+from pyqbeast.approximate.estimate.outcome import Outcome, check_confidence, goal_within
 from pyqbeast.cli import common
 from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
 from pyqbeast.scanning.scan import scan
@@ -32,7 +33,13 @@ def estimate(
     group_by: Annotated[
         str | None, typer.Option("--group-by", help="Columns, with commas between them.")
     ] = None,
-    error: Annotated[float, typer.Option("--error", help="Largest error, as a share of the truth.")] = 0.01,
+    error: Annotated[
+        float | None,
+        typer.Option("--error", help="Largest error, as a share of the truth; 0.01 without a budget."),
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option("--budget", help='The most to read, such as "200 MB" or "2 s".')
+    ] = None,
     absolute: Annotated[
         bool, typer.Option("--absolute", help="The error is in the value's own unit.")
     ] = False,
@@ -44,13 +51,14 @@ def estimate(
     """Answer an aggregation within a stated error, from as few bytes as that takes; starts Spark for expressions."""
     with common.errors_as_one_line(debug=debug):
         groups = [name.strip() for name in (group_by or "").split(",") if name.strip()]
-        goal_of(error, relative=not absolute)
+        goal_within(error, None if budget is None else Limit.of(budget), relative=not absolute)
         check_confidence(confidence)
         bounds: dict[str, Any] = {
             "error": error,
             "confidence": confidence,
             "relative": not absolute,
             "exact": exact,
+            "budget": budget,
         }
         try:
             table = scan(path)

@@ -280,12 +280,13 @@ class Scan:
     def tolerance(
         self,
         aggregates: Mapping[str, Sequence[Any]],
-        error: float = 0.01,
+        error: float | None = None,
         confidence: float = 0.95,
         *,
         by: Sequence[str] = (),
         relative: bool = True,
         exact: bool = False,
+        budget: float | str | dt.timedelta | None = None,
     ) -> ScanEstimate:
         """Aggregates of the rows within an error, from those of lowest weight; exactly where a sample would not do.
 
@@ -298,6 +299,7 @@ class Scan:
             by: columns whose values make the groups of the answer.
             relative: whether `error` is a share.
             exact: read all rows.
+            budget: the most that may be read, in bytes or seconds, as `pyqbeast.tolerance` takes it.
 
         Raises:
             InvalidInputError: what is asked for is out of range, not known, or does not fit the columns; or the scan
@@ -305,14 +307,16 @@ class Scan:
             UnsupportedError: no weight stands for a share of the table's rows; the message tells why.
         """
         # Most scans do without what takes longer to import than a sample takes to read.
-        from pyqbeast.approximate.estimate.outcome import check_confidence, goal_of
+        from pyqbeast.approximate.estimate.limit import Limit
+        from pyqbeast.approximate.estimate.outcome import check_confidence, goal_within
         from pyqbeast.scanning.aggregates import Request
         from pyqbeast.scanning.scan_rows import ScanRows
         from pyqbeast.scanning.tolerance import estimated
 
         if self._fraction is not None:
             raise InvalidInputError("tolerance chooses its sample itself: call it on a scan without one")
-        goal = goal_of(error, relative=relative)
+        limit = None if budget is None or exact else Limit.of(budget)
+        goal = goal_within(error, limit, relative=relative)
         check_confidence(confidence)
         request = Request.of(aggregates, by, self._readable_schema())
         hashed = self._index.revision().hashed_columns
@@ -321,7 +325,7 @@ class Scan:
         opened = {file.path for file in self._plan().files if file.skipped is None}
         files = [file for file in self._index.files if file.path in opened]
         rows = ScanRows(self._index, data, files, self._predicate, request)
-        return estimated(rows, request, None if exact else goal, confidence)
+        return estimated(rows, request, None if exact else goal, limit, confidence)
 
     def _names(self) -> tuple[str, ...]:
         if self._selected is not None:

@@ -21,6 +21,7 @@ from pyqbeast.approximate.estimate import (
     estimate,
     has_rows,
 )
+from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import (
     EXTREMES,
     HIGH,
@@ -57,10 +58,12 @@ class ScanEstimate(Outcome):
         return self.table.column_names, [tuple(row.values()) for row in rows]
 
 
-def estimated(rows: ScanRows, request: Request, goal: Goal | None, confidence: float) -> ScanEstimate:
-    """The aggregates within a goal; exactly where there is none, or where a sample would not do."""
+def estimated(
+    rows: ScanRows, request: Request, goal: Goal | None, limit: Limit | None, confidence: float
+) -> ScanEstimate:
+    """The aggregates within a goal and a limit; exactly where there is neither, or where a sample would not do."""
     progress = Progress(rows)
-    by_aggregate = None if goal is None else progress.read_until(goal, confidence)
+    by_aggregate = progress.read_for(goal, limit, confidence)
     if by_aggregate is None:
         state, by_aggregate = _exact(rows, confidence)
         steps = (*progress.readings, Reading(0.0, 1.0, progress.exact_bytes))

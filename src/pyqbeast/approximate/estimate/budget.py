@@ -112,6 +112,27 @@ def next_step(
     return Step(START, END, files.total, 1.0, restart=True)
 
 
+def largest_step(
+    files: Files, most: float, start: int = START, mergeable: bool = True, scale: WeightScale = EVEN
+) -> Step | None:
+    """The step from `start` that reads the most rows for at most so many bytes; None where each costs more.
+
+    Args:
+        files: of the query.
+        most: bytes.
+        start: where the last step stopped.
+        mergeable: as for `next_step`; without it a step does not read to the end.
+        scale: which weights the table's rows have.
+    """
+    stops = scale.stops(files.low, start + 1)
+    cost = _cost_below(files, start, stops)
+    fits = np.flatnonzero((cost > 0) & (cost <= most) & ((stops < END) | mergeable))
+    if not len(fits):
+        return None
+    stop = int(stops[fits[-1]])
+    return Step(start, stop, int(cost[fits[-1]]), 1.0 if stop == END else scale.share(stop))
+
+
 def _cost_below(files: Files, start: int, stops: NDArray[np.int64]) -> NDArray[np.int64]:
     """`files.cost(start, stop)` for every stop above start."""
     size = np.where(files.high >= start, files.size, 0)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.aggregates import Estimates, Status
 from pyqbeast.approximate.estimate.groups import Completeness
+from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.progress import Reading
 from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.approximate.estimate.stopping import Goal
@@ -111,6 +112,13 @@ def goal_of(error: float, *, relative: bool) -> Goal:
             "relative=False"
         )
     return Goal(error, relative)
+
+
+def goal_within(error: float | None, limit: Limit | None, *, relative: bool) -> Goal | None:
+    """The goal of a caller who may have stated a limit in its place; an error of 0.01 where neither is."""
+    if error is None and limit is not None:
+        return None
+    return goal_of(0.01 if error is None else error, relative=relative)
 
 
 def check_confidence(confidence: float) -> None:

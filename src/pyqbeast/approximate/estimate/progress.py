@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from pyqbeast.approximate.estimate.aggregates import Estimates, KnownBounds, estimate
-from pyqbeast.approximate.estimate.budget import MOST_BYTES, Files, Step, next_step
+from pyqbeast.approximate.estimate.budget import MOST_BYTES, Files, Step, largest_step, next_step
 from pyqbeast.approximate.estimate.centre import pilot_centres, recentre
 from pyqbeast.approximate.estimate.combination import Requested, axes_for
+from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.scale import START, WeightScale
 from pyqbeast.approximate.estimate.state import (
     FloatArray,
@@ -21,6 +24,7 @@ from pyqbeast.approximate.estimate.state import (
     merge,
 )
 from pyqbeast.approximate.estimate.stopping import Goal, all_met, pilot_keys, wanted_fraction
+from pyqbeast.core.errors import InvalidInputError
 
 #: The most groups that an estimate has. With more of them each group has too few rows for a sample to help.
 MOST_GROUPS = 50_000
@@ -157,6 +161,14 @@ class Progress:
         self.readings.append(Reading(self.fraction, step.fraction, cost))
         self._stop = step.stop
 
+    def read_for(
+        self, goal: Goal | None, limit: Limit | None, confidence: float
+    ) -> dict[Requested, Estimates] | None:
+        """What a caller asks for: a goal, a limit, or both; None where the query has to be run in full."""
+        if limit is not None:
+            return self.read_within(limit, goal, confidence)
+        return None if goal is None else self.read_until(goal, confidence)
+
     def read_until(self, goal: Goal, confidence: float) -> dict[Requested, Estimates] | None:
         """Reads until every bound meets the goal; None where the query has to be run in full."""
         wanted = self.first_fraction
@@ -170,6 +182,52 @@ class Progress:
             if step.exact or all_met(estimates, goal):
                 return by_aggregate
             wanted = wanted_fraction(estimates, goal, self.fraction, len(self.readings))
+
+    def read_within(
+        self, limit: Limit, goal: Goal | None, confidence: float, clock: Callable[[], float] = time.monotonic
+    ) -> dict[Requested, Estimates] | None:
+        """Reads as much as a limit allows, less where every bound meets the goal; None where the query fits in full.
+
+        Seconds are foretold from those of the steps before; the first step is read whatever it takes.
+
+        Raises:
+            InvalidInputError: the smallest sample opens more bytes than the limit.
+        """
+        began, left, wanted = clock(), limit.bytes, self.first_fraction
+        while True:
+            in_steps = goal is not None or limit.seconds < math.inf
+            step = self._within(left, wanted if in_steps else 1.0)
+            if step is None:
+                break
+            if self.must_run_in_full(step):
+                return None
+            self.read(step)
+            estimates = dict(self.estimates(confidence))
+            if step.exact or (goal is not None and all_met([*estimates.values()], goal)):
+                return estimates
+            left = limit.bytes - self.bytes_read
+            if limit.seconds < math.inf:
+                spent = max(clock() - began, 1e-9)
+                left = min(left, (limit.seconds - spent) / spent * self.bytes_read)
+            steps = len(self.readings)
+            wanted = (
+                1.0 if goal is None else wanted_fraction([*estimates.values()], goal, self.fraction, steps)
+            )
+        if not self.readings:
+            raise InvalidInputError(
+                f"the smallest sample of this query opens more bytes than the budget; the exact query opens "
+                f"{self.exact_bytes:,}"
+            )
+        return dict(self.estimates(confidence))
+
+    def _within(self, left: float, wanted: float) -> Step | None:
+        """The next step for at most so many bytes: to the wanted fraction, or as far as they reach."""
+        left -= self._reader.other_bytes
+        step = self.plan(wanted)
+        if step.cost <= left:
+            return step
+        reader = self._reader
+        return largest_step(reader.files, left, self._stop, self._is_mergeable, reader.scale)
 
     def _add(self, new: State, axes: StateAxes) -> None:
         self._state = merge(self._state, new) if self._state else new

@@ -1,0 +1,60 @@
+"""What an answer may cost, in bytes or in seconds, as a user states it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from dataclasses import dataclass
+
+from pyqbeast.core.errors import InvalidInputError
+
+_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_TEXT = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([a-z]+)\s*", re.IGNORECASE)
+_WAYS = "bytes as a whole number or a text such as '200 MB', or seconds as a float, a timedelta or a text such as '2 s'"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The most that may be spent.
+
+    Attributes:
+        bytes: of the files that are opened.
+        seconds: from the first step to the last.
+    """
+
+    bytes: float = math.inf
+    seconds: float = math.inf
+
+    @classmethod
+    def of(cls, budget: object) -> Limit:
+        """Reads what a caller states. Raises InvalidInputError for anything else."""
+        if isinstance(budget, dt.timedelta):
+            return cls._seconds(budget.total_seconds(), budget)
+        if isinstance(budget, str):
+            return cls._of_text(budget)
+        if isinstance(budget, float):
+            return cls._seconds(budget, budget)
+        if isinstance(budget, bool) or not isinstance(budget, int) or budget <= 0:
+            raise _refused(budget)
+        return cls(bytes=budget)
+
+    @classmethod
+    def _of_text(cls, text: str) -> Limit:
+        found = _TEXT.fullmatch(text)
+        unit = found[2].upper() if found else ""
+        if found and unit == "S":
+            return cls._seconds(float(found[1]), text)
+        if not found or unit not in _UNITS or float(found[1]) <= 0:
+            raise _refused(text)
+        return cls(bytes=float(found[1]) * _UNITS[unit])
+
+    @classmethod
+    def _seconds(cls, seconds: float, given: object) -> Limit:
+        if not (math.isfinite(seconds) and seconds > 0):
+            raise _refused(given)
+        return cls(seconds=seconds)
+
+
+def _refused(budget: object) -> InvalidInputError:
+    return InvalidInputError(f"budget takes {_WAYS}, above 0, not {budget!r}")

@@ -1,0 +1,119 @@
+"""A budget in bytes or seconds: how it is stated, and how much is read for it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+
+import numpy as np
+import pytest
+
+from pyqbeast.approximate.estimate import Aggregate, Files, Goal, KnownBounds, State, Step
+from pyqbeast.approximate.estimate.limit import Limit
+from pyqbeast.approximate.estimate.progress import Progress
+from pyqbeast.approximate.estimate.scale import END, EVEN, START
+from pyqbeast.core.errors import InvalidInputError
+
+ROWS = 200_000
+WEIGHTS = np.random.default_rng(1).integers(START, END, ROWS)
+VALUES = np.random.default_rng(2).normal(10, 2, ROWS)
+
+
+@pytest.mark.parametrize(
+    ("given", "limit"),
+    [
+        (10_000, Limit(bytes=10_000)),
+        ("1.5 MB", Limit(bytes=1_500_000)),
+        ("2GB", Limit(bytes=2_000_000_000)),
+        (2.5, Limit(seconds=2.5)),
+        ("2 s", Limit(seconds=2)),
+        (dt.timedelta(minutes=1), Limit(seconds=60)),
+    ],
+)
+def test_a_budget_is_bytes_or_seconds(given, limit):
+    assert Limit.of(given) == limit
+
+
+@pytest.mark.parametrize(
+    "given", [0, -5, 0.0, math.nan, math.inf, True, "", "5", "5 apples", "0 s", "0 MB", [5]]
+)
+def test_other_budgets_are_refused(given):
+    with pytest.raises(InvalidInputError, match=r"budget takes bytes .* or seconds"):
+        Limit.of(given)
+
+
+class Table:
+    """Rows in ten files of 1,000 bytes, each a band of weights; a step takes a second for each thousand bytes."""
+
+    requested = (Aggregate("avg", ("y",)),)
+    edges = np.linspace(START, END, 11).astype(np.int64)
+    files = Files([1_000] * 10, edges[:-1], edges[1:] - 1)
+    row_count = ROWS
+    other_bytes = 0
+    scale = EVEN
+    known = KnownBounds(1, {"y": (0.0, 20.0)})
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.steps: list[Step] = []
+
+    def clock(self):
+        return self.seconds
+
+    def read(self, step, axes):
+        self.steps.append(step)
+        self.seconds += step.cost / 1_000
+        chosen = (step.start <= WEIGHTS) & (step.stop > WEIGHTS)
+        y = VALUES[chosen]
+        sums = np.stack(
+            [y ** (sum(moment.powers) if moment.columns else 0) for moment in axes.moments], axis=1
+        )
+        return State.from_rows(axes, [()] * len(y), WEIGHTS[chosen] % 128, sums, y[:, None], y[:, None])
+
+    def grid(self, aggregate, groups):
+        return None
+
+
+def read_within(limit, goal=None):
+    table = Table()
+    progress = Progress(table)
+    return progress, progress.read_within(limit, goal, 0.95, table.clock)
+
+
+@pytest.mark.parametrize(("most", "files"), [(1_000, 1), (3_500, 3), (9_999, 9)])
+def test_as_many_files_are_read_as_the_bytes_allow(most, files):
+    progress, found = read_within(Limit(bytes=most))
+    assert progress.bytes_read == files * 1_000
+    assert len(progress.readings) == 1
+    (estimates,) = found.values()
+    assert estimates.low[0] <= VALUES.mean() <= estimates.high[0]
+
+
+def test_what_fits_in_full_is_run_in_full():
+    progress, found = read_within(Limit(bytes=10_000))
+    assert found is None
+    assert not progress.readings
+
+
+def test_a_budget_for_no_file_is_an_error():
+    with pytest.raises(
+        InvalidInputError, match="opens more bytes than the budget; the exact query opens 10,000"
+    ):
+        read_within(Limit(bytes=999))
+
+
+@pytest.mark.parametrize(("seconds", "files"), [(0.1, 1), (4.5, 4), (7.0, 7)])
+def test_as_much_is_read_as_the_time_allows(seconds, files):
+    """The first step tells how long a byte takes."""
+    progress, found = read_within(Limit(seconds=seconds))
+    assert progress.bytes_read == files * 1_000
+    assert found is not None
+
+
+def test_an_error_that_is_met_ends_it_sooner():
+    progress, _ = read_within(Limit(bytes=9_999), Goal(0.05))
+    assert progress.bytes_read == 1_000
+    wider, found = read_within(Limit(bytes=3_000), Goal(0.0001))
+    (estimates,) = found.values()
+    assert wider.bytes_read == 3_000
+    assert estimates.margin[0] > 0.0001 * 10
