@@ -3,6 +3,13 @@
 The bridge learns here who writes and who answers, and that sessions get the TileDB source.
 """
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pyqbeast.approximate import sql_function
 from pyqbeast.approximate.answer import Estimate as Estimate
 from pyqbeast.approximate.tolerance import refine as refine
 from pyqbeast.approximate.tolerance import tolerance as tolerance
@@ -20,5 +27,13 @@ from pyqbeast.table.write import writer
 from pyqbeast.table.write.quantiles import compute_quantiles_for_column as compute_quantiles_for_column
 from pyqbeast.tiledb.spark import data_source
 
-python_callbacks.set_functions(writer.write, writer.configuration, sql_functions.answer)
+
+def _answer(spark: SparkSession, question: str, arguments: Mapping[str, Any]) -> DataFrame:
+    ask = (
+        sql_function.estimate if question == "estimate" else partial(sql_functions.answer, question=question)
+    )
+    return ask(spark, arguments=arguments)
+
+
+python_callbacks.set_functions(writer.write, writer.configuration, _answer)
 session.when_attached(data_source.register)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import ParseException
 
+import pyqbeast
 from pyqbeast import InvalidInputError, NotIndexedError, QbeastTable, TableNotFoundError, UnsupportedError
 from tests.table.help import ids, rows_2d, since_spark
 
@@ -52,6 +54,25 @@ def test_metrics_are_one_row_of_the_same_figures(spark, table):
             else value
             for name, value in figures.items()
         }
+
+
+def test_estimates(spark, table):
+    query = f"SELECT a % 2 AS odd, avg(b) AS mean FROM {NAME} GROUP BY a % 2"
+    wanted = pyqbeast.tolerance(spark.sql(query), 0.5)
+    found = spark.sql(f"SELECT * FROM qbeast_estimate('{query}', 0.5) ORDER BY odd")
+    assert found.columns == ["odd", "mean", "mean_low", "mean_high"] == wanted.df.columns
+    assert found.collect() == wanted.df.orderBy("odd").collect()
+    (row,) = spark.sql(
+        f"SELECT n - n_low AS off FROM qbeast_estimate('SELECT count(*) AS n FROM {NAME} WHERE b > 0', budget => '1 GB')"
+    ).collect()
+    assert row["off"] == 0
+    with pytest.raises(ParseException):
+        spark.sql(f"SELECT * FROM qbeast_estimate('DROP TABLE {NAME}')")
+    with pytest.raises(InvalidInputError, match="error"):
+        spark.sql(f"SELECT * FROM qbeast_estimate('{query}', 2)")
+    with pytest.raises(UnsupportedError, match="cannot be estimated"):
+        spark.sql(f"SELECT * FROM qbeast_estimate('SELECT a FROM {NAME}')")
+    assert ids(table.df())
 
 
 def sizes(figures):

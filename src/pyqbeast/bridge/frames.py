@@ -42,6 +42,11 @@ def local_frame(spark: SparkSession, schema: StructType, columns: Sequence[Seque
     return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=types), schema)
 
 
+def query_frame(spark: SparkSession, text: str) -> DataFrame:
+    """The rows of a query given as SQL. A statement that would change something is an error of Spark's parser."""
+    return DataFrame(java(spark).estimate.QueryText.frame(spark._jsparkSession, text), spark)
+
+
 def simple_types(frame: DataFrame) -> dict[str, str]:
     """Name of each column to its Spark type as simple text."""
     return {field.name: field.dataType.simpleString() for field in frame.schema.fields}

@@ -12,6 +12,7 @@ import io.pyqbeast.spark.CommandPlan;
 import io.pyqbeast.spark.MapPartitionsWithExpressions;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.TileDBFilters;
+import java.util.List;
 import org.apache.spark.sql.SparkSessionExtensions;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
@@ -21,6 +22,8 @@ import scala.runtime.BoxedUnit;
  * scans that Delta's own rule would otherwise take.
  */
 public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
+  private static final List<String> TABLE = List.of("table");
+
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     extensions.injectResolutionRule(ScalaInterop.function(session -> new IndexedOverwrite()));
@@ -31,8 +34,12 @@ public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensi
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new MapPartitionsWithExpressions.Strategy()));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new CommandPlan.Strategy(IndexedRestore::of)));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new CommandPlan.Strategy(DeletionByWeight::of)));
-    IndexFunction.inject(extensions, "blocks", "qbeast_blocks(table) - One row for each block of each indexed file.");
-    IndexFunction.inject(extensions, "metrics", "qbeast_metrics(table) - One row: figures of the latest revision.");
+    IndexFunction.inject(extensions, "blocks", "qbeast_blocks(table) - One row for each block of each indexed file.", TABLE);
+    IndexFunction.inject(extensions, "metrics", "qbeast_metrics(table) - One row: figures of the latest revision.", TABLE);
+    IndexFunction.inject(
+        extensions, "estimate",
+        "qbeast_estimate(query, error, confidence, budget) - The answer to a query, and after each estimate its bounds.",
+        List.of("query", "error", "confidence", "budget"));
     extensions.injectCheckRule(
         ScalaInterop.function(
             session ->

@@ -3,27 +3,35 @@ package io.pyqbeast.catalog;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
+import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.types.IntegralType;
+import org.apache.spark.sql.types.NumericType;
 import scala.Tuple3;
 import scala.collection.immutable.Seq;
 
-/** Table functions of SQL, {@code qbeast_…('table or path')}: what Python answers about the index of a table. */
+/** Table functions of SQL, {@code qbeast_…('table or path')}: what Python answers. */
 public final class IndexFunction {
   private final String question;
+  private final List<String> parameters;
 
-  private IndexFunction(String question) {
+  private IndexFunction(String question, List<String> parameters) {
     this.question = question;
+    this.parameters = parameters;
   }
 
-  public static void inject(SparkSessionExtensions extensions, String question, String usage) {
-    IndexFunction function = new IndexFunction(question);
+  /** @param parameters names of the arguments, which are constants; all but the first may be left out */
+  public static void inject(
+      SparkSessionExtensions extensions, String question, String usage, List<String> parameters) {
+    IndexFunction function = new IndexFunction(question, parameters);
     String name = "qbeast_" + question;
     extensions.injectTableFunction(
         new Tuple3<>(
@@ -33,11 +41,28 @@ public final class IndexFunction {
 
   private LogicalPlan plan(Seq<Expression> given) {
     Map<String, Object> arguments = new HashMap<>();
-    arguments.put("table", given.size() == 1 && given.head().foldable() ? text(given.head().eval(null)) : null);
+    parameters.forEach(name -> arguments.put(name, null));
+    if (given.size() <= parameters.size()) {
+      List<Expression> values = ScalaInterop.list(given);
+      for (int i = 0; i < values.size(); i++) {
+        Expression value = values.get(i);
+        boolean isNamed = value instanceof NamedArgumentExpression;
+        String name = isNamed ? ((NamedArgumentExpression) value).key() : parameters.get(i);
+        arguments.put(name, constant(isNamed ? ((NamedArgumentExpression) value).value() : value));
+      }
+    }
     return ((Dataset<?>) Bridge.answer(SparkSession.active(), question, arguments)).queryExecution().analyzed();
   }
 
-  private static String text(Object value) {
-    return value == null ? null : value.toString();
+  /** A text, a whole number or another number; null for what is no constant. */
+  private static Object constant(Expression expression) {
+    Object value = expression.foldable() ? expression.eval(null) : null;
+    if (value == null) {
+      return null;
+    }
+    String text = value.toString();
+    return expression.dataType() instanceof IntegralType
+        ? Long.valueOf(text)
+        : expression.dataType() instanceof NumericType ? Double.valueOf(text) : text;
   }
 }
