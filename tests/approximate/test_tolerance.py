@@ -39,7 +39,7 @@ def path(spark, tmp_path_factory):
     place = str(tmp_path_factory.mktemp("tolerance") / "table")
     rows = rows_2d(spark, ROWS).withColumns({name: F.expr(text) for name, text in COLUMNS.items()})
     # Cuts at more fractions than a table of this size would have: a percentile reads its sample beside the whole.
-    save(rows, place, cubeSize=4_000, sampleFractions="0.01,0.03,0.1,0.3")
+    save(rows, place, cubeSize=4_000, sampleFractions="0.01,0.05,0.1,0.3")
     return place
 
 

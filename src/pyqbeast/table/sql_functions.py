@@ -46,8 +46,8 @@ def answer(spark: SparkSession, question: str, arguments: Mapping[str, Any]) -> 
         InvalidInputError: `table` is no text.
         QbeastError: what `find_path` and the method of the question raise.
     """
-    path_or_name = arguments["table"]
-    if not isinstance(path_or_name, str) or not path_or_name:
+    path_or_name = str(arguments["table"] or "")
+    if not path_or_name:
         raise InvalidInputError(
             f"qbeast_{question} needs a constant text that is the name or the path of an indexed table"
         )
