@@ -10,6 +10,7 @@ from pyqbeast import QbeastTable, UnsupportedError, bridge
 from pyqbeast.approximate.estimate.progress import Progress
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.bridge.aggregate_query import AggregateQuery
+from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT
 from pyqbeast.core.format.weight_counts import parse_weights_tag
 from tests.table.help import load, opened, rows_2d, save
 
@@ -40,6 +41,17 @@ def assert_bounded(query, truth, error=0.05):
 def test_a_file_tells_how_many_rows_have_which_weights(spark, whole):
     for file in bridge.TableLog(spark, whole).files():
         assert sum(parse_weights_tag(file.tags)) == file.rows
+
+
+def test_light_files_written_anew_are_no_choice(spark, table_path):
+    """The files of the lightest rows come in place of others: the table has no more light rows than before."""
+    save(rows_2d(spark, 2_000), table_path, cubeSize=300)
+    table = QbeastTable.for_path(spark, table_path)
+    lightest = table.blocks().orderBy("max_weight").first()["file"]
+    table.delete_rows(lightest, [0])
+    assert table.optimize(files=[lightest]).changed
+    assert CHOSEN_BY_WEIGHT not in bridge.TableLog(spark, table_path).configuration
+    assert 0 < share(spark, table_path, 0.1) < 0.2
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.FileAction;
 import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.actions.RemoveFile;
 import org.apache.spark.sql.delta.commands.DeltaInsertReplaceOnOrUsingCommand$;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
 import org.apache.spark.sql.delta.constraints.Constraint;
@@ -517,13 +518,16 @@ public final class Transaction extends SureTransaction {
     }
     actions = ScalaInterop.seq(tagged);
     List<AddFile> files = new ArrayList<>();
+    Set<String> replaced = new HashSet<>();
     for (Action action : tagged) {
       if (action instanceof AddFile file && tags.containsKey(file.path())) {
         files.add(file);
+      } else if (action instanceof RemoveFile file) {
+        replaced.add(file.path());
       }
     }
     Snapshot joined = dropsRevisions ? null : snapshot();
-    if (door.open(() -> WeightProfile.isMadeUneven(joined, files, PrunableRevisions.of(metadata())))) {
+    if (door.open(() -> WeightProfile.isMadeUneven(joined, replaced, files, PrunableRevisions.of(metadata())))) {
       notes.add(Constants.text("CHOSEN_BY_WEIGHT"));
     }
   }

@@ -90,16 +90,20 @@ public final class WeightProfile {
    * Whether rows that are to join a table were chosen by their weight, so that the table holds more of some weights.
    *
    * @param joined the table without them; null where they replace all of it
+   * @param replaced paths of the table's files that go as the others come
    * @param written the new files, with their tags
    * @param prunable the revisions whose weights are those that rows have today, of the new files too
    */
-  public static boolean isMadeUneven(Snapshot joined, List<AddFile> written, Set<String> prunable) {
+  public static boolean isMadeUneven(
+      Snapshot joined, Set<String> replaced, List<AddFile> written, Set<String> prunable) {
     if (!new WeightProfile(written, prunable, WeightProfile::toldWeights, false, false).isUneven) {
       return false;
     }
     List<AddFile> all = new ArrayList<>(written);
     if (joined != null && joined.version() >= 0) {
-      all.addAll(ReplicatedFiles.without(BlockIndex.completeFiles(joined), joined));
+      List<AddFile> kept =
+          BlockIndex.completeFiles(joined).stream().filter(file -> !replaced.contains(file.path())).toList();
+      all.addAll(ReplicatedFiles.without(kept, joined));
     }
     return new WeightProfile(all, prunable, WeightProfile::toldWeights, false, false).isUneven;
   }
