@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -81,6 +82,27 @@ def test_a_stream_that_is_stopped_amid_a_batch_has_not_failed(spark, source, tab
     assert query.exception() is None, str(query.exception())
     run(spark, path, table_path, str(tmp_path / "checkpoint"))
     assert count(load(spark, table_path)) == 1_000
+
+
+def test_a_stream_leaves_no_connection_behind(spark, source, table_path, tmp_path):
+    """Each start of a stream is a thread of the JVM, which calls Python."""
+    path, add = source
+
+    def sockets():
+        processes = os.getpid(), spark._jvm.java.lang.ProcessHandle.current().pid()
+        opened = [each for process in processes for each in Path(f"/proc/{process}/fd").iterdir()]
+        return sum(each.is_symlink() and str(each.readlink()).startswith("socket:") for each in opened)
+
+    run(spark, path, table_path, str(tmp_path / "checkpoint"))
+    before = sockets()
+    for first in range(1_000, 1_040, 10):
+        add(10, first)
+        run(spark, path, table_path, str(tmp_path / "checkpoint"))
+    assert count(load(spark, table_path)) == 1_040
+    deadline = time.monotonic() + 60
+    while sockets() > before and time.monotonic() < deadline:
+        time.sleep(0.1)  # the other side closes a moment later
+    assert sockets() <= before
 
 
 def test_complete_mode_replaces_the_rows(spark, source, table_path, tmp_path):

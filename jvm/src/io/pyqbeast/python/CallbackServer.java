@@ -75,6 +75,9 @@ public final class CallbackServer {
     private final PythonClient first;
     private final String secret;
 
+    /** The calls that a thread waits for, one within the other. */
+    private final ThreadLocal<Integer> calls = ThreadLocal.withInitial(() -> 0);
+
     SecretClient(PythonClient first, InetAddress address, int port, String secret) {
       super(
           first.getGateway(), null, port, address, CallbackClient.DEFAULT_MIN_CONNECTION_TIME,
@@ -97,14 +100,25 @@ public final class CallbackServer {
       return super.startClientSocket();
     }
 
+    @Override
+    protected Py4JClientConnection getConnection() throws IOException {
+      Py4JClientConnection connection = super.getConnection();
+      calls.set(calls.get() + 1);
+      return connection;
+    }
+
     /**
-     * Takes back only connections that the JVM opened. A client closes all connections that it has taken back when
-     * another client replaces it, and those of Python's threads must stay open.
+     * Closes a connection that the JVM opened, once the first call of its thread is over: Python may have called back
+     * meanwhile, and been called again. A thread that ends would leave it open for good, and each start of a stream is a
+     * thread. Connections that Python opened stay open.
      */
     @Override
     protected void giveBackConnection(Py4JClientConnection connection) {
-      if (((ClientServerConnection) connection).isInitiatedFromClient()) {
-        super.giveBackConnection(connection);
+      int left = calls.get() - 1;
+      calls.set(left);
+      if (left == 0 && ((ClientServerConnection) connection).isInitiatedFromClient()) {
+        setPerThreadConnection(null);
+        connection.shutdown();
       }
     }
 
