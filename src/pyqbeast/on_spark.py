@@ -4,7 +4,6 @@ The bridge learns here who writes and who answers, and that sessions get the Til
 """
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -29,10 +28,9 @@ from pyqbeast.tiledb.spark import data_source
 
 
 def _answer(spark: SparkSession, question: str, arguments: Mapping[str, Any]) -> DataFrame:
-    ask = (
-        sql_function.estimate if question == "estimate" else partial(sql_functions.answer, question=question)
-    )
-    return ask(spark, arguments=arguments)
+    if question == "estimate":
+        return sql_function.estimate(spark, arguments)
+    return sql_functions.answer(spark, question, arguments)
 
 
 python_callbacks.set_functions(writer.write, writer.configuration, _answer)

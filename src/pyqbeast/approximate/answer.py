@@ -74,12 +74,10 @@ def estimated_answer(
     for ordinal, aggregate in enumerate(partial.aggregates):
         if aggregate is not None:
             kinds[ordinal] = aggregate.kind
-            estimated = estimates[aggregate]
+            estimated, is_set = estimates[aggregate], has_rows(state, aggregate)
             for name, values in zip("vlh", (estimated.value, estimated.low, estimated.high), strict=True):
                 fields.append(T.StructField(f"{name}{ordinal}", T.DoubleType()))
-                columns.append(
-                    known_numbers(values, aggregate.kind, has_rows(state, aggregate), estimated.value)
-                )
+                columns.append(known_numbers(values, aggregate.kind, is_set, estimated.value))
     held = bridge.local_frame(query_frame.sparkSession, T.StructType(fields), columns)
     types = {ordinal: query_frame.schema[i].dataType for i, (_, ordinal) in enumerate(query.result)}
 

@@ -55,7 +55,7 @@ def tolerance(
         UnsupportedError: a query that cannot be estimated; the message says why.
     """
     check_query(df, "tolerance")
-    limit = None if budget is None else Limit.of(budget)
+    limit = Limit.of(budget)
     goal = goal_within(error, limit, relative=relative)
     check_confidence(confidence)
     if exact:
@@ -66,7 +66,7 @@ def tolerance(
     rows = QueryRows(query)
     progress = Progress(rows)
     with progress_line.shown(df.sparkSession, _DOING):
-        by_aggregate = progress.read_for(goal, limit, confidence)
+        by_aggregate = progress.read_until(goal, limit, confidence)
     if by_aggregate is None:
         return _exact(query, confidence, tuple(progress.readings))
     return _estimate(df, query, rows, progress, by_aggregate, confidence)

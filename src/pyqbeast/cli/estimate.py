@@ -51,7 +51,7 @@ def estimate(
     """Answer an aggregation within a stated error, from as few bytes as that takes; starts Spark for expressions."""
     with common.errors_as_one_line(debug=debug):
         groups = [name.strip() for name in (group_by or "").split(",") if name.strip()]
-        goal_within(error, None if budget is None else Limit.of(budget), relative=not absolute)
+        goal_within(error, Limit.of(budget), relative=not absolute)
         check_confidence(confidence)
         bounds: dict[str, Any] = {
             "error": error,

@@ -315,7 +315,7 @@ class Scan:
 
         if self._fraction is not None:
             raise InvalidInputError("tolerance chooses its sample itself: call it on a scan without one")
-        limit = None if budget is None or exact else Limit.of(budget)
+        limit = Limit() if exact else Limit.of(budget)
         goal = goal_within(error, limit, relative=relative)
         check_confidence(confidence)
         request = Request.of(aggregates, by, self._readable_schema())

@@ -59,11 +59,11 @@ class ScanEstimate(Outcome):
 
 
 def estimated(
-    rows: ScanRows, request: Request, goal: Goal | None, limit: Limit | None, confidence: float
+    rows: ScanRows, request: Request, goal: Goal | None, limit: Limit, confidence: float
 ) -> ScanEstimate:
     """The aggregates within a goal and a limit; exactly where there is neither, or where a sample would not do."""
     progress = Progress(rows)
-    by_aggregate = progress.read_for(goal, limit, confidence)
+    by_aggregate = progress.read_until(goal, limit, confidence)
     if by_aggregate is None:
         state, by_aggregate = _exact(rows, confidence)
         steps = (*progress.readings, Reading(0.0, 1.0, progress.exact_bytes))

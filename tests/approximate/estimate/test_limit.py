@@ -77,7 +77,7 @@ class Table:
 def read_within(limit, goal=None):
     table = Table()
     progress = Progress(table)
-    return progress, progress.read_within(limit, goal, 0.95, table.clock)
+    return progress, progress.read_until(goal, limit, 0.95, table.clock)
 
 
 @pytest.mark.parametrize(("most", "files"), [(1_000, 1), (3_500, 3), (9_999, 9)])

@@ -26,9 +26,16 @@ class Limit:
     bytes: float = math.inf
     seconds: float = math.inf
 
+    @property
+    def is_stated(self) -> bool:
+        """Whether there is any."""
+        return min(self.bytes, self.seconds) < math.inf
+
     @classmethod
     def of(cls, budget: object) -> Limit:
-        """Reads what a caller states. Raises InvalidInputError for anything else."""
+        """Reads what a caller states; None for no limit. Raises InvalidInputError for anything else."""
+        if budget is None:
+            return cls()
         if isinstance(budget, dt.timedelta):
             return cls._seconds(budget.total_seconds(), budget)
         if isinstance(budget, str):

@@ -114,9 +114,9 @@ def goal_of(error: float, *, relative: bool) -> Goal:
     return Goal(error, relative)
 
 
-def goal_within(error: float | None, limit: Limit | None, *, relative: bool) -> Goal | None:
+def goal_within(error: float | None, limit: Limit, *, relative: bool) -> Goal | None:
     """The goal of a caller who may have stated a limit in its place; an error of 0.01 where neither is."""
-    if error is None and limit is not None:
+    if error is None and limit.is_stated:
         return None
     return goal_of(0.01 if error is None else error, relative=relative)
 

@@ -161,64 +161,51 @@ class Progress:
         self.readings.append(Reading(self.fraction, step.fraction, cost))
         self._stop = step.stop
 
-    def read_for(
-        self, goal: Goal | None, limit: Limit | None, confidence: float
+    def read_until(
+        self,
+        goal: Goal | None,
+        limit: Limit,
+        confidence: float,
+        clock: Callable[[], float] = time.monotonic,
     ) -> dict[Requested, Estimates] | None:
-        """What a caller asks for: a goal, a limit, or both; None where the query has to be run in full."""
-        if limit is not None:
-            return self.read_within(limit, goal, confidence)
-        return None if goal is None else self.read_until(goal, confidence)
+        """Reads until every bound meets the goal or the limit is spent; None where the query has to be run in full.
 
-    def read_until(self, goal: Goal, confidence: float) -> dict[Requested, Estimates] | None:
-        """Reads until every bound meets the goal; None where the query has to be run in full."""
-        wanted = self.first_fraction
-        while True:
-            step = self.plan(wanted)
+        Seconds are foretold from those of the steps before; the first step is read whatever it takes.
+
+        Args:
+            goal: None to read as much as the limit allows.
+            limit: what may be read.
+            confidence: of each bound.
+            clock: tells seconds.
+
+        Raises:
+            InvalidInputError: the smallest sample opens more bytes than the limit.
+        """
+        began, left = clock(), limit.bytes
+        in_steps = goal is not None or limit.seconds < math.inf
+        wanted = self.first_fraction if in_steps else 1.0
+        by_aggregate: dict[Requested, Estimates] = {}
+        while (step := self._within(left, wanted)) is not None:
             if self.must_run_in_full(step):
                 return None
             self.read(step)
             by_aggregate = dict(self.estimates(confidence))
             estimates = list(by_aggregate.values())
-            if step.exact or all_met(estimates, goal):
+            if step.exact or (goal is not None and all_met(estimates, goal)):
                 return by_aggregate
-            wanted = wanted_fraction(estimates, goal, self.fraction, len(self.readings))
-
-    def read_within(
-        self, limit: Limit, goal: Goal | None, confidence: float, clock: Callable[[], float] = time.monotonic
-    ) -> dict[Requested, Estimates] | None:
-        """Reads as much as a limit allows, less where every bound meets the goal; None where the query fits in full.
-
-        Seconds are foretold from those of the steps before; the first step is read whatever it takes.
-
-        Raises:
-            InvalidInputError: the smallest sample opens more bytes than the limit.
-        """
-        began, left, wanted = clock(), limit.bytes, self.first_fraction
-        while True:
-            in_steps = goal is not None or limit.seconds < math.inf
-            step = self._within(left, wanted if in_steps else 1.0)
-            if step is None:
-                break
-            if self.must_run_in_full(step):
-                return None
-            self.read(step)
-            estimates = dict(self.estimates(confidence))
-            if step.exact or (goal is not None and all_met([*estimates.values()], goal)):
-                return estimates
             left = limit.bytes - self.bytes_read
             if limit.seconds < math.inf:
                 spent = max(clock() - began, 1e-9)
                 left = min(left, (limit.seconds - spent) / spent * self.bytes_read)
-            steps = len(self.readings)
-            wanted = (
-                1.0 if goal is None else wanted_fraction([*estimates.values()], goal, self.fraction, steps)
-            )
+            wanted = 1.0
+            if goal is not None:
+                wanted = wanted_fraction(estimates, goal, self.fraction, len(self.readings))
         if not self.readings:
             raise InvalidInputError(
                 f"the smallest sample of this query opens more bytes than the budget; the exact query opens "
                 f"{self.exact_bytes:,}"
             )
-        return dict(self.estimates(confidence))
+        return by_aggregate
 
     def _within(self, left: float, wanted: float) -> Step | None:
         """The next step for at most so many bytes: to the wanted fraction, or as far as they reach."""

@@ -63,10 +63,7 @@ public final class QbeastSink implements Sink {
    * end of the query, and any other for its failure.
    */
   private static Exception asSparkKnowsIt(PythonFailure failure, String jobGroup) {
-    Throwable root = failure;
-    while (root.getCause() != null) {
-      root = root.getCause();
-    }
+    Throwable root = Door.root(failure);
     boolean isInterruption =
         root instanceof InterruptedException
             || root instanceof InterruptedIOException

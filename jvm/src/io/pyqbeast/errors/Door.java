@@ -105,12 +105,18 @@ public final class Door {
     return e != null && (kind.isInstance(e) || has(e.getCause(), kind));
   }
 
-  /** The root cause in one line: its class and its message. */
-  public static String words(Throwable e) {
+  /** What was thrown first. */
+  public static Throwable root(Throwable e) {
     Throwable first = e;
     while (first.getCause() != null) {
       first = first.getCause();
     }
+    return first;
+  }
+
+  /** The root cause in one line: its class and its message. */
+  public static String words(Throwable e) {
+    Throwable first = root(e);
     String message = String.valueOf(first.getMessage()).strip();
     String[] lines = message.split("\n");
     // Python's tracebacks say what happened in their last line, everything else in its first.

@@ -267,13 +267,12 @@ public final class AggregateQuery {
   }
 
   private Map<String, Object> described(AggregateExpression called) {
-    Expression expression = called;
     Map<String, Object> described = new LinkedHashMap<>();
     if (called.isDistinct()) {
-      throw new RefusedQuery("a sample does not tell how many distinct values there are: " + expression.sql());
+      throw new RefusedQuery("a sample does not tell how many distinct values there are: " + called.sql());
     }
-    if (!expression.deterministic()) {
-      throw new RefusedQuery("it holds an expression that gives something else each time: " + expression.sql());
+    if (!called.deterministic()) {
+      throw new RefusedQuery("it holds an expression that gives something else each time: " + called.sql());
     }
     AggregateFunction function = called.aggregateFunction();
     List<Expression> arguments = ScalaInterop.list(function.children());
