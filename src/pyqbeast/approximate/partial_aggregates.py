@@ -29,7 +29,7 @@ from pyqbeast.approximate.estimate import (
     Term,
 )
 from pyqbeast.approximate.estimate.formulas import FORMULAS
-from pyqbeast.bridge.aggregate_query import AggregateQuery, OutputColumn
+from pyqbeast.bridge.aggregate_query import AggregateQuery, OutputColumn, TableColumn
 from pyqbeast.core.errors import UnsupportedError
 
 #: The kind of each aggregate, by the name of Spark's class.
@@ -74,7 +74,7 @@ class PartialAggregates:
 
     aggregates: list[Requested | None] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
-    statistics: dict[str, str | None] = field(default_factory=dict)
+    statistics: dict[str, TableColumn | None] = field(default_factory=dict)
     group_types: dict[str, T.DataType] = field(default_factory=dict)
 
     @classmethod
@@ -136,7 +136,7 @@ class PartialAggregates:
             names.append(self._named("rows", "1.0D", output.condition, None))
         return Aggregate(kind, tuple(names), output.percentage)
 
-    def _named(self, name: str, value: str, condition: int | None, statistics: str | None) -> str:
+    def _named(self, name: str, value: str, condition: int | None, statistics: TableColumn | None) -> str:
         if condition is not None:
             name, value = f"{name}_where{condition}", _when(f"x{condition}", value)
         self.columns[name], self.statistics[name] = value, statistics

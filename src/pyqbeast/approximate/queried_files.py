@@ -1,12 +1,14 @@
-"""The files that a query reads, and what is known of their rows without reading."""
+"""The files that an estimated query reads, and what the log tells of their rows without reading."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyqbeast.approximate.estimate import Files
 from pyqbeast.approximate.estimate.known_facts import column_bounds, most_rows_of_a_key
-from pyqbeast.bridge.aggregate_query import AggregateQuery, QueriedFile
+from pyqbeast.bridge.aggregate_query import AggregateQuery, QueriedFile, QueriedTable, TableColumn
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.file_tags import max_row_weight, parse_tags
@@ -20,9 +22,11 @@ class QueriedFiles:
     Attributes:
         files: all of them.
         weights: their bytes and weights, in the same order. Two kinds of files may hold every weight, so that
-        each step reads them: files without an index, and files of revisions whose weights no longer hold.
-        rows: their rows, deleted ones included, as far as the log tells.
-        key_rows: how many rows at the most have the same weight; None where it is not recorded.
+            each step reads them: files without an index, and files of revisions whose weights no longer hold.
+        rows: the most keys that the query's rows can have: the rows of the table that has the fewest, among those that
+            hold every key; deleted ones included, as far as the log tells.
+        key_rows: how many rows of the query at the most have the same weight; None where it is not recorded. In a
+            join each row of a key meets each row of that key in the other table.
     """
 
     files: list[QueriedFile]
@@ -33,16 +37,12 @@ class QueriedFiles:
     @classmethod
     def of(cls, query: AggregateQuery) -> QueriedFiles:
         """Reads what the log tells of the query's files. One Spark job."""
-        revisions = revisions_from_configuration(query.configuration).revisions
-        prunable = {
-            number: revision.dimensions
-            for number, revision in revisions.items()
-            if str(number) in query.prunable_revisions
-        }
         files = query.files()
-        lows, highs, rows = [], [], 0
+        lows, highs = [], []
+        rows = [0] * len(query.tables)
+        dimensions = [_dimensions(table) for table in query.tables]
         for file in files:
-            blocks = parse_tags(file.tags, prunable.get).blocks
+            blocks = parse_tags(file.tags, dimensions[file.table].get).blocks
             if any(block.replicated for block in blocks):
                 raise UnsupportedError(
                     "this query cannot be estimated: the table holds rows twice, as old versions of the format do; "
@@ -50,13 +50,36 @@ class QueriedFiles:
                 )
             lows.append(min((block.min_weight for block in blocks), default=WEIGHT_MIN))
             highs.append(max_row_weight(file.tags, blocks) if blocks else WEIGHT_MAX)
-            rows += file.statistics.get("numRecords") or sum(block.element_count for block in blocks)
+            rows[file.table] += file.statistics.get("numRecords") or sum(
+                block.element_count for block in blocks
+            )
         weights = Files([file.size for file in files], lows, highs)
-        return cls(files, weights, rows, most_rows_of_a_key(file.tags for file in files))
+        return cls(
+            files, weights, min(rows[table] for table in query.keyed), _key_rows(files, query.multiplied)
+        )
 
-    def bounds(self, column: str) -> tuple[float, float] | None:
-        """Smallest and largest value of a column, by its name in the statistics; None where a file does not tell.
+    def bounds(self, column: TableColumn) -> tuple[float, float] | None:
+        """Smallest and largest value of a column; None where a file does not tell.
 
         Days since 1970 for dates, microseconds for timestamps.
         """
-        return column_bounds((file.statistics for file in self.files), column)
+        of_table = (file.statistics for file in self.files if file.table == column.table)
+        return column_bounds(of_table, column.name)
+
+
+def _dimensions(table: QueriedTable) -> Mapping[int, int]:
+    """The number of dimensions of each revision whose tags tell the weights that rows have today."""
+    revisions = revisions_from_configuration(table.configuration).revisions
+    return {
+        number: revision.dimensions
+        for number, revision in revisions.items()
+        if str(number) in table.prunable_revisions
+    }
+
+
+def _key_rows(files: Sequence[QueriedFile], multiplied: Sequence[int]) -> int | None:
+    of_tables = [
+        most_rows_of_a_key(file.tags for file in files if file.table == table) for table in multiplied
+    ]
+    known = [max(1, rows) for rows in of_tables if rows is not None]
+    return math.prod(known) if len(known) == len(of_tables) else None

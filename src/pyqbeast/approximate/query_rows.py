@@ -65,7 +65,8 @@ class QueryRows:
     @cached_property
     def scale(self) -> WeightScale:
         """See `RowReader`."""
-        return WeightScale(self._query.counted_weights)
+        # Several tables are estimated only where the rows of each are spread evenly.
+        return WeightScale(self._query.tables[0].counted_weights)
 
     @cached_property
     def known(self) -> KnownBounds:
@@ -75,7 +76,8 @@ class QueryRows:
             known = None if column is None else self._files.bounds(column)
             if known is not None:
                 bounds[name] = known
-        # A join can make any number of rows of one, and then the most rows of a key are not known.
+        # A join to a table that is not indexed can make any number of rows of one, and then the most rows of a key are
+        # not known.
         return KnownBounds(None if self._query.fans_out else self._files.key_rows, bounds)
 
     def read(self, step: Step, axes: StateAxes) -> State:

@@ -39,7 +39,7 @@ def tolerance(
     Args:
         df: a query that ends in an aggregation (count, sum, avg, min, max, stddev, variance, corr, count_if,
             percentile_approx) over one indexed table, with filters, projections, groupBy, and joins to small tables
-            that are not indexed.
+            that are not indexed; or over several that are joined by the columns of which their weights are made.
         error: the largest distance of an estimate to the truth: as a share of the truth, or in the estimate's unit. By
             default 0.01 where there is no budget.
         confidence: how often that has to hold, for each estimate by itself.

@@ -1,4 +1,4 @@
-"""A query that ends in an aggregation over one indexed table, taken apart by the JVM."""
+"""A query that ends in an aggregation over indexed tables, taken apart by the JVM."""
 
 from __future__ import annotations
 
@@ -45,9 +45,32 @@ class Order(NamedTuple):
     nulls_first: bool
 
 
-class QueriedFile(NamedTuple):
-    """A file that the query has to read: its path in the log, bytes, tags and statistics (Delta's, as a dict)."""
+class TableColumn(NamedTuple):
+    """A column of an indexed table: the table's number, and the name that the files' statistics have for it."""
 
+    table: int
+    name: str
+
+
+class QueriedTable(NamedTuple):
+    """An indexed table that the query reads. A table that is joined to itself comes twice.
+
+    Attributes:
+        configuration: its own.
+        prunable_revisions: the revisions, as text, whose tags tell the weights that rows have today.
+        counted_weights: weights, ascending, with the number of the table's rows below each; none where rows are spread
+            evenly over all weights.
+    """
+
+    configuration: dict[str, str]
+    prunable_revisions: set[str]
+    counted_weights: list[tuple[int, float]]
+
+
+class QueriedFile(NamedTuple):
+    """A file that the query has to read: its table's number, path in the log, bytes, tags and statistics (Delta's)."""
+
+    table: int
     path: str
     size: int
     tags: dict[str, str]
@@ -57,19 +80,18 @@ class QueriedFile(NamedTuple):
 class AggregateQuery:
     """What a query aggregates, of which files, and its rows before the aggregation for parts of those files.
 
-    All reads are of one version of the table.
+    All reads are of one version of each table. If there are several, rows of one weight meet only each other.
 
     Attributes:
         outputs: the columns of the aggregation.
         result: the columns of the query: name, and the output that it shows.
         order: what the query sorts its result by.
-        statistics: for each input the name that file statistics have for it, where it is a column.
-        other_bytes: bytes of the tables that are joined to the indexed one.
-        fans_out: whether a row of the indexed table may come more than once.
-        counted_weights: weights, ascending, with the number of the table's rows below each; none where rows are spread
-            evenly over all weights.
-        configuration: that of the indexed table.
-        prunable_revisions: the revisions, as text, whose tags tell the weights that rows have today.
+        tables: the indexed tables.
+        keyed: the numbers of those tables that hold the key of every row of the query.
+        multiplied: the numbers of those tables whose rows of a key multiply to the most that the query has of it.
+        statistics: for each input the column that it is, where it is one of an indexed table.
+        other_bytes: bytes of the tables that are joined and not indexed.
+        fans_out: whether a join to one of those may make several rows of one.
     """
 
     def __init__(self, query: DataFrame) -> None:
@@ -88,19 +110,26 @@ class AggregateQuery:
         ]
         self.result: list[tuple[str, int]] = [(name, ordinal) for name, ordinal in described["result"]]
         self.order = [Order(*each) for each in described["order"]]
-        self.statistics: list[str | None] = described["statistics"]
+        self.statistics = [None if each is None else TableColumn(*each) for each in described["statistics"]]
         self.other_bytes: int = described["other_bytes"]
         self.fans_out: bool = described["fans_out"]
-        self.counted_weights: list[tuple[int, float]] = [tuple(each) for each in described["counted_weights"]]
-        self.configuration: dict[str, str] = described["configuration"]
-        self.prunable_revisions: set[str] = set(described["prunable_revisions"])
+        self.tables = [
+            QueriedTable(
+                each["configuration"],
+                set(each["prunable_revisions"]),
+                [tuple(weight) for weight in each["counted_weights"]],
+            )
+            for each in described["tables"]
+        ]
+        self.keyed: list[int] = described["keyed"]
+        self.multiplied: list[int] = described["multiplied"]
 
     def reads_nothing(self) -> bool:
         """Whether Spark answers the query from the log alone, or sees that it has no rows."""
         return bool(self._java.readsNothing())
 
     def files(self) -> list[QueriedFile]:
-        """The files of the indexed table that the query's filters leave. Call it before reading rows."""
+        """The files of the indexed tables that the query's filters leave. Call it before reading rows."""
         with bridge.handed_over() as target:
             self._java.filesTo(str(target))
             with target.open(encoding="utf-8") as lines:
@@ -125,11 +154,12 @@ class AggregateQuery:
 
 
 def _paths(files: Iterable[QueriedFile]) -> str:
-    return "\n".join(file.path for file in files)
+    return "\n".join(f"{file.table} {file.path}" for file in files)
 
 
 def _file(stored: Mapping[str, Any]) -> QueriedFile:
-    return QueriedFile(stored["path"], stored["size"], stored["tags"], _statistics(stored["statistics"]))
+    statistics = _statistics(stored["statistics"])
+    return QueriedFile(stored["table"], stored["path"], stored["size"], stored["tags"], statistics)
 
 
 def _statistics(text: str | None) -> dict[str, Any]:

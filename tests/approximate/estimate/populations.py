@@ -82,10 +82,52 @@ def of_rows(key: np.ndarray, y: np.ndarray, x: np.ndarray) -> Population:
     return Population(AXES, sums, spans, y, key)
 
 
+def _zipf(rng: np.random.Generator, keys: int) -> np.ndarray:
+    sizes = np.arange(1, 301)
+    return rng.choice(sizes, keys, p=sizes**-2.2 / np.sum(sizes**-2.2))
+
+
+#: Joins of two tables, by name: how many rows each key has on the left and on the right.
+JOINS = {
+    # Orders and their lines.
+    "lines": lambda rng, keys: (np.ones(keys, int), rng.geometric(0.3, keys)),
+    "many": lambda rng, keys: (rng.geometric(0.4, keys), rng.geometric(0.4, keys)),
+    # Who has much of one has much of the other.
+    "alike": lambda rng, keys: tuple(1 + rng.poisson(rng.gamma(2, 0.7, keys), (2, keys))),
+    # A third of the keys meet nothing. Drawn after the method was fixed.
+    "hold join": lambda rng, keys: (
+        np.ceil(rng.lognormal(0.4, 0.6, keys)).astype(int),
+        rng.binomial(6, rng.beta(1, 2, keys)),
+    ),
+    "heavy join": lambda rng, keys: (_zipf(rng, keys), _zipf(rng, keys)),
+}
+
+
+def of_join(
+    left: np.ndarray, right: np.ndarray, y: np.ndarray, x: np.ndarray, rng: np.random.Generator
+) -> Population:
+    """The inner join by key of two tables: each row of one meets each row of the other that has its key.
+
+    `left` and `right` are the rows of each key; `y` and `x` the values of these rows, which get an effect of the key.
+    """
+    effect = rng.gamma(2, 1, len(left))
+    key = np.repeat(np.arange(len(left)), left)
+    pairs = right[key]
+    row = np.repeat(np.arange(len(key)), pairs)
+    first = np.cumsum(right) - right
+    nth = np.arange(len(row)) - np.repeat(np.cumsum(pairs) - pairs, pairs)
+    key = key[row]
+    return of_rows(key, effect[key] * y[row], x[first[key] + nth])
+
+
 @cache
 def population(name: str) -> Population:
     """The populations of the acceptance test, by name."""
     rng = np.random.default_rng(sum(map(ord, name)))
+    if name in JOINS:
+        left, right = JOINS[name](rng, 100_000)
+        noise = (rng.lognormal(0, 0.5, size) for size in (left.sum(), right.sum()))
+        return of_join(left, right, *noise, rng)
     keys = {
         "ln1": 400_000,
         "norm": 400_000,

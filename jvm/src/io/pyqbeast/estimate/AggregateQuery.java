@@ -10,11 +10,9 @@ import io.pyqbeast.index.ReplicatedCubes;
 import io.pyqbeast.index.WeightProfile;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
-import io.pyqbeast.spark.SubsetFileIndex;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -25,6 +23,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -47,9 +46,9 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
- * A query that ends in an aggregation over one indexed table, taken apart for Python. It tells what is aggregated and
+ * A query that ends in an aggregation over indexed tables, taken apart for Python. It tells what is aggregated and
  * which files are read, and gives the rows before the aggregation for some of those files. All parts are of one
- * version of the table.
+ * version of each table.
  */
 public final class AggregateQuery {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -58,22 +57,21 @@ public final class AggregateQuery {
   private final LogicalPlan plan;
   private final Aggregate aggregate;
   private final RowPreservingPlan below;
-  private final Snapshot snapshot;
   private final List<Expression> groups;
   private final List<Expression> inputs = new ArrayList<>();
   private final List<Map<String, Object>> outputs = new ArrayList<>();
   private final List<List<Object>> order = new ArrayList<>();
   private final List<List<Object>> result = new ArrayList<>();
-  private final Map<String, AddFile> files = new HashMap<>();
+  /** For each table its files by path. */
+  private final List<Map<String, AddFile>> files = new ArrayList<>();
   private final org.apache.spark.sql.classic.Dataset<Row> exact;
-  private Set<String> left;
+  private List<Set<String>> left;
 
   private AggregateQuery(org.apache.spark.sql.classic.Dataset<Row> query) {
     session = query.sparkSession();
     plan = LogicalPlans.pinned(query.queryExecution().analyzed());
     aggregate = top();
     below = new RowPreservingPlan(aggregate.child());
-    snapshot = below.index().getSnapshot();
     groups = ScalaInterop.list(aggregate.groupingExpressions());
     groups.forEach(below::refuseWeights);
     readTop();
@@ -105,31 +103,67 @@ public final class AggregateQuery {
     out.put("outputs", outputs);
     out.put("result", result);
     out.put("order", order);
-    out.put("statistics", inputs.stream().map(below::statisticsOf).toList());
+    out.put("statistics", inputs.stream().map(this::statisticsOf).toList());
     out.put("other_bytes", below.otherBytes());
     out.put("fans_out", below.fansOut());
-    out.put("counted_weights", WeightProfile.of(snapshot).counted());
-    out.put("prunable_revisions", PrunableRevisions.of(snapshot.metadata()));
-    out.put("configuration", ScalaInterop.map(snapshot.metadata().configuration()));
+    out.put("tables", below.tables().stream().map(table -> described(table.snapshot())).toList());
+    out.put("keyed", numbers(below.sampled().keyed()));
+    out.put("multiplied", numbers(below.sampled().multiplied()));
     return JSON.writeValueAsString(out);
   }
 
-  /** Writes a line of JSON for each file that the query's filters leave: path, size, tags, statistics. */
+  private static Map<String, Object> described(Snapshot snapshot) {
+    Map<String, Object> out = new LinkedHashMap<>();
+    out.put("counted_weights", WeightProfile.of(snapshot).counted());
+    out.put("prunable_revisions", PrunableRevisions.of(snapshot.metadata()));
+    out.put("configuration", ScalaInterop.map(snapshot.metadata().configuration()));
+    return out;
+  }
+
+  private List<Integer> numbers(List<SampledTable> tables) {
+    return tables.stream().map(below.tables()::indexOf).toList();
+  }
+
+  /** A table's number and the name that its files' statistics have for an expression; null where it is no column. */
+  private List<Object> statisticsOf(Expression expression) {
+    Attribute column = below.columnOf(expression);
+    for (int i = 0; column != null && i < below.tables().size(); i++) {
+      if (below.tables().get(i).has(column.exprId())) {
+        return List.of(i, LogicalPlans.physicalName(column));
+      }
+    }
+    return null;
+  }
+
+  /**
+   * Writes a line of JSON for each file that the query's filters leave: the number of its table, path, size, tags,
+   * statistics.
+   */
   public void filesTo(String target) throws IOException {
-    Set<String> left = filesOfExactQuery();
-    ReplicatedCubes cubes = BlockIndex.of(snapshot).replicatedCubes();
     try (JsonGenerator out = JSON.createGenerator(Files.newBufferedWriter(java.nio.file.Path.of(target)))) {
       out.setRootValueSeparator(new com.fasterxml.jackson.core.io.SerializedString("\n"));
-      for (AddFile file : BlockIndex.completeFiles(snapshot)) {
-        if (left.contains(file.path())) {
-          files.put(file.path(), file);
-          out.writeStartObject();
-          out.writeStringField("path", file.path());
-          out.writeNumberField("size", file.size());
-          out.writeObjectField("tags", cubes.truthOf(ScalaInterop.map(file.tagsOrEmpty())));
-          out.writeStringField("statistics", file.stats());
-          out.writeEndObject();
-        }
+      files.clear();
+      for (int table = 0; table < below.tables().size(); table++) {
+        files.add(new HashMap<>());
+        filesTo(out, table);
+      }
+    }
+  }
+
+  private void filesTo(JsonGenerator out, int table) throws IOException {
+    Set<String> left = filesOfExactQuery().get(table);
+    Snapshot snapshot = below.tables().get(table).snapshot();
+    ReplicatedCubes cubes = BlockIndex.of(snapshot).replicatedCubes();
+    for (AddFile file : BlockIndex.completeFiles(snapshot)) {
+      if (left.contains(file.path())) {
+        files.get(table).put(file.path(), file);
+        out.writeStartObject();
+        out.writeNumberField("table", table);
+        out.writeStringField("path", file.path());
+        out.writeNumberField("size", file.size());
+        out.writeObjectField("tags", cubes.truthOf(ScalaInterop.map(file.tagsOrEmpty())));
+        out.writeStringField("statistics", file.stats());
+        out.writeEndObject();
       }
     }
   }
@@ -137,9 +171,23 @@ public final class AggregateQuery {
   /**
    * The rows with {@code from <= weight < to} before the aggregation: columns g0… for the groups, x0… for what is
    * aggregated, and the bucket.
+   *
+   * @param paths of files: in each line the number of the table, a space and the path
    */
   public Dataset<Row> rows(String paths, long from, long to, int buckets) {
-    return projected(below.between(stepFiles(paths), from, to, buckets));
+    List<List<AddFile>> chosen = new ArrayList<>();
+    below.tables().forEach(table -> chosen.add(new ArrayList<>()));
+    paths.lines().forEach(
+        line -> {
+          int end = line.indexOf(' ');
+          int table = Integer.parseInt(line.substring(0, end));
+          chosen.get(table).add(files.get(table).get(line.substring(end + 1)));
+        });
+    List<SampledTable.Rows> bases = new ArrayList<>();
+    for (int i = 0; i < chosen.size(); i++) {
+      bases.add(below.tables().get(i).between(session, chosen.get(i), from, to, buckets));
+    }
+    return projected(below.over(bases));
   }
 
   /** The query as it was asked. */
@@ -149,24 +197,20 @@ public final class AggregateQuery {
 
   /** Whether Spark answers the query without a file of the table. */
   public boolean readsNothing() {
-    return filesOfExactQuery().isEmpty();
+    return filesOfExactQuery().stream().allMatch(Set::isEmpty);
   }
 
-  private Set<String> filesOfExactQuery() {
+  /** For each table the paths of the files that Delta chooses. */
+  private List<Set<String>> filesOfExactQuery() {
     if (left == null) {
-      left = new HashSet<>();
-      collectFiles(exact.queryExecution().optimizedPlan(), left);
+      left = new ArrayList<>();
+      below.tables().forEach(table -> left.add(new HashSet<>()));
+      collectFiles(exact.queryExecution().optimizedPlan());
     }
     return left;
   }
 
-  private SubsetFileIndex stepFiles(String paths) {
-    List<AddFile> chosen = Arrays.stream(paths.split("\n")).filter(p -> !p.isEmpty()).map(files::get).toList();
-    return new SubsetFileIndex(
-        session, below.index().deltaLog(), below.index().path(), snapshot, below.index(), chosen);
-  }
-
-  private Dataset<Row> projected(RowPreservingPlan.Result rows) {
+  private Dataset<Row> projected(SampledTable.Rows rows) {
     List<NamedExpression> columns = new ArrayList<>();
     for (int i = 0; i < groups.size(); i++) {
       columns.add(LogicalPlans.named(groups.get(i), "g" + i));
@@ -179,14 +223,31 @@ public final class AggregateQuery {
   }
 
   /** Collects the files that Delta chooses. A plan that Spark's optimizer finds to be empty has none. */
-  private void collectFiles(LogicalPlan node, Set<String> left) {
+  private void collectFiles(LogicalPlan node) {
     if (node instanceof LogicalRelation relation
         && relation.relation() instanceof HadoopFsRelation read
-        && read.location() instanceof PreparedDeltaFileIndex prepared
-        && prepared.path().equals(below.index().path())) {
-      ScalaInterop.list(prepared.preparedScan().files()).forEach(file -> left.add(file.path()));
+        && read.location() instanceof PreparedDeltaFileIndex prepared) {
+      for (int table : tablesReadBy(relation, prepared)) {
+        ScalaInterop.list(prepared.preparedScan().files()).forEach(file -> left.get(table).add(file.path()));
+      }
     }
-    ScalaInterop.list(node.children()).forEach(child -> collectFiles(child, left));
+    ScalaInterop.list(node.children()).forEach(this::collectFiles);
+  }
+
+  /** The places of the query that a scan may be: all that read its table, if its columns do not tell them apart. */
+  private List<Integer> tablesReadBy(LogicalRelation relation, PreparedDeltaFileIndex prepared) {
+    List<Integer> ofPath = new ArrayList<>();
+    List<Integer> ofColumns = new ArrayList<>();
+    for (int i = 0; i < below.tables().size(); i++) {
+      SampledTable table = below.tables().get(i);
+      if (prepared.path().equals(table.index().path())) {
+        ofPath.add(i);
+        if (ScalaInterop.list(relation.output()).stream().anyMatch(column -> table.has(column.exprId()))) {
+          ofColumns.add(i);
+        }
+      }
+    }
+    return ofColumns.isEmpty() ? ofPath : ofColumns;
   }
 
   private Aggregate top() {

@@ -1,24 +1,20 @@
 package io.pyqbeast.estimate;
 
 import io.pyqbeast.errors.RefusedQuery;
-import io.pyqbeast.format.Constants;
-import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.index.WeightMentions;
-import io.pyqbeast.index.WeightProfile;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.function.Function;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.BitwiseAnd;
 import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Coalesce;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
-import org.apache.spark.sql.catalyst.expressions.LessThan;
-import org.apache.spark.sql.catalyst.expressions.Literal$;
-import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -26,173 +22,193 @@ import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.ResolvedHint;
-import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
-import org.apache.spark.sql.execution.datasources.FileIndex;
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
-import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.NumericType;
 
 /**
- * A plan of filters, projections and joins over one indexed table. Each row of its result comes from one row of that
- * table, so the plan over some of the table's rows gives some of the result.
+ * A plan of filters, projections and joins over indexed tables. Each row of its result comes from rows of one weight in
+ * each of these tables, so the plan over the rows of some weights gives the part of the result that has those weights.
  */
 final class RowPreservingPlan {
   /** Joins that keep or fan out single rows of the left side, and of the right side. */
   private static final List<String> LEFT_JOINS = List.of("INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI");
   private static final List<String> RIGHT_JOINS = List.of("INNER", "CROSS", "RIGHT OUTER");
+  private static final List<String> INNER_JOINS = List.of("INNER", "CROSS");
 
   private final LogicalPlan plan;
-  private final LogicalRelation relation;
-  private final TahoeLogFileIndex index;
-  private final List<Attribute> hashed = new ArrayList<>();
-  private final WeightMentions mentions;
+  private final List<SampledTable> tables;
+  private final SampledRows rows;
   private long otherBytes;
   private boolean fansOut;
 
   /** @throws RefusedQuery where the plan is of another shape */
   RowPreservingPlan(LogicalPlan plan) {
     this.plan = plan;
-    List<LogicalRelation> indexed = new ArrayList<>();
-    collectIndexed(plan, indexed);
-    if (indexed.isEmpty()) {
+    tables = SampledTable.in(plan);
+    if (tables.isEmpty()) {
       throw new RefusedQuery("it reads no indexed table");
     }
-    if (indexed.size() > 1) {
-      throw new RefusedQuery("it reads more than one indexed table, and only one can be sampled");
-    }
-    relation = indexed.get(0);
-    index = (TahoeLogFileIndex) ((HadoopFsRelation) relation.relation()).location();
-    for (String column : IndexedColumns.of(index.metadata().configuration())) {
-      hashed.add(
-          IndexedColumns.find(relation.output(), column).orElseThrow(
-              () -> new RefusedQuery("the table has no column " + column + " any more, by which it is indexed")));
-    }
-    String problem = WeightProfile.of(index.getSnapshot()).problem();
-    if (problem != null) {
-      throw new RefusedQuery(problem);
-    }
-    mentions = new WeightMentions(relation, hashed, index.getSnapshot());
     learn(plan);
-    check(plan);
+    rows = check(plan, List.of());
+    if (tables.size() > 1) {
+      tables.forEach(SampledTable::refuseChosenRows);
+    }
   }
 
-  TahoeLogFileIndex index() {
-    return index;
+  List<SampledTable> tables() {
+    return tables;
   }
 
-  /** Bytes of the tables that are joined. */
+  /** What is known of the plan's rows. */
+  SampledRows sampled() {
+    return rows;
+  }
+
+  /** Bytes of the tables that are joined and not sampled. */
   long otherBytes() {
     return otherBytes;
   }
 
-  /** Whether a row of the indexed table can come more than once. */
+  /** Whether a join to a table that is not sampled can make several rows of one. */
   boolean fansOut() {
     return fansOut;
   }
 
   /** @throws RefusedQuery where an expression of the rows depends on the weight that they are sampled by */
   void refuseWeights(Expression expression) {
-    if (mentions.areIn(expression)) {
+    if (tables.stream().anyMatch(table -> table.mentions().areIn(expression))) {
       throw new RefusedQuery("it names the hash of the indexed columns, by which rows are sampled: " + expression.sql());
     }
   }
 
-  /** The name that the files' statistics have for a column of the indexed table; null for any other expression. */
-  String statisticsOf(Expression expression) {
+  /** The column of a table that an expression is, a cast to another number aside; null for any other expression. */
+  Attribute columnOf(Expression expression) {
     if (expression instanceof Cast cast
         && cast.dataType() instanceof NumericType
         && cast.child().dataType() instanceof NumericType) {
-      return statisticsOf(cast.child());
+      return columnOf(cast.child());
     }
     if (!(expression instanceof AttributeReference attribute)) {
       return null;
     }
-    Expression meant = mentions.resolved(attribute);
-    if (meant != attribute) {
-      return statisticsOf(meant);
-    }
-    boolean stored = relation.output().exists(ScalaInterop.predicate(a -> a.exprId().equals(attribute.exprId())));
-    return stored ? LogicalPlans.physicalName(attribute) : null;
+    Expression meant = meaning().apply(attribute);
+    return meant == attribute ? attribute : columnOf(meant);
   }
 
-  /** The plan over the rows with {@code from <= weight < to} of other files, and the bucket of their weight. */
-  Result between(FileIndex files, long from, long to, int buckets) {
-    Expression weight = new Murmur3Hash(ScalaInterop.seq(new ArrayList<Expression>(hashed)), Constants.HASH_SEED);
-    List<Expression> conditions = new ArrayList<>();
-    if (from > Constants.WEIGHT_MIN) {
-      conditions.add(new GreaterThanOrEqual(weight, Literal$.MODULE$.apply((int) from)));
-    }
-    if (to <= Constants.WEIGHT_MAX) {
-      conditions.add(new LessThan(weight, Literal$.MODULE$.apply((int) to)));
-    }
-    // The bucket is another hash of the weight. A query may pick rows by bits of the weight itself, and some buckets
-    // would be empty then.
-    Expression mixed =
-        new Murmur3Hash(ScalaInterop.seq(List.of(weight)), Integer.parseInt(Constants.text("BUCKET_SEED")));
-    return over(files, conditions, new BitwiseAnd(mixed, Literal$.MODULE$.apply(buckets - 1)));
+  private Function<Attribute, Expression> meaning() {
+    // Every table has learned from all projections.
+    return tables.get(0).mentions()::resolved;
   }
 
-  /** A plan with the column that tells the rows' bucket. */
-  record Result(LogicalPlan plan, Attribute bucket) {}
+  /** The plan over other rows of its tables, in the order of {@link #tables}, with the bucket of each row. */
+  SampledTable.Rows over(List<SampledTable.Rows> bases) {
+    return replaced(plan, bases);
+  }
 
-  private Result over(FileIndex files, List<Expression> conditions, Expression bucketOf) {
-    LogicalPlan base = LogicalPlans.reading(relation, files);
-    for (Expression condition : conditions) {
-      base = new Filter(condition, base);
+  /** @return null for a part of the plan that holds no indexed table */
+  private SampledTable.Rows replaced(LogicalPlan node, List<SampledTable.Rows> bases) {
+    int table = tableAt(node);
+    if (table >= 0) {
+      return bases.get(table);
     }
-    Alias bucket = LogicalPlans.named(bucketOf, "bucket");
-    List<NamedExpression> output = new ArrayList<>(ScalaInterop.list(relation.output()));
+    if (!holdsTable(node)) {
+      return null;
+    }
+    if (node instanceof Join join) {
+      return replacedJoin(join, replaced(join.left(), bases), replaced(join.right(), bases));
+    }
+    SampledTable.Rows below = replaced(ScalaInterop.list(node.children()).get(0), bases);
+    if (node instanceof Project project) {
+      return projected(ScalaInterop.list(project.projectList()), below.bucket(), below);
+    }
+    return node instanceof Filter filter
+        ? new SampledTable.Rows(new Filter(filter.condition(), below.plan()), below.bucket())
+        : below;
+  }
+
+  private static SampledTable.Rows replacedJoin(Join join, SampledTable.Rows left, SampledTable.Rows right) {
+    LogicalPlan joined =
+        LogicalPlans.joined(
+            join, left == null ? join.left() : left.plan(), right == null ? join.right() : right.plan());
+    String type = join.joinType().sql();
+    if (left == null || type.equals("RIGHT OUTER")) {
+      return new SampledTable.Rows(joined, right.bucket());
+    }
+    if (!type.equals("FULL OUTER")) {
+      return new SampledTable.Rows(joined, left.bucket());
+    }
+    Expression either =
+        new Coalesce(
+            ScalaInterop.seq(List.of(left.bucket().withNullability(true), right.bucket().withNullability(true))));
+    Alias bucket = LogicalPlans.named(either, "bucket");
+    List<NamedExpression> output = new ArrayList<>(ScalaInterop.list(join.output()));
+    return projected(output, bucket, new SampledTable.Rows(joined, bucket.toAttribute()));
+  }
+
+  private static SampledTable.Rows projected(
+      List<NamedExpression> columns, NamedExpression bucket, SampledTable.Rows below) {
+    List<NamedExpression> output = new ArrayList<>(columns);
     output.add(bucket);
-    return new Result(
-        replaced(plan, new Project(ScalaInterop.seq(output), base), bucket.toAttribute()), bucket.toAttribute());
+    return new SampledTable.Rows(new Project(ScalaInterop.seq(output), below.plan()), below.bucket());
   }
 
-  private LogicalPlan replaced(LogicalPlan node, LogicalPlan base, Attribute bucket) {
-    if (node == relation) {
-      return base;
-    }
-    if (node instanceof Project project) {
-      List<NamedExpression> output = new ArrayList<>(ScalaInterop.list(project.projectList()));
-      output.add(bucket);
-      return new Project(ScalaInterop.seq(output), replaced(project.child(), base, bucket));
-    }
-    if (node instanceof Filter filter) {
-      return new Filter(filter.condition(), replaced(filter.child(), base, bucket));
-    }
-    if (node instanceof ResolvedHint hint) {
-      return replaced(hint.child(), base, bucket);
-    }
-    Join join = (Join) node;
-    return holdsTable(join.left())
-        ? LogicalPlans.joined(join, replaced(join.left(), base, bucket), join.right())
-        : LogicalPlans.joined(join, join.left(), replaced(join.right(), base, bucket));
-  }
-
+  /** Learns what columns stand for, and which may be equal to a hashed one. */
   private void learn(LogicalPlan node) {
-    if (node instanceof Project project) {
-      mentions.learn(project);
+    List<Expression> conditions = new ArrayList<>();
+    learn(node, conditions);
+    EqualColumns equal = new EqualColumns(conditions, meaning());
+    for (SampledTable table : tables) {
+      for (Attribute column : table.hashed()) {
+        for (ExprId other : equal.closure(Set.of(column.exprId()), true)) {
+          if (!other.equals(column.exprId())) {
+            table.mentions().learnEqual(other, column.exprId());
+          }
+        }
+      }
     }
-    ScalaInterop.list(node.children()).forEach(this::learn);
   }
 
-  private void check(LogicalPlan node) {
-    if (node == relation) {
-      return;
+  private void learn(LogicalPlan node, List<Expression> conditions) {
+    if (node instanceof Project project) {
+      tables.forEach(table -> table.mentions().learn(project));
+    } else if (node instanceof Filter filter) {
+      conditions.addAll(EqualColumns.parts(filter.condition()));
+    } else if (node instanceof Join join) {
+      conditions.addAll(ownParts(join));
+    }
+    ScalaInterop.list(node.children()).forEach(child -> learn(child, conditions));
+  }
+
+  /**
+   * Checks a part of the plan.
+   *
+   * @param holding conditions that hold in all rows of the result
+   * @return what is known of its rows; null for a part that holds no indexed table
+   */
+  private SampledRows check(LogicalPlan node, List<Expression> holding) {
+    int table = tableAt(node);
+    if (table >= 0) {
+      return SampledRows.of(tables.get(table));
     }
     refuseRandom(node);
+    if (!holdsTable(node)) {
+      // Each step of an estimate computes a table that is not sampled again, so it has to give the same rows each time.
+      ScalaInterop.list(node.children()).forEach(child -> check(child, holding));
+      return null;
+    }
     if (ScalaInterop.list(node.expressions()).stream().anyMatch(SubqueryExpression$.MODULE$::hasSubquery)) {
       throw new RefusedQuery("it holds a subquery");
     }
     if (node instanceof Filter filter) {
       refuseWeights(filter.condition());
-      check(filter.child());
-    } else if (node instanceof Project || node instanceof ResolvedHint) {
-      check(ScalaInterop.list(node.children()).get(0));
-    } else if (node instanceof Join join) {
-      checkJoin(join);
-    } else {
-      throw new RefusedQuery("there is a " + node.nodeName() + " between the table and the aggregation");
+      return check(filter.child(), both(holding, EqualColumns.parts(filter.condition())));
     }
+    if (node instanceof Project || node instanceof ResolvedHint) {
+      return check(ScalaInterop.list(node.children()).get(0), holding);
+    }
+    if (node instanceof Join join) {
+      return checkJoin(join, holding);
+    }
+    throw new RefusedQuery("there is a " + node.nodeName() + " between the table and the aggregation");
   }
 
   private static void refuseRandom(LogicalPlan node) {
@@ -203,45 +219,68 @@ final class RowPreservingPlan {
     }
   }
 
-  private void checkJoin(Join join) {
-    boolean isLeft = holdsTable(join.left());
+  private SampledRows checkJoin(Join join, List<Expression> holding) {
+    List<Expression> own = ownParts(join);
+    own.forEach(this::refuseWeights);
+    String type = join.joinType().sql();
+    boolean inner = INNER_JOINS.contains(type);
+    List<Expression> all = both(holding, own);
+    // An outer join keeps rows for which its condition does not hold, and adds rows of nulls.
+    SampledRows left =
+        check(join.left(), inner || type.equals("LEFT SEMI") ? all : keepsLeft(type) ? holding : outerSide(type, own));
+    SampledRows right = check(join.right(), inner ? all : type.equals("RIGHT OUTER") ? holding : outerSide(type, own));
+    EqualColumns equal = new EqualColumns(inner ? all : own, meaning());
+    if (left != null && right != null) {
+      return left.joined(right, type, equal);
+    }
+    checkUnsampled(join, left != null);
+    SampledRows sampled = left != null ? left : right;
+    return inner ? sampled.with(equal) : sampled;
+  }
+
+  private static boolean keepsLeft(String type) {
+    return LEFT_JOINS.contains(type);
+  }
+
+  /** The conditions that hold for rows of a side of which the join keeps only those that meet a row of the other. */
+  private static List<Expression> outerSide(String type, List<Expression> own) {
+    return type.equals("FULL OUTER") ? List.of() : own;
+  }
+
+  /** Checks a join of sampled rows to a table that is not indexed. */
+  private void checkUnsampled(Join join, boolean isLeft) {
     String type = join.joinType().sql();
     if (!(isLeft ? LEFT_JOINS : RIGHT_JOINS).contains(type)) {
       throw new RefusedQuery("rows of a " + type + " join do not each belong to one row of the indexed table");
     }
     fansOut |= !type.equals("LEFT SEMI") && !type.equals("LEFT ANTI");
-    if (join.condition().isDefined()) {
-      refuseWeights(join.condition().get());
-    }
     LogicalPlan other = isLeft ? join.right() : join.left();
     if (WeightMentions.holdsHash(other)) {
       throw new RefusedQuery("a joined table is picked or made by a hash, which may be that of the sampled rows");
     }
-    checkJoined(other);
     otherBytes += LogicalPlans.bytesOfFiles(other);
-    check(isLeft ? join.left() : join.right());
   }
 
-  /**
-   * Checks the other side of a join. Each step of an estimate computes it again, so it has to give the same rows each
-   * time.
-   */
-  private static void checkJoined(LogicalPlan node) {
-    refuseRandom(node);
-    ScalaInterop.list(node.children()).forEach(RowPreservingPlan::checkJoined);
+  private static List<Expression> ownParts(Join join) {
+    return join.condition().isDefined() ? EqualColumns.parts(join.condition().get()) : List.of();
+  }
+
+  private static List<Expression> both(List<Expression> some, List<Expression> others) {
+    List<Expression> all = new ArrayList<>(some);
+    all.addAll(others);
+    return all;
+  }
+
+  private int tableAt(LogicalPlan node) {
+    for (int i = 0; i < tables.size(); i++) {
+      if (tables.get(i).relation() == node) {
+        return i;
+      }
+    }
+    return -1;
   }
 
   private boolean holdsTable(LogicalPlan node) {
-    return node == relation || ScalaInterop.list(node.children()).stream().anyMatch(this::holdsTable);
-  }
-
-  private static void collectIndexed(LogicalPlan node, List<LogicalRelation> found) {
-    if (node instanceof LogicalRelation relation
-        && relation.relation() instanceof HadoopFsRelation files
-        && files.location() instanceof TahoeLogFileIndex table
-        && !IndexedColumns.of(table.metadata().configuration()).isEmpty()) {
-      found.add(relation);
-    }
-    ScalaInterop.list(node.children()).forEach(child -> collectIndexed(child, found));
+    return tableAt(node) >= 0 || ScalaInterop.list(node.children()).stream().anyMatch(this::holdsTable);
   }
 }

@@ -9,9 +9,12 @@ import com.fasterxml.jackson.databind.node.TextNode;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.delta.DeltaColumnMapping;
 import org.apache.spark.sql.delta.NoMapping$;
 import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.types.AtomicType;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
 
 /**
@@ -115,6 +118,17 @@ public final class HashedLayout {
       }
     }
     return copy;
+  }
+
+  /** Whether a value hashes alike as one type and as the other. */
+  public static boolean hashAlike(DataType one, DataType other) {
+    boolean plain = one instanceof AtomicType && other instanceof AtomicType;
+    return one.equals(other) || plain && hashedAs(one.typeName()).equals(hashedAs(other.typeName()));
+  }
+
+  /** Whether values of a type that are equal have equal hashes. Those of most collations do not. */
+  public static boolean hashesEqualValuesAlike(DataType type) {
+    return UnsafeRowUtils.isBinaryStable(type);
   }
 
   /** One name for the types whose equal values hash alike. */

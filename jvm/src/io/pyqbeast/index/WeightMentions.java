@@ -43,6 +43,7 @@ public final class WeightMentions {
   private static final int LARGEST_DIVISOR = 1024;
 
   private final Map<ExprId, Expression> aliases = new HashMap<>();
+  private final Map<ExprId, Set<ExprId>> equal = new HashMap<>();
   private final Set<ExprId> hashed = new HashSet<>();
   private final LogicalRelation relation;
   private final Snapshot snapshot;
@@ -62,6 +63,11 @@ public final class WeightMentions {
         aliases.put(alias.exprId(), alias.child());
       }
     }
+  }
+
+  /** Remembers that a join holds a column equal to one of the hashed columns. */
+  public void learnEqual(ExprId column, ExprId hashed) {
+    equal.computeIfAbsent(column, id -> new HashSet<>()).add(hashed);
   }
 
   /** What a column of a projection stands for; any other column stands for itself. */
@@ -146,7 +152,7 @@ public final class WeightMentions {
     return found[0];
   }
 
-  /** The stored columns that an expression is computed from. */
+  /** The stored columns that an expression is computed from, and the hashed ones that are equal to them. */
   private Set<ExprId> stored(Expression expression) {
     Set<ExprId> found = new HashSet<>();
     if (expression instanceof AttributeReference column) {
@@ -155,6 +161,7 @@ public final class WeightMentions {
         return stored(meant);
       }
       found.add(column.exprId());
+      found.addAll(equal.getOrDefault(column.exprId(), Set.of()));
     }
     ScalaInterop.list(expression.children()).forEach(child -> found.addAll(stored(child)));
     return found;
