@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from typing import Any
 
@@ -22,7 +21,7 @@ def table_report(table: locations.Location) -> dict[str, Any]:
         "table": os.fspath(table),
         "version": snapshot.version,
         "deleted_rows": sum(file.cardinality for file in files),
-        "files": [dataclasses.asdict(file) for file in files],
+        "files": [dict(vars(file)) for file in files],
     }
 
 

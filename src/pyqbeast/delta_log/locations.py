@@ -47,6 +47,8 @@ def hadoop_path(location: Location) -> str:
 
 def is_absolute(location: str) -> bool:
     """Say whether `location` stands by itself: it has a scheme, or starts at the root."""
+    if ":" not in location:
+        return location.startswith("/")
     scheme, _, path = _split(location)
     return scheme is not None or path.startswith("/")
 

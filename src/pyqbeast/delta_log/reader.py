@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import re
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any
 
 from pyqbeast.core.errors import FormatError, UnsupportedError
@@ -34,6 +35,7 @@ _READER_FEATURES = frozenset(
         "variantType-preview",
     }
 )
+_ONLY_TEXTS = {str}
 #: How Delta's statistics begin.
 _ROWS_FIRST = re.compile(r'\{"numRecords":([0-9]{1,18})[,}]', re.ASCII)
 
@@ -121,8 +123,7 @@ def read_snapshot(
             replay.apply(action, files.checkpoint[0])
     for path, action in actions_of_commits(files):
         replay.apply(action, path)
-    live = replay.live
-    ordered = tuple(live[key] for key in sorted(live, key=lambda key: (key[0], key[1] or "")))
+    ordered = tuple(sorted(replay.live.values(), key=attrgetter("path")))
     for one, other in itertools.pairwise(ordered):
         if one.path == other.path:
             raise FormatError(f"{files.folder}: file {one.path} is live with two deletion vectors at once")
@@ -144,9 +145,8 @@ class Replay:
         if (add := action.get("add")) is not None:
             path, vector = _identity(add, f"{source}: add")
             key = (path, vector.unique_id if vector else None)
-            rows = _physical_rows(add, f"{source}: add {path}")
-            tags = _texts(add, "tags", f"{source}: add {path}")
-            size = _size(add, f"{source}: add {path}")
+            where = f"{source}: add {path}"
+            rows, tags, size = _physical_rows(add, where), _texts(add, "tags", where), _size(add, where)
             self.live[key] = LiveFile(path, vector, rows, tags, size, add.get("stats"))
         elif (remove := action.get("remove")) is not None:
             path, vector = _identity(remove, f"{source}: remove")
@@ -187,12 +187,12 @@ def _size(add: Action, source: str) -> int:
 
 def _physical_rows(add: Action, source: str) -> int | None:
     """Return `numRecords` of the statistics: a struct, which checkpoints may hold, or JSON text."""
-    parsed = add.get("stats_parsed")
+    parsed, text = add.get("stats_parsed"), add.get("stats")
     rows = parsed.get("numRecords") if isinstance(parsed, dict) else None
-    if rows is None and add.get("stats"):
-        rows = _rows_told_first(add["stats"])
-    if rows is None and add.get("stats"):
-        stats = read_json(add["stats"], f"{source}: stats")
+    if rows is None and text:
+        rows = _rows_told_first(text)
+    if rows is None and text:
+        stats = read_json(text, f"{source}: stats")
         rows = stats.get("numRecords") if isinstance(stats, dict) else stats
     if rows is not None and (type(rows) is not int or not 0 <= rows <= LONG_MAX):
         raise FormatError(f"{source}: stats: numRecords is {shown(rows)}, no count of rows")
@@ -203,9 +203,11 @@ def _rows_told_first(stats: object) -> int | None:
     """`numRecords` of statistics that begin with it and tell it once: decoding all bounds of 100,000 files takes long,
     and is left to those who need them.
     """
-    match = _ROWS_FIRST.match(stats) if isinstance(stats, str) else None
+    if not isinstance(stats, str):
+        return None
+    match = _ROWS_FIRST.match(stats)
     # A name can be written with a backslash, too.
-    if match is None or "\\" in str(stats) or str(stats).count('"numRecords"') > 1:
+    if match is None or "\\" in stats or stats.count('"numRecords"') > 1:
         return None
     return int(match[1])
 
@@ -217,6 +219,8 @@ def _texts(entry: Any, name: str, source: str) -> dict[str, str]:  # noqa: ANN40
         entries = dict(stored)
     except (TypeError, ValueError) as error:
         raise FormatError(f"{source}: {name}: no map of texts: {shown(stored)}") from error
+    if set(map(type, itertools.chain(entries, entries.values()))) <= _ONLY_TEXTS:
+        return entries
     return {str(key): str(value) for key, value in entries.items() if value is not None}
 
 

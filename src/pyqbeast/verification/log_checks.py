@@ -7,10 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pyqbeast.core.format.constants import STAGING_REVISION
+from pyqbeast.core.format.constants import STAGING_REVISION, TAG_WEIGHTS
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import FileTags
 from pyqbeast.core.format.hashed_layout import column_names
+from pyqbeast.core.format.weight_counts import rows_of_files
 from pyqbeast.core.otree.compaction import is_copy
 from pyqbeast.core.otree.invariants import check_columns, check_own_tags, check_tree
 from pyqbeast.core.otree.status import IndexStatus
@@ -18,6 +19,7 @@ from pyqbeast.core.problems import BLOCK_ROWS, REPLICATED, SAME_COLUMNS, TAGS, V
 from pyqbeast.core.revisions.damage import check_revisions
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
 from pyqbeast.deletion_vectors.file_checks import check_inline, check_stored, read_descriptor
+from pyqbeast.delta_log import statistics_in_bulk
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 from pyqbeast.delta_log.file_checks import check_live_once, check_on_disk, check_statistics
 from pyqbeast.delta_log.log_entry import FileOnDisk, LogEntry
@@ -92,18 +94,24 @@ def _files(table: LoggedTable, problems: list[Problem]) -> list[VerifiedFile]:
     """The live files, and what is wrong with the log of each by itself."""
     listed = {file.path: file for file in table.on_disk}
     files = []
-    for file, tags in zip(table.entries, table.tags, strict=True):
+    in_order = statistics_in_bulk.in_order([file.statistics for file in table.entries])
+    by_weight = rows_of_files([file.tags.get(TAG_WEIGHTS) for file in table.entries])
+    for file, tags, has_statistics, rows in zip(table.entries, table.tags, in_order, by_weight, strict=True):
         found = listed[file.path]
         vector, of_vector = _check_vector(file, found)
         broken = [
             *check_on_disk(file.path, file.size, found.size),
-            *check_statistics(file.path, file.statistics, has_vector=file.vector is not None),
+            *(() if has_statistics else _check_statistics(file)),
             *of_vector,
-            *_check_tags(file, tags),
+            *_check_tags(file, tags, rows),
         ]
         problems += broken
         files.append(VerifiedFile(file, found, tags, vector, tuple(broken)))
     return files
+
+
+def _check_statistics(file: LogEntry) -> list[Problem]:
+    return check_statistics(file.path, file.statistics, has_vector=file.vector is not None)
 
 
 def _check_vector(
@@ -119,7 +127,7 @@ def _check_vector(
     return vector, check_stored(file.path, vector, on_disk.vector_size)
 
 
-def _check_tags(file: LogEntry, tags: FileTags) -> list[Problem]:
+def _check_tags(file: LogEntry, tags: FileTags, by_weight: int | None) -> list[Problem]:
     if tags.problem:
         return [Problem(TAGS, file.path, "", tags.problem)]
     if tags.revision_id == STAGING_REVISION:
@@ -131,11 +139,11 @@ def _check_tags(file: LogEntry, tags: FileTags) -> list[Problem]:
             "by readers that believe the mark; optimize(files=[…]) writes it anew"
         )
         problems.append(Problem(REPLICATED, file.path, "", text, truth=json.dumps(file.tags)))
-    counted = sum(block.element_count for block in tags.blocks)
+    counted = sum([block.element_count for block in tags.blocks])
     if file.rows is not None and file.rows != counted:
         text = f"its blocks count {counted} rows and its statistics {file.rows}"
         problems.append(Problem(BLOCK_ROWS, file.path, "", text))
-    return problems + check_own_tags(file.path, file.tags, tags.blocks)
+    return problems + check_own_tags(file.path, file.tags, tags.blocks, by_weight)
 
 
 def _check_index(table: LoggedTable, files: Sequence[VerifiedFile], problems: list[Problem]) -> list[str]:

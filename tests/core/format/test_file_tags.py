@@ -114,6 +114,35 @@ def test_what_is_written_reads_back(parts):
     assert list(json.loads(text)[0]) == ["cubeId", "minWeight", "maxWeight", "elementCount", "replicated"]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("", ""),
+        ("]", " ]"),
+        ("]", ",]"),
+        ("]", "]]"),
+        ("[", "[["),
+        ("},", "}]"),
+        ("956", "0956"),
+        ("956", "9" * 19),
+        ("0,", "-0,"),
+        ("-2146691226", "-21466912260"),
+        ("443070", "443070.0"),
+        ('"Q"', '"\\u0051"'),
+        ('"Q"', '"Ä"'),
+        ("false", "False"),
+        ("false", "true"),
+        ("506", '506,"elementCount":7'),
+    ],
+)
+def test_tags_that_look_as_written_mean_what_any_json_does(change):
+    """A blank at the end makes a text another one than those that are written."""
+    text = blocks_to_json(TWO).replace(*change)
+    as_written, as_json = parse(text), parse(text + " ")
+    assert as_written[:2] == as_json[:2]
+    assert (as_written.problem is None) == (as_json.problem is None)
+
+
 @pytest.mark.parametrize(("tag", "weight"), [("77", 77), ("-5", -5), (None, 2147483647), ("a", 2147483647)])
 def test_the_heaviest_row_of_a_file_is_told_by_its_tag_or_bounded_by_its_cubes(tag, weight):
     assert max_row_weight({} if tag is None else {TAG_MAX_ROW_WEIGHT: tag}, TWO) == weight

@@ -18,7 +18,9 @@ from pyqbeast.core.format.stored_text import shown
 
 _SYMBOL_BITS = 6
 _WORD_BITS = 64
-_VALUE_OF_SYMBOL = {symbol: value for value, symbol in enumerate(CUBE_SYMBOLS)}
+_NO_SYMBOL = 255
+#: For each byte of a stored id the value of this symbol.
+_VALUES = bytes(CUBE_SYMBOLS.find(chr(byte)) % 256 for byte in range(256))
 
 
 @total_ordering
@@ -214,13 +216,13 @@ def _decode(text: str, dimensions: int) -> CubeId:
     unused = count * _SYMBOL_BITS - dimensions
     if len(text) > MOST_CUBE_SYMBOLS:
         raise FormatError(f"a cube id has 0 to {MOST_CUBE_SYMBOLS} symbols, not {len(text)}")
-    try:
-        values = [_VALUE_OF_SYMBOL[symbol] for symbol in text]
-    except KeyError as error:
+    values = text.encode("utf-8", "replace").translate(_VALUES)
+    if _NO_SYMBOL in values:
+        foreign = next(symbol for symbol in text if symbol not in CUBE_SYMBOLS)
         raise FormatError(
-            f"cube id {shown(text)} has the character {error.args[0]!r}, which is none of its "
+            f"cube id {shown(text)} has the character {foreign!r}, which is none of its "
             "64 symbols (A-Z a-z 0-9 + /)"
-        ) from None
+        )
     if count == 1:
         return CubeId(dimensions, tuple([value >> unused for value in values]))
     path = []

@@ -17,6 +17,8 @@ from pyqbeast.core.format.constants import JSON_DEPTH, JSON_DIGITS, LONG_MAX, LO
 
 _WHOLE = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _WHOLE_LIST = re.compile(r"-?[0-9]{1,19}(?:,-?[0-9]{1,19})*", re.ASCII)
+#: What JSON takes for blanks.
+_BLANKS = " \t\n\r"
 #: How much of a text that cannot be used an error message quotes.
 _QUOTED = 200
 
@@ -32,12 +34,12 @@ def read_json(text: object, what: str) -> Any:  # noqa: ANN401 (any JSON value)
         raise FormatError(f"{what}: a text is expected, not {shown(text)}")
     try:
         read = text.decode() if isinstance(text, bytes) else text
-        value = _decoded(_DECODER if _may_hold_long_number(read) else _OF_SHORT_NUMBERS, read)
+        value = _decoded(_DECODER if may_hold_long_number(read) else _OF_SHORT_NUMBERS, read)
     # The decoder raises RecursionError for deep nesting.
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{what}: not JSON ({error}): {shown(text)}") from None
-    # Nothing can be deeper than there are brackets that open.
-    if read.count("[") + read.count("{") > JSON_DEPTH and _is_too_deep(value):
+    # Nothing can be deeper than there are brackets that open, and each of them closes.
+    if len(read) > 2 * JSON_DEPTH and read.count("[") + read.count("{") > JSON_DEPTH and _is_too_deep(value):
         raise FormatError(f"{what}: lists more than {JSON_DEPTH} deep: {shown(text)}")
     return value
 
@@ -47,8 +49,10 @@ def whole_number(text: object, what: str) -> int:
 
     Raises FormatError for every other text: Python and Java differ in what else they call a number.
     """
-    if isinstance(text, str) and _WHOLE.fullmatch(text) and LONG_MIN <= int(text) <= LONG_MAX:
-        return int(text)
+    if isinstance(text, str) and _WHOLE.fullmatch(text):
+        number = int(text)
+        if LONG_MIN <= number <= LONG_MAX:
+            return number
     raise FormatError(f"{what} has to be a whole number, not {shown(text)}")
 
 
@@ -75,10 +79,10 @@ def _decoded(decoder: json.JSONDecoder, text: str) -> Any:  # noqa: ANN401 (any 
         value, end = decoder.scan_once(text, 0)  # type: ignore[attr-defined]
     except StopIteration:
         return decoder.decode(text)
-    return value if end == len(text) else decoder.decode(text)
+    return value if end == len(text) or not text[end:].strip(_BLANKS) else decoder.decode(text)
 
 
-def _may_hold_long_number(text: str) -> bool:
+def may_hold_long_number(text: str) -> bool:
     """Whether a text holds so long a run of the characters of numbers that it has to be looked at number by number."""
     return len(text) > JSON_DIGITS and _LONG_NUMBER in text.encode("utf-8", "surrogatepass").translate(
         _AS_ZEROS

@@ -90,6 +90,16 @@ def counts_of_files(texts: Iterable[object]) -> CountsOfFiles:
     )
 
 
+def rows_of_files(texts: Sequence[object]) -> list[int | None]:
+    """How many rows each of these texts counts; None where it cannot be used."""
+    counts = counts_of_files(texts)
+    sums = np.bincount(counts.file, counts.rows, len(texts)).astype(np.int64)
+    found: list[int | None] = [None] * len(texts)
+    for at, rows in zip(counts.counted.tolist(), sums[counts.counted].tolist(), strict=True):
+        found[at] = rows
+    return found
+
+
 def _plain(text: object) -> str | None:
     """The numbers of a tag as digits between commas; None where they are no counts."""
     if isinstance(text, str) and _USUAL.fullmatch(text):

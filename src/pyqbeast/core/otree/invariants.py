@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import TAG_KEY_ROWS, TAG_MAX_ROW_WEIGHT, TAG_WEIGHTS
 from pyqbeast.core.format.cube import CubeId
-from pyqbeast.core.format.file_tags import Block, max_row_weight
+from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.key_frequency import parse_key_frequency
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.stored_text import shown, whole_number
@@ -104,20 +104,22 @@ def check_rows(
     return problems
 
 
-def check_own_tags(file: str, tags: Mapping[str, str], blocks: Sequence[Block]) -> list[Problem]:
+def check_own_tags(
+    file: str, tags: Mapping[str, str], blocks: Sequence[Block], by_weight: int | None
+) -> list[Problem]:
     """Whether tags of ours can be read, and agree with the blocks of the same file.
 
     Args:
         file: its path, for the report.
         tags: of the file. Those that it does not have say nothing.
         blocks: what the log says of it.
+        by_weight: how many rows its tag counts by weight; None where there is no tag that can be used.
     """
     problems = []
-    if TAG_MAX_ROW_WEIGHT in tags and max_row_weight(tags, blocks) != _number(tags[TAG_MAX_ROW_WEIGHT]):
+    if TAG_MAX_ROW_WEIGHT in tags and not _is_weight_of(tags[TAG_MAX_ROW_WEIGHT], blocks):
         text = f"the tag {TAG_MAX_ROW_WEIGHT} is {shown(tags[TAG_MAX_ROW_WEIGHT])}, no weight of its blocks"
         problems.append(Problem(HEAVIEST, file, "", text))
-    counts = parse_weights_tag(tags)
-    if TAG_WEIGHTS in tags and (counts is None or sum(counts) != sum([b.element_count for b in blocks])):
+    if TAG_WEIGHTS in tags and by_weight != sum([block.element_count for block in blocks]):
         text = f"the tag {TAG_WEIGHTS} is {shown(tags[TAG_WEIGHTS])}, no count of the rows of its blocks"
         problems.append(Problem(ROWS_BY_WEIGHT, file, "", text))
     if TAG_KEY_ROWS in tags and parse_key_frequency(tags) is None:
@@ -160,11 +162,13 @@ def _most_frequent(rows: NDArray[Any]) -> int:
     return int(np.unique(rows, axis=0, return_counts=True)[1].max())
 
 
-def _number(text: str) -> int | None:
+def _is_weight_of(text: str, blocks: Sequence[Block]) -> bool:
+    """Whether a text is a weight that rows of the blocks may have."""
     try:
-        return whole_number(text, TAG_MAX_ROW_WEIGHT)
+        weight = whole_number(text, TAG_MAX_ROW_WEIGHT)
     except FormatError:
-        return None
+        return False
+    return min([b.min_weight for b in blocks]) <= weight <= max([b.max_weight for b in blocks])
 
 
 def _in_cube(cube: CubeId, points: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -41,9 +41,13 @@ class _Marked:
 
 @dataclass(frozen=True)
 class ReplicatedCubes:
-    """The cubes of a table whose rows are all stored a second time, below them."""
+    """The cubes of a table whose rows are all stored a second time, below them.
+
+    `has_marks` says whether any block of the table is marked.
+    """
 
     copied: frozenset[_Name] = frozenset()
+    has_marks: bool = False
 
     @classmethod
     def among(cls, files: Iterable[LoggedFile]) -> ReplicatedCubes:
@@ -66,7 +70,7 @@ class ReplicatedCubes:
             for block in file.blocks:
                 if not block.replicated:
                     _show(marked, file.revision_id, block)
-        return cls(_judged(marked, unindexed))
+        return cls(_judged(marked, unindexed), has_marks=True)
 
     def hold_all_of(self, file: LoggedFile) -> bool:
         """Whether other files hold all rows of the file.
@@ -89,7 +93,11 @@ class ReplicatedCubes:
 
     def true_blocks(self, file: LoggedFile) -> Sequence[Block]:
         """The blocks of the file, without marks where none of its rows is seen in another file."""
-        if not file.is_marked or any(self._is_copied(file.revision_id, block) for block in file.blocks):
+        if (
+            not self.has_marks
+            or not file.is_marked
+            or any(self._is_copied(file.revision_id, block) for block in file.blocks)
+        ):
             return file.blocks
         return tuple(block._replace(replicated=False) for block in file.blocks)
 

@@ -1,0 +1,130 @@
+"""The rules of `file_checks.check_statistics`, looked at for all files of a table at once.
+
+A table may have 100,000 files, and decoding the statistics of each in Python takes longer than all other checks.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.stored_text import may_hold_long_number, read_json
+from pyqbeast.delta_log.file_checks import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS
+
+#: Texts that are decoded together.
+_AT_ONCE = 10_000
+#: From how many texts of these the names and types of all are learned.
+_SAMPLED = 64
+
+
+def _constant(kind: pa.DataType, stored: bytes) -> pa.Scalar:
+    """A number for Arrow to compare with. `pa.scalar` imports pandas, which takes longer than all checks."""
+    return pa.Array.from_buffers(kind, 1, [None, pa.py_buffer(stored)])[0]
+
+
+_ZERO = _constant(pa.int64(), struct.pack("<q", 0))
+#: Doubles from here on do not tell neighbouring whole numbers apart.
+_INEXACT = _constant(pa.float64(), struct.pack("<d", 2.0**53))
+
+
+def in_order(texts: Sequence[str | None]) -> list[bool]:
+    """Which statistics certainly keep the rules. Of all others nothing is known: one that is damaged or looks unlike
+    its neighbours keeps Arrow from reading these.
+    """
+    usual = [
+        (at, text)
+        for at, text in enumerate(texts)
+        if text is not None and text.startswith("{") and text.endswith("}")
+    ]
+    found = [False] * len(texts)
+    for start in range(0, len(usual), _AT_ONCE):
+        part = usual[start : start + _AT_ONCE]
+        told = _decoded([text for _, text in part])
+        # Rows that are none of the texts come from a text that holds several values.
+        if told is not None and told.num_rows == len(part):
+            for (at, _), keeps in zip(part, _keep_the_rules(told), strict=True):
+                found[at] = keeps
+    return found
+
+
+def _decoded(texts: Sequence[str]) -> pa.Table | None:
+    """The texts as rows of a table; None where they are no JSON or differ in their names and types."""
+    joined = "\n".join(texts)
+    if joined.count("\n") >= len(texts) or "\r" in joined or may_hold_long_number(joined):
+        return None
+    try:
+        sample = texts[:: -(-len(texts) // _SAMPLED)]
+        # Arrow does not look how deep lists and objects are, and takes NaN for a number.
+        for text in sample:
+            read_json(text, "statistics")
+        schema = pa.schema([_known(field) for field in _read("\n".join(sample), None).schema])
+        return _read(joined, schema)
+    except (FormatError, pa.ArrowException):
+        return None
+
+
+def _read(lines: str, schema: pa.Schema | None) -> pa.Table:
+    # With a schema, other names end the reading: each would make a column as long as the table.
+    options = pj.ParseOptions(schema, unexpected_field_behavior="infer" if schema is None else "error")
+    return pj.read_json(io.BytesIO(lines.encode("utf-8", "surrogatepass")), parse_options=options)
+
+
+def _known(field: pa.Field) -> pa.Field:
+    """A field as it was found, with times as the texts that they are."""
+    if pa.types.is_struct(field.type):
+        return pa.field(field.name, pa.struct([_known(inner) for inner in field.type]))
+    return pa.field(field.name, pa.string()) if pa.types.is_timestamp(field.type) else field
+
+
+def _keep_the_rules(told: pa.Table) -> list[bool]:
+    if NUM_RECORDS not in told.column_names or not pa.types.is_int64(told[NUM_RECORDS].type):
+        return [False] * len(told)
+    rows = told[NUM_RECORDS]
+    parts = {
+        name: dict(_leaves(told[name])) if name in told.column_names else {}
+        for name in (MIN_VALUES, MAX_VALUES, NULL_COUNT)
+    }
+    rules = [pc.and_kleene(pc.greater_equal(rows, _ZERO), pc.is_valid(rows))]
+    for nulls in parts[NULL_COUNT].values():
+        if not pa.types.is_int64(nulls.type):
+            return [False] * len(told)
+        rules.append(pc.and_(pc.greater_equal(nulls, _ZERO), pc.less_equal(nulls, rows)))
+    for path, low in parts[MIN_VALUES].items():
+        high = parts[MAX_VALUES].get(path)
+        if high is not None and low.type == high.type and _is_number(low.type):
+            rules.append(pc.less_equal(low, high))
+        elif high is not None and (_is_number(low.type) or _is_number(high.type)):
+            return [False] * len(told)
+    doubles = [
+        values for name in told.column_names for _, values in _leaves(told[name]) if _is_double(values.type)
+    ]
+    rules += [pc.less(pc.abs(values), _INEXACT) for values in doubles]
+    keeps = rules[0]
+    for rule in rules[1:]:
+        keeps = pc.and_(keeps, pc.or_kleene(rule, pc.is_null(rule)))
+    kept: list[bool] = keeps.to_pylist()
+    return kept
+
+
+def _leaves(
+    values: pa.ChunkedArray, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], pa.ChunkedArray]]:
+    if not pa.types.is_struct(values.type):
+        yield path, values
+        return
+    for at, field in enumerate(values.type):
+        yield from _leaves(pc.struct_field(values, [at]), (*path, field.name))
+
+
+def _is_double(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_float64(kind))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_int64(kind)) or _is_double(kind)
