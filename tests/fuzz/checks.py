@@ -6,6 +6,7 @@ import math
 import random
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
@@ -249,17 +250,15 @@ def check_changes(pair: Pair, before: tuple[int, int]) -> None:
     found = []
     for side, since in zip((pair.ours, pair.twin), before, strict=True):
         if side.version == since:
-            found.append(Counter[tuple[str, int]]())
+            found.append(Counter[Change]())
             continue
         try:
             feed = side.read(readChangeFeed="true", startingVersion=since + 1)
             schema = T.StructType([f for f in feed.schema.fields if not f.name.startswith("_c")])
-            rows = feed.selectExpr("_change_type", row_hash(schema)).toArrow().to_pylist()
+            rows = feed.selectExpr("_commit_version", "_change_type", row_hash(schema)).toArrow().to_pylist()
+            found.append(net_changes([tuple(row.values()) for row in rows]))
         except AnalysisException as error:
-            rows = [{"error": str(error.getCondition()), "row": 0}]
-        found.append(Counter(tuple(row.values()) for row in rows))
-    # RESTORE tells of whole files, and an optimize of ours may have put rows that stay into others.
-    found = [_net(each) for each in found]
+            found.append(Counter({(str(error.getCondition()), 0): 1}))
     if found[0] != found[1]:
         kinds = [Counter({kind: 0}) for kind in "ab"]
         for each, counter in zip(kinds, found, strict=True):
@@ -268,12 +267,22 @@ def check_changes(pair: Pair, before: tuple[int, int]) -> None:
         raise FoundError(f"change data feed\n{dict(kinds[0])} instead of {dict(kinds[1])}")
 
 
-def _net(feed: Counter[tuple[str, int]]) -> Counter[tuple[str, int]]:
-    """A feed without rows that were taken away and put back."""
-    both = {
-        row: min(feed["insert", row], feed["delete", row]) for kind, row in list(feed) if kind == "insert"
-    }
-    return feed - Counter({(kind, row): n for row, n in both.items() for kind in ("insert", "delete")})
+#: What happened to a row, and its hash.
+Change = tuple[str, int]
+
+
+def net_changes(feed: Iterable[tuple[int, str, int]]) -> Counter[Change]:
+    """The changes of a feed, told by version, without the rows that a version takes away and puts back.
+
+    RESTORE tells of whole files, and an optimize of ours may have put rows that stay into others.
+    """
+    told = Counter(feed)
+    net: Counter[Change] = Counter()
+    for (version, kind, row), times in told.items():
+        opposite = {"insert": "delete", "delete": "insert"}.get(kind)
+        back = told[version, opposite, row] if opposite else 0
+        net[kind, row] += max(0, times - back)
+    return +net
 
 
 def row_ids(pair: Pair) -> tuple[dict[int, int], dict[int, int]] | None:
