@@ -159,6 +159,14 @@ def test_equal_keys_of_like_types_have_equal_weights(spark, tmp_path):
     assert_parts_add_up(query)
 
 
+def test_many_rows_without_a_key_are_not_missed(spark, tables, tmp_path):
+    """They have one weight, and no small sample has them."""
+    rows = spark.range(KEYS).selectExpr("if(id % 5 = 0, null, id) AS k", "id % 10 AS price")
+    visits = load(spark, save(rows, str(tmp_path / "visits")))
+    query = visits.join(tables[1], "k", "left").agg(F.sum(F.expr("price + coalesce(paid, 1)")).alias("s"))
+    assert_holds(pyqbeast.tolerance(query, error=0.1, confidence=SURE), query)
+
+
 def refusal(query):
     with pytest.raises(UnsupportedError) as refused:
         pyqbeast.tolerance(query)

@@ -51,6 +51,13 @@ def test_a_value_or_key_that_could_hide_is_a_heavy_tail():
     assert status(state, COUNT, KnownBounds(10_000)) == Status.HEAVY_TAIL
 
 
+def test_a_large_key_is_a_heavy_tail_though_nothing_bounds_the_column():
+    """Such as the null that a fifth of the rows have: all of them come with one weight."""
+    state, total = sample(Y), Aggregate("sum", ("y",))
+    assert status(state, total, KnownBounds(10_000)) == Status.HEAVY_TAIL
+    assert status(state, total, KnownBounds(2)) == Status.SAMPLE_ONLY
+
+
 def test_few_keys_give_a_value_without_bounds():
     found = estimate(sample(Y[:60]), AVG, 0.1)
     assert Status(int(found.status[0])) == Status.FEW_KEYS
