@@ -6,13 +6,29 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyqbeast.approximate.estimate import Files
+from pyspark.sql import types as T
+
+from pyqbeast.approximate.estimate import Files, GroupKind, GroupSpans, value_span
+from pyqbeast.approximate.estimate.group_values import ValueSpan
 from pyqbeast.approximate.estimate.known_facts import column_bounds, most_rows_of_a_key
-from pyqbeast.bridge.aggregate_query import AggregateQuery, QueriedFile, QueriedTable, TableColumn
+from pyqbeast.bridge.aggregate_query import (
+    AggregateQuery,
+    GroupColumn,
+    QueriedFile,
+    QueriedTable,
+    TableColumn,
+)
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.file_tags import max_row_weight, parse_tags
 from pyqbeast.core.revisions.revision import revisions_from_configuration
+
+_KINDS = {
+    T.IntegralType: GroupKind.INTEGER,
+    T.DateType: GroupKind.DATE,
+    T.StringType: GroupKind.TEXT,
+    T.BooleanType: GroupKind.BOOLEAN,
+}
 
 
 @dataclass(frozen=True)
@@ -65,6 +81,26 @@ class QueriedFiles:
         """
         of_table = (file.statistics for file in self.files if file.table == column.table)
         return column_bounds(of_table, column.name)
+
+    def group_spans(self, columns: Sequence[GroupColumn | None], types: Sequence[T.DataType]) -> GroupSpans:
+        """Which groups each file can hold, by the columns of the groups and their types."""
+        kinds = [
+            next((kind for of, kind in _KINDS.items() if column and isinstance(data_type, of)), None)
+            for column, data_type in zip(columns, types, strict=True)
+        ]
+        spans = [
+            tuple(_span(file, column, kind) for column, kind in zip(columns, kinds, strict=True))
+            for file in self.files
+        ]
+        is_join = any(file.table for file in self.files)
+        rows = [None if is_join else file.statistics.get("numRecords") for file in self.files]
+        return GroupSpans(kinds, spans, rows)
+
+
+def _span(file: QueriedFile, column: GroupColumn | None, kind: GroupKind | None) -> ValueSpan | None:
+    """The values of a group's column in a file that the query's conditions leave."""
+    span = value_span(file.statistics, column.name, kind) if column else None
+    return span.within(column.low, column.high) if span and column and column.is_compared else span
 
 
 def _dimensions(table: QueriedTable) -> Mapping[int, int]:

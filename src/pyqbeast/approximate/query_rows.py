@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyqbeast.approximate.estimate import (
     Aggregate,
     Files,
+    GroupSpans,
     KnownBounds,
     Requested,
     State,
@@ -80,9 +81,20 @@ class QueryRows:
         # not known.
         return KnownBounds(None if self._query.fans_out else self._files.key_rows, bounds)
 
+    @cached_property
+    def group_spans(self) -> GroupSpans:
+        """See `RowReader`."""
+        return self._files.group_spans(self._query.group_columns, list(self.partial.group_types.values()))
+
+    @property
+    def group_names(self) -> Sequence[str]:
+        """See `RowReader`; of a group that the query does not show, its number."""
+        shown = {self._query.outputs[ordinal].group: name for name, ordinal in self._query.result}
+        return [shown.get(at, f"group {at + 1}") for at in range(len(self.partial.groups))]
+
     def read(self, step: Step, axes: StateAxes) -> State:
         """See `RowReader`. One Spark job; three for a first step with percentiles."""
-        chosen = self._files.weights.needed(step.start, step.stop)
+        chosen = self._files.weights.of_step(step)
         files = [file for file, needed in zip(self._files.files, chosen, strict=True) if needed]
         rows = self._query.rows(files, step.start, step.stop, axes.buckets)
         is_small = step.cost + self.other_bytes <= ONE_TASK_BYTES

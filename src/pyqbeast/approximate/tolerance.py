@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pyspark.sql import DataFrame
 
 from pyqbeast.approximate.answer import Estimate, estimated_answer, exact_answer
-from pyqbeast.approximate.estimate import Estimates, Requested, Status, completeness
+from pyqbeast.approximate.estimate import Estimates, Requested, Status
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import WORTH, check_confidence, goal_within, worth_of
 from pyqbeast.approximate.estimate.progress import Progress, Reading
@@ -30,6 +30,7 @@ def tolerance(
     relative: bool = True,
     exact: bool = False,
     budget: float | str | dt.timedelta | None = None,
+    smallest_group: int = 0,
 ) -> Estimate:
     """The answer to a query within an error, from the rows of lowest weight of an indexed table.
 
@@ -48,15 +49,18 @@ def tolerance(
         budget: the most that may be read: bytes (a whole number, or a text such as "200 MB") or seconds (a float, a
             timedelta or a text such as "2 s"; the first step takes what it takes). The answer is then the best one
             for so much, with its bounds; with an error as well it may cost less.
+        smallest_group: groups of so many rows have to be in the list and to meet the error. Smaller ones, by what
+            the sample tells of their size, are shown as they are. By default every group counts, and where that costs
+            less than the exact query the files that can hold a rare one are read for it.
 
     Raises:
-        InvalidInputError: an error, a confidence or a budget out of range, or the smallest sample opens more bytes
-            than the budget.
+        InvalidInputError: an error, a confidence, a size or a budget out of range, or the smallest sample opens more
+            bytes than the budget.
         UnsupportedError: a query that cannot be estimated; the message says why.
     """
     check_query(df, "tolerance")
     limit = Limit.of(budget)
-    goal = goal_within(error, limit, relative=relative)
+    goal = goal_within(error, limit, relative=relative, smallest_group=smallest_group)
     check_confidence(confidence)
     if exact:
         return _in_full(df, confidence)
@@ -165,5 +169,5 @@ def _estimate(
             for name, ordinal in query.result
             if (aggregate := rows.partial.aggregates[ordinal]) is not None
         },
-        groups=completeness(progress.state, fraction) if rows.partial.groups else None,
+        groups=progress.completeness(confidence),
     )

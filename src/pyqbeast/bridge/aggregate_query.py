@@ -52,6 +52,21 @@ class TableColumn(NamedTuple):
     name: str
 
 
+class GroupColumn(NamedTuple):
+    """A stored column that the query groups by.
+
+    Attributes:
+        name: the one that statistics have for it.
+        low, high: between them conditions leave its values: whole numbers, or days since 1970.
+        is_compared: whether a condition compares it, so that it is never null.
+    """
+
+    name: str
+    low: int
+    high: int
+    is_compared: bool
+
+
 class QueriedTable(NamedTuple):
     """An indexed table that the query reads. A table that is joined to itself comes twice.
 
@@ -90,6 +105,7 @@ class AggregateQuery:
         keyed: the numbers of those tables that hold the key of every row of the query.
         multiplied: the numbers of those tables whose rows of a key multiply to the most that the query has of it.
         statistics: for each input the column that it is, where it is one of an indexed table.
+        group_columns: for each group its column; None for another expression, and in a join of indexed tables.
         other_bytes: bytes of the tables that are joined and not indexed.
         fans_out: whether a join to one of those may make several rows of one.
     """
@@ -111,6 +127,7 @@ class AggregateQuery:
         self.result: list[tuple[str, int]] = [(name, ordinal) for name, ordinal in described["result"]]
         self.order = [Order(*each) for each in described["order"]]
         self.statistics = [None if each is None else TableColumn(*each) for each in described["statistics"]]
+        self.group_columns = [each and GroupColumn(*each) for each in described["group_columns"]]
         self.other_bytes: int = described["other_bytes"]
         self.fans_out: bool = described["fans_out"]
         self.tables = [

@@ -287,6 +287,7 @@ class Scan:
         relative: bool = True,
         exact: bool = False,
         budget: float | str | dt.timedelta | None = None,
+        smallest_group: int = 0,
     ) -> ScanEstimate:
         """Aggregates of the rows within an error, from those of lowest weight; exactly where a sample would not do.
 
@@ -300,6 +301,7 @@ class Scan:
             relative: whether `error` is a share.
             exact: read all rows.
             budget: the most that may be read, in bytes or seconds, as `pyqbeast.tolerance` takes it.
+            smallest_group: groups of so many rows have to be in the list and to meet the error.
 
         Raises:
             InvalidInputError: what is asked for is out of range, not known, or does not fit the columns; or the scan
@@ -316,7 +318,7 @@ class Scan:
         if self._fraction is not None:
             raise InvalidInputError("tolerance chooses its sample itself: call it on a scan without one")
         limit = Limit() if exact else Limit.of(budget)
-        goal = goal_within(error, limit, relative=relative)
+        goal = goal_within(error, limit, relative=relative, smallest_group=smallest_group)
         check_confidence(confidence)
         request = Request.of(aggregates, by, self._readable_schema())
         hashed = self._index.revision().hashed_columns

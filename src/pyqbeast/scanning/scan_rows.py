@@ -11,6 +11,8 @@ import pyarrow as pa
 from pyqbeast.approximate.estimate import (
     Aggregate,
     Files,
+    GroupKind,
+    GroupSpans,
     KnownBounds,
     Requested,
     State,
@@ -21,6 +23,7 @@ from pyqbeast.approximate.estimate import (
     grid_from,
     grid_of_groups,
     grid_probabilities,
+    value_span,
 )
 from pyqbeast.approximate.estimate.known_facts import column_bounds, most_rows_of_a_key
 from pyqbeast.approximate.estimate.percentile import fewest_keys
@@ -117,6 +120,21 @@ class ScanRows:
             {name: both for name, both in bounds.items() if both is not None},
         )
 
+    @cached_property
+    def group_spans(self) -> GroupSpans:
+        """See `RowReader`."""
+        columns = self.group_names
+        kinds = [_group_kind(self._request.schema.field(name).type) for name in columns]
+        physical = [self._index.physical_names[name] for name in columns]
+        statistics = [_statistics(self._live[file.path]) for file in self._chosen]
+        spans = [tuple(map(value_span, [each] * len(kinds), physical, kinds)) for each in statistics]
+        return GroupSpans(kinds, spans, [each["numRecords"] for each in statistics])
+
+    @property
+    def group_names(self) -> Sequence[str]:
+        """See `RowReader`."""
+        return self._request.groups
+
     def read(self, step: Step, axes: StateAxes) -> State:
         """See `RowReader`. The rows of a first step with percentiles are in memory at once."""
         parts = self._rows(step)
@@ -167,9 +185,19 @@ class ScanRows:
             chosen, weights = weighed_rows(batch, self._hashed, step.start, step.stop, self._predicate)
             return Rows.of(chosen, weights, self._request)
 
-        needed = zip(self._chosen, self.files.needed(step.start, step.stop), strict=True)
+        needed = zip(self._chosen, self.files.of_step(step), strict=True)
         files = [self._live[file.path] for file, is_needed in needed if is_needed]
         return self._data.parts(files, self._predicate, rows_of)
+
+
+def _group_kind(of: pa.DataType) -> GroupKind | None:
+    if pa.types.is_integer(of):
+        return GroupKind.INTEGER
+    if pa.types.is_date(of):
+        return GroupKind.DATE
+    if pa.types.is_string(of) or pa.types.is_large_string(of):
+        return GroupKind.TEXT
+    return GroupKind.BOOLEAN if pa.types.is_boolean(of) else None
 
 
 def _statistics(file: LiveFile) -> dict[str, Any]:

@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from pyqbeast.approximate.estimate import (
     Aggregate,
+    Completeness,
     Estimates,
     Goal,
     Requested,
     State,
     Status,
-    completeness,
     estimate,
     has_rows,
 )
@@ -66,10 +66,11 @@ def estimated(
     by_aggregate = progress.read_until(goal, limit, confidence)
     if by_aggregate is None:
         state, by_aggregate = _exact(rows, confidence)
-        steps = (*progress.readings, Reading(0.0, 1.0, progress.exact_bytes))
+        steps, fraction = (*progress.readings, Reading(0.0, 1.0, progress.exact_bytes)), 1.0
+        groups = Completeness(complete=True) if request.groups else None
     else:
-        state, steps = progress.state, tuple(progress.readings)
-    fraction = steps[-1].stop
+        state, steps, fraction = progress.state, tuple(progress.readings), progress.fraction
+        groups = progress.completeness(confidence)
     return ScanEstimate(
         table=_table(request, state, by_aggregate),
         fraction=fraction,
@@ -79,7 +80,7 @@ def estimated(
         steps=steps,
         confidence=confidence,
         worth={name: worth_of(by_aggregate[each]) for name, each in request.aggregates.items()},
-        groups=completeness(state, fraction) if request.groups else None,
+        groups=groups,
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pyqbeast.approximate.estimate import Aggregate, State, axes_for, completeness
-from pyqbeast.approximate.estimate.groups import missed_keys
+from pyqbeast.approximate.estimate.groups import Unread, missed_keys, most_missing_keys, rows_at_most
 from pyqbeast.approximate.estimate.interval import distinct_keys
 
 AXES = axes_for([Aggregate("count")])
@@ -75,3 +75,87 @@ def test_few_large_keys_count_for_little():
 
 def test_no_rows_no_keys():
     assert distinct_keys(np.zeros((1, 128)))[0] == 0
+
+
+#: Sizes in keys of the groups, and the rows of each key of a group. The first has the largest groups that may be
+#: missed, and nothing else.
+POPULATIONS = {
+    "worst case": lambda rng: (np.full(2_000, 100), np.ones(2_000, int)),
+    "heavy tail": lambda rng: (rng.zipf(1.5, 3_000).clip(max=5_000), np.ones(3_000, int)),
+    "clusters": lambda rng: (rng.zipf(1.7, 3_000).clip(max=2_000), rng.geometric(0.2, 3_000)),
+    "held out": lambda rng: (
+        np.ceil(rng.lognormal(2, 1.5, 3_000)).astype(int),
+        np.ceil(rng.lognormal(1, 1, 3_000)),
+    ),
+}
+REPETITIONS, LEAST, MOST = 2_000, 1_844, 1_955
+
+
+def largest_missing(keys, rows, fraction, rng):
+    """[repetition]: keys and rows of the largest missing groups, each of which lacks all of its keys."""
+    missing = rng.random((REPETITIONS, len(keys))) < (1 - fraction) ** keys
+    return (missing * keys).max(axis=1), (missing * keys * rows).max(axis=1)
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_no_missing_group_is_larger_than_said(name):
+    rng = np.random.default_rng(7)
+    keys, rows = POPULATIONS[name](rng)
+    all_rows = float((keys * rows).sum())
+    # In the worst case groups are by a single key larger than what is said of the missing ones.
+    fractions = (0.05, 0.2) if name != "worst case" else (fraction_for(99, all_rows),)
+    for fraction in fractions:
+        said = completeness(State.empty(AXES), fraction, 0.95, Unread(all_rows, all_rows, float(rows.max())))
+        missing_keys, missing_rows = largest_missing(keys, rows, fraction, rng)
+        held = np.count_nonzero((missing_keys <= said.most_keys) & (missing_rows <= said.most_rows))
+        print(name, fraction, said.most_keys, said.most_rows, held)
+        assert held >= LEAST
+        if name == "worst case":
+            assert held <= MOST
+
+
+def fraction_for(most, rows):
+    """The smallest fraction of which is said that no group of more keys is missing."""
+    tried = np.linspace(0.01, 0.5, 5_000)
+    return next(float(f) for f in tried if most_missing_keys(f, rows, 0.95) <= most)
+
+
+@pytest.mark.parametrize("name", ["heavy tail", "clusters"])
+def test_the_size_that_one_group_is_missed_with_fails_for_all_of_them(name):
+    rng = np.random.default_rng(8)
+    keys, rows = POPULATIONS[name](rng)
+    naive = missed_keys(0.05, 0.95) * (keys * rows).sum() / keys.sum()
+    _, missing_rows = largest_missing(keys, rows, 0.05, rng)
+    assert np.count_nonzero(missing_rows <= naive) < 0.8 * REPETITIONS
+
+
+@pytest.mark.parametrize("size", [5, 30, 150, 2_000])
+@pytest.mark.parametrize("name", ["rows", "clusters", "held out"])
+def test_groups_are_not_taken_for_small_ones(name, size):
+    """The upper bound of a group's rows, of those repetitions whose sample has the group."""
+    rng, fraction = np.random.default_rng(size), 0.1
+    rows = {
+        "rows": lambda: np.ones(size),
+        "clusters": lambda: rng.geometric(0.2, size),
+        "held out": lambda: np.ceil(rng.lognormal(1, 0.7, size)),
+    }[name]()
+    taken = rng.random((REPETITIONS, size)) < fraction
+    bucket = rng.integers(0, 128, (REPETITIONS, size))
+    sums = np.stack([np.bincount(b[t], rows[t], 128) for b, t in zip(bucket, taken, strict=True)])[..., None]
+    seen = sums.sum(axis=(1, 2)) > 0
+    state = State(
+        AXES, tuple((i,) for i in range(REPETITIONS)), sums, State.empty(AXES, [()] * REPETITIONS).spans
+    )
+    most = rows_at_most(state, np.full(REPETITIONS, fraction), 0.95)[seen]
+    by_estimate = sums.sum(axis=(1, 2))[seen] / fraction
+    print(
+        name,
+        size,
+        np.mean(most >= rows.sum()),
+        np.mean(by_estimate >= rows.sum()),
+        np.median(most) / rows.sum(),
+    )
+    assert np.mean(most >= rows.sum()) >= LEAST / REPETITIONS
+    # The estimate itself fails as a bound, but where a single key of few is all that a sample is seen by.
+    assert size == 5 or np.mean(by_estimate >= rows.sum()) < 0.8
+    assert rows_at_most(state, np.ones(REPETITIONS), 0.95).tolist() == sums.sum(axis=(1, 2)).tolist()

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Aggregate, Files, Goal, KnownBounds, State, Step
+from pyqbeast.approximate.estimate import Aggregate, Files, Goal, GroupSpans, KnownBounds, State, Step
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.progress import Progress
 from pyqbeast.approximate.estimate.scale import END, EVEN, START
@@ -52,6 +52,8 @@ class Table:
     other_bytes = 0
     scale = EVEN
     known = KnownBounds(1, {"y": (0.0, 20.0)})
+    group_names = ()
+    group_spans = GroupSpans((), [()] * 10, [None] * 10)
 
     def __init__(self) -> None:
         self.seconds = 0.0

@@ -12,10 +12,9 @@ from pyqbeast.approximate.estimate import (
     Estimates,
     Goal,
     Status,
-    all_met,
     met,
     pilot_keys,
-    wanted_fraction,
+    wanted_fractions,
 )
 from pyqbeast.core.errors import InvalidInputError
 
@@ -29,9 +28,9 @@ def made(margin=1.0, value=100.0, status=Status.BOUNDED, keys=5_000.0, unseen=0.
     )  # fmt: skip
 
 
-NONE = Estimates(
-    Aggregate("avg", ("y",)), *(np.empty(0),) * 3, np.empty(0, np.int8), np.empty(0), np.empty(0)
-)
+def wanted_fraction(estimates, goal, fraction, steps):
+    (found,) = wanted_fractions(estimates, goal, fraction, steps)
+    return found
 
 
 @given(st.floats(0.001, 10), st.floats(-1e6, 1e6), st.floats(-1, 1))
@@ -54,8 +53,8 @@ def test_what_is_done_and_what_is_not():
     for status in Status:
         assert met(made(0.1, status=status), Goal(0.01)).all() == (status in done)
     assert met(made(50, status=Status.EXACT), Goal(0.01)).all()
-    assert not all_met([made(0.1), made(50)], Goal(0.01))
-    assert not all_met([NONE], Goal(0.01))
+    assert wanted_fraction([made(0.1), made(0.2)], Goal(0.01), 0.01, 1) == 0
+    assert wanted_fraction([made(0.1), made(50)], Goal(0.01), 0.01, 1) > 0
 
 
 def test_a_correlation_needs_facts_for_a_small_error():
@@ -82,7 +81,6 @@ def test_what_takes_half_the_table_is_answered_exactly_at_once():
     assert wanted_fraction([made(np.inf)], Goal(0.01), 0.01, 1) == 1.0
     # Few matching keys: a filter that would need most of the table.
     assert wanted_fraction([made(status=Status.FEW_KEYS, keys=2)], Goal(0.01), 0.01, 1) == 1.0
-    assert wanted_fraction([NONE], Goal(0.01), 0.01, 1) == 1.0
 
 
 def test_few_keys_and_heavy_tails_ask_for_more():
@@ -99,6 +97,12 @@ def test_the_neediest_decides_and_two_predictions_are_enough():
     each = [made(0.1), made(2.0), made(1.5)]
     assert wanted_fraction(each, goal, 0.01, 2) == wanted_fraction([made(2.0)], goal, 0.01, 2)
     assert wanted_fraction(each, goal, 0.01, 3) == 1.0
+
+
+def test_small_groups_ask_for_nothing():
+    goal, estimates = Goal(0.01), [made(0.1), made(50)]
+    assert wanted_fractions(estimates, goal, 0.01, 1, np.array([True])).tolist() == [0.0]
+    assert wanted_fractions(estimates, goal, 0.01, 3, np.array([False])).tolist() == [1.0]
 
 
 def test_no_error_is_no_tolerance():

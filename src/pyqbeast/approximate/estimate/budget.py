@@ -49,6 +49,13 @@ class Files:
         """Which files [file] the weights [start, stop) need."""
         return np.asarray((self.low < stop) & (self.high >= start) & (start < stop))
 
+    def of_step(self, step: Step) -> NDArray[np.bool_]:
+        """Which files [file] a step reads."""
+        needed = self.needed(step.start, step.stop)
+        if step.only is not None:
+            needed &= np.isin(np.arange(len(needed)), step.only)
+        return needed
+
 
 @dataclass(frozen=True)
 class Step:
@@ -59,6 +66,7 @@ class Step:
         stop: END if this step ends with the exact answer.
         cost: bytes of this step.
         fraction: the share of the table's rows that are lighter than `stop`.
+        only: the numbers of the files to read, which hold all rows of some groups; None for all files.
         restart: whether to run the query over all weights, because adding up cannot give the exact answer or is slower.
     """
 
@@ -67,11 +75,12 @@ class Step:
     cost: int
     fraction: float
     restart: bool = False
+    only: tuple[int, ...] | None = None
 
     @property
     def exact(self) -> bool:
         """Whether the answer after this step is exact."""
-        return self.stop == END
+        return self.stop == END and self.only is None
 
 
 def next_step(

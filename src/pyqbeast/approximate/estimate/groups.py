@@ -1,9 +1,12 @@
-"""Which result groups a sample may have missed."""
+"""Which result groups a sample may have missed, and how large a group of few rows may be."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,22 +14,45 @@ from pyqbeast.approximate.estimate.interval import distinct_keys
 from pyqbeast.approximate.estimate.state import FloatArray, State
 
 
+class Unread(NamedTuple):
+    """Where groups may lie that are not in the list.
+
+    Attributes:
+        rows: of the files that can hold such a group; 0 if no file can.
+        all_rows: of all files of the query.
+        key_rows: of the most frequent key; None where it is not known.
+        between: the smallest and the largest value in those files, by group column, as far as they tell.
+    """
+
+    rows: float = math.inf
+    all_rows: float = math.inf
+    key_rows: float | None = None
+    between: Mapping[str, tuple[Any, Any]] = {}
+
+
 @dataclass(frozen=True)
 class Completeness:
     """What may be missing from a list of groups.
 
     Attributes:
-        complete: whether every group is in the list, which is known only if all rows were read.
+        complete: whether every group is in the list: all rows were read, or those files that could hold another
+            group.
         missed_keys: a group of this many distinct keys, or more, is in the list with 99 %.
         missed_rows: about how many rows such a group has.
         unseen_share: about this share of all rows is in groups that are not in the list (Good-Turing: the
             share of the rows read whose group was seen through a single key).
+        most_keys: with the confidence of the answer, none of all missing groups has more distinct keys.
+        most_rows: nor more rows; None where it is not known how many rows a key has.
+        between: for each column of the groups whose files tell, the values between which those of a missing group lie.
     """
 
     complete: bool
-    missed_keys: float
-    missed_rows: float
-    unseen_share: float
+    missed_keys: float = 0.0
+    missed_rows: float = 0.0
+    unseen_share: float = 0.0
+    most_keys: float = 0.0
+    most_rows: float | None = 0.0
+    between: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
 
 
 def missed_keys(fraction: float | FloatArray, probability: float) -> FloatArray:
@@ -35,15 +61,69 @@ def missed_keys(fraction: float | FloatArray, probability: float) -> FloatArray:
         return np.asarray(math.log(1 - probability) / np.log1p(-np.minimum(fraction, 1.0)))
 
 
-def completeness(state: State, fraction: float) -> Completeness:
-    """Which groups may be missing from a state of a sample of this fraction."""
-    if fraction >= 1:
-        return Completeness(True, 0.0, 0.0, 0.0)
+def most_missing_keys(fraction: float, keys: float, confidence: float) -> float:
+    """How many keys none of the missing groups exceeds, all of them together.
+
+    A group of m keys is missed with (1 - f)^m, and of so many keys at most keys / m groups can be made. So this is the
+    smallest m with keys / m (1 - f)^m <= 1 - confidence (Bonferroni), found by bisection.
+    """
+    low, high = 0.0, max(keys, 1.0)
+    for _ in range(100):
+        middle = (low + high) / 2
+        missed = math.log(keys / middle) + middle * math.log1p(-fraction) if middle > 0 else math.inf
+        low, high = (low, middle) if missed <= math.log(1 - confidence) else (middle, high)
+    return float(math.ceil(high))
+
+
+def completeness(
+    state: State, fraction: float, confidence: float = 0.95, unread: Unread | None = None
+) -> Completeness:
+    """Which groups may be missing from a state of a sample of this fraction.
+
+    Args:
+        state: of the sample.
+        fraction: of the rows.
+        confidence: with which no missing group is larger than is said.
+        unread: where such groups can be; by default in all rows that were not read.
+    """
     counts = state.sums[..., 0]
     rows = float(counts.sum())
+    unread = unread or Unread()
+    if fraction >= 1 or unread.rows == 0:
+        return Completeness(complete=True)
+    # There are no more keys than rows, and no more groups of m keys than rows / m.
+    all_rows = unread.all_rows if unread.all_rows < math.inf else max(rows, 1.0) / fraction
+    most_keys = min(most_missing_keys(fraction, all_rows, confidence), unread.rows)
+    most_rows = None if unread.key_rows is None else min(most_keys * unread.key_rows, unread.rows)
     keys = float(distinct_keys(counts.sum(axis=0, keepdims=True))[0])
     single = np.count_nonzero(counts, axis=1) == 1
     missed = float(missed_keys(fraction, 0.99))
-    if rows == 0:
-        return Completeness(False, missed, math.nan, 1.0)
-    return Completeness(False, missed, missed * rows / keys, float(counts[single].sum()) / rows)
+    return Completeness(
+        complete=False,
+        missed_keys=missed,
+        missed_rows=missed * rows / keys if rows else math.nan,
+        unseen_share=float(counts[single].sum()) / rows if rows else 1.0,
+        most_keys=most_keys,
+        most_rows=most_rows,
+        between=unread.between,
+    )
+
+
+def rows_at_most(state: State, fraction: FloatArray, confidence: float) -> FloatArray:
+    """An upper bound of the rows of each group [group], for groups of few keys as well.
+
+    The keys in a sample are nearly a Poisson count, whose root has a spread of 1/2 (Anscombe): k of them say that there
+    are at most (sqrt(k + 1) + z / 2)^2 / f. Keys of different sizes say as much as fewer keys, each of (sum of squared
+    rows) / (sum of rows). What few keys tell of that size may be too little, so it is at least the mean of all groups.
+
+    Args:
+        state: of the sample.
+        fraction: [group], of its rows; 1 where all were read.
+        confidence: of each bound by itself, on both sides of the truth.
+    """
+    counts = state.sums[..., 0]
+    rows = counts.sum(axis=1)
+    key_rows = np.maximum(counts.shape[1] * counts.var(axis=1, ddof=1) / np.maximum(rows, 1), 1)
+    key_rows = np.maximum(key_rows, key_rows.mean()) if len(rows) else key_rows
+    root = np.sqrt(rows / key_rows + 1) + NormalDist().inv_cdf((1 + confidence) / 2) / 2
+    return np.asarray(np.where(fraction >= 1, rows, root**2 * key_rows / fraction))

@@ -84,11 +84,7 @@ class Outcome(ABC):
         out = [f"Each bound holds with {self.confidence:.4g} by itself, not all of them at once."]
         out += [f"{name}: {worth}." for name, worth in self.worth.items()]
         if self.groups is not None:
-            missed, rows = self.groups.missed_keys, self.groups.missed_rows
-            out.append(
-                f"Groups may be missing: one of {missed:,.0f} different keys (about {rows:,.0f} rows) or more is in "
-                f"the list with 0.99; those not in it hold about {self.groups.unseen_share:.2g} of the rows."
-            )
+            out.append(_about_groups(self.groups, self.confidence))
         return out
 
     @property
@@ -100,8 +96,23 @@ class Outcome(ABC):
         )
 
 
-def goal_of(error: float, *, relative: bool) -> Goal:
-    """The goal that a caller states. Raises InvalidInputError for an error out of range."""
+def _about_groups(groups: Completeness, confidence: float) -> str:
+    """Whether groups may be missing, and how large they are at most."""
+    if groups.complete:
+        return "The list of groups is complete."
+    most = f"{groups.most_keys:,.0f} different keys"
+    if groups.most_rows is not None:
+        most = f"{groups.most_rows:,.0f} rows"
+    between = " and ".join(f"{name} from {low} to {high}" for name, (low, high) in groups.between.items())
+    where = f", with {between}" if between else ""
+    return (
+        f"Groups may be missing{where}: with {confidence:.4g} none of more than {most}. All of them hold about "
+        f"{groups.unseen_share:.2g} of the rows."
+    )
+
+
+def goal_of(error: float, *, relative: bool, smallest_group: int = 0) -> Goal:
+    """The goal that a caller states. Raises InvalidInputError for an error or a size out of range."""
     if not (isinstance(error, int | float) and math.isfinite(error) and error > 0):
         raise InvalidInputError(
             f"error has to be a number above 0, not {error!r}; for an exact answer pass exact=True"
@@ -111,14 +122,18 @@ def goal_of(error: float, *, relative: bool) -> Goal:
             f"error={error} is a share of the truth and has to be below 1; for an error in the estimate's unit pass "
             "relative=False"
         )
-    return Goal(error, relative)
+    if isinstance(smallest_group, bool) or not isinstance(smallest_group, int) or smallest_group < 0:
+        raise InvalidInputError(
+            f"smallest_group is the number of rows from which a group has to meet the error, not {smallest_group!r}"
+        )
+    return Goal(error, relative, smallest_group)
 
 
-def goal_within(error: float | None, limit: Limit, *, relative: bool) -> Goal | None:
+def goal_within(error: float | None, limit: Limit, *, relative: bool, smallest_group: int = 0) -> Goal | None:
     """The goal of a caller who may have stated a limit in its place; an error of 0.01 where neither is."""
     if error is None and limit.is_stated:
         return None
-    return goal_of(0.01 if error is None else error, relative=relative)
+    return goal_of(0.01 if error is None else error, relative=relative, smallest_group=smallest_group)
 
 
 def check_confidence(confidence: float) -> None:

@@ -8,12 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pyqbeast.approximate.estimate.aggregates import Estimates, KnownBounds, estimate
 from pyqbeast.approximate.estimate.budget import MOST_BYTES, Files, Step, largest_step, next_step
 from pyqbeast.approximate.estimate.centre import pilot_centres, recentre
 from pyqbeast.approximate.estimate.combination import Requested, axes_for
+from pyqbeast.approximate.estimate.group_values import GroupSpans
+from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.scale import START, WeightScale
+from pyqbeast.approximate.estimate.scale import END, START, WeightScale
 from pyqbeast.approximate.estimate.state import (
     FloatArray,
     Group,
@@ -22,8 +27,15 @@ from pyqbeast.approximate.estimate.state import (
     bucket_count,
     fold,
     merge,
+    without,
 )
-from pyqbeast.approximate.estimate.stopping import Goal, all_met, pilot_keys, wanted_fraction
+from pyqbeast.approximate.estimate.stopping import (
+    LARGEST_SAMPLE,
+    PREDICTED_STEPS,
+    Goal,
+    pilot_keys,
+    wanted_fractions,
+)
 from pyqbeast.core.errors import InvalidInputError
 
 #: The most groups that an estimate has. With more of them each group has too few rows for a sample to help.
@@ -42,11 +54,13 @@ class Reading(NamedTuple):
     Attributes:
         start, stop: fractions of the table's rows, by ascending weight.
         bytes: of the files opened, those of joined tables included.
+        groups: whether only the files were read that can hold rare groups, for which they end in the exact answer.
     """
 
     start: float
     stop: float
     bytes: int
+    groups: bool = False
 
 
 class RowReader(Protocol):
@@ -76,11 +90,33 @@ class RowReader(Protocol):
     def known(self) -> KnownBounds:
         """What the log tells of the rows."""
 
+    @property
+    def group_spans(self) -> GroupSpans:
+        """Which groups each of the files can hold."""
+
+    @property
+    def group_names(self) -> Sequence[str]:
+        """What the columns of the groups are called; none for a query without groups."""
+
     def read(self, step: Step, axes: StateAxes) -> State:
         """The sums of the rows of a step. The first step also fixes the thresholds of percentiles."""
 
     def grid(self, aggregate: Requested, groups: Sequence[Group]) -> FloatArray | None:
         """The thresholds [group, threshold] of a percentile; None for other aggregates."""
+
+
+class Needs(NamedTuple):
+    """What a sample lacks.
+
+    Attributes:
+        done: [group], those whose estimates need no more rows.
+        fraction: the one to read up to next; 0 if the sample suffices for the groups that it has.
+        groups: whether groups may be missing that count.
+    """
+
+    done: NDArray[np.bool_]
+    fraction: float
+    groups: bool
 
 
 class Progress:
@@ -98,11 +134,13 @@ class Progress:
         self.exact_bytes = reader.files.total + reader.other_bytes
         self._state: State | None = None
         self._stop = START
+        self._fraction = 0.0
+        self._sampled: frozenset[Group] | None = None
 
     @property
     def fraction(self) -> float:
         """The share of the rows sampled so far."""
-        return self.readings[-1].stop if self.readings else 0.0
+        return self._fraction
 
     @property
     def bytes_read(self) -> int:
@@ -159,7 +197,65 @@ class Progress:
         self._add(self._reader.read(step, axes), axes)
         cost = step.cost + self._reader.other_bytes
         self.readings.append(Reading(self.fraction, step.fraction, cost))
-        self._stop = step.stop
+        self._stop, self._fraction = step.stop, step.fraction
+
+    def _with_whole_groups(
+        self, step: Step, done: NDArray[np.bool_], confidence: float
+    ) -> dict[Requested, Estimates]:
+        """The estimates once the rest of all groups is read that are not done [group]; the list of groups is complete.
+
+        The step reads the files that can hold a group that is not done. All rows of such a group that were not read
+        lie there, so its answer is exact. What they hold of groups that are done would bias those, and is left out.
+        """
+        self._sampled = frozenset(self._chosen(done))
+        if step.only:
+            axes = self.state.axes
+            self._add(without(self._reader.read(step, axes), self._sampled), axes)
+            cost = step.cost + self._reader.other_bytes
+            self.readings.append(Reading(self.fraction, 1.0, cost, groups=True))
+        return dict(self.estimates(confidence))
+
+    @property
+    def _shares(self) -> float | FloatArray:
+        """Which share of their rows was read, of all groups or of each [group]."""
+        if self._sampled is None:
+            return self.fraction
+        return np.array([self.fraction if group in self._sampled else 1.0 for group in self.state.groups])
+
+    def completeness(self, confidence: float) -> Completeness | None:
+        """Which groups may be missing; None for a query without groups."""
+        if not self._reader.group_names:
+            return None
+        if self._sampled is not None or self.fraction >= 1:
+            return Completeness(complete=True)
+        spans = self._reader.group_spans
+        files = self._holding_others(self.state.groups)
+        between = dict(zip(self._reader.group_names, spans.between(files), strict=True))
+        unread = Unread(
+            spans.rows_of(files),
+            self._reader.row_count,
+            self._reader.known.key_rows,
+            {name: ends for name, ends in between.items() if ends is not None},
+        )
+        return completeness(self.state, self.fraction, confidence, unread)
+
+    def _holding_others(self, groups: Sequence[Group]) -> NDArray[np.bool_]:
+        """The files [file] with rows not read that may be of none of these groups."""
+        return self._reader.group_spans.others(groups) & self._reader.files.needed(self._stop, END)
+
+    def _plan_groups(self, done: NDArray[np.bool_], left: float) -> Step | None:
+        """The step that reads the rest of the groups that are not done [group]; None where it costs too much."""
+        if not self._reader.group_names or not self._is_mergeable:
+            return None
+        files = self._holding_others(self._chosen(done))
+        cost = int(self._reader.files.size[files].sum())
+        opened = cost + self._reader.other_bytes if cost else 0
+        if opened > left or self.bytes_read + opened >= self.exact_bytes:
+            return None
+        return Step(self._stop, END, cost, self.fraction, only=tuple(np.flatnonzero(files).tolist()))
+
+    def _chosen(self, mask: NDArray[np.bool_]) -> list[Group]:
+        return [group for group, is_chosen in zip(self.state.groups, mask, strict=True) if is_chosen]
 
     def read_until(
         self,
@@ -183,29 +279,60 @@ class Progress:
         """
         began, left = clock(), limit.bytes
         in_steps = goal is not None or limit.seconds < math.inf
-        wanted = self.first_fraction if in_steps else 1.0
+        nothing = np.zeros(0, dtype=bool)
+        needs = Needs(nothing, self.first_fraction if in_steps else 1.0, groups=False)
         by_aggregate: dict[Requested, Estimates] = {}
-        while (step := self._within(left, wanted)) is not None:
+        rest: Step | None = None
+        while (step := self._within(left, needs.fraction)) is not None or rest is not None:
+            if rest is not None and (step is None or step.exact or rest.cost <= step.cost):
+                return self._with_whole_groups(rest, needs.done, confidence)
+            assert step is not None
             if self.must_run_in_full(step):
                 return None
             self.read(step)
             by_aggregate = dict(self.estimates(confidence))
-            estimates = list(by_aggregate.values())
-            if step.exact or (goal is not None and all_met(estimates, goal)):
+            if step.exact:
                 return by_aggregate
             left = limit.bytes - self.bytes_read
             if limit.seconds < math.inf:
                 spent = max(clock() - began, 1e-9)
                 left = min(left, (limit.seconds - spent) / spent * self.bytes_read)
-            wanted = 1.0
+            needs = Needs(nothing, 1.0, groups=False)
             if goal is not None:
-                wanted = wanted_fraction(estimates, goal, self.fraction, len(self.readings))
+                needs = self._needs(goal, list(by_aggregate.values()), confidence, left)
+                rest = self._plan_groups(needs.done, left) if needs.fraction or needs.groups else None
+                if not needs.fraction:
+                    return self._with_whole_groups(rest, needs.done, confidence) if rest else by_aggregate
         if not self.readings:
             raise InvalidInputError(
                 f"the smallest sample of this query opens more bytes than the budget; the exact query opens "
                 f"{self.exact_bytes:,}"
             )
         return by_aggregate
+
+    def _needs(self, goal: Goal, estimates: Sequence[Estimates], confidence: float, left: float) -> Needs:
+        """What the sample read lacks."""
+        small = None
+        if goal.smallest_group > 0:
+            share = np.broadcast_to(self._shares, len(self.state.groups))
+            small = rows_at_most(self.state, share, confidence) < goal.smallest_group
+        wanted = wanted_fractions(estimates, goal, self.fraction, len(self.readings), small)
+        done = wanted == 0
+        fraction = float(wanted.max(initial=0.0 if len(wanted) else 1.0))
+        # What no sample answers may be read where it lies. The sample then has to serve the other groups only.
+        if fraction == 1 and self._plan_groups(wanted < 1, left) is not None:
+            fraction = float(wanted.max(initial=0.0, where=wanted < 1))
+        missing = self.completeness(confidence)
+        if missing is None or missing.complete:
+            return Needs(done, fraction, groups=False)
+        if goal.smallest_group == 0 or missing.most_rows is None:
+            return Needs(done, fraction, groups=True)
+        # The size of the groups that a sample may have missed is proportional to 1 / f.
+        by_size = self.fraction * missing.most_rows / goal.smallest_group
+        if by_size <= self.fraction:
+            return Needs(done, fraction, groups=False)
+        too_many = by_size > LARGEST_SAMPLE or len(self.readings) > PREDICTED_STEPS
+        return Needs(done, max(fraction, 1.0 if too_many else by_size), groups=True)
 
     def _within(self, left: float, wanted: float) -> Step | None:
         """The next step for at most so many bytes: to the wanted fraction, or as far as they reach."""
@@ -240,4 +367,4 @@ class Progress:
         """The estimate of every different aggregate in every group of `state`."""
         for each in dict.fromkeys(self._reader.requested):
             grid = self._reader.grid(each, self.state.groups)
-            yield each, estimate(self.state, each, self.fraction, confidence, self._reader.known, grid)
+            yield each, estimate(self.state, each, self._shares, confidence, self._reader.known, grid)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
@@ -144,6 +145,12 @@ def merge(left: State, right: State) -> State:
         out.spans[at, ..., 0] = np.fmin(out.spans[at, ..., 0], part.spans[..., 0])
         out.spans[at, ..., 1] = np.maximum(out.spans[at, ..., 1], part.spans[..., 1])
     return out
+
+
+def without(state: State, groups: AbstractSet[Group]) -> State:
+    """The state without some groups."""
+    kept = [at for at, group in enumerate(state.groups) if group not in groups]
+    return State(state.axes, tuple(state.groups[at] for at in kept), state.sums[kept], state.spans[kept])
 
 
 def bucket_count(groups: int) -> int:

@@ -39,10 +39,12 @@ class Goal:
     Attributes:
         error: largest distance from the value to the truth: as a share of the truth, or in its unit.
         relative: which of the two.
+        smallest_group: groups of fewer rows need not meet it.
     """
 
     error: float
     relative: bool = True
+    smallest_group: float = 0
 
     def __post_init__(self) -> None:
         if not self.error > 0:
@@ -77,26 +79,28 @@ def met(estimates: Estimates, goal: Goal) -> NDArray[np.bool_]:
     return np.isin(estimates.status, (Status.EXACT, Status.CERTAIN)) | (bounded & within)
 
 
-def all_met(estimates: Sequence[Estimates], goal: Goal) -> bool:
-    """Whether the sample read is enough: there are groups, and every estimate of every group is done.
+def wanted_fractions(
+    estimates: Sequence[Estimates],
+    goal: Goal,
+    fraction: float,
+    steps: int,
+    small: NDArray[np.bool_] | None = None,
+) -> FloatArray:
+    """The fraction [group] to read up to next: the largest that any estimate of the group asks for.
 
-    A sample without a single group says nothing of the groups that there are.
-    """
-    return all(len(each.value) > 0 and bool(met(each, goal).all()) for each in estimates)
-
-
-def wanted_fraction(estimates: Sequence[Estimates], goal: Goal, fraction: float, steps: int) -> float:
-    """The fraction to read up to next, 1 for the exact answer: the largest that any estimate asks for.
+    It is 0 for a group that is done, and 1 for one that has to be answered exactly.
 
     Args:
-        estimates: those of the sample read, not all met.
+        estimates: those of the sample read.
         goal: the error to meet.
         fraction: read so far, above 0.
         steps: read so far; the pilot is the first.
+        small: [group], those whose estimates need not meet the goal.
     """
-    if steps > PREDICTED_STEPS or any(len(each.value) == 0 for each in estimates):
-        return 1.0
-    return max(float(wanted(each, goal, fraction).max()) for each in estimates)
+    asked = np.maximum.reduce([wanted(each, goal, fraction) for each in estimates])
+    if steps > PREDICTED_STEPS:
+        asked = np.where(asked > 0, 1.0, 0.0)
+    return np.asarray(asked if small is None else np.where(small, 0.0, asked))
 
 
 def wanted(estimates: Estimates, goal: Goal, fraction: float | FloatArray) -> FloatArray:

@@ -104,6 +104,7 @@ public final class AggregateQuery {
     out.put("result", result);
     out.put("order", order);
     out.put("statistics", inputs.stream().map(this::statisticsOf).toList());
+    out.put("group_columns", groups.stream().map(this::groupColumn).toList());
     out.put("other_bytes", below.otherBytes());
     out.put("fans_out", below.fansOut());
     out.put("tables", below.tables().stream().map(table -> described(table.snapshot())).toList());
@@ -133,6 +134,25 @@ public final class AggregateQuery {
       }
     }
     return null;
+  }
+
+  /**
+   * What a group's column is called in statistics, and between which values conditions leave it; null where that is not
+   * known. Which groups a join has does not follow from the files of a single table.
+   */
+  private List<Object> groupColumn(Expression group) {
+    Attribute column = below.storedColumnOf(group);
+    if (column == null || below.tables().size() > 1 || !below.tables().get(0).has(column.exprId())) {
+      return null;
+    }
+    ValueRange range =
+        ValueRange.of(
+            exact.queryExecution().optimizedPlan(),
+            side -> {
+              Attribute other = below.storedColumnOf(side);
+              return other != null && other.exprId().equals(column.exprId());
+            });
+    return List.of(LogicalPlans.physicalName(column), range.low(), range.high(), range.isStated());
   }
 
   /**

@@ -94,6 +94,15 @@ final class RowPreservingPlan {
     return meant == attribute ? attribute : columnOf(meant);
   }
 
+  /** The column of a table that an expression is as it is stored; null for any other expression. */
+  Attribute storedColumnOf(Expression expression) {
+    if (!(expression instanceof AttributeReference attribute)) {
+      return null;
+    }
+    Expression meant = meaning().apply(attribute);
+    return meant == attribute ? attribute : storedColumnOf(meant);
+  }
+
   private Function<Attribute, Expression> meaning() {
     // Every table has learned from all projections.
     return tables.get(0).mentions()::resolved;
