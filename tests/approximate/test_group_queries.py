@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import pyqbeast
+from pyqbeast import UnsupportedError
 from tests.table.help import load, save
 
 ROWS = 60_000
@@ -76,3 +77,67 @@ def test_groups_below_a_size_need_not_meet_the_error(table):
     every = pyqbeast.tolerance(query, error=0.2)
     assert every.exact
     assert every.bytes_read <= 1.1 * every.exact_bytes
+
+
+def test_conditions_on_the_result(spark, table):
+    """The eight large kinds have 7,475 rows each, so that no bound lies near 100 rows."""
+    table.createOrReplaceTempView("kinds")
+    query = spark.sql(
+        "SELECT kind, avg(value) AS mean FROM kinds GROUP BY kind HAVING count(*) > 1000 AND NOT 0 > avg(value) "
+        "ORDER BY kind"
+    )
+    answer = pyqbeast.tolerance(query, error=0.2)
+    assert answer.df.columns == ["kind", "mean", "mean_low", "mean_high", "sure"]
+    rows = answer.df.collect()
+    assert [(row["kind"], row["sure"]) for row in rows] == [(kind, True) for kind in range(8)]
+    assert answer.fraction < 0.4
+    assert not any(step.groups for step in answer.steps)  # the rare kinds cannot be in the answer
+    assert (answer.choice.doubtful, answer.choice.left_out, answer.choice.missing) == ((), (), False)
+    near = pyqbeast.tolerance(
+        table.groupBy("kind").agg(F.count("*").alias("n")).filter("n > 7475"), error=0.2
+    )
+    assert {row["kind"] for row in near.df.collect()} <= set(range(8))
+    assert not any(row["sure"] for row in near.df.collect())
+    assert {group for (group,) in (*near.choice.doubtful, *near.choice.left_out)} == set(range(8))
+    assert "may not belong to it" in str(near) or "may belong to it" in str(near)
+    text = "SELECT kind, count(*) AS n FROM kinds GROUP BY kind HAVING n > 7475"
+    assert "sure" in spark.sql(f"SELECT * FROM qbeast_estimate('{text}', 0.2)").columns
+
+
+def test_the_first_groups(table):
+    grown = table.withColumn("grown", F.expr("value + if(kind < 8, kind, 0)"))
+    query = grown.groupBy("kind").agg(F.avg("grown").alias("mean"), F.count("*").alias("n"))
+    first = query.orderBy(F.desc("mean"), "kind").limit(3)
+    answer = pyqbeast.tolerance(first, error=0.1)
+    rows = answer.df.collect()
+    assert [(row["kind"], row["sure"]) for row in rows] == [(7, True), (6, True), (5, True)]
+    assert not answer.exact
+    assert answer.groups.complete
+    last = pyqbeast.tolerance(query.orderBy("n").limit(2).select("kind"), error=0.2).df.collect()
+    assert all(row["kind"] >= 100 for row in last)
+    whole = pyqbeast.tolerance(first, exact=True)
+    assert [row["kind"] for row in whole.df.collect()] == [row["kind"] for row in first.collect()]
+    assert whole.df.columns == answer.df.columns
+    assert all(row["sure"] for row in whole.df.collect())
+
+
+def test_the_last_order_counts(table):
+    query = table.groupBy("kind").agg(F.count("*").alias("n")).orderBy("n").orderBy(F.desc("kind"))
+    answer = pyqbeast.tolerance(query.filter("n > 100"), error=0.2)
+    assert [row["kind"] for row in answer.df.collect()] == list(range(8))[::-1]
+
+
+@pytest.mark.parametrize(
+    ("shape", "reason"),
+    [
+        (lambda t: t.groupBy("kind").count().orderBy("count").limit(3).filter("count > 3"), "above a LIMIT"),
+        (lambda t: t.groupBy("kind").count().limit(3), "sorted by an aggregate"),
+        (lambda t: t.groupBy("kind").count().orderBy("kind").limit(3), "sorted by an aggregate"),
+        (lambda t: t.groupBy("kind").count().filter("kind > 3"), "put it into WHERE"),
+        (lambda t: t.groupBy("kind").count().filter("count % 2 = 0"), "computes with the aggregates"),
+        (lambda t: t.groupBy("kind").agg(F.max("id").alias("m")).filter("m IS NOT NULL"), "does not compare"),
+    ],
+)
+def test_other_choices_are_refused(table, shape, reason):
+    with pytest.raises(UnsupportedError, match=reason):
+        pyqbeast.tolerance(shape(table))

@@ -345,7 +345,6 @@ def test_refine_narrows_until_it_is_exact(table):
     ("shape", "reason"),
     [
         (lambda t: t, "has to end in an aggregation"),
-        (lambda t: t.groupBy("third").count().filter("count > 3"), "Filter"),
         (lambda t: t.agg(F.countDistinct("name")), "distinct"),
         (lambda t: t.agg(F.round(F.avg("b"), 2)), "computes with the aggregates"),
         (lambda t: t.agg(F.avg("b") / F.max("b")), "add up from sums"),

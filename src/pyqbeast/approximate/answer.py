@@ -12,8 +12,13 @@ from pyspark.sql import types as T
 from pyqbeast import bridge
 from pyqbeast.approximate.estimate import Estimates, Requested, State, has_rows
 from pyqbeast.approximate.estimate.outcome import EXTREMES, HIGH, LOW, SHOWN_ROWS, Outcome, known_numbers
+from pyqbeast.approximate.estimate.selection import Choice, Verdict, choice
 from pyqbeast.approximate.partial_aggregates import KINDS, PartialAggregates
+from pyqbeast.approximate.selected_groups import first_groups
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order, OutputColumn
+
+#: The column that tells of each row whether it surely belongs to the answer, where a query keeps some of its groups.
+SURE = "sure"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +27,8 @@ class Estimate(Outcome):
 
     Attributes:
         df: the query's columns and rows; after each estimate `value` its bounds `value_low` and `value_high`. The
-            bounds are doubles (of the value's own type for min and max), null where there is none.
+            bounds are doubles (of the value's own type for min and max), null where there is none. A query with
+            `HAVING` or `LIMIT` has a last column `sure`: whether the row surely belongs to the answer.
     """
 
     df: DataFrame
@@ -49,6 +55,8 @@ def exact_answer(query_frame: DataFrame, query: AggregateQuery | None) -> tuple[
             shown += _with_bounds(name, value, value, value, kind, query_frame.schema[i].dataType)
         else:
             shown.append(value.alias(name))
+    if query and query.keeps_some:
+        shown.append(F.lit(True).alias(SURE))
     return held.select(*shown), bridge.scan_totals(named).bytes
 
 
@@ -58,8 +66,9 @@ def estimated_answer(
     state: State,
     estimates: Mapping[Requested, Estimates],
     query_frame: DataFrame,
-) -> DataFrame:
-    """The estimates of every group of the state, in the columns and the order of the query.
+    kept: Verdict | None = None,
+) -> tuple[DataFrame, Choice | None]:
+    """The estimates of the groups that the query keeps, in its columns and its order, and how sure that choice is.
 
     Args:
         query: the query taken apart.
@@ -67,6 +76,7 @@ def estimated_answer(
         state: what the estimates were made of.
         estimates: by aggregate.
         query_frame: the query, for its schema.
+        kept: which groups the query keeps; None for all.
     """
     fields = [T.StructField(name, data_type) for name, data_type in partial.group_types.items()]
     columns: list[Sequence[object]] = [[group[i] for group in state.groups] for i in range(len(fields))]
@@ -78,6 +88,15 @@ def estimated_answer(
             for name, values in zip("vlh", (estimated.value, estimated.low, estimated.high), strict=True):
                 fields.append(T.StructField(f"{name}{ordinal}", T.DoubleType()))
                 columns.append(known_numbers(values, aggregate.kind, is_set, estimated.value))
+    chosen = None
+    if kept is not None:
+        rows = first_groups(query, partial, state, estimates, kept.having)
+        chosen = choice(state.groups, rows, kept)
+        fields.append(T.StructField("sure", T.BooleanType()))
+        columns.append(kept.sure.tolist())
+        columns = [
+            [value for value, is_shown in zip(column, rows, strict=True) if is_shown] for column in columns
+        ]
     held = bridge.local_frame(query_frame.sparkSession, T.StructType(fields), columns)
     types = {ordinal: query_frame.schema[i].dataType for i, (_, ordinal) in enumerate(query.result)}
 
@@ -101,7 +120,9 @@ def estimated_answer(
             shown.append(value(ordinal).alias(name))
     if query.order:
         held = held.orderBy(*(_ordered(order, value(order.output)) for order in query.order))
-    return held.select(*shown)
+    if kept is not None:
+        shown.append(F.col("sure").alias(SURE))
+    return held.select(*shown), chosen
 
 
 def _with_bounds(

@@ -6,7 +6,7 @@ estimate has to be faster than the exact answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,6 +97,7 @@ class PartialAggregates:
             else:
                 found.append(out._add(output, query, schema))
         shown = {ordinal for _, ordinal in query.result} | {order.output for order in query.order}
+        shown |= set(_compared(query.having))
         out.aggregates = [each if ordinal in shown else None for ordinal, each in enumerate(found)]
         if not out.requested:
             raise _refused("it aggregates nothing")
@@ -188,6 +189,15 @@ class PartialAggregates:
             for _ in range(power)
         ]
         return f"coalesce(sum({_when(are_set, ' * '.join(factors))}), 0.0D)"
+
+
+def _compared(having: list[Any] | None) -> Iterator[int]:
+    """The outputs that a condition names."""
+    for part in having or ():
+        if isinstance(part, list):
+            yield from _compared(part)
+    if having and having[0] not in ("and", "or", "not"):
+        yield having[1]
 
 
 def _combination(term: list[Any], outputs: Sequence[Requested | None]) -> Combination:

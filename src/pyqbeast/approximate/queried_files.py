@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pyspark.sql import types as T
 
 from pyqbeast.approximate.estimate import Files, GroupKind, GroupSpans, value_span
-from pyqbeast.approximate.estimate.group_values import ValueSpan
-from pyqbeast.approximate.estimate.known_facts import column_bounds, most_rows_of_a_key
+from pyqbeast.approximate.estimate.known_facts import ValueSpan, column_bounds, most_rows_of_a_key
 from pyqbeast.bridge.aggregate_query import (
     AggregateQuery,
     GroupColumn,

@@ -12,7 +12,9 @@ from pyqbeast.approximate.estimate import Estimates, Requested, Status
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import WORTH, check_confidence, goal_within, worth_of
 from pyqbeast.approximate.estimate.progress import Progress, Reading
+from pyqbeast.approximate.estimate.selection import Choice
 from pyqbeast.approximate.query_rows import QueryRows
+from pyqbeast.approximate.selected_groups import selection_of
 from pyqbeast.bridge import failures, progress_line
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.bridge.frames import check_query
@@ -40,7 +42,8 @@ def tolerance(
     Args:
         df: a query that ends in an aggregation (count, sum, avg, min, max, stddev, variance, corr, count_if,
             percentile_approx) over one indexed table, with filters, projections, groupBy, and joins to small tables
-            that are not indexed; or over several that are joined by the columns of which their weights are made.
+            that are not indexed; or over several that are joined by the columns of which their weights are made. Above
+            it may stand conditions on the aggregates, and the first rows by one of them.
         error: the largest distance of an estimate to the truth: as a share of the truth, or in the estimate's unit. By
             default 0.01 where there is no budget.
         confidence: how often that has to hold, for each estimate by itself.
@@ -68,7 +71,7 @@ def tolerance(
     if query.reads_nothing():
         return _exact(query, confidence, ())
     rows = QueryRows(query)
-    progress = Progress(rows)
+    progress = Progress(rows, selection_of(query, rows.partial))
     with progress_line.shown(df.sparkSession, _DOING):
         by_aggregate = progress.read_until(goal, limit, confidence)
     if by_aggregate is None:
@@ -96,7 +99,7 @@ def refine(df: DataFrame, confidence: float = 0.95) -> Iterator[Estimate]:
 
 
 def _refined(df: DataFrame, query: AggregateQuery, rows: QueryRows, confidence: float) -> Iterator[Estimate]:
-    progress = Progress(rows)
+    progress = Progress(rows, selection_of(query, rows.partial))
     while progress.fraction < 1:
         step = progress.plan_refinement()
         if progress.must_run_in_full(step):
@@ -124,7 +127,7 @@ def _exact(query: AggregateQuery, confidence: float, readings: tuple[Reading, ..
     worth = {
         name: WORTH[Status.EXACT] for name, ordinal in query.result if query.outputs[ordinal].group is None
     }
-    return _whole(answer, readings, cost, confidence, worth)
+    return _whole(answer, readings, cost, confidence, worth, Choice() if query.keeps_some else None)
 
 
 def _whole(
@@ -133,6 +136,7 @@ def _whole(
     cost: int,
     confidence: float,
     worth: Mapping[str, str],
+    chosen: Choice | None = None,
 ) -> Estimate:
     steps = (*readings, Reading(0.0, 1.0, cost))
     return Estimate(
@@ -144,6 +148,7 @@ def _whole(
         steps=steps,
         confidence=confidence,
         worth=worth,
+        choice=chosen,
     )
 
 
@@ -156,8 +161,11 @@ def _estimate(
     confidence: float,
 ) -> Estimate:
     fraction = progress.fraction
+    answer, chosen = estimated_answer(
+        query, rows.partial, progress.state, by_aggregate, df, progress.verdict(confidence)
+    )
     return Estimate(
-        df=estimated_answer(query, rows.partial, progress.state, by_aggregate, df),
+        df=answer,
         fraction=fraction,
         exact=fraction >= 1,
         bytes_read=progress.bytes_read,
@@ -170,4 +178,5 @@ def _estimate(
             if (aggregate := rows.partial.aggregates[ordinal]) is not None
         },
         groups=progress.completeness(confidence),
+        choice=chosen,
     )

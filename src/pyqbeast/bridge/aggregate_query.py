@@ -101,6 +101,9 @@ class AggregateQuery:
         outputs: the columns of the aggregation.
         result: the columns of the query: name, and the output that it shows.
         order: what the query sorts its result by.
+        having: the condition on its result: ["and" or "or", a, b], ["not", a], or a comparison sign (= < <= > >=), the
+            number of an output and a number; days since 1970 for dates, microseconds for timestamps. None for none.
+        limit: how many rows of the sorted result it takes; None for all.
         tables: the indexed tables.
         keyed: the numbers of those tables that hold the key of every row of the query.
         multiplied: the numbers of those tables whose rows of a key multiply to the most that the query has of it.
@@ -126,6 +129,8 @@ class AggregateQuery:
         ]
         self.result: list[tuple[str, int]] = [(name, ordinal) for name, ordinal in described["result"]]
         self.order = [Order(*each) for each in described["order"]]
+        self.having: list[Any] | None = described["having"]
+        self.limit: int | None = described["limit"]
         self.statistics = [None if each is None else TableColumn(*each) for each in described["statistics"]]
         self.group_columns = [each and GroupColumn(*each) for each in described["group_columns"]]
         self.other_bytes: int = described["other_bytes"]
@@ -140,6 +145,11 @@ class AggregateQuery:
         ]
         self.keyed: list[int] = described["keyed"]
         self.multiplied: list[int] = described["multiplied"]
+
+    @property
+    def keeps_some(self) -> bool:
+        """Whether the query chooses among its groups."""
+        return self.having is not None or self.limit is not None
 
     def reads_nothing(self) -> bool:
         """Whether Spark answers the query from the log alone, or sees that it has no rows."""

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from pyqbeast.approximate.estimate import Aggregate, State, axes_for, completeness
-from pyqbeast.approximate.estimate.groups import Unread, missed_keys, most_missing_keys, rows_at_most
+from pyqbeast.approximate.estimate.groups import (
+    Unread,
+    missed_keys,
+    most_missing_keys,
+    rows_at_most,
+)
 from pyqbeast.approximate.estimate.interval import distinct_keys
 
 AXES = axes_for([Aggregate("count")])

@@ -2,9 +2,9 @@
 
 Lives here: what is asked for and kept of each step (`request`, `combination`, `state`, `centre`), how the bounds
 follow from it (`student`, `interval`, `formulas`, `part_sums`, `percentile`, `aggregates`), when to stop and what to
-read next (`stopping`, `budget`, `scale`), what the log tells without reading (`known_facts`, `group_values`), which
-groups a sample may have missed (`groups`), the loop over the steps (`progress`), and what an answer is worth
-(`outcome`).
+read next (`stopping`, `budget`, `scale`), what the log tells without reading (`known_facts`), which groups a sample
+may have missed (`groups`), which belong to the answer (`selection`), the loop over the steps (`progress`), and what an
+answer is worth (`outcome`).
 May import: numpy, the standard library and `pyqbeast.core`. Imported by those that read rows: the rest of
 `pyqbeast.approximate` on Spark, `pyqbeast.scanning` without it.
 
@@ -16,8 +16,8 @@ from pyqbeast.approximate.estimate.aggregates import Estimates, KnownBounds, Sta
 from pyqbeast.approximate.estimate.budget import Files, Step, next_step
 from pyqbeast.approximate.estimate.centre import pilot_centres, recentre
 from pyqbeast.approximate.estimate.combination import Combination, Operation, Part, Requested, Term, axes_for
-from pyqbeast.approximate.estimate.group_values import GroupKind, GroupSpans, value_span
 from pyqbeast.approximate.estimate.groups import Completeness, completeness
+from pyqbeast.approximate.estimate.known_facts import GroupKind, GroupSpans, value_span
 from pyqbeast.approximate.estimate.part_sums import has_rows
 from pyqbeast.approximate.estimate.percentile import grid_from, grid_of_groups, grid_probabilities
 from pyqbeast.approximate.estimate.request import Aggregate

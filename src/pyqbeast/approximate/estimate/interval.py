@@ -17,6 +17,8 @@ from pyqbeast.approximate.estimate.student import t_quantile
 #: A function of population sums: [..., moment] to [...] or [..., k].
 Statistic = Callable[[FloatArray], FloatArray]
 
+#: The largest confidence. Beyond it the formulas' tails cannot be trusted.
+MOST_CONFIDENCE = 0.9999
 #: The largest skewness of an estimate for which Hall's transformation is used as it is; larger ones count as
 #: this.
 MOST_SKEW = 1.2

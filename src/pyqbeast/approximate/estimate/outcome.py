@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.aggregates import Estimates, Status
 from pyqbeast.approximate.estimate.groups import Completeness
+from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.progress import Reading
-from pyqbeast.approximate.estimate.state import FloatArray
+from pyqbeast.approximate.estimate.selection import Choice
+from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.approximate.estimate.stopping import Goal
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.html import block_html, table_html, texts_html
@@ -25,8 +27,6 @@ LOW, HIGH = "_low", "_high"
 EXTREMES = ("min", "max")
 #: Rows that a person is shown of an answer.
 SHOWN_ROWS = 20
-#: The largest confidence. Beyond it the formulas' tails cannot be trusted.
-MOST_CONFIDENCE = 0.9999
 WORTH = {
     Status.EXACT: "exact",
     Status.BOUNDED: "bounded",
@@ -52,6 +52,7 @@ class Outcome(ABC):
             where nothing outside the sample tells of rare large values; "certain bounds" of min and max, which
             hold always; or why there is no bound.
         groups: what may be missing from the list of groups; None for a query without groups.
+        choice: how sure it is which groups belong to the answer; None for a query that keeps all of them.
     """
 
     fraction: float
@@ -62,6 +63,7 @@ class Outcome(ABC):
     confidence: float
     worth: Mapping[str, str]
     groups: Completeness | None = None
+    choice: Choice | None = None
 
     @abstractmethod
     def first_rows(self) -> tuple[list[str], list[tuple[object, ...]]]:
@@ -85,6 +87,8 @@ class Outcome(ABC):
         out += [f"{name}: {worth}." for name, worth in self.worth.items()]
         if self.groups is not None:
             out.append(_about_groups(self.groups, self.confidence))
+        if self.choice is not None:
+            out.append(_about_choice(self.choice, self.confidence))
         return out
 
     @property
@@ -109,6 +113,24 @@ def _about_groups(groups: Completeness, confidence: float) -> str:
         f"Groups may be missing{where}: with {confidence:.4g} none of more than {most}. All of them hold about "
         f"{groups.unseen_share:.2g} of the rows."
     )
+
+
+def _about_choice(choice: Choice, confidence: float) -> str:
+    """Which groups may be in the answer and should not, or the other way round."""
+    doubts = [
+        ("in the answer and may not belong to it", choice.doubtful),
+        ("not in the answer and may belong to it", choice.left_out),
+    ]
+    out = [f"{len(groups):,} are {what}: {_named(groups)}" for what, groups in doubts if groups]
+    out += ["groups that the sample missed may belong to it"] if choice.missing else []
+    said = "; ".join(out) or "these are the groups of the exact answer"
+    return f"Which groups belong to the answer, with {confidence:.4g}: {said}."
+
+
+def _named(groups: Sequence[Group]) -> str:
+    """The first few groups."""
+    few = [", ".join(map(str, group)) for group in groups[:5]]
+    return "; ".join([*few, "…"] if len(groups) > len(few) else few)
 
 
 def goal_of(error: float, *, relative: bool, smallest_group: int = 0) -> Goal:

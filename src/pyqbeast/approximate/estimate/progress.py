@@ -15,10 +15,11 @@ from pyqbeast.approximate.estimate.aggregates import Estimates, KnownBounds, est
 from pyqbeast.approximate.estimate.budget import MOST_BYTES, Files, Step, largest_step, next_step
 from pyqbeast.approximate.estimate.centre import pilot_centres, recentre
 from pyqbeast.approximate.estimate.combination import Requested, axes_for
-from pyqbeast.approximate.estimate.group_values import GroupSpans
 from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
+from pyqbeast.approximate.estimate.known_facts import GroupSpans
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.scale import END, START, WeightScale
+from pyqbeast.approximate.estimate.selection import Selection, Verdict, verdict
 from pyqbeast.approximate.estimate.state import (
     FloatArray,
     Group,
@@ -127,8 +128,9 @@ class Progress:
         exact_bytes: what the exact query reads.
     """
 
-    def __init__(self, reader: RowReader) -> None:
-        self._reader = reader
+    def __init__(self, reader: RowReader, selection: Selection | None = None) -> None:
+        """Reads by `reader`; of its groups the query keeps a selection, None for all."""
+        self._reader, self._selection = reader, selection
         self._is_mergeable = not any(each.kind == "percentile" for each in reader.requested)
         self.readings: list[Reading] = []
         self.exact_bytes = reader.files.total + reader.other_bytes
@@ -312,10 +314,12 @@ class Progress:
 
     def _needs(self, goal: Goal, estimates: Sequence[Estimates], confidence: float, left: float) -> Needs:
         """What the sample read lacks."""
-        small = None
+        small = np.zeros(len(self.state.groups), dtype=bool)
         if goal.smallest_group > 0:
-            share = np.broadcast_to(self._shares, len(self.state.groups))
-            small = rows_at_most(self.state, share, confidence) < goal.smallest_group
+            small |= self._rows_at_most(confidence) < goal.smallest_group
+        kept = self.verdict(confidence)
+        if kept is not None:
+            small |= ~kept.possible
         wanted = wanted_fractions(estimates, goal, self.fraction, len(self.readings), small)
         done = wanted == 0
         fraction = float(wanted.max(initial=0.0 if len(wanted) else 1.0))
@@ -323,7 +327,7 @@ class Progress:
         if fraction == 1 and self._plan_groups(wanted < 1, left) is not None:
             fraction = float(wanted.max(initial=0.0, where=wanted < 1))
         missing = self.completeness(confidence)
-        if missing is None or missing.complete:
+        if missing is None or missing.complete or (kept is not None and not kept.missing):
             return Needs(done, fraction, groups=False)
         if goal.smallest_group == 0 or missing.most_rows is None:
             return Needs(done, fraction, groups=True)
@@ -333,6 +337,17 @@ class Progress:
             return Needs(done, fraction, groups=False)
         too_many = by_size > LARGEST_SAMPLE or len(self.readings) > PREDICTED_STEPS
         return Needs(done, max(fraction, 1.0 if too_many else by_size), groups=True)
+
+    def verdict(self, confidence: float) -> Verdict | None:
+        """Which groups the query keeps, all said together with this confidence; None if it keeps all of them."""
+        if self._selection is None:
+            return None
+        each = self._selection.confidence(len(self.state.groups), confidence)
+        missing = self.completeness(each) or Completeness(complete=True)
+        return verdict(self._selection, dict(self.estimates(each)), self._rows_at_most(each), missing)
+
+    def _rows_at_most(self, confidence: float) -> FloatArray:
+        return rows_at_most(self.state, np.broadcast_to(self._shares, len(self.state.groups)), confidence)
 
     def _within(self, left: float, wanted: float) -> Step | None:
         """The next step for at most so many bytes: to the wanted fraction, or as far as they reach."""

@@ -35,6 +35,9 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
 import org.apache.spark.sql.catalyst.expressions.aggregate.ApproximatePercentile;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
@@ -61,6 +64,8 @@ public final class AggregateQuery {
   private final List<Expression> inputs = new ArrayList<>();
   private final List<Map<String, Object>> outputs = new ArrayList<>();
   private final List<List<Object>> order = new ArrayList<>();
+  private List<Object> having;
+  private Integer limit;
   private final List<List<Object>> result = new ArrayList<>();
   /** For each table its files by path. */
   private final List<Map<String, AddFile>> files = new ArrayList<>();
@@ -103,6 +108,8 @@ public final class AggregateQuery {
     out.put("outputs", outputs);
     out.put("result", result);
     out.put("order", order);
+    out.put("having", having);
+    out.put("limit", limit);
     out.put("statistics", inputs.stream().map(this::statisticsOf).toList());
     out.put("group_columns", groups.stream().map(this::groupColumn).toList());
     out.put("other_bytes", below.otherBytes());
@@ -272,7 +279,11 @@ public final class AggregateQuery {
 
   private Aggregate top() {
     LogicalPlan node = plan;
-    while (node instanceof Sort || node instanceof Project) {
+    while (node instanceof Sort
+        || node instanceof Project
+        || node instanceof Filter
+        || node instanceof GlobalLimit
+        || node instanceof LocalLimit) {
       node = ScalaInterop.list(node.children()).get(0);
     }
     if (node instanceof Aggregate found) {
@@ -281,7 +292,10 @@ public final class AggregateQuery {
     throw new RefusedQuery("it has to end in an aggregation, and there is a " + node.nodeName());
   }
 
-  /** Reads what is aggregated and what stands above that: orders, and projections that choose, rename and compute. */
+  /**
+   * Reads what is aggregated and what stands above that: orders, conditions on the result, a limit, and projections that
+   * choose, rename and compute.
+   */
   private void readTop() {
     Map<ExprId, Integer> ordinals = new HashMap<>();
     for (NamedExpression computed : ScalaInterop.list(aggregate.aggregateExpressions())) {
@@ -296,14 +310,42 @@ public final class AggregateQuery {
         for (NamedExpression e : ScalaInterop.list(project.projectList())) {
           ordinals.put(e.exprId(), ordinal(e instanceof Alias alias ? alias.child() : (Expression) e, ordinals));
         }
-      } else if (order.isEmpty()) {
-        for (SortOrder by : ScalaInterop.list(((Sort) node).order())) {
+      } else if (limit != null && !(node instanceof LocalLimit)) {
+        throw new RefusedQuery("there is a " + node.nodeName() + " above a LIMIT");
+      } else if (node instanceof Filter filter) {
+        List<Object> condition = GroupCondition.of(filter.condition(), side -> estimated(side, ordinals));
+        having = having == null ? condition : List.of("and", having, condition);
+      } else if (node instanceof GlobalLimit limited) {
+        limit = limited(limited);
+      } else if (node instanceof Sort sort) {
+        // The last one counts.
+        order.clear();
+        for (SortOrder by : ScalaInterop.list(sort.order())) {
           boolean ascending = by.direction() == Ascending$.MODULE$;
           order.add(List.of(ordinal(by.child(), ordinals), ascending, by.nullOrdering() == NullsFirst$.MODULE$));
         }
       }
     }
     ScalaInterop.list(plan.output()).forEach(a -> result.add(List.of(a.name(), ordinals.get(a.exprId()))));
+  }
+
+  private int limited(GlobalLimit node) {
+    if (order.isEmpty() || outputs.get((int) order.get(0).get(0)).containsKey("group")) {
+      throw new RefusedQuery("it takes a LIMIT of groups that are not sorted by an aggregate in the first place");
+    }
+    if (!(node.limitExpr().eval(null) instanceof Integer number)) {
+      throw new RefusedQuery("its LIMIT is no number");
+    }
+    return number;
+  }
+
+  /** The number of the output of an aggregate, or of what is computed from several. */
+  private int estimated(Expression expression, Map<ExprId, Integer> ordinals) {
+    int output = ordinal(expression, ordinals);
+    if (outputs.get(output).containsKey("group")) {
+      throw new RefusedQuery("a condition on its result names a group: put it into WHERE: " + expression.sql());
+    }
+    return output;
   }
 
   private int ordinal(Expression expression, Map<ExprId, Integer> ordinals) {
@@ -336,6 +378,9 @@ public final class AggregateQuery {
   }
 
   private int computed(List<Object> term) {
+    if (term.get(0).equals("output")) {
+      return (int) term.get(1);
+    }
     outputs.add(Map.of("term", term));
     return outputs.size() - 1;
   }

@@ -1,0 +1,84 @@
+package io.pyqbeast.estimate;
+
+import io.pyqbeast.errors.RefusedQuery;
+import java.util.List;
+import java.util.function.ToIntFunction;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GreaterThan;
+import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.LessThan;
+import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
+import org.apache.spark.sql.catalyst.expressions.Subtract;
+import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.NumericType;
+import org.apache.spark.sql.types.TimestampType;
+
+/**
+ * A condition on aggregates, written as lists for JSON: {@code ["and", a, b]}, {@code ["not", a]}, and of an output
+ * beside a number {@code [">", 0, 3.5]}.
+ */
+final class GroupCondition {
+  private GroupCondition() {}
+
+  /** @param outputOf the number of the output that an expression is */
+  static List<Object> of(Expression condition, ToIntFunction<Expression> outputOf) {
+    if (condition instanceof RuntimeReplaceable replaced) {
+      return of(replaced.replacement(), outputOf);
+    }
+    if (condition instanceof And both) {
+      return List.of("and", of(both.left(), outputOf), of(both.right(), outputOf));
+    }
+    if (condition instanceof Or either) {
+      return List.of("or", of(either.left(), outputOf), of(either.right(), outputOf));
+    }
+    if (condition instanceof Not not) {
+      return List.of("not", of(not.child(), outputOf));
+    }
+    String sign = sign(condition);
+    if (sign == null) {
+      throw new RefusedQuery("a condition on its result does not compare numbers: " + condition.sql());
+    }
+    BinaryComparison compared = (BinaryComparison) condition;
+    Expression left = compared.left();
+    Expression right = compared.right();
+    if (right.foldable()) {
+      return List.of(sign, outputOf.applyAsInt(left), number(right));
+    }
+    if (left.foldable()) {
+      return List.of(turned(sign), outputOf.applyAsInt(right), number(left));
+    }
+    return List.of(sign, outputOf.applyAsInt(new Subtract(left, right)), 0.0);
+  }
+
+  private static String sign(Expression condition) {
+    return condition instanceof EqualTo
+        ? "="
+        : condition instanceof LessThan
+            ? "<"
+            : condition instanceof LessThanOrEqual
+                ? "<=" : condition instanceof GreaterThan ? ">" : condition instanceof GreaterThanOrEqual ? ">=" : null;
+  }
+
+  private static String turned(String sign) {
+    return sign.startsWith("<") ? sign.replace('<', '>') : sign.replace('>', '<');
+  }
+
+  /** Days since 1970 for dates, microseconds for timestamps. */
+  private static double number(Expression constant) {
+    Object value = constant.eval(null);
+    boolean isNumber =
+        constant.dataType() instanceof NumericType
+            || constant.dataType() instanceof DateType
+            || constant.dataType() instanceof TimestampType;
+    if (value == null || !isNumber) {
+      throw new RefusedQuery("a condition on its result compares with something else than a number: " + constant.sql());
+    }
+    return Double.parseDouble(value.toString());
+  }
+}

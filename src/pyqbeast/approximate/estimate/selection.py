@@ -1,0 +1,247 @@
+"""Which groups a query keeps by its estimates (`HAVING`, `ORDER BY … LIMIT`), and how sure that is.
+
+An estimate is a value between two bounds. A group surely belongs if it does wherever between their bounds the estimates
+of all groups lie; it may belong if it does somewhere. All bounds together hold with the confidence that is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.approximate.estimate.aggregates import Estimates, Status
+from pyqbeast.approximate.estimate.combination import Requested
+from pyqbeast.approximate.estimate.groups import Completeness
+from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE
+from pyqbeast.approximate.estimate.state import FloatArray, Group
+
+#: What counts rows of a group, and so is at most their number.
+_COUNTS = ("count", "count_if")
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+class Comparison(NamedTuple):
+    """An estimate beside a number: `=`, `<`, `<=`, `>` or `>=`."""
+
+    of: Requested
+    sign: str
+    number: float
+
+
+class Junction(NamedTuple):
+    """Two conditions, both or at least one of which has to hold."""
+
+    sign: Literal["and", "or"]
+    left: Condition
+    right: Condition
+
+
+class Negation(NamedTuple):
+    """The opposite of a condition. Where that is null, this is null."""
+
+    of: Condition
+
+
+Condition: TypeAlias = Comparison | Junction | Negation
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a query keeps of its groups.
+
+    Attributes:
+        having: the condition; None for none.
+        first: what they are sorted by in the first place, for a limit.
+        ascending, nulls_first: how.
+        limit: how many are kept; None for all.
+    """
+
+    having: Condition | None = None
+    first: Requested | None = None
+    ascending: bool = True
+    nulls_first: bool = True
+    limit: int | None = None
+
+    @property
+    def requested(self) -> list[Requested]:
+        """The estimates that decide."""
+        of_condition = [] if self.having is None else list(_compared(self.having))
+        return list(dict.fromkeys([*of_condition, *([] if self.first is None else [self.first])]))
+
+    def confidence(self, groups: int, confidence: float) -> float:
+        """That of each bound, so that those of so many groups hold all together (Bonferroni)."""
+        bounds = groups * len(self.requested) + 1
+        return max(confidence, min(1 - (1 - confidence) / bounds, MOST_CONFIDENCE))
+
+
+class Verdict(NamedTuple):
+    """What is known of the groups, each [group].
+
+    Attributes:
+        having: which meet the condition by their estimates.
+        sure: which surely belong to the answer.
+        possible: which may belong to it.
+        missing: whether a group that the sample missed may belong to it.
+    """
+
+    having: Mask
+    sure: Mask
+    possible: Mask
+    missing: bool
+
+
+class Between(NamedTuple):
+    """An estimate of each group and its bounds, each [group]; all of them NaN where it is surely null."""
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+class _Truth(NamedTuple):
+    """Whether a condition is true, and whether it is false, each [by value / surely / possibly, group].
+
+    Null is neither.
+    """
+
+    true: Mask
+    false: Mask
+
+
+def verdict(
+    selection: Selection,
+    estimates: Mapping[Requested, Estimates],
+    rows: FloatArray,
+    missing: Completeness,
+) -> Verdict:
+    """Which groups a selection keeps.
+
+    Args:
+        selection: what is kept.
+        estimates: of what it needs, with bounds of the confidence that it asks for.
+        rows: [group], an upper bound of the rows of each, for counts of few keys.
+        missing: what is known of groups that are not listed. All of them are one more group here, with all values that
+            they can have.
+    """
+    most = np.inf if missing.most_rows is None else missing.most_rows
+    groups = len(rows)
+    between = {each: _between(estimates[each], rows, most) for each in selection.requested}
+    truth = np.ones((3, groups + 1), dtype=bool)
+    truth[:2, groups] = False
+    if selection.having is not None:
+        truth &= _truth(selection.having, between).true
+    truth[2, groups] &= not missing.complete
+    having, sure, possible = truth
+    if selection.limit is not None and selection.first is not None:
+        sure, possible = _of_the_first(selection, between[selection.first], sure, possible)
+    return Verdict(having[:-1], sure[:-1], possible[:-1], bool(possible[-1]))
+
+
+def _between(estimates: Estimates, rows: FloatArray, most_missing: float) -> Between:
+    """The bounds of each group, and of the missing ones after them."""
+    low, high, exact = estimates.low, estimates.high, estimates.status == Status.EXACT
+    low, high = (
+        np.where(np.isnan(low) & ~exact, -np.inf, low),
+        np.where(np.isnan(high) & ~exact, np.inf, high),
+    )
+    outer = -np.inf, np.inf
+    if estimates.aggregate.kind in _COUNTS:
+        low, high = np.maximum(low, 0), np.where(np.isposinf(high), rows, high)
+        outer = 0.0, most_missing
+    return Between(np.append(estimates.value, np.nan), np.append(low, outer[0]), np.append(high, outer[1]))
+
+
+def _compared(condition: Condition) -> Iterator[Requested]:
+    if isinstance(condition, Comparison):
+        yield condition.of
+    else:
+        for part in (condition.of,) if isinstance(condition, Negation) else (condition.left, condition.right):
+            yield from _compared(part)
+
+
+def _truth(condition: Condition, between: Mapping[Requested, Between]) -> _Truth:
+    if isinstance(condition, Negation):
+        inner = _truth(condition.of, between)
+        return _Truth(inner.false, inner.true)
+    if isinstance(condition, Junction):
+        left, right = _truth(condition.left, between), _truth(condition.right, between)
+        if condition.sign == "and":
+            return _Truth(left.true & right.true, left.false | right.false)
+        return _Truth(left.true | right.true, left.false & right.false)
+    value, low, high = between[condition.of]
+    number = condition.number
+    if condition.sign == "=":
+        is_it, may_be = (low == number) & (high == number), (low <= number) & (high >= number)
+        known = ~np.isnan(low)
+        differs = (value < number) | (value > number)
+        return _Truth(
+            np.stack([value == number, is_it, may_be]), np.stack([differs, known & ~may_be, known & ~is_it])
+        )
+    opposite = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}[condition.sign]
+    return _Truth(
+        _compare(value, low, high, condition.sign, number), _compare(value, low, high, opposite, number)
+    )
+
+
+def _compare(value: FloatArray, low: FloatArray, high: FloatArray, sign: str, number: float) -> Mask:
+    """[by value / surely / possibly, group]. NaN meets no comparison."""
+    compare: Callable[..., Mask] = {
+        "<": np.less,
+        "<=": np.less_equal,
+        ">": np.greater,
+        ">=": np.greater_equal,
+    }[sign]
+    nearer, farther = (high, low) if sign in ("<", "<=") else (low, high)
+    return np.stack([compare(value, number), compare(nearer, number), compare(farther, number)])
+
+
+def _of_the_first(selection: Selection, between: Between, sure: Mask, possible: Mask) -> tuple[Mask, Mask]:
+    """Which groups are surely and possibly among the first, of those that meet the condition."""
+    assert selection.limit is not None
+    # A larger score comes first. A null has the largest of all, or the smallest.
+    null = np.inf if selection.nulls_first else -np.inf
+    ends = (-between.high, -between.low) if selection.ascending else (between.low, between.high)
+    low, high = (np.where(np.isnan(end), null, end) for end in ends)
+    # Any number of groups may be missing, and all of them may come before this one.
+    displaced = possible[-1] & (high[-1] >= low)
+    # Not counting the group itself, which may be before itself.
+    may_precede = _count(high[possible], low, "left") - possible
+    surely_precede = _count(low[sure], high, "right")
+    return sure & (may_precede < selection.limit) & ~displaced, possible & (surely_precede < selection.limit)
+
+
+def _count(values: FloatArray, than: FloatArray, side: Literal["left", "right"]) -> NDArray[np.intp]:
+    """How many values are at least (left), or larger than (right), each number."""
+    return np.asarray(len(values) - np.searchsorted(np.sort(values), than, side=side))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How sure it is which groups belong to an answer that keeps some of them.
+
+    The statements hold together with the confidence of the answer, as long as there are so few bounds that each of them
+    needs no more than 0.9999 for that (some 500 at a confidence of 0.95).
+
+    Attributes:
+        doubtful: groups of the answer that may not belong to it.
+        left_out: groups that are not in the answer and may belong to it.
+        missing: whether groups that the sample missed may belong to it.
+    """
+
+    doubtful: tuple[Group, ...] = ()
+    left_out: tuple[Group, ...] = ()
+    missing: bool = False
+
+
+def choice(groups: Sequence[Group], shown: Mask, found: Verdict) -> Choice:
+    """What is to be said of the groups [group] that an answer shows."""
+
+    def named(mask: Mask) -> tuple[Group, ...]:
+        return tuple(group for group, is_named in zip(groups, mask, strict=True) if is_named)
+
+    return Choice(named(shown & ~found.sure), named(~shown & found.possible), found.missing)
