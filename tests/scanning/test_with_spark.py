@@ -96,6 +96,14 @@ MIXED = (
     "named_struct('p', id, 'q', array(id)) as n",
     "map('k', id) as m",
 )
+PADDED = (
+    "c = 'n7'",
+    "c > 'n7   '",
+    "c IN ('n7 ', 'n8')",
+    "c <> 'n7'",
+    "c BETWEEN 'n1' AND 'n2'",
+    "c < 'n7      x'",
+)
 
 
 def test_samples_filters_and_versions(spark, table_path):
@@ -156,6 +164,18 @@ def test_names_types_and_keys_that_changed(spark, table_path):
     assert rows_of_scan(scan.where("title = 'name 7' AND later IS NULL")) == rows_of(
         load(spark, table_path).filter("title = 'name 7'")
     )
+
+
+def test_padded_texts(spark, table_path):
+    spark.sql(
+        f"CREATE TABLE qbeast.`{table_path}` (id BIGINT, c CHAR(5)) USING qbeast OPTIONS (columnsToIndex 'id,c')"
+    )
+    spark.sql(f"INSERT INTO qbeast.`{table_path}` SELECT id, concat('n', id) FROM range(50)")
+    scan = pyqbeast.scan(table_path)
+    for condition in PADDED:
+        wanted = rows_of(load(spark, table_path).filter(condition))
+        assert wanted
+        assert rows_of_scan(scan.where(condition)) == wanted, condition
 
 
 def test_a_table_with_replicated_cubes(spark, golden, tmp_path):

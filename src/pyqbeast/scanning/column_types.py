@@ -55,6 +55,19 @@ def arrow_type(stored: Any, column: str) -> pa.DataType:  # noqa: ANN401 (any JS
     raise UnsupportedError(f"column {column!r} has type {shown(stored)}: a scan cannot read it; leave it out")
 
 
+def arrow_field(field: Field) -> pa.Field:
+    """A column as conditions see it: its type, and the length of its texts where they are padded."""
+    length = _char_length(field)
+    noted = {} if length is None else {_CHAR.encode(): str(length).encode()}
+    return pa.field(field["name"], arrow_type(field["type"], field["name"]), metadata=noted)
+
+
+def char_length(field: pa.Field) -> int | None:
+    """How long `arrow_field` says that all texts of a column are; None for one whose texts are as they are stored."""
+    length = (field.metadata or {}).get(_CHAR.encode())
+    return None if length is None else int(length)
+
+
 def can_be_read(field: Field) -> bool:
     """Whether the type of a column is one that Arrow has."""
     try:

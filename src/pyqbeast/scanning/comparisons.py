@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.scanning.column_types import char_length
 
 _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
@@ -56,6 +57,15 @@ class Both(NamedTuple):
         return Both(self.rows | other.rows, self.files | other.files)
 
 
+def padded(constant: Constant, field: pa.Field) -> Constant:
+    """A constant as Spark compares it with a column: as long as the texts of a CHAR column, which end in blanks."""
+    length = char_length(field)
+    if length is None or constant.kind != "text":
+        return constant
+    # Blanks beyond the column's length make no difference.
+    return Constant("text", constant.text[:length].ljust(length) + constant.text[length:].rstrip(" "))
+
+
 def compared(column: str, kind: pa.DataType, sign: str, constant: Constant) -> Both:
     """A column of an Arrow type compared with a constant. Raises InvalidInputError where the two do not fit."""
     field, compare = pc.field(column), _OPERATIONS[sign]
@@ -72,6 +82,30 @@ def compared(column: str, kind: pa.DataType, sign: str, constant: Constant) -> B
             f"column {column!r} has type {kind} and cannot be compared with the {constant.kind} {constant.text}"
         )
     return Both.same(compare(field, value))
+
+
+def among(column: str, kind: pa.DataType, constants: Sequence[Constant], *, negated: bool) -> Both | None:
+    """A column of an Arrow type that equals one of some constants, or none where `negated`.
+
+    None where a constant has to be compared in another type than the column's. Raises as `compared`.
+    """
+    exact = [_equal_value(kind, constant) for constant in constants]
+    if None in exact:
+        return None
+    field = pc.field(column)
+    found = field.isin(pa.array([value.as_py() for value in exact if value is not None], kind))
+    # A null is in no list, and neither is it outside of one.
+    return Both.same((~found if negated else found) & field.is_valid())
+
+
+def _equal_value(kind: pa.DataType, constant: Constant) -> pa.Scalar | None:
+    """The only value of a type that equals a constant; None where that is not as simple."""
+    if constant.kind != "number":
+        return _other(kind, constant)
+    limit = 2 ** (kind.bit_width - 1) if pa.types.is_integer(kind) else 0
+    if len(constant.text) > _INTEGER_DIGITS + 1 or not constant.text.lstrip("-").isdigit():
+        return None
+    return pa.scalar(int(constant.text), kind) if -limit <= int(constant.text) < limit else None
 
 
 def _integers(field: pc.Expression, kind: pa.DataType, sign: str, constant: Constant) -> Both:
@@ -132,9 +166,9 @@ def _other(kind: pa.DataType, constant: Constant) -> pa.Scalar | None:
     """The constant as a scalar of a type; None where they do not fit."""
     if constant.kind == "boolean":
         return pa.scalar(constant.text == "TRUE") if pa.types.is_boolean(kind) else None
-    if constant.kind == "text" and pa.types.is_string(kind):
-        return pa.scalar(constant.text)
     try:
+        if constant.kind == "text" and pa.types.is_string(kind):
+            return pa.scalar(constant.text)
         if constant.kind in ("text", "date") and pa.types.is_date(kind):
             return pa.scalar(dt.date.fromisoformat(constant.text), kind)
         if constant.kind in ("text", "date", "timestamp") and pa.types.is_timestamp(kind):

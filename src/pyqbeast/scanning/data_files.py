@@ -20,7 +20,7 @@ from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 from pyqbeast.delta_log.reader import LiveFile
 from pyqbeast.scanning.arrays import mask_array
-from pyqbeast.scanning.column_types import Field, arrow_type, conformed, find_stored
+from pyqbeast.scanning.column_types import Field, arrow_type, conformed, find_stored, is_padded
 from pyqbeast.scanning.predicate import Predicate
 
 #: Rows that are handled at once, at the most.
@@ -119,6 +119,8 @@ class DataFiles:
         if predicate is None or len(every) < 2 or self.index.mapping_mode != "none":
             return every
         stored, schema = parquet.schema_arrow, self.schema
+        if any(field["name"] in predicate.columns and is_padded(field) for field in self.fields):
+            return every
         # Another type than the table's may compare otherwise.
         if any(
             name not in stored.names or stored.field(name).type != schema.field(name).type
@@ -182,10 +184,12 @@ def _refuse_old_calendar(parquet: pq.ParquetFile, columns: Sequence[pa.Array]) -
         is_date, is_time = pa.types.is_date(values.type), pa.types.is_timestamp(values.type)
         if not (is_date or is_time):
             continue
-        first = pc.min(values.cast(pa.timestamp("us")) if is_time else values).as_py()
-        if first is not None and first < (_NEW_DATES if is_date else _NEW_TIMES):
+        first = pc.min(values.cast(pa.timestamp("us")) if is_time else values)
+        # Python knows fewer days than Arrow.
+        if pc.less(first, pa.scalar(_NEW_DATES if is_date else _NEW_TIMES, first.type)).as_py():
             raise UnsupportedError(
-                f"the file holds {first} by the calendar of Spark 2, which a scan does not read: read it with Spark"
+                f"the file holds {first.cast(pa.string())} by the calendar of Spark 2, which a scan does not read: "
+                "read it with Spark"
             )
 
 

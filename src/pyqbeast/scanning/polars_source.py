@@ -76,7 +76,11 @@ def _needed(rows: Scan, columns: list[str] | None, predicate: Any, n_rows: int |
         rows = rows.select(list(dict.fromkeys([*columns, *of_predicate])))
     if predicate is None or n_rows is not None:
         return rows
-    condition = _condition(json.loads(predicate.meta.serialize(format="json")), rows.schema)
+    try:
+        condition = _condition(json.loads(predicate.meta.serialize(format="json")), rows.schema)
+    # Python's reader of JSON goes no deeper than some hundred levels.
+    except RecursionError:
+        return rows
     if condition is None:
         return rows
     named = frozenset(rows.schema.names) & set(predicate.meta.root_names())

@@ -20,7 +20,7 @@ from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.files import readable_versions
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.scanning.blocks import SCHEMA, block_rows
-from pyqbeast.scanning.column_types import arrow_type, can_be_read, is_collated
+from pyqbeast.scanning.column_types import arrow_field, can_be_read, is_collated
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.scanning.files import Plan, ScannedFile, plan_files
 from pyqbeast.scanning.predicate import Predicate
@@ -337,7 +337,7 @@ class Scan:
     def _readable_schema(self) -> pa.Schema:
         """The columns that conditions can name."""
         fields = self._index.snapshot.metadata.fields
-        return pa.schema([(f["name"], arrow_type(f["type"], f["name"])) for f in fields if can_be_read(f)])
+        return pa.schema([arrow_field(field) for field in fields if can_be_read(field)])
 
     def _files_with(self, names: Sequence[str]) -> DataFiles:
         by_name = {field["name"]: field for field in self._index.snapshot.metadata.fields}

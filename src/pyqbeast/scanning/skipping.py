@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.delta_log.reader import LiveFile
+from pyqbeast.scanning.column_types import char_length
 from pyqbeast.scanning.predicate import Predicate
 
 #: Timestamps are cut to milliseconds in statistics, so the largest may be almost one more.
@@ -78,11 +79,14 @@ def column_bounds(file: LiveFile, columns: Mapping[str, str], schema: pa.Schema)
     lows, highs, nulls = (_object(statistics, name) for name in ("minValues", "maxValues", "nullCount"))
     bounds = {}
     for name, physical in columns.items():
-        kind, count = schema.field(name).type, nulls.get(physical)
+        kind, count, length = schema.field(name).type, nulls.get(physical), char_length(schema.field(name))
         only_nulls = type(count) is int and count == file.physical_rows
         low, high = _value(lows.get(physical), kind), _value(highs.get(physical), kind)
         if high is not None and pa.types.is_timestamp(kind):
             high = _just_after(high)
+        if high is not None and length is not None:
+            # Files of other writers may hold the texts without their blanks.
+            high = high.ljust(length) if min(high, default=" ") >= " " else None
         if only_nulls or (low is not None and high is not None):
             bounds[name] = ColumnBounds(low, high, count != 0, only_nulls)
     return bounds

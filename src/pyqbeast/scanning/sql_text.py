@@ -5,6 +5,7 @@ They mean what they mean in Spark: NaN is larger than every number, and a condit
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable
 from functools import reduce
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.stored_text import shown
-from pyqbeast.scanning.comparisons import Both, Constant, compared
+from pyqbeast.scanning.comparisons import Both, Constant, among, compared, padded
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
@@ -26,6 +27,8 @@ _TOKEN = re.compile(
 _OPERATORS = {"=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _NEGATED = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+#: Some ten thousand overflow the stack of Arrow's reader.
+_MOST_COMPARISONS = 1_000
 _WORDS = {"AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "TRUE", "FALSE"}
 
 
@@ -40,7 +43,10 @@ def conditions_of_text(text: str, schema: pa.Schema) -> tuple[pc.Expression, pc.
     Raises InvalidInputError where the text is not understood, with the place.
     """
     parser = _Parser(text, schema)
-    found = parser.either(negated=False)
+    try:
+        found = parser.either(negated=False)
+    except RecursionError:
+        raise InvalidInputError(f"the condition {shown(text)} is nested too deeply") from None
     parser.expect_end()
     return found.rows, found.files
 
@@ -53,6 +59,7 @@ class _Parser:
         self._schema = schema
         self._tokens = list(_tokens(text))
         self._next = 0
+        self._comparisons = 0
 
     def either(self, *, negated: bool) -> Both:
         return self._joined("OR", self._all, negated=negated)
@@ -65,7 +72,7 @@ class _Parser:
         while self._takes("word", word):
             parts.append(part(negated=negated))
         is_or = (word == "OR") != negated
-        return reduce(lambda a, b: a | b if is_or else a & b, parts)
+        return reduce(operator.or_ if is_or else operator.and_, parts)
 
     def _one(self, *, negated: bool) -> Both:
         if self._takes("word", "NOT"):
@@ -82,6 +89,7 @@ class _Parser:
         if self._takes("word", "IS"):
             is_null = not self._takes("word", "NOT")
             self._expect("word", "NULL")
+            self._count()
             field = pc.field(column)
             return Both.same(field.is_null() if is_null != negated else field.is_valid())
         negated ^= self._takes("word", "NOT")
@@ -99,15 +107,31 @@ class _Parser:
 
     def _among(self, column: str, *, negated: bool) -> Both:
         self._expect("sign", "(")
-        found = [self._compared(column, "=", self._constant(), negated=negated)]
+        constants = [self._constant()]
         while self._takes("sign", ","):
-            found.append(self._compared(column, "=", self._constant(), negated=negated))
+            constants.append(self._constant())
         self._expect("sign", ")")
-        return reduce(lambda a, b: a & b if negated else a | b, found)
+        field = self._schema.field(column)
+        found = among(column, field.type, [padded(each, field) for each in constants], negated=negated)
+        if found is not None:
+            self._count()
+            return found
+        parts = [self._compared(column, "=", constant, negated=negated) for constant in constants]
+        return reduce(operator.and_ if negated else operator.or_, parts)
 
     def _compared(self, column: str, operator: str, constant: Constant, *, negated: bool) -> Both:
-        kind = self._schema.field(column).type
-        return compared(column, kind, _NEGATED[operator] if negated else operator, constant)
+        self._count()
+        field = self._schema.field(column)
+        sign = _NEGATED[operator] if negated else operator
+        return compared(column, field.type, sign, padded(constant, field))
+
+    def _count(self) -> None:
+        self._comparisons += 1
+        if self._comparisons > _MOST_COMPARISONS:
+            raise InvalidInputError(
+                f"the condition {shown(self._text)} has more than {_MOST_COMPARISONS} comparisons: list whole numbers, "
+                "texts and days by IN (…), which counts as one"
+            )
 
     def _is_constant(self) -> bool:
         token = self._peek()
@@ -187,8 +211,8 @@ class _Parser:
 
 
 def _tokens(text: str) -> list[_Token]:
-    tokens, at = [], 0
-    while text[at:].strip():
+    tokens, at, end = [], 0, len(text.rstrip())
+    while at < end:
         match = _TOKEN.match(text, at)
         if match is None:
             raise InvalidInputError(

@@ -54,7 +54,12 @@ class ScanEstimate(Outcome):
 
     def first_rows(self) -> tuple[list[str], list[tuple[object, ...]]]:
         """See `Outcome.first_rows`."""
-        rows = self.table.slice(0, SHOWN_ROWS).to_pylist()
+        # Python knows fewer days than Arrow.
+        shown = [
+            pa.field(each.name, pa.string()) if pa.types.is_temporal(each.type) else each
+            for each in self.table.schema
+        ]
+        rows = self.table.slice(0, SHOWN_ROWS).cast(pa.schema(shown)).to_pylist()
         return self.table.column_names, [tuple(row.values()) for row in rows]
 
 

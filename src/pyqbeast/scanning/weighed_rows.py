@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.scanning.arrays import mask_array
 from pyqbeast.scanning.predicate import Predicate
@@ -15,10 +16,13 @@ from pyqbeast.scanning.row_weights import row_weights
 
 
 def rows_that_meet(batch: pa.RecordBatch, predicate: Predicate | None) -> pa.RecordBatch:
-    """The rows of a batch for which a condition is true."""
+    """The rows of a batch for which a condition is true. Raises InvalidInputError where it cannot be computed."""
     if predicate is None:
         return batch
-    table = pa.Table.from_batches([batch]).filter(predicate.rows).combine_chunks()
+    try:
+        table = pa.Table.from_batches([batch]).filter(predicate.rows).combine_chunks()
+    except pa.ArrowInvalid as error:
+        raise InvalidInputError(f"the condition {predicate.rows} fails on a row: {error}") from error
     return next(iter(table.to_batches()), batch.slice(0, 0))
 
 

@@ -1,0 +1,126 @@
+"""Conditions of scans that somebody wrote without thinking of us: long, deep, of padded texts, or failing on a row."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import pyqbeast
+from pyqbeast.core.errors import InvalidInputError
+from tests.deletion_vectors.tables import PROTOCOL, commit
+from tests.scanning.tables import fields_of, indexed_add, indexed_table, metadata
+
+DAY, TIME = dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)
+ROWS = pa.table(
+    {
+        "id": pa.array([None, *range(999)], pa.int64()),
+        "x": [None, *(i / 2 for i in range(999))],
+        "s": [None, *(f"t{i}" for i in range(999))],
+        "d": [None, *(DAY + dt.timedelta(i) for i in range(999))],
+        "t": pa.array([None, *(TIME + dt.timedelta(i) for i in range(999))], pa.timestamp("us", "UTC")),
+    }
+)
+
+
+@pytest.fixture
+def scan(tmp_path):
+    return pyqbeast.scan(indexed_table(tmp_path, ROWS, ROWS.slice(500)))
+
+
+def test_a_list_of_many_values(scan):
+    many = ",".join(map(str, range(100_000, 300_000)))
+    assert scan.where(f"id IN ({many}, 7)").to_arrow()["id"].to_pylist() == [7]
+    assert scan.where(f"id NOT IN ({many}, 7)").to_arrow().num_rows == 998 + 500
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ("id", "5", "-1", "600"),
+        ("id", "5", "5.5", "600"),
+        ("id", "5", "99999999999", "9999999999999999999"),
+        ("x", "5", "5.5", "1e2"),
+        ("s", "'t5'", "'it''s'", "''"),
+        ("d", "'2020-01-06'", "DATE '2021-01-01'"),
+        ("t", "'2020-01-06'", "TIMESTAMP '2021-01-01 01:00:00+01:00'"),
+    ],
+)
+@pytest.mark.parametrize("word", ["IN", "NOT IN"])
+def test_a_list_is_what_its_comparisons_are(scan, values, word):
+    column, *constants = values
+    sign, join = ("=", " OR ") if word == "IN" else ("<>", " AND ")
+    listed = scan.where(f"{column} {word} ({', '.join(constants)})")
+    one_by_one = scan.where(join.join(f"{column} {sign} {each}" for each in constants))
+    assert listed.to_arrow() == one_by_one.to_arrow()
+    assert 0 < listed.to_arrow().num_rows < 1_500
+    assert listed.explain() == one_by_one.explain()
+    assert scan.where(f"NOT {column} {word} ({', '.join(constants)})").to_arrow().num_rows == (
+        1_499 - listed.to_arrow().num_rows
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        (" OR ".join(f"id = {i}" for i in range(30_000)), "more than 1000 comparisons"),
+        ("x IN (" + ", ".join(f"{i}.5" for i in range(30_000)) + ")", "more than 1000 comparisons"),
+        (" AND ".join(["id IS NOT NULL"] * 30_000), "more than 1000 comparisons"),
+        ("(" * 100_000 + "id = 1" + ")" * 100_000, "nested too deeply"),
+        ("NOT " * 100_000 + "id = 1", "nested too deeply"),
+        ("s = '\ud800'", "is no text"),
+    ],
+)
+def test_what_would_be_too_much_for_arrow_is_refused(scan, condition, told):
+    with pytest.raises(InvalidInputError, match=told) as raised:
+        scan.where(condition)
+    assert len(str(raised.value)) < 1_000
+
+
+@pytest.mark.parametrize("condition", [pc.field("s").cast(pa.int64()) > 5, pc.scalar(1) / pc.field("id") > 1])
+def test_an_expression_that_fails_on_a_row(scan, condition):
+    with pytest.raises(InvalidInputError, match="fails on a row"):
+        scan.where(condition).to_arrow()
+    with pytest.raises(InvalidInputError, match="fails on a row"):
+        scan.where(condition).tolerance({"n": ("*", "count")}, error=0.1)
+
+
+@pytest.mark.parametrize("stored", [["a", "b", "a!"], ["a  ", "b  ", "a! "]])
+def test_padded_texts_are_compared_as_spark_does(tmp_path, stored):
+    """Other writers store them without the blanks, and tell bounds without them."""
+    rows = pa.table({"id": [1, 2, 3], "c": stored})
+    number, text = fields_of(rows.schema)
+    padded = {**text, "metadata": {"__CHAR_VARCHAR_TYPE_STRING": "char(3)"}}
+    entries = [
+        indexed_add(tmp_path / f"{n}.parquet", rows.slice(n, 1), row_group_size=1) for n in range(len(rows))
+    ]
+    whole = indexed_add(tmp_path / "whole.parquet", rows, row_group_size=1)
+    commit(tmp_path, 0, PROTOCOL, metadata([number, padded]), *entries, whole)
+    scan = pyqbeast.scan(tmp_path)
+    for condition, ids in {
+        "c = 'a'": [1, 1],
+        "c = 'a       '": [1, 1],
+        "c IN ('a', 'a!')": [1, 1, 3, 3],
+        "c <> 'b '": [1, 1, 3, 3],
+        "c > 'a'": [2, 2, 3, 3],
+        "c = 'a   !'": [],
+        "NOT c >= 'a!'": [1, 1],
+    }.items():
+        assert sorted(scan.where(condition).to_arrow()["id"].to_pylist()) == ids, condition
+    assert scan.where(pc.field("c") == "b  ").to_arrow()["id"].to_pylist() == [2, 2]
+
+
+def test_days_that_python_does_not_know(tmp_path):
+    days = pa.array([-800_000, 3_000_000, 0], pa.int32()).view(pa.date32())
+    entry = indexed_add(tmp_path / "a.parquet", pa.table({"id": [1, 2, 3]}))
+    rows = pa.table({"id": [1, 2, 3], "day": days})
+    pq.write_table(rows, tmp_path / "a.parquet")
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(rows.schema)), entry)
+    scan = pyqbeast.scan(tmp_path)
+    assert scan.where("day > '2000-01-01'").to_arrow()["id"].to_pylist() == [2]
+    told = str(scan.tolerance({"first": ("day", "min"), "last": ("day", "max")}, exact=True))
+    assert "-0221-09-04" in told
+    assert "10183-09-21" in told
