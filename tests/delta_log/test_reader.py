@@ -305,3 +305,11 @@ def test_commits_of_another_store_are_read_at_once(monkeypatch):
     assert [file.path for file in read_snapshot("memory://commits").files] == [
         f"f{version}" for version in range(6)
     ]
+
+
+def test_a_commit_of_a_version_far_away(tmp_path):
+    commit(tmp_path, 0, PROTOCOL, METADATA)
+    (tmp_path / "_delta_log" / f"{10**20 - 1:020d}.json").write_text("{}\n")
+    with pytest.raises(FormatError, match=f"{1:020d}.json is missing"):
+        read_snapshot(tmp_path)
+    assert read_snapshot(tmp_path, 0).version == 0

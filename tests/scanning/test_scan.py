@@ -322,12 +322,22 @@ def test_what_cannot_be_scanned(golden, tmp_path):
 
 def test_bad_arguments(golden):
     scan = pyqbeast.scan(golden("qbeast/a_linear2d") / "table")
+    for version in (-1, 10**6, 10**30):
+        with pytest.raises(InvalidInputError, match=f"version {version} of the table"):
+            pyqbeast.scan(golden("qbeast/a_linear2d") / "table", version)
     for fraction in (-0.1, 1.1, float("nan"), "0.1", True):
         with pytest.raises(InvalidInputError, match="fraction"):
             scan.sample(fraction)
     with pytest.raises(InvalidInputError, match="already"):
         scan.sample(0.1).sample(0.1)
-    for columns in ("id", ["id", "nothing"], ["id", "id"]):
+    with pytest.raises(InvalidInputError, match="without columns"):
+        scan.select([]).to_duckdb(None)
+    for path in (None, 7, b"table"):
+        with pytest.raises(InvalidInputError, match="neither a path nor a URL"):
+            pyqbeast.scan(path)
+    with pytest.raises(TableNotFoundError, match="no Delta table"):
+        pyqbeast.scan("table\0")
+    for columns in ("id", ["id", "nothing"], ["id", "id"], None, [1], 7):
         with pytest.raises(InvalidInputError, match="select"):
             scan.select(columns)
     for condition in ("", "a", "a >", "a > 'x'", "nothing = 1", "a = 1 b = 2", "a = 1e", "id = 'it\\'s'", 7):

@@ -54,15 +54,16 @@ def find_log_files(
     elif version is None:
         version = newest
     start = max((number for number in checkpoints if number <= version), default=-1)
-    missing = [number for number in range(start + 1, version + 1) if number not in commits]
-    if not 0 <= version <= newest or (missing and version < newest):
+    # Only the first: a version or a file's name can be any number of digits.
+    missing = next((number for number in range(start + 1, version + 1) if number not in commits), None)
+    if not 0 <= version <= newest or (missing is not None and version < newest):
         raise InvalidInputError(
             f"version {version} of the table at {table} cannot be read: the log holds versions up to {newest}, "
             "from the first commit or the oldest checkpoint on"
         )
-    if missing:
+    if missing is not None:
         raise FormatError(
-            f"{folder}: commit {missing[0]:020d}.json is missing, and no checkpoint makes up for it"
+            f"{folder}: commit {missing:020d}.json is missing, and no checkpoint makes up for it"
         )
     return LogFiles(
         file_system,
@@ -99,7 +100,8 @@ def _listing(
     try:
         with locations.storage_errors(f"listing {folder}"):
             names = [str(path).rpartition("/")[2] for path in file_system.ls(folder, detail=False)]
-    except (FileNotFoundError, NotADirectoryError) as error:
+    # Python raises ValueError for a NUL character in a path.
+    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
         raise TableNotFoundError(f"there is no Delta table at {table}: it has no _delta_log") from error
     commits = {int(match[1]): name for name in names if (match := _COMMIT.fullmatch(name))}
     checkpoints = _complete_checkpoints(names)

@@ -25,7 +25,8 @@ _KEPT = "-_.!~*'();/:@&=+$,"
 
 
 def _split(location: Location) -> tuple[str | None, str | None, str]:
-    match = _PARTS.fullmatch(os.fspath(location))
+    text = os.fspath(location) if isinstance(location, (str, os.PathLike)) else None
+    match = _PARTS.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise InvalidInputError(f"{location!r} is neither a path nor a URL")
     return match["scheme"], match["authority"], match["path"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -154,13 +154,14 @@ class Scan:
     def select(self, columns: Sequence[str]) -> Scan:
         """Some columns, in this order. Raises InvalidInputError for one that the table does not have."""
         known = [field["name"] for field in self._index.snapshot.metadata.fields]
-        if isinstance(columns, str):
+        wanted = list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else [None]
+        if not all(isinstance(column, str) for column in wanted):
             raise InvalidInputError(f"select takes a list of columns, not {columns!r}")
-        names = {column: column_named(column, known) for column in columns}
+        names = {str(column): column_named(str(column), known) for column in wanted}
         missing = [column for column, name in names.items() if name is None]
-        if missing or len(names) != len(columns):
+        if missing or len(names) != len(wanted):
             meant = did_you_mean(missing[0], known) if missing else ""
-            raise InvalidInputError(f"select needs each column once, of {known}, not {list(columns)}{meant}")
+            raise InvalidInputError(f"select needs each column once, of {known}, not {wanted}{meant}")
         return replace(self, _selected=tuple(name for name in names.values() if name is not None))
 
     def files(self) -> tuple[ScannedFile, ...]:
@@ -272,6 +273,8 @@ class Scan:
         DuckDB reads the columns of a query only, and leaves out files and row groups by its conditions on whole
         numbers, texts, days and times; see `to_dataset`. Raises as `to_batches`.
         """
+        if not self._names():
+            raise InvalidInputError("DuckDB has no relations without columns: select one")
         relation = connection.from_arrow(self.to_dataset())
         if set(self._needed_names()) == set(self._names()):
             return relation

@@ -5,10 +5,10 @@ They mean what they mean in Spark: NaN is larger than every number, and a condit
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable
 from functools import reduce
+from operator import and_, or_
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -72,7 +72,7 @@ class _Parser:
         while self._takes("word", word):
             parts.append(part(negated=negated))
         is_or = (word == "OR") != negated
-        return reduce(operator.or_ if is_or else operator.and_, parts)
+        return reduce(or_ if is_or else and_, parts)
 
     def _one(self, *, negated: bool) -> Both:
         if self._takes("word", "NOT"):
@@ -94,9 +94,10 @@ class _Parser:
             return Both.same(field.is_null() if is_null != negated else field.is_valid())
         negated ^= self._takes("word", "NOT")
         if self._takes("word", "BETWEEN"):
-            low = self._compared(column, ">=", self._constant(), negated=negated)
+            # Spark pads no bounds of BETWEEN.
+            low = self._compared_as_it_is(column, ">=", self._constant(), negated=negated)
             self._expect("word", "AND")
-            high = self._compared(column, "<=", self._constant(), negated=negated)
+            high = self._compared_as_it_is(column, "<=", self._constant(), negated=negated)
             return low | high if negated else low & high
         if self._takes("word", "IN"):
             return self._among(column, negated=negated)
@@ -117,13 +118,16 @@ class _Parser:
             self._count()
             return found
         parts = [self._compared(column, "=", constant, negated=negated) for constant in constants]
-        return reduce(operator.and_ if negated else operator.or_, parts)
+        return reduce(and_ if negated else or_, parts)
 
     def _compared(self, column: str, operator: str, constant: Constant, *, negated: bool) -> Both:
+        constant = padded(constant, self._schema.field(column))
+        return self._compared_as_it_is(column, operator, constant, negated=negated)
+
+    def _compared_as_it_is(self, column: str, operator: str, constant: Constant, *, negated: bool) -> Both:
         self._count()
-        field = self._schema.field(column)
         sign = _NEGATED[operator] if negated else operator
-        return compared(column, field.type, sign, padded(constant, field))
+        return compared(column, self._schema.field(column).type, sign, constant)
 
     def _count(self) -> None:
         self._comparisons += 1
