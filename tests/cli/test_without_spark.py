@@ -62,6 +62,14 @@ def test_a_process_without_spark(table, command):
     assert json.loads(done.stdout)
 
 
+@pytest.mark.parametrize("command", ["sample", "blocks"])
+def test_no_fewer_rows_than_none(pyqbeast, table, command):
+    done = pyqbeast(command, table, "--limit", "-1")
+    assert done.exit_code == 2
+    assert "--limit" in done.output
+    assert json.loads(pyqbeast(command, table, "--limit", "0", "--output", "json").output) == []
+
+
 @pytest.mark.parametrize(
     "name", ["qbeast/a_linear2d", "qbeast/d_append_revisions", "qbeast_old/o3_replicated"]
 )

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from pyqbeast.cli import common
 
-LimitOption = Annotated[int, typer.Option("--limit", help="Rows to print at the most.")]
+LimitOption = Annotated[int, typer.Option("--limit", min=0, help="Rows to print at the most.")]
 
 
 def print_rows(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], output: common.Output) -> None:

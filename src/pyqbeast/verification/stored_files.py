@@ -65,16 +65,14 @@ class _Storage:
         self._root_location = locations.hadoop_path(self._system.unstrip_protocol(self._root))
 
     def look_up(self, file: LiveFile) -> FileOnDisk:
-        path, vector = self.path_of(file.path), self.vector_path(file.deletion_vector)
+        path = self.path_of(file.path)
         self.name(path)
+        location, size = self._location(path or file.path), self._size(path)
+        vector = self.vector_path(file.deletion_vector)
+        if vector is None:
+            return FileOnDisk(file.path, location, size, None, None)
         self.name(vector)
-        return FileOnDisk(
-            file.path,
-            self._location(path or file.path),
-            self._size(path),
-            None if vector is None else self._location(vector),
-            self._size(vector),
-        )
+        return FileOnDisk(file.path, location, size, self._location(vector), self._size(vector))
 
     def path_of(self, path: str) -> str | None:
         """Of a data file by its path in the log; None for a path that is no URL."""
@@ -146,9 +144,11 @@ def _sizes_below(root: str, system: Any) -> dict[str, int | None]:  # noqa: ANN4
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)
-                else:
-                    with contextlib.suppress(FileNotFoundError):
-                        sizes[entry.path] = entry.stat().st_size
+                    continue
+                try:
+                    sizes[entry.path] = entry.stat().st_size
+                except FileNotFoundError:
+                    continue
     return sizes
 
 
