@@ -33,6 +33,8 @@ _COLUMNS = [
     "protocol",
     "sidecar.path",
 ]
+#: Rows of a checkpoint that are Arrow's and Python's at once: more take more memory, and no less time.
+_ROWS_AT_ONCE = 1 << 13
 _OF_REMOVED = ["remove.path", "remove.deletionVector", "remove.deletionTimestamp"]
 
 
@@ -113,7 +115,7 @@ def _parquet_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator
         with opened as file, pq.ParquetFile(file) as parquet:
             if not {"add", "sidecar"} & set(parquet.schema_arrow.names):
                 raise FormatError(f"{path}: not a checkpoint: it has neither the column add nor sidecar")
-            for batch in parquet.iter_batches(columns=columns):
+            for batch in parquet.iter_batches(_ROWS_AT_ONCE, columns=columns):
                 for row in batch.to_pylist():
                     yield {name: value for name, value in row.items() if value is not None}
     except FileNotFoundError as error:
