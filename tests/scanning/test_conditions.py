@@ -80,6 +80,13 @@ def test_what_would_be_too_much_for_arrow_is_refused(scan, condition, told):
     assert len(str(raised.value)) < 1_000
 
 
+def test_conditions_that_are_too_many_one_after_the_other(scan):
+    many = " AND ".join(["id >= 0"] * 600)
+    narrowed = scan.where(many)
+    with pytest.raises(InvalidInputError, match="more than 1000 comparisons in all"):
+        narrowed.where(many)
+
+
 @pytest.mark.parametrize("condition", [pc.field("s").cast(pa.int64()) > 5, pc.scalar(1) / pc.field("id") > 1])
 def test_an_expression_that_fails_on_a_row(scan, condition):
     with pytest.raises(InvalidInputError, match="fails on a row"):

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.scanning.sql_text import conditions_of_text
+from pyqbeast.core.format.stored_text import shown
+from pyqbeast.scanning.sql_text import MOST_COMPARISONS, conditions_of_text
 
 
 @dataclass(frozen=True)
@@ -19,11 +20,13 @@ class Predicate:
         rows: decides row by row; a row for which it is null is left out.
         files: true wherever `rows` may be true, and simple enough to be judged by the bounds of a file's columns.
         columns: the columns that `rows` needs.
+        comparisons: how many are in `rows`, as far as they were counted.
     """
 
     rows: pc.Expression
     files: pc.Expression
     columns: frozenset[str]
+    comparisons: int = 1
 
     @classmethod
     def of(cls, condition: pc.Expression | str, schema: pa.Schema) -> Predicate:
@@ -31,8 +34,9 @@ class Predicate:
 
         Raises InvalidInputError for a condition that does not fit the table's columns.
         """
+        comparisons = 1
         if isinstance(condition, str):
-            rows, files = conditions_of_text(condition, schema)
+            rows, files, comparisons = conditions_of_text(condition, schema)
         elif isinstance(condition, pc.Expression):
             rows = files = condition
         else:
@@ -41,11 +45,19 @@ class Predicate:
         try:
             empty.filter(rows)
         except (pa.ArrowException, TypeError) as error:
-            raise InvalidInputError(f"the condition {condition} does not fit the table: {error}") from error
-        return cls(rows, files, frozenset(name for name in schema.names if _needs(rows, empty, name)))
+            raise InvalidInputError(
+                f"the condition {shown(condition)} does not fit the table: {error}"
+            ) from error
+        columns = frozenset(name for name in schema.names if _needs(rows, empty, name))
+        return cls(rows, files, columns, comparisons)
 
     def __and__(self, other: Predicate) -> Predicate:
-        return Predicate(self.rows & other.rows, self.files & other.files, self.columns | other.columns)
+        comparisons = self.comparisons + other.comparisons
+        if comparisons > MOST_COMPARISONS:
+            raise InvalidInputError(f"the conditions have more than {MOST_COMPARISONS} comparisons in all")
+        return Predicate(
+            self.rows & other.rows, self.files & other.files, self.columns | other.columns, comparisons
+        )
 
 
 def _needs(rows: pc.Expression, empty: pa.Table, column: str) -> bool:

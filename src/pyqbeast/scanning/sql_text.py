@@ -28,7 +28,7 @@ _OPERATORS = {"=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=",
 _NEGATED = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 #: Some ten thousand overflow the stack of Arrow's reader.
-_MOST_COMPARISONS = 1_000
+MOST_COMPARISONS = 1_000
 _WORDS = {"AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "TRUE", "FALSE"}
 
 
@@ -37,8 +37,8 @@ class _Token(NamedTuple):
     text: str
 
 
-def conditions_of_text(text: str, schema: pa.Schema) -> tuple[pc.Expression, pc.Expression]:
-    """The condition for rows and the one for files; see `Predicate`.
+def conditions_of_text(text: str, schema: pa.Schema) -> tuple[pc.Expression, pc.Expression, int]:
+    """The condition for rows, the one for files, and how many comparisons they have; see `Predicate`.
 
     Raises InvalidInputError where the text is not understood, with the place.
     """
@@ -48,7 +48,7 @@ def conditions_of_text(text: str, schema: pa.Schema) -> tuple[pc.Expression, pc.
     except RecursionError:
         raise InvalidInputError(f"the condition {shown(text)} is nested too deeply") from None
     parser.expect_end()
-    return found.rows, found.files
+    return found.rows, found.files, parser.comparisons
 
 
 class _Parser:
@@ -59,7 +59,7 @@ class _Parser:
         self._schema = schema
         self._tokens = list(_tokens(text))
         self._next = 0
-        self._comparisons = 0
+        self.comparisons = 0
 
     def either(self, *, negated: bool) -> Both:
         return self._joined("OR", self._all, negated=negated)
@@ -130,10 +130,10 @@ class _Parser:
         return compared(column, self._schema.field(column).type, sign, constant)
 
     def _count(self) -> None:
-        self._comparisons += 1
-        if self._comparisons > _MOST_COMPARISONS:
+        self.comparisons += 1
+        if self.comparisons > MOST_COMPARISONS:
             raise InvalidInputError(
-                f"the condition {shown(self._text)} has more than {_MOST_COMPARISONS} comparisons: list whole numbers, "
+                f"the condition {shown(self._text)} has more than {MOST_COMPARISONS} comparisons: list whole numbers, "
                 "texts and days by IN (…), which counts as one"
             )
 
