@@ -123,10 +123,15 @@ class PartialAggregates:
         kind = KINDS.get(output.function)
         if kind is None:
             raise _refused(f"there is no estimate of the function {output.function}")
-        if kind == "count" and len(output.inputs) > 1:
+        if kind == "count" and len(output.inputs) > 1 and not output.distinct:
             raise _refused("count takes one column or *")
         if kind == "percentile" and output.percentage is None:
             raise _refused("it asks for several percentiles at once; ask for each by itself")
+        if output.distinct:
+            names = [
+                self._named(f"d{number}", f"x{number}", output.condition, None) for number in output.inputs
+            ]
+            return Aggregate("count_distinct", tuple(names), one_per_key=output.one_per_key)
         names = []
         for number in output.inputs:
             column, data_type = f"x{number}", schema[f"x{number}"].dataType
@@ -180,6 +185,8 @@ class PartialAggregates:
                 k for k, each in enumerate(self.percentiles) if (each.p, each.columns) == (p, moment.columns)
             )
             return f"count({_when(f'{moment.columns[0]} <= t{number}[{entry}]')})"
+        if moment.distinct:
+            return f"count(DISTINCT {', '.join(moment.columns)})"
         are_set = " AND ".join(f"{name} IS NOT NULL" for name in moment.columns)
         if not any(moment.powers):
             return f"count({_when(are_set)})"

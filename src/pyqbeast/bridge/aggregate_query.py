@@ -25,6 +25,8 @@ class OutputColumn:
         inputs: what it aggregates; none for a count of rows.
         condition: the input that says which rows take part (`FILTER (WHERE …)`).
         percentage: of a percentile; None where several were asked for at once.
+        distinct: whether it counts distinct values of the inputs, together. The key of a row follows from its value.
+        one_per_key: whether a key has one of these values at the most.
         term: how it is computed from other outputs: ["output", number], ["number", value], or a sign (+ - * /) and
             two terms. None where it is none.
     """
@@ -34,6 +36,8 @@ class OutputColumn:
     inputs: tuple[int, ...] = ()
     condition: int | None = None
     percentage: float | None = None
+    distinct: bool = False
+    one_per_key: bool = False
     term: list[Any] | None = None
 
 

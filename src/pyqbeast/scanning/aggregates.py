@@ -140,7 +140,7 @@ def _aggregate(name: str, asked: Any, schema: pa.Schema, sources: dict[str, Sour
         key = f"{'set' if source.is_count else 'x'}:{source.column}"
         sources[key] = source
         names.append(key)
-    return Aggregate(kind, tuple(names), *map(float, percentage))
+    return Aggregate(kind, tuple(names), float(percentage[0]) if percentage else None)
 
 
 def _check(name: str, kind: str, source: Source) -> None:

@@ -21,6 +21,7 @@ from pyqbeast.approximate.estimate import (
     estimate,
     has_rows,
 )
+from pyqbeast.approximate.estimate.formulas import COUNTS
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import (
     EXTREMES,
@@ -35,9 +36,6 @@ from pyqbeast.approximate.estimate.progress import Progress, Reading
 from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.scan_rows import ScanRows
-
-#: Aggregates that count, or add up whole numbers.
-_COUNTS = ("count", "count_if")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +125,7 @@ def _table(request: Request, state: State, by_aggregate: Mapping[Requested, Esti
 
 
 def _value_type(request: Request, aggregate: Aggregate) -> pa.DataType:
-    if aggregate.kind in _COUNTS:
+    if aggregate.kind in COUNTS:
         return pa.int64()
     of = request.sources[aggregate.columns[0]].type
     if aggregate.kind in EXTREMES:

@@ -124,12 +124,13 @@ def _from_sums(
     with np.errstate(all="ignore"):
         population = sums.sampled.sum(axis=1) / share[:, None]
         missed = np.full(len(share), np.nan)
-        if known.key_rows is not None:
+        key_rows = 1.0 if all(part.one_per_key for part in requested.parts) else known.key_rows
+        if key_rows is not None:
             # Values that were seen are possible, whatever else is.
             spans = {column: state.span([column])[:, 0] for column in requested.extremes}
             seen = sums.reach(population, lambda column: spans[column])
             spans |= {column: np.array([known.bounds[column]]) for column in spans if column in known.bounds}
-            missed = known.key_rows * sums.reach(population, lambda column: spans[column]) - seen
+            missed = key_rows * sums.reach(population, lambda column: spans[column]) - seen
         unseen = missed_keys(share, confidence) * missed / (high - low)
     # If no rows can have been missed, the ratio is 0, even for bounds of width 0.
     unseen = np.where(missed <= 0, 0.0, unseen)

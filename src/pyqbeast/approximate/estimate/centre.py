@@ -20,7 +20,7 @@ def pilot_centres(state: State) -> dict[str, float]:
     """
     centres: dict[str, float] = {}
     totals = dict(zip(state.axes.moments, state.sums.sum(axis=(0, 1)).tolist(), strict=True))
-    for columns, powers, _ in state.axes.moments:
+    for columns, powers, *_ in state.axes.moments:
         if 2 not in powers or columns[powers.index(2)] in centres:
             continue
         ones = tuple(power // 2 for power in powers)
@@ -38,8 +38,8 @@ def recentre(state: State, centres: Mapping[str, float]) -> State:
     """The same rows with their moments about other centres (binomial theorem)."""
     axes = replace(state.axes, centres=dict(centres))
     sums = state.sums.copy()
-    for at, (columns, powers, at_most) in enumerate(axes.moments):
-        if at_most is not None:
+    for at, (columns, powers, at_most, distinct) in enumerate(axes.moments):
+        if at_most is not None or distinct:
             continue
         shifts = state.axes.centres_of(columns) - axes.centres_of(columns)
         sums[..., at] = 0.0

@@ -107,10 +107,13 @@ _FIRST = ((0,), (1,))
 _SECOND = ((0,), (1,), (2,))
 _PAIR = ((0, 0), (1, 0), (0, 1), (2, 0), (0, 2), (1, 1))
 
+#: What counts rows, or values that rows have.
+COUNTS = ("count", "count_if", "count_distinct")
 #: The formulas by Spark's names. `count_if` sums a boolean column as 0 and 1.
 FORMULAS = {
     "count": Formula(_COUNT, _count, _reach_count, lowest=0),
     "count_if": Formula(((1,),), _count, _reach_count, lowest=0),
+    "count_distinct": Formula(_COUNT, _count, _reach_count, lowest=0),
     "sum": Formula(_FIRST, _sum, _reach_sum),
     "avg": Formula(_FIRST, _avg, _reach_avg),
     "var_samp": Formula(_SECOND, _variance(1), _reach_variance, MANY_KEYS, lowest=0),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.aggregates import Estimates, Status
+from pyqbeast.approximate.estimate.formulas import COUNTS
 from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE
 from pyqbeast.approximate.estimate.limit import Limit
@@ -174,7 +175,7 @@ def known_numbers(
     values: FloatArray, kind: str, has_rows: NDArray[np.bool_], estimated: FloatArray
 ) -> list[float | None]:
     """Replaces numbers that do not exist by null: the aggregate of no rows, and bounds that are not known."""
-    gone = np.zeros(len(values), dtype=bool) if kind in ("count", "count_if") else ~has_rows
+    gone = np.zeros(len(values), dtype=bool) if kind in COUNTS else ~has_rows
     # The sum of values that hold a NaN is NaN, in Spark too; elsewhere NaN says that there is no number.
     if kind not in ("sum", "avg", "min", "max"):
         gone |= np.isnan(values)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.combination import Combination, Part, Requested, combined, slopes
-from pyqbeast.approximate.estimate.formulas import FORMULAS
+from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS
 from pyqbeast.approximate.estimate.interval import distinct_keys
 from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.state import FloatArray, State
@@ -65,7 +65,7 @@ def has_rows(state: State, requested: Requested) -> NDArray[np.bool_]:
     """Whether [group] there is a value: rows take part in every part, but for counts, which are 0 without."""
     found = np.ones(len(state.groups), dtype=bool)
     for part in requested.parts:
-        if part.kind not in ("count", "count_if"):
+        if part.kind not in COUNTS:
             counted = Aggregate("count", part.columns[:1]) if part.kind == "percentile" else part
             found &= state.sums[..., state.index(counted.moments)[0]].sum(axis=1) > 0
     return found

@@ -371,7 +371,7 @@ class Progress:
         axes = axes_for(self._reader.requested)
         squared = {
             name
-            for columns, powers, _ in axes.moments
+            for columns, powers, *_ in axes.moments
             for name, p in zip(columns, powers, strict=True)
             if p == 2
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyqbeast.approximate.estimate import percentile
-from pyqbeast.approximate.estimate.formulas import FORMULAS
+from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS
 from pyqbeast.approximate.estimate.state import Moment
 from pyqbeast.core.errors import InvalidInputError
 
@@ -16,20 +16,23 @@ class Aggregate:
 
     Attributes:
         kind: a name of `FORMULAS`, or `min`, `max`, `percentile`.
-        columns: names of the columns or expressions: none for count(*), two for `corr`, else one.
+        columns: names of the columns or expressions: none for count(*), two for `corr`, one or more for
+            `count_distinct`, else one.
         p: the percentile, between 0 and 1.
+        one_per_key: of `count_distinct`, whether a key has one of the values at the most.
     """
 
     kind: str
     columns: tuple[str, ...] = ()
     p: float | None = None
+    one_per_key: bool = False
 
     def __post_init__(self) -> None:
         wanted = (0, 1) if self.kind == "count" else (2,) if self.kind == "corr" else (1,)
         if self.kind not in (*FORMULAS, "min", "max", "percentile"):
             known = ", ".join((*FORMULAS, "min", "max", "percentile"))
             raise InvalidInputError(f"aggregate {self.kind!r} cannot be estimated: use one of {known}")
-        if len(self.columns) not in wanted:
+        if len(self.columns) not in wanted and not (self.kind == "count_distinct" and self.columns):
             raise InvalidInputError(f"{self.kind} cannot take the columns {self.columns}")
         if (self.kind == "percentile") != (self.p is not None and 0 <= self.p <= 1):
             raise InvalidInputError(
@@ -39,6 +42,8 @@ class Aggregate:
     @property
     def moments(self) -> tuple[Moment, ...]:
         """The sums it needs; the first counts the rows that take part."""
+        if self.kind == "count_distinct":
+            return (Moment(self.columns, (0,) * len(self.columns), distinct=True),)
         if self.kind in FORMULAS:
             powers = FORMULAS[self.kind].powers if self.columns else ((),)
             return tuple(Moment(self.columns, each) for each in powers)
@@ -64,4 +69,4 @@ class Aggregate:
     @property
     def extremes(self) -> tuple[str, ...]:
         """The columns whose smallest and largest value it needs."""
-        return () if self.kind in ("count", "count_if", "percentile") else self.columns
+        return () if self.kind in (*COUNTS, "percentile") else self.columns

@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.aggregates import Estimates, Status
 from pyqbeast.approximate.estimate.combination import Requested
+from pyqbeast.approximate.estimate.formulas import COUNTS
 from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE
 from pyqbeast.approximate.estimate.state import FloatArray, Group
-
-#: What counts rows of a group, and so is at most their number.
-_COUNTS = ("count", "count_if")
 
 Mask: TypeAlias = NDArray[np.bool_]
 
@@ -150,7 +148,7 @@ def _between(estimates: Estimates, rows: FloatArray, most_missing: float) -> Bet
         np.where(np.isnan(high) & ~exact, np.inf, high),
     )
     outer = -np.inf, np.inf
-    if estimates.aggregate.kind in _COUNTS:
+    if estimates.aggregate.kind in COUNTS:
         low, high = np.maximum(low, 0), np.where(np.isposinf(high), rows, high)
         outer = 0.0, most_missing
     return Between(np.append(estimates.value, np.nan), np.append(low, outer[0]), np.append(high, outer[1]))

@@ -30,12 +30,14 @@ class Moment(NamedTuple):
     """A partial aggregate: prod((column - centre) ** power), summed over the rows where every column is set.
 
     Without columns it counts rows; with all powers 0 it counts the rows where every column is set. With
-    `at_most` = (p, j) only rows count whose column is at most entry j of their group's grid for percentile p.
+    `at_most` = (p, j) only rows count whose column is at most entry j of their group's grid for percentile p. If it is
+    `distinct`, rows with equal columns count once; they have one weight, and so are in one bucket and one step.
     """
 
     columns: tuple[str, ...] = ()
     powers: tuple[int, ...] = ()
     at_most: tuple[float, int] | None = None
+    distinct: bool = False
 
 
 ROWS = Moment()

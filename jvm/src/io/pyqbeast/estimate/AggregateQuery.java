@@ -18,6 +18,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -394,9 +395,6 @@ public final class AggregateQuery {
 
   private Map<String, Object> described(AggregateExpression called) {
     Map<String, Object> described = new LinkedHashMap<>();
-    if (called.isDistinct()) {
-      throw new RefusedQuery("a sample does not tell how many distinct values there are: " + called.sql());
-    }
     if (!called.deterministic()) {
       throw new RefusedQuery("it holds an expression that gives something else each time: " + called.sql());
     }
@@ -408,7 +406,10 @@ public final class AggregateQuery {
       Object percentage = percentile.percentageExpression().eval(null);
       described.put("percentage", percentage instanceof Double ? percentage : null);
     }
-    if (function instanceof Count) {
+    if (called.isDistinct()) {
+      described.put("distinct", true);
+      described.put("one_per_key", isOnePerKey(called, arguments));
+    } else if (function instanceof Count) {
       // What is never null counts rows.
       arguments = arguments.stream().filter(Expression::nullable).toList();
     }
@@ -416,6 +417,25 @@ public final class AggregateQuery {
     described.put("inputs", arguments.stream().map(this::input).toList());
     described.put("condition", called.filter().isDefined() ? input(called.filter().get()) : null);
     return described;
+  }
+
+  /**
+   * Whether a key has one of the distinct values that are counted. A sample by key has all rows of a value or none only
+   * if the key follows from the value.
+   */
+  private boolean isOnePerKey(AggregateExpression called, List<Expression> counted) {
+    List<ExprId> columns =
+        counted.stream().map(below::storedColumnOf).filter(Objects::nonNull).map(Attribute::exprId).toList();
+    List<Set<ExprId>> keys = below.sampled().keys();
+    boolean follows = keys.stream().allMatch(key -> columns.stream().anyMatch(key::contains));
+    if (!(called.aggregateFunction() instanceof Count) || !follows) {
+      throw new RefusedQuery(
+          "a sample tells how many distinct values there are only of all columns together by which its rows are weighed,"
+              + " and of more columns than these: " + called.sql()
+              + ". A table that is indexed by the counted columns alone is weighed by them");
+    }
+    return columns.size() == counted.size()
+        && columns.stream().allMatch(column -> keys.stream().anyMatch(key -> key.contains(column)));
   }
 
   private int input(Expression expression) {
