@@ -28,7 +28,6 @@ from pyqbeast.approximate.estimate import (
     StateAxes,
     Term,
 )
-from pyqbeast.approximate.estimate.formulas import FORMULAS
 from pyqbeast.bridge.aggregate_query import AggregateQuery, OutputColumn, TableColumn
 from pyqbeast.core.errors import UnsupportedError
 
@@ -116,8 +115,8 @@ class PartialAggregates:
     @property
     def percentiles(self) -> list[Aggregate]:
         """The different percentiles; the thresholds of the k-th are the array column `t<k>` of the rows."""
-        single = (each for each in self.requested if isinstance(each, Aggregate))
-        return list(dict.fromkeys(each for each in single if each.kind == "percentile"))
+        parts = (part for each in self.requested for part in each.parts)
+        return list(dict.fromkeys(part for part in parts if part.kind == "percentile"))
 
     def _add(self, output: OutputColumn, query: AggregateQuery, schema: T.StructType) -> Aggregate:
         kind = KINDS.get(output.function)
@@ -218,10 +217,8 @@ def _combination(term: list[Any], outputs: Sequence[Requested | None]) -> Combin
         if kind != "output":
             return Operation(kind, read(rest[0]), read(rest[1]))
         part = outputs[rest[0]]
-        if not isinstance(part, Aggregate) or part.kind not in FORMULAS:
-            raise _refused(
-                "it computes with the aggregates: only numbers that add up from sums can be combined"
-            )
+        if not isinstance(part, Aggregate):
+            raise _refused("it computes with the aggregates: only they and numbers can be combined")
         if part not in parts:
             parts.append(part)
         return Part(parts.index(part))

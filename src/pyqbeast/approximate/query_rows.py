@@ -115,8 +115,8 @@ class QueryRows:
     def _joined(self, numbers: DataFrame) -> DataFrame:
         return self._grid.joined(numbers, self.partial.groups) if self._grid else numbers
 
-    def grid(self, aggregate: Requested, groups: Sequence[Group]) -> FloatArray | None:
+    def grid(self, aggregate: Aggregate, groups: Sequence[Group]) -> FloatArray | None:
         """See `RowReader`."""
-        if not isinstance(aggregate, Aggregate) or aggregate.kind != "percentile" or self._grid is None:
+        if aggregate.kind != "percentile" or self._grid is None:
             return None
         return self._grid.of_groups(aggregate, tuple(groups))

@@ -14,7 +14,6 @@ from pyqbeast.approximate.estimate import (
     GroupKind,
     GroupSpans,
     KnownBounds,
-    Requested,
     State,
     StateAxes,
     Step,
@@ -145,13 +144,9 @@ class ScanRows:
             return self._sums(pilot, axes)
         return self._sums(parts, axes)
 
-    def grid(self, aggregate: Requested, groups: Sequence[Group]) -> FloatArray | None:
+    def grid(self, aggregate: Aggregate, groups: Sequence[Group]) -> FloatArray | None:
         """See `RowReader`."""
-        if (
-            not isinstance(aggregate, Aggregate)
-            or self._thresholds is None
-            or aggregate not in self._thresholds
-        ):
+        if self._thresholds is None or aggregate not in self._thresholds:
             return None
         return grid_of_groups(self._thresholds[aggregate], groups)
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate.combination import Combination, Requested
+from pyqbeast.approximate.estimate.combination import Combination, Requested, between, combined
 from pyqbeast.approximate.estimate.formulas import FORMULAS
 from pyqbeast.approximate.estimate.groups import missed_keys
-from pyqbeast.approximate.estimate.interval import bounds, distinct_keys, leave_out
+from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE, bounds, distinct_keys, leave_out
 from pyqbeast.approximate.estimate.part_sums import PartSums
 from pyqbeast.approximate.estimate.percentile import percentile_bounds
 from pyqbeast.approximate.estimate.request import Aggregate
@@ -87,7 +87,7 @@ def estimate(
     fraction: float | FloatArray,
     confidence: float = 0.95,
     known: KnownBounds | None = None,
-    grid: FloatArray | None = None,
+    grid: FloatArray | Mapping[Aggregate, FloatArray] | None = None,
 ) -> Estimates:
     """The aggregate in every group of the state.
 
@@ -97,17 +97,20 @@ def estimate(
         fraction: the exact share of the rows that was sampled; one number, or one per group.
         confidence: of each bound by itself; for m bounds at once ask for 1 - (1 - confidence) / m.
         known: what is known from outside the sample.
-        grid: [group, threshold] for a percentile; NaN rows for groups without a grid.
+        grid: [group, threshold] for a percentile; NaN rows for groups without a grid. For a combination those of its
+            percentiles.
     """
     known = known or KnownBounds()
     share = np.broadcast_to(np.asarray(fraction, dtype=np.float64), len(state.groups))
     if isinstance(aggregate, Combination):
-        return _from_sums(state, aggregate, share, confidence, known)
+        if aggregate.follows_from_sums:
+            return _from_sums(state, aggregate, share, confidence, known)
+        return _from_bounds(state, aggregate, share, confidence, known, grid)
     if aggregate.kind in ("min", "max"):
         return _extreme(state, aggregate, share, known)
     if aggregate.kind != "percentile":
         return _from_sums(state, aggregate, share, confidence, known)
-    if grid is None:
+    if grid is None or isinstance(grid, Mapping):
         raise InvalidInputError("a percentile needs its grid of thresholds")
     return _percentile(state, aggregate, share, confidence, known, grid)
 
@@ -138,6 +141,33 @@ def _from_sums(
     if not all(column in known.bounds for column in requested.extremes):
         unseen = np.where(unseen > 1, unseen, np.nan)
     return _judged(requested, value, low, high, share, sums.keys(), unseen)
+
+
+def _from_bounds(
+    state: State,
+    combination: Combination,
+    share: FloatArray,
+    confidence: float,
+    known: KnownBounds,
+    grids: FloatArray | Mapping[Aggregate, FloatArray] | None,
+) -> Estimates:
+    """A formula of parts whose bounds hold all together (Bonferroni)."""
+    each = min(1 - (1 - confidence) / len(combination.parts), MOST_CONFIDENCE)
+    of_parts = grids if isinstance(grids, Mapping) else {}
+    parts = [estimate(state, part, share, each, known, of_parts.get(part)) for part in combination.parts]
+    value = combined(combination.term, [part.value for part in parts])
+    low, high = between(combination.term, [part.low for part in parts], [part.high for part in parts])
+    codes = np.stack([part.status for part in parts])
+    # Certain bounds of one part do not make the others narrow.
+    status = np.where(codes == Status.CERTAIN, Status.EXACT, codes).max(axis=0)
+    status = np.where(
+        (status == Status.EXACT) & (codes == Status.CERTAIN).any(axis=0), Status.CERTAIN, status
+    )
+    keys, unseen = (
+        np.min([part.keys for part in parts], axis=0),
+        np.max([part.unseen for part in parts], axis=0),
+    )
+    return Estimates(combination, value, low, high, status.astype(np.int8), keys, unseen)
 
 
 def _percentile(

@@ -1,7 +1,8 @@
 """Arithmetic over aggregates, such as `sum(a) / sum(b)`, which is estimated as one number.
 
 The bounds of the parts say little of their quotient, because both parts come from the same rows. So the whole
-formula is left out bucket by bucket, as that of a single aggregate is.
+formula is left out bucket by bucket, as that of a single aggregate is. Smallest and largest values and percentiles
+are no functions of sums. A formula with one of them lies between bounds that follow from those of its parts.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Combination:
     """A number that is computed from several aggregates.
 
     Attributes:
-        parts: the aggregates, each a function of sums (not min, max or a percentile).
+        parts: the aggregates.
         term: how they are combined.
     """
 
@@ -56,10 +57,10 @@ class Combination:
     term: Term
     kind: str = "combination"
 
-    def __post_init__(self) -> None:
-        for part in self.parts:
-            if part.kind not in FORMULAS:
-                raise InvalidInputError(f"{part.kind} cannot be combined with other aggregates")
+    @property
+    def follows_from_sums(self) -> bool:
+        """Whether it is a function of sums."""
+        return all(part.kind in FORMULAS for part in self.parts)
 
     @property
     def moments(self) -> tuple[Moment, ...]:
@@ -84,6 +85,37 @@ Requested: TypeAlias = Aggregate | Combination
 def combined(term: Term, values: Sequence[FloatArray]) -> FloatArray:
     """The term's value [...] from those of the parts, each [...]; NaN where it divides by zero."""
     return _with_slopes(term, values)[0]
+
+
+def between(
+    term: Term, lows: Sequence[FloatArray], highs: Sequence[FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Between which values the term lies if each part lies between its own (interval arithmetic), all [...].
+
+    A part that comes twice may take two values here, so the bounds are wide, but never too narrow.
+    """
+    if isinstance(term, Part):
+        return lows[term.number], highs[term.number]
+    if not isinstance(term, Operation):
+        number = np.full_like(lows[0], term)
+        return number, number
+    low, high = between(term.left, lows, highs)
+    other_low, other_high = between(term.right, lows, highs)
+    with np.errstate(all="ignore"):
+        if term.sign == "+":
+            return low + other_low, high + other_high
+        if term.sign == "-":
+            return low - other_high, high - other_low
+        if term.sign == "/":
+            holds_zero = (other_low <= 0) & (other_high >= 0)
+            other_low, other_high = (
+                np.where(holds_zero, end, 1 / other)
+                for end, other in ((-np.inf, other_high), (np.inf, other_low))
+            )
+        ends = np.stack([low * other_low, low * other_high, high * other_low, high * other_high])
+        # Zero times infinity says nothing.
+        unknown = np.isnan(ends).any(axis=0)
+        return np.where(unknown, -np.inf, ends.min(axis=0)), np.where(unknown, np.inf, ends.max(axis=0))
 
 
 def slopes(term: Term, values: Sequence[FloatArray]) -> list[FloatArray]:

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from pyqbeast.approximate.estimate.aggregates import Estimates, KnownBounds, estimate
 from pyqbeast.approximate.estimate.budget import MOST_BYTES, Files, Step, largest_step, next_step
 from pyqbeast.approximate.estimate.centre import pilot_centres, recentre
-from pyqbeast.approximate.estimate.combination import Requested, axes_for
+from pyqbeast.approximate.estimate.combination import Combination, Requested, axes_for
 from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
 from pyqbeast.approximate.estimate.known_facts import GroupSpans
 from pyqbeast.approximate.estimate.limit import Limit
+from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.scale import END, START, WeightScale
 from pyqbeast.approximate.estimate.selection import Selection, Verdict, verdict
 from pyqbeast.approximate.estimate.state import (
@@ -102,7 +103,7 @@ class RowReader(Protocol):
     def read(self, step: Step, axes: StateAxes) -> State:
         """The sums of the rows of a step. The first step also fixes the thresholds of percentiles."""
 
-    def grid(self, aggregate: Requested, groups: Sequence[Group]) -> FloatArray | None:
+    def grid(self, aggregate: Aggregate, groups: Sequence[Group]) -> FloatArray | None:
         """The thresholds [group, threshold] of a percentile; None for other aggregates."""
 
 
@@ -131,7 +132,9 @@ class Progress:
     def __init__(self, reader: RowReader, selection: Selection | None = None) -> None:
         """Reads by `reader`; of its groups the query keeps a selection, None for all."""
         self._reader, self._selection = reader, selection
-        self._is_mergeable = not any(each.kind == "percentile" for each in reader.requested)
+        self._is_mergeable = not any(
+            part.kind == "percentile" for each in reader.requested for part in each.parts
+        )
         self.readings: list[Reading] = []
         self.exact_bytes = reader.files.total + reader.other_bytes
         self._state: State | None = None
@@ -381,5 +384,7 @@ class Progress:
     def estimates(self, confidence: float) -> Iterator[tuple[Requested, Estimates]]:
         """The estimate of every different aggregate in every group of `state`."""
         for each in dict.fromkeys(self._reader.requested):
-            grid = self._reader.grid(each, self.state.groups)
+            grids = {part: self._reader.grid(part, self.state.groups) for part in each.parts}
+            known_grids = {part: grid for part, grid in grids.items() if grid is not None}
+            grid = known_grids if isinstance(each, Combination) else grids[each]
             yield each, estimate(self.state, each, self._shares, confidence, self._reader.known, grid)
