@@ -141,3 +141,59 @@ def test_the_last_order_counts(table):
 def test_other_choices_are_refused(table, shape, reason):
     with pytest.raises(UnsupportedError, match=reason):
         pyqbeast.tolerance(shape(table))
+
+
+@pytest.fixture(scope="module")
+def users(spark, tmp_path_factory):
+    """12,000 users, each of one to six visits on days of its own."""
+    place = str(tmp_path_factory.mktemp("groups") / "users")
+    rows = spark.range(12_000).selectExpr(
+        "id as user", "explode(sequence(1, 1 + cast(id % 6 as int))) as day"
+    )
+    save(rows.withColumn("even", F.expr("user % 2 = 0")), place, columnsToIndex="user", cubeSize=2_000)
+    return place
+
+
+def test_distinct_values(spark, users):
+    visits = load(spark, users)
+    grouped = visits.groupBy("even").agg(F.countDistinct("user").alias("users"), F.count("*").alias("visits"))
+    answer = pyqbeast.tolerance(grouped, error=0.2, confidence=SURE)
+    assert answer.fraction < 0.5
+    assert answer.worth["users"] == "bounded"
+    for row in answer.df.collect():
+        assert row["users_low"] <= 6_000 <= row["users_high"]
+        assert row["users_high"] - row["users_low"] < 0.5 * 6_000
+    visits.createOrReplaceTempView("visits")
+    pairs = spark.sql(
+        "SELECT count(DISTINCT day, user) AS pairs, count(DISTINCT user) FILTER (WHERE day > 3) AS late, "
+        "count(DISTINCT user) / count(*) AS share FROM visits"
+    )
+    answer = pyqbeast.tolerance(pairs, error=0.1, confidence=SURE)
+    assert not answer.exact
+    row, truth = answer.df.first(), pairs.first()
+    for name in truth.asDict():
+        assert row[f"{name}_low"] <= truth[name] <= row[f"{name}_high"]
+        assert row[f"{name}_high"] > row[f"{name}_low"]
+    exact = pyqbeast.tolerance(pairs, error=0.0001).df.first()
+    assert (exact["pairs"], exact["late"]) == (truth["pairs"], truth["late"])
+    both = visits.groupBy(F.expr("user % 3")).agg(F.countDistinct("day"))
+    with pytest.raises(UnsupportedError, match="indexed by the counted columns alone"):
+        pyqbeast.tolerance(both)
+
+
+def test_formulas_of_any_aggregate_and_histograms(table):
+    spread = F.percentile_approx("value", 0.75) - F.percentile_approx("value", 0.25)
+    peak = F.max("value") / F.avg("value")
+    query = table.filter("kind < 8").groupBy("kind").agg(spread.alias("spread"), peak.alias("peak"))
+    truth = by("kind", query)
+    answer = pyqbeast.tolerance(query, error=0.5, confidence=SURE)
+    for kind, row in by("kind", answer.df).items():
+        for name in ("spread", "peak"):
+            assert row[f"{name}_low"] <= truth[kind][name] <= row[f"{name}_high"]
+    assert answer.bytes_read <= 1.1 * answer.exact_bytes
+    bars = table.groupBy(F.expr("width_bucket(value, 0.3, 3, 5)").alias("bar")).count()
+    answer = pyqbeast.tolerance(bars, error=0.2, confidence=SURE, smallest_group=2_000)
+    assert not answer.exact
+    truth = by("bar", bars)
+    for bar, row in by("bar", answer.df).items():
+        assert row["count_low"] is None or row["count_low"] <= truth[bar]["count"] <= row["count_high"]
