@@ -119,6 +119,16 @@ def test_rare_groups_are_read_where_they_lie_and_are_exact():
     assert progress.fraction < 0.5
 
 
+def test_groups_that_are_seen_through_few_keys_are_read_to_the_end():
+    """All of them are in the sample, so that the list is complete before."""
+    table = Table([20_000] * 10 + [60] * 10)
+    progress, found = answered(table, Goal(0.05))
+    shown = by_group(progress, found[COUNT])
+    assert [shown[group] for group in range(10, 20)] == [(60, Status.EXACT)] * 10
+    assert progress.readings[-1].groups
+    assert progress.bytes_read < 0.5 * progress.exact_bytes
+
+
 def test_the_list_is_known_to_be_complete_without_reading_on():
     progress, _ = answered(Table([20_000] * 10), Goal(0.05))
     assert progress.completeness(0.95).complete

@@ -113,7 +113,7 @@ class Needs(NamedTuple):
     Attributes:
         done: [group], those whose estimates need no more rows.
         fraction: the one to read up to next; 0 if the sample suffices for the groups that it has.
-        groups: whether groups may be missing that count.
+        groups: whether there are groups that are better read where they lie, or such may be missing.
     """
 
     done: NDArray[np.bool_]
@@ -327,19 +327,27 @@ class Progress:
         done = wanted == 0
         fraction = float(wanted.max(initial=0.0 if len(wanted) else 1.0))
         # What no sample answers may be read where it lies. The sample then has to serve the other groups only.
-        if fraction == 1 and self._plan_groups(wanted < 1, left) is not None:
+        are_rare = fraction == 1 and self._plan_groups(wanted < 1, left) is not None
+        if are_rare:
             fraction = float(wanted.max(initial=0.0, where=wanted < 1))
+        if kept is None or kept.missing:
+            are_missing, by_size = self._missing(goal, confidence)
+            are_rare, fraction = are_rare or are_missing, max(fraction, by_size)
+        return Needs(done, fraction, are_rare)
+
+    def _missing(self, goal: Goal, confidence: float) -> tuple[bool, float]:
+        """Whether groups may be missing that count, and the fraction whose sample would not miss them; 0 if unknown."""
         missing = self.completeness(confidence)
-        if missing is None or missing.complete or (kept is not None and not kept.missing):
-            return Needs(done, fraction, groups=False)
+        if missing is None or missing.complete:
+            return False, 0.0
         if goal.smallest_group == 0 or missing.most_rows is None:
-            return Needs(done, fraction, groups=True)
+            return True, 0.0
         # The size of the groups that a sample may have missed is proportional to 1 / f.
         by_size = self.fraction * missing.most_rows / goal.smallest_group
         if by_size <= self.fraction:
-            return Needs(done, fraction, groups=False)
+            return False, 0.0
         too_many = by_size > LARGEST_SAMPLE or len(self.readings) > PREDICTED_STEPS
-        return Needs(done, max(fraction, 1.0 if too_many else by_size), groups=True)
+        return True, 1.0 if too_many else by_size
 
     def verdict(self, confidence: float) -> Verdict | None:
         """Which groups the query keeps, all said together with this confidence; None if it keeps all of them."""
