@@ -7,17 +7,18 @@ import json
 import sys
 from collections.abc import Iterator
 from enum import Enum
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pyarrow as pa
 import typer
-from rich.console import Console
 
 import pyqbeast
 from pyqbeast.core.errors import QbeastError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from rich.console import Console
 
 
 class Output(str, Enum):
@@ -31,7 +32,13 @@ OutputOption = Annotated[Output, typer.Option("--output", help="Text for people,
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show the trace of an error.")]
 PathArgument = Annotated[str, typer.Argument(help="Where the table lies.")]
 
-console = Console()
+
+@cache
+def console() -> Console:
+    """The terminal. Commands that print lines do without it, and its import takes a tenth of their time."""
+    from rich.console import Console
+
+    return Console()
 
 
 @contextlib.contextmanager

@@ -54,13 +54,13 @@ def demo(
         if output is common.Output.json:
             common.print_json({**summary, "index": metrics.to_dict(), "queries": queries})
         else:
-            common.console.print(
+            common.console().print(
                 f"{rows.num_rows:,} flights in {metrics.file_count} files and {metrics.cube_count} cubes, "
                 f"{metrics.bytes / 1e6:.1f} MB, written in {seconds:.1f} s; height {metrics.height}, "
                 f"unindexed {metrics.unindexed_share:.0%}"
             )
-            common.console.print(_table(queries))
-            common.console.print(next_steps(path), highlight=False, soft_wrap=True)
+            common.console().print(_table(queries))
+            common.console().print(next_steps(path), highlight=False, soft_wrap=True)
 
 
 def _queries(spark: SparkSession, path: str) -> list[dict[str, Any]]:
@@ -129,7 +129,7 @@ def next_steps(path: str | None) -> str:
 
 def _progress(output: common.Output) -> Progress:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    return Progress(*columns, console=common.console, transient=True, disable=output is common.Output.json)
+    return Progress(*columns, console=common.console(), transient=True, disable=output is common.Output.json)
 
 
 @contextlib.contextmanager

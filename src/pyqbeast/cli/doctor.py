@@ -54,8 +54,8 @@ def _look_at_machine(output: common.Output) -> None:
         common.print_json(versions)
         return
     for name, value in versions.items():
-        common.console.print(f"{name:>9}  {value}", highlight=False)
-    common.console.print("a session starts and answers: all is well")
+        common.console().print(f"{name:>9}  {value}", highlight=False)
+    common.console().print("a session starts and answers: all is well")
 
 
 def _look_at_table(table: str, reader: str | None, output: common.Output) -> None:

@@ -143,7 +143,7 @@ def _print(
     table = Table(*columns)
     for row in rows:
         table.add_row(*(str(row[column]) for column in columns))
-    common.console.print(table)
+    common.console().print(table)
     typer.echo(answer.cost)
     for note in answer.notes:
         typer.echo(note)

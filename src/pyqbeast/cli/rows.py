@@ -21,4 +21,4 @@ def print_rows(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], output
     table = Table(*columns)
     for row in rows:
         table.add_row(*(str(row[column]) for column in columns))
-    common.console.print(table)
+    common.console().print(table)
