@@ -153,7 +153,11 @@ def _condition(rows: pa.Table, rng: random.Random) -> str | None:
         return None
     if rng.random() < 0.1:
         return f"{quoted(name)} IS {rng.choice(('NULL', 'NOT NULL'))}"
-    texts = [literal(column[rng.randrange(len(column))].as_py()) for _ in range(3)]
+    values = [column[rng.randrange(len(column))].as_py() for _ in range(3)]
+    if rng.random() < 0.3:
+        # Texts of a fixed length are equal to these all the same.
+        values = [value.rstrip(" ") if isinstance(value, str) else value for value in values]
+    texts = [literal(value) for value in values]
     known = [text for text in texts if text is not None]
     if not known:
         return None
