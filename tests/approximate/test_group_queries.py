@@ -102,6 +102,9 @@ def test_conditions_on_the_result(spark, table):
     assert "may not belong to it" in str(near) or "may belong to it" in str(near)
     text = "SELECT kind, count(*) AS n FROM kinds GROUP BY kind HAVING n > 7475"
     assert "sure" in spark.sql(f"SELECT * FROM qbeast_estimate('{text}', 0.2)").columns
+    text = "SELECT label, avg(value) AS mean FROM kinds GROUP BY label"
+    rows = spark.sql(f"SELECT mean_low FROM qbeast_estimate('{text}', 0.2, smallest_group => 4000)").collect()
+    assert sum(row["mean_low"] is not None for row in rows) == 8
 
 
 def test_the_first_groups(table):

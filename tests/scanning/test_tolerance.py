@@ -29,6 +29,7 @@ def rows_of(first=0, rows=ROWS):
             "id": ids,
             "x": pa.array(values, mask=ids % 10 == 0),
             "n": np.floor(values).astype(np.int32),
+            "fifth": ids % 5,
             "third": pa.array(np.array(["a", "b", "c"])[ids % 3]),
             "day": pa.array(ids % 365, pa.int32()).cast(pa.date32()),
         }
@@ -108,6 +109,20 @@ def test_steps_add_up_to_all_rows(table, rows):
     assert (found.exact, len(found.steps) > 1) == (True, True)
     (row,) = found.table.to_pylist()
     assert (row["s"], row["n"]) == (sum(range(ROWS)), ROWS)
+
+
+def test_a_list_of_groups_is_known_to_be_complete(table):
+    """Statistics tell that a file has no other of these five numbers; of texts they do not."""
+    scan, asked = pyqbeast.scan(table), {"mean": ("x", "avg")}
+    assert scan.tolerance(asked, error=0.3, by=["fifth"]).groups.complete
+    missing = scan.tolerance(asked, error=0.3, by=["fifth", "third"], smallest_group=2_000).groups
+    assert (missing.complete, missing.between) == (False, {"fifth": (0, 4), "third": ("a", "c")})
+    assert missing.most_rows is None  # these tables tell nothing of their keys
+    assert missing.most_keys < 2_000
+    with pytest.raises(InvalidInputError, match="smallest_group"):
+        scan.tolerance(asked, by=["third"], smallest_group=-1)
+    with pytest.raises(InvalidInputError, match="count_distinct"):
+        scan.tolerance({"ids": ("id", "count_distinct")})
 
 
 def test_groups_and_conditions(table, rows):

@@ -17,7 +17,8 @@ def estimate(spark: SparkSession, arguments: Mapping[str, Any]) -> DataFrame:
 
     Args:
         spark: the session that asks.
-        arguments: `query`, and what `tolerance` takes by these names: `error`, `confidence`, `budget`.
+        arguments: `query`, and what `tolerance` takes by these names: `error`, `confidence`, `budget`,
+            `smallest_group`.
 
     Raises:
         InvalidInputError: `query` is no text.
@@ -26,8 +27,8 @@ def estimate(spark: SparkSession, arguments: Mapping[str, Any]) -> DataFrame:
     query = arguments["query"]
     if not isinstance(query, str):
         raise InvalidInputError(
-            "qbeast_estimate needs a constant text that is a query; after it may come the error, the confidence and "
-            "the budget"
+            "qbeast_estimate needs a constant text that is a query; after it may come the error, the confidence, "
+            "the budget and the smallest group"
         )
     given = {name: value for name, value in arguments.items() if name != "query" and value is not None}
     return tolerance(bridge.query_frame(spark, query), **given).df

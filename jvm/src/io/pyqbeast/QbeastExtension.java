@@ -38,8 +38,9 @@ public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensi
     IndexFunction.inject(extensions, "metrics", "qbeast_metrics(table) - One row: figures of the latest revision.", TABLE);
     IndexFunction.inject(
         extensions, "estimate",
-        "qbeast_estimate(query, error, confidence, budget) - The answer to a query, and after each estimate its bounds.",
-        List.of("query", "error", "confidence", "budget"));
+        "qbeast_estimate(query, error, confidence, budget, smallest_group) - The answer to a query, and after each"
+            + " estimate its bounds.",
+        List.of("query", "error", "confidence", "budget", "smallest_group"));
     extensions.injectCheckRule(
         ScalaInterop.function(
             session ->
