@@ -313,3 +313,14 @@ def test_a_commit_of_a_version_far_away(tmp_path):
     with pytest.raises(FormatError, match=f"{1:020d}.json is missing"):
         read_snapshot(tmp_path)
     assert read_snapshot(tmp_path, 0).version == 0
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\n\n", " \n\t\n"])
+def test_lines_end_in_any_way_that_spark_knows(tmp_path, end):
+    path = log(tmp_path, f"{0:020d}.json")
+    path.parent.mkdir()
+    path.write_bytes((end.join(map(json.dumps, [PROTOCOL, METADATA, add("a", 10)])) + end).encode())
+    assert paths(tmp_path) == ["a"]
+    path.write_bytes((end.join(map(json.dumps, [PROTOCOL, METADATA])) + end + "{").encode())
+    with pytest.raises(FormatError, match=r"line \d: not JSON"):
+        read_snapshot(tmp_path)
