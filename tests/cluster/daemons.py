@@ -35,13 +35,16 @@ class Cluster:
     def __enter__(self) -> Cluster:
         try:
             port = self.master.rpartition(":")[2]
-            self._start(
-                "master", ["master.Master", "-h", HOST, "-p", port, "--webui-port", "0"], "New state: ALIVE"
-            )
+            master = ["master.Master", "-h", HOST, "-p", port, "--webui-port", "0"]
+            self._start("master", HOST, master, "New state: ALIVE")
             for number in range(self._workers):
-                worker = ["worker.Worker", "-h", HOST, "-c", "1", "-m", "1g", "--webui-port", "0"]
+                # Each has a loopback address of its own: a copy of a task runs on another host, or not at all.
+                host = f"127.0.0.{2 + number}"
+                worker = ["worker.Worker", "-h", host, "-c", "1", "-m", "1g", "--webui-port", "0"]
                 place = ["-d", str(self._folder / f"work-{number}")]
-                self._start(f"worker-{number}", [*worker, *place, self.master], "Successfully registered")
+                self._start(
+                    f"worker-{number}", host, [*worker, *place, self.master], "Successfully registered"
+                )
         except BaseException:
             self._stop()
             raise
@@ -59,12 +62,12 @@ class Cluster:
         os.kill(executors[0], signal.SIGKILL)
         return executors[0]
 
-    def _start(self, name: str, arguments: list[str], ready: str) -> None:
+    def _start(self, name: str, host: str, arguments: list[str], ready: str) -> None:
         log = self._folder / f"{name}.log"
         command = [str(_HOME / "bin" / "spark-class"), f"{_DEPLOY}.{arguments[0]}", *arguments[1:]]
         settings = {
             "SPARK_HOME": str(_HOME),
-            "SPARK_LOCAL_IP": HOST,
+            "SPARK_LOCAL_IP": host,
             "SPARK_DAEMON_MEMORY": "512m",
             "PYSPARK_PYTHON": sys.executable,
         }

@@ -1,4 +1,4 @@
-"""Writes, appends, samples and optimizes on a cluster, and kills executors and Python workers meanwhile.
+"""Writes, appends, samples and optimizes on a cluster, and kills executors, Python workers and drivers meanwhile.
 
 Run it with `make test-cluster`.
 """
@@ -11,17 +11,13 @@ import time
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 import pyqbeast
-from pyqbeast.core.format.weight import weight_of
 from tests.cluster.daemons import Cluster
+from tests.cluster.drivers import kill_driver
 from tests.cluster.losses import dying_workers, each_stage
-from tests.machine import HOST
-
-ROWS = 200_000
-#: Of the appends that are made again and again.
-SMALLER = 40_000
+from tests.cluster.restless import RESTLESS, copied_stages, executors, slow_workers, wait_until
+from tests.cluster.tables import ROWS, SMALLER, has_each_once, holds, leaves_nothing, rows, save, session
 
 
 def main() -> None:
@@ -29,31 +25,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="pyqbeast-cluster-") as name:
         folder = Path(name)
         with Cluster(folder, workers=2) as cluster:
-            spark = session(cluster, folder)
-            try:
+            with session(cluster.master, folder) as spark:
                 check(spark, cluster, folder / "table")
-            finally:
-                spark.stop()
+                lose_in_each_stage(spark, cluster, folder / "losses")
+            with session(cluster.master, folder, RESTLESS) as spark:
+                come_and_go(spark, folder / "restless")
+            lose_drivers(cluster, folder)
     print("the cluster lost nothing and doubled nothing")
-
-
-def session(cluster: Cluster, folder: Path) -> SparkSession:
-    """A driver in this process; jars go to the executors with `spark.jars`, which `configure` fills."""
-    builder = (
-        SparkSession.builder.master(cluster.master)
-        .config("spark.driver.host", HOST)
-        .config("spark.driver.bindAddress", HOST)
-        .config("spark.driver.memory", "1g")
-        .config("spark.executor.memory", "1g")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "8")
-        .config("spark.databricks.delta.snapshotPartitions", "2")
-        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-    )
-    spark = pyqbeast.configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    return spark
 
 
 def check(spark: SparkSession, cluster: Cluster, place: Path) -> None:
@@ -75,8 +53,7 @@ def check(spark: SparkSession, cluster: Cluster, place: Path) -> None:
     assert pyqbeast.QbeastTable.for_path(spark, path).optimize(0).changed
     holds(spark, path, 2 * ROWS + 1_000)
     print("optimized")
-
-    lose_in_each_stage(spark, cluster, place.with_name("losses"))
+    leaves_nothing(spark, path)
 
 
 def lose_in_each_stage(spark: SparkSession, cluster: Cluster, place: Path) -> None:
@@ -101,33 +78,40 @@ def lose_in_each_stage(spark: SparkSession, cluster: Cluster, place: Path) -> No
     append(dying_workers(rows(spark, there, SMALLER)))
     holds(spark, path, there)
     print("appended rows whose Python workers died in each stage")
+    leaves_nothing(spark, path)
 
 
-def rows(spark: SparkSession, first: int, count: int = ROWS) -> DataFrame:
-    return spark.range(first, first + count, 1, 8).selectExpr("id", "xxhash64(id) AS x", "hash(id, 1) AS y")
+def come_and_go(spark: SparkSession, place: Path) -> None:
+    """Executors come with the work and go after it, and tasks that last have a copy beside them."""
+    path = str(place)
+    save(slow_workers(rows(spark, 0, SMALLER)), path)
+    wait_until(lambda: executors(spark) == 0, "the executors are gone")
+    save(slow_workers(rows(spark, SMALLER, SMALLER)), path)
+    table = pyqbeast.QbeastTable.for_path(spark, path)
+    table.optimize(files=sorted({row["file"] for row in table.blocks().collect()}))
+    holds(spark, path, 2 * SMALLER)
+    copied = copied_stages(spark)
+    assert len(copied) >= 3, copied
+    print(
+        f"executors came and went, and tasks had copies in {len(copied)} stages: {', '.join(sorted({*copied}))}"
+    )
+    leaves_nothing(spark, path)
 
 
-def save(frame: DataFrame, path: str) -> None:
-    frame.write.format("qbeast").mode("append").options(columnsToIndex="x,y", cubeSize=5_000).save(path)
-
-
-def has_each_once(spark: SparkSession, path: str, count: int) -> DataFrame:
-    """Every row is there once; returns the table."""
-    table = spark.read.format("qbeast").load(path)
-    found = table.agg(F.count("*"), F.count_distinct("id"), F.sum("id")).first()
-    assert found is not None
-    assert tuple(found) == (count, count, count * (count - 1) // 2), found
-    return table
-
-
-def holds(spark: SparkSession, path: str, count: int) -> None:
-    """Every row is there once, a sample is the rows of lowest weight, and the index says the truth."""
-    table = has_each_once(spark, path, count)
-    by_hash = table.filter((F.hash("x", "y") + F.lit(0)) < weight_of(0.1))
-    sampled = [frame.agg(F.count("*"), F.sum("id")).first() for frame in (table.sample(0.1), by_hash)]
-    assert sampled[0] == sampled[1], sampled
-    report = pyqbeast.QbeastTable.for_path(spark, path).verify()
-    assert report.ok, str(report)
+def lose_drivers(cluster: Cluster, folder: Path) -> None:
+    """Drivers are killed amid an append, as soon as there is a file of it and a little later."""
+    place = folder / "drivers"
+    path = str(place)
+    with session(cluster.master, folder) as spark:
+        save(rows(spark, 0, SMALLER), path)
+    for later in (0.0, 0.1, 0.3):
+        kill_driver(cluster.master, place, SMALLER, later)
+    with session(cluster.master, folder) as spark:
+        holds(spark, path, SMALLER)
+        leaves_nothing(spark, path)
+        save(rows(spark, SMALLER, SMALLER), path)
+        holds(spark, path, 2 * SMALLER)
+    print("three drivers killed while they appended, and the rows of none were there")
 
 
 class Killer(threading.Thread):
