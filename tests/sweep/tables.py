@@ -46,6 +46,8 @@ class Sweep:
         faults.clear()
         self.after = state_of(place)
         assert self.after != self.before
+        #: Files of others, such as the mark that Spark leaves beside Parquet files.
+        self.others = strays(folder / "before" / "table") & strays(place)
         #: The folder of the last case, which is kept until the next.
         self.place = place
 
@@ -75,7 +77,7 @@ class Sweep:
         result = self._judge(found, error)
         if result != "new" or self.operation.repeatable:
             self._again(found)
-        return Outcome(result, frozenset(map(kind_of, strays(self.place))))
+        return Outcome(result, frozenset(map(kind_of, strays(self.place) - self.others)))
 
     def _judge(self, found: State, error: Exception | None) -> str:
         between = self.operation.between
@@ -118,7 +120,7 @@ class Sweep:
         self.spark.conf.set(RETENTION_CHECK, "false")
         QbeastTable.for_path(self.spark, str(self.place)).clean(0, dry_run=False)
         self.spark.conf.unset(RETENTION_CHECK)
-        left = strays(self.place)
+        left = strays(self.place) - self.others
         assert not left, f"clean leaves {left}"
         assert state_of(self.place).same_content(self.after)
 
