@@ -33,10 +33,19 @@ def test_a_known_column_with_a_colon_is_taken_as_it_stands():
         ("", "empty column name"),
         ("a,,b", "empty column name"),
         (":linear", "empty column name"),
-        ("a,b,a:hashing", "names a more than once"),
+        ("a,b,a:hashing", "names 'a' more than once"),
         (",".join(f"c{n}" for n in range(21)), "21 columns; at most 20"),
     ],
 )
 def test_what_is_refused(text, message):
     with pytest.raises(InvalidInputError, match=message):
         parse_column_spec(text)
+
+
+@pytest.mark.parametrize(
+    "text", [",".join(["n", "n" * 5_000] * 3), "n," * 5_000, f"a:{'k' * 5_000}", f"{'a' * 5_000}:k"]
+)
+def test_what_is_refused_is_quoted_by_its_beginning(text):
+    with pytest.raises(InvalidInputError) as refused:
+        parse_column_spec(text)
+    assert len(str(refused.value)) < 1_000

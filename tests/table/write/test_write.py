@@ -238,7 +238,7 @@ def test_columns_with_odd_names(spark, table_path):
         ({"columnsToIndex": "a,nmae"}, "did you mean 'name'"),
         ({"columnsToIndex": None, "columnToIndex": "a"}, "there is no option 'columntoindex'"),
         ({"weightColumns": "nmae"}, "did you mean 'name'"),
-        ({"columnsToIndex": "a,a"}, "names a more than once"),
+        ({"columnsToIndex": "a,a"}, "names 'a' more than once"),
         ({"columnsToIndex": "a:wavelet"}, "wavelet"),
         ({"columnsToIndex": "name:linear"}, "name"),
         ({"columnsToIndex": "a,list"}, "'list'"),

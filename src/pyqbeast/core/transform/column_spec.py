@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.names import column_named, did_you_mean
+from pyqbeast.core.format.stored_text import shown
 from pyqbeast.core.transform.registry import kind_names
 
 #: The most columns of an index. A cube has 2^d children, and with more columns no table has enough rows to fill
@@ -39,7 +40,7 @@ def parse_column_spec(
     names = [spec.name for spec in specs]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise InvalidInputError(f"columnsToIndex={text!r} names {', '.join(repeated)} more than once")
+        raise InvalidInputError(f"columnsToIndex={shown(text)} names {shown(repeated[0])} more than once")
     if len(specs) > MAX_COLUMNS:
         raise InvalidInputError(
             f"columnsToIndex names {len(specs)} columns; at most {MAX_COLUMNS} can be indexed together, "
@@ -57,7 +58,7 @@ def _parse_piece(piece: str, text: str, known: Callable[[str], str | None]) -> C
         name, kind = piece, ""
     if not name:
         raise InvalidInputError(
-            f"columnsToIndex={text!r} has an empty column name: write names with commas between them, "
+            f"columnsToIndex={shown(text)} has an empty column name: write names with commas between them, "
             "such as 'lat,lon,name:hashing'"
         )
     if not colon:
@@ -65,7 +66,7 @@ def _parse_piece(piece: str, text: str, known: Callable[[str], str | None]) -> C
     known_kinds = kind_names()
     if kind.lower() not in known_kinds:
         raise InvalidInputError(
-            f"columnsToIndex={text!r} names the kind {kind!r} for column {name!r}; "
+            f"columnsToIndex={shown(text)} names the kind {shown(kind)} for column {shown(name)}; "
             f"kinds are {', '.join(dict.fromkeys(known_kinds.values()))}{did_you_mean(kind, known_kinds)}"
         )
     return ColumnSpec(known(name) or name, known_kinds[kind.lower()])
