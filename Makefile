@@ -28,8 +28,8 @@ demo: setup ## Index real flights and compare samples with the exact answer
 test: check ## Check the code and run all tests
 	$(RUN) pytest
 
-test-fast: check ## Check the code and run the tests that need no JVM, for every commit
-	$(RUN) pytest -m "not jvm" -n 2
+test-fast: check ## Check the code and run the tests that need no JVM and no thousands of repetitions, for every commit
+	$(RUN) pytest -m "not jvm and not repetitions" -n 2
 
 test-scans: setup ## Run all tests, and read every version of their tables by pyqbeast.scan and by Spark
 	$(RUN) pytest --scans
@@ -52,7 +52,7 @@ test-s3: setup ## Start a server of S3 here, and see each operation on it, and t
 fuzz: setup ## Treat random tables and plain Delta tables alike for SECONDS (600) and compare them after each step
 	$(RUN) python -m tests.fuzz.run --seconds $(or $(SECONDS),600)
 
-faults: setup ## Let each call to the storage fail once, in every way, for each operation; takes about half an hour
+faults: setup ## Let each call to the storage fail once, in every way, for each operation; an hour on an idle machine
 	$(RUN) python -m tests.sweep.run
 
 kills: setup ## Kill a driver KILLS (100) times at random points and compare the table with its journal; half an hour

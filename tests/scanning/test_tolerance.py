@@ -167,6 +167,7 @@ def test_groups_of_every_value(tmp_path):
     assert scan.where("t = 'z'").tolerance({"n": ("*", "count")}, by=["t"]).table.num_rows == 0
 
 
+@pytest.mark.repetitions
 def test_the_bounds_hold_as_often_as_they_say(tmp_path):
     """200 tables with keys of their own, and so with samples of their own.
 

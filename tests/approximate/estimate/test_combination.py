@@ -163,6 +163,7 @@ def quartile_rows(name, rng):
     return key, rng.gamma(2, 1, KEYS)[key] * rng.weibull(8, len(key))
 
 
+@pytest.mark.repetitions
 @pytest.mark.parametrize("name", ["heavy", "held out"])
 def test_the_bounds_of_a_ratio_of_percentiles_hold(name):
     """2,000 repetitions, with the rule of `test_coverage`; wider than needed, so that only too few may hold."""

@@ -26,6 +26,8 @@ from tests.approximate.estimate.populations import (
     samples,
 )
 
+pytestmark = pytest.mark.repetitions
+
 REPETITIONS, LEAST, MOST = 2_000, 1_844, 1_955
 FEW = ("count", "sum", "avg")
 

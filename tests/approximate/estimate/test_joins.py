@@ -23,6 +23,8 @@ from tests.approximate.estimate.populations import (
 from tests.approximate.estimate.test_coverage import LEAST, MOST, REPETITIONS, holds, naive
 from tests.approximate.estimate.test_sequence import run
 
+pytestmark = pytest.mark.repetitions
+
 KINDS = {kind: aggregate for kind, aggregate in (AGGREGATES | COMBINED).items() if kind not in ("sd", "corr")}
 EVEN_KEYS = [name for name in JOINS if name != "heavy join"]
 

@@ -39,6 +39,7 @@ def repetition(y, first, last, fraction, pilot, p, rng):
     return grid, np.column_stack([below[:, -1], below[:, :-1]])
 
 
+@pytest.mark.repetitions
 @pytest.mark.parametrize(
     ("name", "p", "keys"),
     [

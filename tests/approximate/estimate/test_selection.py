@@ -186,6 +186,7 @@ def one_of(estimates, sample):
     return dataclasses.replace(estimates, **fields)
 
 
+@pytest.mark.repetitions
 @pytest.mark.parametrize("name", ["heavy", "clusters", "held out"])
 def test_the_sure_groups_belong_and_the_impossible_do_not(name):
     """Both statements about all groups at once: of 2,000 at least 1,844, as in `test_coverage`."""

@@ -11,6 +11,8 @@ from pyqbeast.approximate.estimate import Goal, estimate, met
 from pyqbeast.approximate.estimate.stopping import PILOT_KEYS, PREDICTED_STEPS, wanted
 from tests.approximate.estimate.populations import AGGREGATES, as_state, population, samples
 
+pytestmark = pytest.mark.repetitions
+
 # Files end at few thresholds; rounding up to steps of 9 % stands for that.
 GRAIN = 1.09
 

@@ -203,6 +203,7 @@ def held_bounds(values, repetitions):
     return held, exact
 
 
+@pytest.mark.repetitions
 @pytest.mark.parametrize("values", ["heavy", "held out"])
 def test_the_bounds_of_large_groups_hold_as_often_as_they_say(values):
     """Acceptance as in `test_coverage`: of 2,000 bounds 1,844 to 1,955."""
