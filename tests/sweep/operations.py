@@ -121,7 +121,7 @@ OPERATIONS = (
     Operation("delete", _table, _delete),
     Operation("delete rows", _table, _delete_rows),
     Operation("upgrade", _legacy, pyqbeast.upgrade),
-    Operation("convert parquet", _plain("parquet"), _convert("parquet"), between="is a Delta table now"),
+    Operation("convert parquet", _plain("parquet"), _convert("parquet"), between="a Delta table now"),
     Operation("convert delta", _plain("delta"), _convert("delta")),
     Operation("stream batch", _stream_source, _stream_batch),
 )

@@ -51,42 +51,57 @@ def convert(
         CommitConflictError: other writers came first again and again.
         StorageError: storage failed. Parquet files may have become a Delta table by then; the message says so.
     """
-    with failures.words(doing := f"converting {identifier}"), progress_line.shown(spark, doing):
-        return _convert(spark, identifier, columns_to_index, cube_size)
+    with progress_line.shown(spark, doing := f"converting {identifier}"):
+        return _convert(spark, identifier, columns_to_index, cube_size, doing)
 
 
 def _convert(
-    spark: SparkSession, identifier: str, columns_to_index: Sequence[str], cube_size: int | None
+    spark: SparkSession, identifier: str, columns_to_index: Sequence[str], cube_size: int | None, doing: str
 ) -> QbeastTable:
-    kind, path = _kind_and_path(spark, identifier)
-    size = default_cube_size(spark) if cube_size is None else cube_size
-    size = checked_cube_size(size, "cube_size")
-    has_become_delta = False
+    with failures.words(doing):
+        kind, path = _kind_and_path(spark, identifier)
+        size = default_cube_size(spark) if cube_size is None else cube_size
+        size = checked_cube_size(size, "cube_size")
+    is_made_delta = False
     try:
-        for _ in range(1 + number_of_retries(spark)):
-            transaction = bridge.Transaction(spark, path)
-            if not transaction.exists:
-                if kind != "parquet":
-                    raise TableNotFoundError(f"there is no Delta table at {path}")
-                _make_delta(spark, path, identifier, columns_to_index)
-                has_become_delta = True
+        with failures.words(doing):
+            for _ in range(1 + number_of_retries(spark)):
                 transaction = bridge.Transaction(spark, path)
-            if revisions_from_configuration(transaction.configuration).last_id >= 0:
-                return QbeastTable.for_path(spark, path)
-            _check_layout(transaction, identifier)
-            columns = _columns(spark.read.format("delta").load(path), columns_to_index)
-            if _store_staging(transaction, path, size, columns):
-                return QbeastTable(spark, path)
+                if not transaction.exists:
+                    if kind != "parquet":
+                        raise TableNotFoundError(f"there is no Delta table at {path}")
+                    is_made_delta = True
+                    _make_delta(spark, path, identifier, columns_to_index)
+                    transaction = bridge.Transaction(spark, path)
+                if revisions_from_configuration(transaction.configuration).last_id >= 0:
+                    return QbeastTable.for_path(spark, path)
+                _check_layout(transaction, identifier)
+                columns = _columns(spark.read.format("delta").load(path), columns_to_index)
+                if _store_staging(transaction, path, size, columns):
+                    return QbeastTable(spark, path)
     except StorageError as error:
-        if not has_become_delta:
+        became = _became(spark, path) if is_made_delta else ""
+        if not became:
             raise
         raise type(error)(
-            f"{identifier} is a Delta table now, and not an indexed one; convert it again. {error}"
+            f"{identifier} {became}, and not an indexed one; convert it again. "
+            f"{str(error).removesuffix(failures.UNCHANGED)}; no row has changed"
         ) from error
     raise CommitConflictError(
         f"other writers changed {path} each time that it was converted, so it is no indexed table; convert it again. "
         f"Delta says: {transaction.conflict}"
     )
+
+
+def _became(spark: SparkSession, path: str) -> str:
+    """What a Parquet folder is after a failure; empty where it has no Delta log.
+
+    The log may be written when Delta says that it has failed.
+    """
+    try:
+        return "is a Delta table now" if bridge.Transaction(spark, path).exists else ""
+    except StorageError:
+        return "may be a Delta table now"
 
 
 def _kind_and_path(spark: SparkSession, identifier: str) -> tuple[str, str]:

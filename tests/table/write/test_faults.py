@@ -148,6 +148,20 @@ def test_convert(spark, faults, tmp_path, kind, nothing_works_after):
     assert QbeastTable.for_path(spark, path).columns_to_index == ["a", "b"]
 
 
+@pytest.mark.parametrize(
+    ("k", "onwards", "told"), [(5, False, "is a Delta table now"), (1, True, "may be a Delta table now")]
+)
+def test_convert_tells_of_the_log_that_delta_made(spark, faults, tmp_path, k, onwards, told):
+    path = faults.path(tmp_path) + "/plain"
+    rows_2d(spark, 500).write.format("parquet").save(path)
+    faults.fail("list", "_delta_log", since=COMMITTED, k=k, onwards=onwards)
+    with pytest.raises(StorageError, match=told):
+        pyqbeast.convert(spark, f"parquet.`{path}`", columns_to_index=["a", "b"])
+    faults.clear()
+    pyqbeast.convert(spark, f"parquet.`{path}`", columns_to_index=["a", "b"])
+    assert count(QbeastTable.for_path(spark, path).df()) == 500
+
+
 def test_upgrade_and_restore(spark, faults, golden, tmp_path, nothing_works_after):
     copy_of(golden, "o1_linear2d", tmp_path / "old")
     path = f"{faults.path(tmp_path)}/old"

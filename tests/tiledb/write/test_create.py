@@ -270,3 +270,8 @@ def test_ordered_attributes_are_kept_and_not_written(tmp_path):
     with pytest.raises(UnsupportedError, match="ordered"):
         write_dense(uri, pa.table({"v": np.zeros(100, np.int8)}))
     assert not list(Path(uri).glob("__fragments/*"))
+
+
+def test_a_dense_array_has_no_dimension_of_texts():
+    with pytest.raises(InvalidInputError, match="whole numbers with a tile extent"):
+        ArraySchema((Dimension(Field("k", **TEXT), None, b"a"),), (V,), dense=True)

@@ -104,7 +104,9 @@ class ArraySchema:
             raise InvalidInputError("a dense array has no duplicates")
         if self.dense and len({d.field.datatype for d in self.dimensions}) > 1:
             raise InvalidInputError("the dimensions of a dense array have one type")
-        if self.dense and any(d.extent is None or d.field.datatype.is_float for d in self.dimensions):
+        if self.dense and any(
+            d.extent is None or d.field.datatype.is_float or d.field.is_var for d in self.dimensions
+        ):
             raise InvalidInputError("the dimensions of a dense array are whole numbers with a tile extent")
 
     @cached_property
