@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 from pyspark.sql import functions as F
 
@@ -15,7 +14,7 @@ from pyqbeast.approximate.estimate.progress import Progress
 from pyqbeast.approximate.estimate.scale import END, EVEN, START
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.bridge.aggregate_query import AggregateQuery
-from tests.approximate.test_tolerance import SURE, assert_holds
+from tests.approximate.test_tolerance import SURE, assert_bounds_hold, assert_holds
 from tests.table.help import load
 
 KEYS = 40_000
@@ -237,13 +236,4 @@ def test_bounds_hold_as_often_as_they_say(spark, tmp_path):
     query = joined.groupBy("salt").agg(
         F.avg("x").alias("mean"), F.sum(F.col("x") * F.col("y")).alias("total"), F.count("*").alias("n")
     )
-    truth = {row["salt"]: row for row in query.collect()}
-    progress = Progress(QueryRows(AggregateQuery(query)))
-    progress.read(Step(START, EVEN.threshold(0.45), 0, 0.45))
-    for name, (_, found) in zip(("mean", "total", "n"), progress.estimates(0.95), strict=True):
-        true = np.array([truth[group[0]][name] for group in progress.state.groups])
-        answered = np.isfinite(found.low)
-        held = np.count_nonzero((found.low <= true) & (true <= found.high))
-        print(name, held, np.count_nonzero(answered))
-        assert np.count_nonzero(answered) >= 0.95 * repetitions, name
-        assert 0.91 <= held / np.count_nonzero(answered) <= 0.985, name
+    assert_bounds_hold(query, 0.45, repetitions)

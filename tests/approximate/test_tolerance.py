@@ -394,11 +394,27 @@ def test_numbers_out_of_range_are_errors(table, arguments, reason):
         pyqbeast.tolerance(table.agg(F.avg("b")), **arguments)
 
 
+def assert_bounds_hold(query, fraction, repetitions):
+    """Of so many groups, each with a sample of its own, 91 to 98.5 % of the bounds hold.
+
+    If 95 % of bounds hold, of 500 fewer or more do once in 5,000 times. Groups in which the sample met too few keys
+    have no bounds.
+    """
+    truth = {row[0]: row for row in query.collect()}
+    progress = Progress(QueryRows(AggregateQuery(query)))
+    progress.read(Step(START, EVEN.threshold(fraction), 0, fraction))
+    for name, (_, found) in zip(query.columns[1:], progress.estimates(0.95), strict=True):
+        true = np.array([truth[group[0]][name] for group in progress.state.groups])
+        answered = np.isfinite(found.low)
+        held = np.count_nonzero((found.low <= true) & (true <= found.high))
+        assert np.count_nonzero(answered) >= 0.95 * repetitions, name
+        assert 0.91 <= held / np.count_nonzero(answered) <= 0.985, name
+
+
 def test_bounds_hold_as_often_as_they_say(spark, tmp_path):
     """500 groups with keys of their own, and so with samples of their own: 500 repetitions of one query.
 
-    If 95 % of bounds hold, of 500 fewer than 91 % or more than 98.5 % do once in 5,000 times; formulas that took rows
-    for keys would give about 80 %. Groups in which the sample met too few keys have no bounds.
+    Formulas that took rows for keys would give about 80 %.
     """
     repetitions, keys = 500, 400
     rows = (
@@ -415,12 +431,4 @@ def test_bounds_hold_as_often_as_they_say(spark, tmp_path):
         .groupBy("salt")
         .agg(F.avg("x").alias("mean"), F.sum("x").alias("total"), F.count("*").alias("n"))
     )
-    truth = {row["salt"]: row for row in query.collect()}
-    progress = Progress(QueryRows(AggregateQuery(query)))
-    progress.read(Step(START, EVEN.threshold(0.35), 0, 0.35))
-    for name, (_, found) in zip(("mean", "total", "n"), progress.estimates(0.95), strict=True):
-        true = np.array([truth[group[0]][name] for group in progress.state.groups])
-        answered = np.isfinite(found.low)
-        held = np.count_nonzero((found.low <= true) & (true <= found.high))
-        assert np.count_nonzero(answered) >= 0.95 * repetitions, name
-        assert 0.91 <= held / np.count_nonzero(answered) <= 0.985, name
+    assert_bounds_hold(query, 0.35, repetitions)

@@ -1,10 +1,11 @@
-"""Executors and Python workers that are lost in the middle of an operation."""
+"""Executors and Python workers that are lost or slow in the middle of an operation."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
@@ -74,6 +75,16 @@ def each_stage(
 
 def dying_workers(rows: DataFrame) -> DataFrame:
     """The same rows through Python, whose worker dies at the first attempt of each stage's second task."""
+    return troubled(rows, lambda: os.kill(os.getpid(), signal.SIGKILL))
+
+
+def slow_workers(rows: DataFrame) -> DataFrame:
+    """The same rows through Python, where the second task of each stage takes a minute longer than its copy."""
+    return troubled(rows, lambda: time.sleep(60))
+
+
+def troubled(rows: DataFrame, trouble: Callable[[], None]) -> DataFrame:
+    """The same rows through Python, with trouble for the first attempt of each stage's second task."""
 
     def pass_on(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
@@ -81,6 +92,6 @@ def dying_workers(rows: DataFrame) -> DataFrame:
         for batch in batches:
             yield batch
             if context.partitionId() == 1 and context.attemptNumber() == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
+                trouble()
 
     return rows.mapInArrow(pass_on, rows.schema)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pyarrow as pa
-from pyspark import TaskContext
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 #: Dynamic allocation that gives executors up after two seconds, and speculation as eager as it gets.
 RESTLESS = {
@@ -25,20 +23,6 @@ RESTLESS = {
     "spark.speculation.quantile": "0.1",
     "spark.speculation.efficiency.enabled": "false",
 }
-
-
-def slow_workers(rows: DataFrame) -> DataFrame:
-    """The same rows through Python, where the second task of each stage takes a minute longer than its copy."""
-
-    def pass_on(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        assert context is not None
-        for batch in batches:
-            yield batch
-            if context.partitionId() == 1 and context.attemptNumber() == 0:
-                time.sleep(60)
-
-    return rows.mapInArrow(pass_on, rows.schema)
 
 
 def executors(spark: SparkSession) -> int:

@@ -15,9 +15,19 @@ from pyspark.sql import DataFrame, SparkSession
 import pyqbeast
 from tests.cluster.daemons import Cluster
 from tests.cluster.drivers import kill_driver
-from tests.cluster.losses import dying_workers, each_stage
-from tests.cluster.restless import RESTLESS, copied_stages, executors, slow_workers, wait_until
-from tests.cluster.tables import ROWS, SMALLER, has_each_once, holds, leaves_nothing, rows, save, session
+from tests.cluster.losses import dying_workers, each_stage, slow_workers
+from tests.cluster.restless import RESTLESS, copied_stages, executors, wait_until
+from tests.cluster.tables import (
+    ROWS,
+    SMALLER,
+    has_each_once,
+    holds,
+    leaves_nothing,
+    optimize_all,
+    rows,
+    save,
+    session,
+)
 
 
 def main() -> None:
@@ -66,11 +76,7 @@ def lose_in_each_stage(spark: SparkSession, cluster: Cluster, place: Path) -> No
         save(rows(spark, there, SMALLER) if frame is None else frame, path)
         there += SMALLER
 
-    def optimize() -> None:
-        table = pyqbeast.QbeastTable.for_path(spark, path)
-        table.optimize(files=sorted({row["file"] for row in table.blocks().collect()}))
-
-    for name, change in (("append", append), ("optimize", optimize)):
+    for name, change in (("append", append), ("optimize", lambda: optimize_all(spark, path))):
         killed = each_stage(spark, cluster, change, lambda: has_each_once(spark, path, there))
         holds(spark, path, there)
         assert sum("tasks" in stage for stage in killed) >= 2, killed
@@ -87,8 +93,7 @@ def come_and_go(spark: SparkSession, place: Path) -> None:
     save(slow_workers(rows(spark, 0, SMALLER)), path)
     wait_until(lambda: executors(spark) == 0, "the executors are gone")
     save(slow_workers(rows(spark, SMALLER, SMALLER)), path)
-    table = pyqbeast.QbeastTable.for_path(spark, path)
-    table.optimize(files=sorted({row["file"] for row in table.blocks().collect()}))
+    optimize_all(spark, path)
     holds(spark, path, 2 * SMALLER)
     copied = copied_stages(spark)
     assert len(copied) >= 3, copied

@@ -51,6 +51,12 @@ def save(frame: DataFrame, path: str) -> None:
     frame.write.format("qbeast").mode("append").options(columnsToIndex="x,y", cubeSize=5_000).save(path)
 
 
+def optimize_all(spark: SparkSession, path: str) -> None:
+    """Lays out all files of a table anew."""
+    table = pyqbeast.QbeastTable.for_path(spark, path)
+    table.optimize(files=sorted({row["file"] for row in table.blocks().collect()}))
+
+
 def has_each_once(spark: SparkSession, path: str, count: int) -> DataFrame:
     """Every row is there once; returns the table."""
     table = spark.read.format("qbeast").load(path)

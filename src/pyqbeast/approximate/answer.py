@@ -92,7 +92,7 @@ def estimated_answer(
     if kept is not None:
         rows = first_groups(query, partial, state, estimates, kept.having)
         chosen = choice(state.groups, rows, kept)
-        fields.append(T.StructField("sure", T.BooleanType()))
+        fields.append(T.StructField(SURE, T.BooleanType()))
         columns.append(kept.sure.tolist())
         columns = [
             [value for value, is_shown in zip(column, rows, strict=True) if is_shown] for column in columns
@@ -121,7 +121,7 @@ def estimated_answer(
     if query.order:
         held = held.orderBy(*(_ordered(order, value(order.output)) for order in query.order))
     if kept is not None:
-        shown.append(F.col("sure").alias(SURE))
+        shown.append(F.col(SURE))
     return held.select(*shown), chosen
 
 

@@ -190,9 +190,15 @@ def max_row_weight(tags: Mapping[str, str], blocks: Sequence[Block]) -> int:
     A block's largest weight is that of its cube, which may be above all rows of the block. So pyqbeast also
     writes a tag with the largest weight of the file's own rows.
     """
-    lowest, highest = min([block.min_weight for block in blocks]), max([block.max_weight for block in blocks])
+    recorded = recorded_weight(tags, blocks)
+    return max([block.max_weight for block in blocks]) if recorded is None else recorded
+
+
+def recorded_weight(tags: Mapping[str, str], blocks: Sequence[Block]) -> int | None:
+    """The largest weight of a file's rows by its tag; None where that is no weight of its blocks, or missing."""
     try:
         recorded = whole_number(tags[TAG_MAX_ROW_WEIGHT], TAG_MAX_ROW_WEIGHT)
     except (KeyError, FormatError):
-        return highest
-    return recorded if lowest <= recorded <= highest else highest
+        return None
+    lowest, highest = min([block.min_weight for block in blocks]), max([block.max_weight for block in blocks])
+    return recorded if lowest <= recorded <= highest else None

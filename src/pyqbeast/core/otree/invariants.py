@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import TAG_KEY_ROWS, TAG_MAX_ROW_WEIGHT, TAG_WEIGHTS
 from pyqbeast.core.format.cube import CubeId
-from pyqbeast.core.format.file_tags import Block
+from pyqbeast.core.format.file_tags import Block, recorded_weight
 from pyqbeast.core.format.key_frequency import parse_key_frequency
 from pyqbeast.core.format.names import column_named
-from pyqbeast.core.format.stored_text import shown, whole_number
+from pyqbeast.core.format.stored_text import shown
 from pyqbeast.core.format.weight_counts import count_weights, parse_weights_tag, weights_tag
 from pyqbeast.core.otree.status import IndexStatus, kept_above
 from pyqbeast.core.problems import (
@@ -116,7 +115,7 @@ def check_own_tags(
         by_weight: how many rows its tag counts by weight; None where there is no tag that can be used.
     """
     problems = []
-    if TAG_MAX_ROW_WEIGHT in tags and not _is_weight_of(tags[TAG_MAX_ROW_WEIGHT], blocks):
+    if TAG_MAX_ROW_WEIGHT in tags and recorded_weight(tags, blocks) is None:
         text = f"the tag {TAG_MAX_ROW_WEIGHT} is {shown(tags[TAG_MAX_ROW_WEIGHT])}, no weight of its blocks"
         problems.append(Problem(HEAVIEST, file, "", text))
     if TAG_WEIGHTS in tags and by_weight != sum([block.element_count for block in blocks]):
@@ -160,15 +159,6 @@ def check_weights(
 def _most_frequent(rows: NDArray[Any]) -> int:
     """How often the most frequent row of a matrix is in it."""
     return int(np.unique(rows, axis=0, return_counts=True)[1].max())
-
-
-def _is_weight_of(text: str, blocks: Sequence[Block]) -> bool:
-    """Whether a text is a weight that rows of the blocks may have."""
-    try:
-        weight = whole_number(text, TAG_MAX_ROW_WEIGHT)
-    except FormatError:
-        return False
-    return min([b.min_weight for b in blocks]) <= weight <= max([b.max_weight for b in blocks])
 
 
 def _in_cube(cube: CubeId, points: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -82,25 +82,26 @@ final class RowPreservingPlan {
 
   /** The column of a table that an expression is, a cast to another number aside; null for any other expression. */
   Attribute columnOf(Expression expression) {
-    if (expression instanceof Cast cast
-        && cast.dataType() instanceof NumericType
-        && cast.child().dataType() instanceof NumericType) {
-      return columnOf(cast.child());
-    }
-    if (!(expression instanceof AttributeReference attribute)) {
-      return null;
-    }
-    Expression meant = meaning().apply(attribute);
-    return meant == attribute ? attribute : columnOf(meant);
+    return columnOf(expression, true);
   }
 
   /** The column of a table that an expression is as it is stored; null for any other expression. */
   Attribute storedColumnOf(Expression expression) {
+    return columnOf(expression, false);
+  }
+
+  private Attribute columnOf(Expression expression, boolean withCasts) {
+    if (withCasts
+        && expression instanceof Cast cast
+        && cast.dataType() instanceof NumericType
+        && cast.child().dataType() instanceof NumericType) {
+      return columnOf(cast.child(), true);
+    }
     if (!(expression instanceof AttributeReference attribute)) {
       return null;
     }
     Expression meant = meaning().apply(attribute);
-    return meant == attribute ? attribute : storedColumnOf(meant);
+    return meant == attribute ? attribute : columnOf(meant, withCasts);
   }
 
   private Function<Attribute, Expression> meaning() {
