@@ -10,9 +10,9 @@ from pyspark.sql import functions as F
 import pyqbeast
 from pyqbeast import UnsupportedError
 from pyqbeast.approximate.estimate import Step
-from pyqbeast.approximate.estimate.progress import Progress
 from pyqbeast.approximate.estimate.scale import END, EVEN, START
 from pyqbeast.approximate.query_rows import QueryRows
+from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from tests.approximate.test_tolerance import SURE, assert_bounds_hold, assert_holds
 from tests.table.help import load

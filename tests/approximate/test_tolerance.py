@@ -17,9 +17,9 @@ from pyspark.sql import functions as F
 import pyqbeast
 from pyqbeast import InvalidInputError, UnsupportedError, bridge
 from pyqbeast.approximate.estimate import Step
-from pyqbeast.approximate.estimate.progress import Progress
 from pyqbeast.approximate.estimate.scale import EVEN, START
 from pyqbeast.approximate.query_rows import QueryRows
+from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from tests.table.help import load, rows_2d, save
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyspark.sql import types as T
 
 from pyqbeast.approximate.estimate import Files, GroupKind, GroupSpans, value_span
-from pyqbeast.approximate.estimate.known_facts import ValueSpan, column_bounds, most_rows_of_a_key
+from pyqbeast.approximate.estimate.value_spans import ValueSpan, column_bounds
 from pyqbeast.bridge.aggregate_query import (
     AggregateQuery,
     GroupColumn,
@@ -20,6 +20,7 @@ from pyqbeast.bridge.aggregate_query import (
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.file_tags import max_row_weight, parse_tags
+from pyqbeast.core.format.key_frequency import most_rows_of_a_key
 from pyqbeast.core.revisions.revision import revisions_from_configuration
 
 _KINDS = {

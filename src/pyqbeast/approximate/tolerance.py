@@ -10,11 +10,13 @@ from pyspark.sql import DataFrame
 from pyqbeast.approximate.answer import Estimate, estimated_answer, exact_answer
 from pyqbeast.approximate.estimate import Estimates, Requested, Status
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.outcome import WORTH, check_confidence, goal_within, worth_of
-from pyqbeast.approximate.estimate.progress import Progress, Reading
+from pyqbeast.approximate.estimate.outcome import WORTH, Reading, check_confidence, goal_within, worth_of
 from pyqbeast.approximate.estimate.selection import Choice
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.selected_groups import selection_of
+from pyqbeast.approximate.steps.loop import read_until
+from pyqbeast.approximate.steps.planning import must_run_in_full, refining_step
+from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge import failures, progress_line
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.bridge.frames import check_query
@@ -73,7 +75,7 @@ def tolerance(
     rows = QueryRows(query)
     progress = Progress(rows, selection_of(query, rows.partial))
     with progress_line.shown(df.sparkSession, _DOING):
-        by_aggregate = progress.read_until(goal, limit, confidence)
+        by_aggregate = read_until(progress, goal, limit, confidence)
     if by_aggregate is None:
         return _exact(query, confidence, tuple(progress.readings))
     return _estimate(df, query, rows, progress, by_aggregate, confidence)
@@ -101,8 +103,8 @@ def refine(df: DataFrame, confidence: float = 0.95) -> Iterator[Estimate]:
 def _refined(df: DataFrame, query: AggregateQuery, rows: QueryRows, confidence: float) -> Iterator[Estimate]:
     progress = Progress(rows, selection_of(query, rows.partial))
     while progress.fraction < 1:
-        step = progress.plan_refinement()
-        if progress.must_run_in_full(step):
+        step = refining_step(progress)
+        if must_run_in_full(progress, step):
             yield _exact(query, confidence, tuple(progress.readings))
             return
         with failures.words(_DOING, ""), progress_line.shown(df.sparkSession, _DOING):

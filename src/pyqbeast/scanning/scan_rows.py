@@ -24,11 +24,12 @@ from pyqbeast.approximate.estimate import (
     grid_probabilities,
     value_span,
 )
-from pyqbeast.approximate.estimate.known_facts import column_bounds, most_rows_of_a_key
 from pyqbeast.approximate.estimate.percentile import fewest_keys
 from pyqbeast.approximate.estimate.scale import END, START
 from pyqbeast.approximate.estimate.state import FloatArray, Group
+from pyqbeast.approximate.estimate.value_spans import column_bounds
 from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.core.format.key_frequency import most_rows_of_a_key
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot

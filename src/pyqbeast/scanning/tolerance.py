@@ -29,11 +29,13 @@ from pyqbeast.approximate.estimate.outcome import (
     LOW,
     SHOWN_ROWS,
     Outcome,
+    Reading,
     known_numbers,
     worth_of,
 )
-from pyqbeast.approximate.estimate.progress import Progress, Reading
 from pyqbeast.approximate.estimate.state import FloatArray, Group
+from pyqbeast.approximate.steps.loop import read_until
+from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.scan_rows import ScanRows
 
@@ -66,7 +68,7 @@ def estimated(
 ) -> ScanEstimate:
     """The aggregates within a goal and a limit; exactly where there is neither, or where a sample would not do."""
     progress = Progress(rows)
-    by_aggregate = progress.read_until(goal, limit, confidence)
+    by_aggregate = read_until(progress, goal, limit, confidence)
     if by_aggregate is None:
         state, by_aggregate = _exact(rows, confidence)
         steps, fraction = (*progress.readings, Reading(0.0, 1.0, progress.exact_bytes)), 1.0

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyqbeast.approximate.estimate import GroupKind, GroupSpans, value_span
-from pyqbeast.approximate.estimate.known_facts import ValueSpan
+from pyqbeast.approximate.estimate.value_spans import ValueSpan
 
 VALUES = {
     GroupKind.INTEGER: st.integers(-3, 3),

@@ -7,8 +7,9 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import QbeastTable, UnsupportedError, bridge
-from pyqbeast.approximate.estimate.progress import Progress
 from pyqbeast.approximate.query_rows import QueryRows
+from pyqbeast.approximate.steps.planning import step_to
+from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT
 from pyqbeast.core.format.weight_counts import parse_weights_tag
@@ -189,7 +190,7 @@ def test_rows_split_by_a_remainder_of_the_weight_are_estimated(spark, whole):
     assert_bounded(table.where(rest == 3).agg(F.avg("b")), table.where(rest == 3).agg(F.avg("b")).first()[0])
     part = table.where(f"({WEIGHT} & 7) = 3")
     progress = Progress(QueryRows(AggregateQuery(part.agg(F.avg("a")))))
-    progress.read(progress.plan(0.4))
+    progress.read(step_to(progress, 0.4))
     assert (progress.state.sums[0, :, 0] > 0).mean() > 0.9
     with pytest.raises(UnsupportedError, match="hash"):
         pyqbeast.tolerance(table.where(f"{WEIGHT} % 8 = 3").agg(F.avg("b")))
@@ -228,5 +229,5 @@ def test_rows_picked_by_low_bits_of_the_weight_fill_all_buckets(spark, whole, ta
     """
     save(load(spark, whole).where(f"pmod({WEIGHT}, 8) = 3"), table_path, cubeSize=300)
     progress = Progress(QueryRows(AggregateQuery(load(spark, table_path).agg(F.avg("a")))))
-    progress.read(progress.plan(0.4))
+    progress.read(step_to(progress, 0.4))
     assert (progress.state.sums[0, :, 0] > 0).mean() > 0.9

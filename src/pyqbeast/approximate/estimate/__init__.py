@@ -2,28 +2,26 @@
 
 Lives here: what is asked for and kept of each step (`request`, `combination`, `state`, `centre`), how the bounds
 follow from it (`student`, `interval`, `formulas`, `part_sums`, `percentile`, `aggregates`), when to stop and what to
-read next (`stopping`, `budget`, `scale`), what the log tells without reading (`known_facts`), which groups a sample
-may have missed (`groups`), which belong to the answer (`selection`), the loop over the steps (`progress`), and what an
-answer is worth (`outcome`).
-May import: numpy, the standard library and `pyqbeast.core`. Imported by those that read rows: the rest of
-`pyqbeast.approximate` on Spark, `pyqbeast.scanning` without it.
-
-A caller who reads rows writes a `progress.RowReader`. `progress.Progress` asks it for the rows of a range of
-weights, as a `State` of sums by group and bucket, until the bounds are narrow enough.
+read next (`stopping`, `budget`, `scale`), what the log tells without reading (`value_spans`,
+`group_spans`), which groups a sample may have missed (`groups`), which belong to the answer (`selection`), and what an
+answer may cost and is worth (`limit`, `outcome`).
+May import: numpy, the standard library and `pyqbeast.core`. `pyqbeast.approximate.steps` reads rows by it until the
+bounds are narrow enough.
 """
 
 from pyqbeast.approximate.estimate.aggregates import Estimates, KnownBounds, Status, estimate
 from pyqbeast.approximate.estimate.budget import Files, Step, next_step
 from pyqbeast.approximate.estimate.centre import pilot_centres, recentre
 from pyqbeast.approximate.estimate.combination import Combination, Operation, Part, Requested, Term, axes_for
+from pyqbeast.approximate.estimate.group_spans import GroupSpans
 from pyqbeast.approximate.estimate.groups import Completeness, completeness
-from pyqbeast.approximate.estimate.known_facts import GroupKind, GroupSpans, value_span
 from pyqbeast.approximate.estimate.part_sums import has_rows
 from pyqbeast.approximate.estimate.percentile import grid_from, grid_of_groups, grid_probabilities
 from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.scale import WeightScale
 from pyqbeast.approximate.estimate.state import Moment, State, StateAxes, bucket_count, fold, merge
 from pyqbeast.approximate.estimate.stopping import Goal, met, pilot_keys, wanted_fractions
+from pyqbeast.approximate.estimate.value_spans import GroupKind, value_span
 
 __all__ = [
     "Aggregate",

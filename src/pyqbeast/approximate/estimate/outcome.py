@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,6 @@ from pyqbeast.approximate.estimate.formulas import COUNTS
 from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.progress import Reading
 from pyqbeast.approximate.estimate.selection import Choice
 from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.approximate.estimate.stopping import Goal
@@ -36,6 +36,21 @@ WORTH = {
     Status.FEW_KEYS: "too few keys for bounds",
     Status.HEAVY_TAIL: "rows not seen may exceed the bounds",
 }
+
+
+class Reading(NamedTuple):
+    """One step that was read.
+
+    Attributes:
+        start, stop: fractions of the table's rows, by ascending weight.
+        bytes: of the files opened, those of joined tables included.
+        groups: whether only the files were read that can hold rare groups, for which they end in the exact answer.
+    """
+
+    start: float
+    stop: float
+    bytes: int
+    groups: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

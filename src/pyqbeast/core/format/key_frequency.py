@@ -6,7 +6,8 @@ A key is a combination of values in the indexed columns. Its rows share one weig
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -51,3 +52,17 @@ def _key_frequency(text: str) -> KeyFrequency | None:
         if isinstance(write, str) and type(rows) is int and 0 < rows <= LONG_MAX
         else None
     )
+
+
+def most_rows_of_a_key(tags: Iterable[Mapping[str, str]]) -> int | None:
+    """The most rows that have the same weight, by the tags of each file; None where it is not recorded.
+
+    In one write a key lies in one cube, so the largest number of each write counts, and the writes add up.
+    """
+    largest: dict[str, int] = defaultdict(int)
+    for of_file in tags:
+        recorded = parse_key_frequency(of_file)
+        if recorded is None:
+            return None
+        largest[recorded.write] = max(largest[recorded.write], recorded.rows)
+    return sum(largest.values())

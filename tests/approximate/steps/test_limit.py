@@ -10,8 +10,9 @@ import pytest
 
 from pyqbeast.approximate.estimate import Aggregate, Files, Goal, GroupSpans, KnownBounds, State, Step
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.progress import Progress
 from pyqbeast.approximate.estimate.scale import END, EVEN, START
+from pyqbeast.approximate.steps.loop import read_until
+from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.errors import InvalidInputError
 
 ROWS = 200_000
@@ -79,7 +80,7 @@ class Table:
 def read_within(limit, goal=None):
     table = Table()
     progress = Progress(table)
-    return progress, progress.read_until(goal, limit, 0.95, table.clock)
+    return progress, read_until(progress, goal, limit, 0.95, table.clock)
 
 
 @pytest.mark.parametrize(("most", "files"), [(1_000, 1), (3_500, 3), (9_999, 9)])

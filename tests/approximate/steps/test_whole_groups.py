@@ -16,10 +16,11 @@ from pyqbeast.approximate.estimate import (
     Status,
     value_span,
 )
-from pyqbeast.approximate.estimate import progress as progress_module
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.progress import Progress
 from pyqbeast.approximate.estimate.scale import END, EVEN, START
+from pyqbeast.approximate.steps import progress as progress_module
+from pyqbeast.approximate.steps.loop import read_until
+from pyqbeast.approximate.steps.progress import Progress
 
 COUNT, SUM = Aggregate("count"), Aggregate("sum", ("y",))
 BANDS = np.linspace(START, END, 9).astype(np.int64)
@@ -94,7 +95,7 @@ LARGE_AND_RARE = [20_000] * 10 + [3] * 10
 
 def answered(table, goal, limit=Limit()):  # noqa: B008 (it never changes)
     progress = Progress(table)
-    found = progress.read_until(goal, limit, 0.95)
+    found = read_until(progress, goal, limit, 0.95)
     return progress, found
 
 

@@ -1,0 +1,143 @@
+"""What the statistics of files tell of the values of a column: its bounds in all of them, and its span in each.
+
+The ends of a span are codes of values: whole numbers, days since 1970 for dates, 0 and 1 for booleans, or texts.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, timezone
+from typing import Any, NamedTuple
+
+_EPOCH = date(1970, 1, 1).toordinal()
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+
+def column_bounds(statistics: Iterable[Mapping[str, Any]], column: str) -> tuple[float, float] | None:
+    """Smallest and largest value of a column, by its name in the statistics; None where a file does not tell.
+
+    Days since 1970 for dates, microseconds for timestamps.
+
+    Args:
+        statistics: those of each file, as Delta has them; `minValues` and the like are objects where they are there.
+        column: the name.
+    """
+    lows, highs = [], []
+    for of_file in statistics:
+        low = of_file.get("minValues", {}).get(column)
+        high = of_file.get("maxValues", {}).get(column)
+        rows = of_file.get("numRecords")
+        nulls = of_file.get("nullCount", {}).get(column)
+        if low is None and high is None and rows is not None and nulls == rows:
+            continue
+        if low is None or high is None:
+            return None
+        lows.append(_number(low))
+        # Statistics of timestamps are cut to milliseconds.
+        highs.append(_number(high) + (999 if isinstance(high, str) and "T" in high else 0))
+    if not lows or not all(map(math.isfinite, (*lows, *highs))):
+        return None
+    return min(lows), max(highs)
+
+
+def _number(stored: object) -> float:
+    if isinstance(stored, bool | int | float):
+        return float(stored)
+    text = str(stored)
+    try:
+        if "T" in text:
+            moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+            return float(
+                round((moment - datetime(1970, 1, 1, tzinfo=timezone.utc)).total_seconds() * 1_000_000)
+            )
+        if text.count("-") >= 2:
+            return float((date.fromisoformat(text) - date(1970, 1, 1)).days)
+        return float(text)
+    except (ValueError, TypeError):
+        return math.nan
+
+
+class GroupKind(enum.Enum):
+    """Types of columns whose values statistics can tell."""
+
+    INTEGER = enum.auto()
+    DATE = enum.auto()
+    TEXT = enum.auto()
+    BOOLEAN = enum.auto()
+
+
+class ValueSpan(NamedTuple):
+    """What one file holds in one column.
+
+    Attributes:
+        low, high: smallest and largest value: whole numbers, days since 1970, 0 and 1 for booleans, or texts. None if
+            all are null.
+        has_null: whether there may be nulls.
+    """
+
+    low: Any
+    high: Any
+    has_null: bool
+
+    @property
+    def values(self) -> float:
+        """How many different values lie in it, null included."""
+        if self.low is None:
+            between = 0.0
+        elif isinstance(self.low, str):
+            between = 1.0 if self.low == self.high else math.inf
+        else:
+            between = max(self.high - self.low + 1, 0)
+        return between + self.has_null
+
+    def within(self, low: int, high: int) -> ValueSpan:
+        """Those values that a condition leaves; it leaves no null."""
+        if self.low is None or isinstance(self.low, str):
+            return self._replace(has_null=False)
+        return ValueSpan(max(self.low, low), min(self.high, high), has_null=False)
+
+
+def value_span(statistics: Mapping[str, Any], column: str, kind: GroupKind | None) -> ValueSpan | None:
+    """The values of a column in a file; None where its statistics do not tell.
+
+    Args:
+        statistics: as Delta has them; `minValues` and the like are objects where they are there.
+        column: its name there.
+        kind: of its values; None for any other type.
+    """
+    if kind is None:
+        return None
+    rows = statistics.get("numRecords")
+    nulls = statistics.get("nullCount", {}).get(column)
+    has_null = nulls != 0
+    if rows is not None and nulls == rows:
+        return ValueSpan(None, None, has_null=True)
+    if kind is GroupKind.BOOLEAN:
+        return ValueSpan(0, 1, has_null)
+    low, high = (code_of(statistics.get(part, {}).get(column), kind) for part in ("minValues", "maxValues"))
+    return None if low is None or high is None else ValueSpan(low, high, has_null)
+
+
+def code_of(stored: object, kind: GroupKind) -> int | str | None:
+    """A value as spans have it, or as statistics do; None for one that is not of the kind."""
+    if kind is GroupKind.DATE:
+        try:
+            day = date.fromisoformat(stored) if isinstance(stored, str) else stored
+        except ValueError:
+            return None
+        return day.toordinal() - _EPOCH if isinstance(day, date) else None
+    if kind is GroupKind.TEXT:
+        return stored if isinstance(stored, str) else None
+    if kind is GroupKind.BOOLEAN:
+        return int(stored) if isinstance(stored, bool) else None
+    whole = isinstance(stored, int) and not isinstance(stored, bool) and _LEAST <= stored <= _MOST
+    return stored if whole else None  # type: ignore[return-value]
+
+
+def value_of(code: Any, kind: GroupKind | None) -> Any:  # noqa: ANN401 (a value of a row)
+    """The value that a code stands for."""
+    if kind is GroupKind.DATE:
+        return date.fromordinal(code + _EPOCH)
+    return bool(code) if kind is GroupKind.BOOLEAN else code

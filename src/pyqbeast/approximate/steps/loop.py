@@ -1,0 +1,136 @@
+"""The loop over the steps: it reads until every bound meets the goal, or the limit is spent."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.approximate.estimate.aggregates import Estimates
+from pyqbeast.approximate.estimate.budget import Step
+from pyqbeast.approximate.estimate.combination import Requested
+from pyqbeast.approximate.estimate.limit import Limit
+from pyqbeast.approximate.estimate.stopping import LARGEST_SAMPLE, PREDICTED_STEPS, Goal, wanted_fractions
+from pyqbeast.approximate.steps import planning
+from pyqbeast.approximate.steps.progress import Progress
+from pyqbeast.core.errors import InvalidInputError
+
+
+class Needs(NamedTuple):
+    """What a sample lacks.
+
+    Attributes:
+        done: [group], those whose estimates need no more rows.
+        fraction: the one to read up to next; 0 if the sample suffices for the groups that it has.
+        groups: whether there are groups that are better read where they lie, or such may be missing.
+    """
+
+    done: NDArray[np.bool_]
+    fraction: float
+    groups: bool
+
+
+def read_until(
+    progress: Progress,
+    goal: Goal | None,
+    limit: Limit,
+    confidence: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> dict[Requested, Estimates] | None:
+    """Reads until every bound meets the goal or the limit is spent; None where the query has to be run in full.
+
+    Seconds are foretold from those of the steps before; the first step is read whatever it takes.
+
+    Args:
+        progress: takes what is read; nothing has been read yet.
+        goal: None to read as much as the limit allows.
+        limit: what may be read.
+        confidence: of each bound.
+        clock: tells seconds.
+
+    Raises:
+        InvalidInputError: the smallest sample opens more bytes than the limit.
+    """
+    began, left = clock(), limit.bytes
+    in_steps = goal is not None or limit.seconds < math.inf
+    nothing = np.zeros(0, dtype=bool)
+    needs = Needs(nothing, planning.first_fraction(progress.reader) if in_steps else 1.0, groups=False)
+    by_aggregate: dict[Requested, Estimates] = {}
+    rest: Step | None = None
+    while (step := planning.step_within(progress, needs.fraction, left)) is not None or rest is not None:
+        if rest is not None and (step is None or step.exact or rest.cost <= step.cost):
+            return _with_groups(progress, rest, needs.done, confidence)
+        assert step is not None
+        if planning.must_run_in_full(progress, step):
+            return None
+        progress.read(step)
+        by_aggregate = dict(progress.estimates(confidence))
+        if step.exact:
+            return by_aggregate
+        left = limit.bytes - progress.bytes_read
+        if limit.seconds < math.inf:
+            spent = max(clock() - began, 1e-9)
+            left = min(left, (limit.seconds - spent) / spent * progress.bytes_read)
+        needs = Needs(nothing, 1.0, groups=False)
+        if goal is not None:
+            needs = _needs(progress, goal, list(by_aggregate.values()), confidence, left)
+            is_short = needs.fraction > 0 or needs.groups
+            rest = planning.rest_of_groups(progress, needs.done, left) if is_short else None
+            if not needs.fraction:
+                return _with_groups(progress, rest, needs.done, confidence) if rest else by_aggregate
+    if not progress.readings:
+        raise InvalidInputError(
+            f"the smallest sample of this query opens more bytes than the budget; the exact query opens "
+            f"{progress.exact_bytes:,}"
+        )
+    return by_aggregate
+
+
+def _with_groups(
+    progress: Progress, rest: Step, done: NDArray[np.bool_], confidence: float
+) -> dict[Requested, Estimates]:
+    """The estimates once the rest of all groups is read that are not done [group]."""
+    progress.read_groups(rest, done)
+    return dict(progress.estimates(confidence))
+
+
+def _needs(
+    progress: Progress, goal: Goal, estimates: Sequence[Estimates], confidence: float, left: float
+) -> Needs:
+    """What the sample read lacks."""
+    small = np.zeros(len(progress.state.groups), dtype=bool)
+    if goal.smallest_group > 0:
+        small |= progress.rows_at_most(confidence) < goal.smallest_group
+    kept = progress.verdict(confidence)
+    if kept is not None:
+        small |= ~kept.possible
+    wanted = wanted_fractions(estimates, goal, progress.fraction, len(progress.readings), small)
+    done = wanted == 0
+    fraction = float(wanted.max(initial=0.0 if len(wanted) else 1.0))
+    # What no sample answers may be read where it lies. The sample then has to serve the other groups only.
+    are_rare = fraction == 1 and planning.rest_of_groups(progress, wanted < 1, left) is not None
+    if are_rare:
+        fraction = float(wanted.max(initial=0.0, where=wanted < 1))
+    if kept is None or kept.missing:
+        are_missing, by_size = _missing(progress, goal, confidence)
+        are_rare, fraction = are_rare or are_missing, max(fraction, by_size)
+    return Needs(done, fraction, are_rare)
+
+
+def _missing(progress: Progress, goal: Goal, confidence: float) -> tuple[bool, float]:
+    """Whether groups may be missing that count, and the fraction whose sample would not miss them; 0 if unknown."""
+    missing = progress.completeness(confidence)
+    if missing is None or missing.complete:
+        return False, 0.0
+    if goal.smallest_group == 0 or missing.most_rows is None:
+        return True, 0.0
+    # The size of the groups that a sample may have missed is proportional to 1 / f.
+    by_size = progress.fraction * missing.most_rows / goal.smallest_group
+    if by_size <= progress.fraction:
+        return False, 0.0
+    too_many = by_size > LARGEST_SAMPLE or len(progress.readings) > PREDICTED_STEPS
+    return True, 1.0 if too_many else by_size

@@ -1,0 +1,160 @@
+"""The rows of a query that have been read so far, and what they tell of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.approximate.estimate.aggregates import Estimates, estimate
+from pyqbeast.approximate.estimate.budget import Step
+from pyqbeast.approximate.estimate.centre import pilot_centres, recentre
+from pyqbeast.approximate.estimate.combination import Combination, Requested, axes_for
+from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
+from pyqbeast.approximate.estimate.outcome import Reading
+from pyqbeast.approximate.estimate.scale import END, START
+from pyqbeast.approximate.estimate.selection import Selection, Verdict, verdict
+from pyqbeast.approximate.estimate.state import (
+    FloatArray,
+    Group,
+    State,
+    StateAxes,
+    bucket_count,
+    fold,
+    merge,
+    without,
+)
+from pyqbeast.approximate.steps.row_reader import RowReader
+
+
+class Progress:
+    """The sums of the rows read so far.
+
+    Attributes:
+        reader: reads them.
+        is_mergeable: whether the sums of all steps together give the exact answer; those of percentiles do not.
+        readings: the steps so far.
+        stop: the weight below which all rows have been read.
+        fraction: the share of the rows that are lighter.
+        exact_bytes: what the exact query reads.
+    """
+
+    def __init__(self, reader: RowReader, selection: Selection | None = None) -> None:
+        """Reads by `reader`; of its groups the query keeps a selection, None for all."""
+        self.reader, self._selection = reader, selection
+        self.is_mergeable = not any(
+            part.kind == "percentile" for each in reader.requested for part in each.parts
+        )
+        self.readings: list[Reading] = []
+        self.exact_bytes = reader.files.total + reader.other_bytes
+        self.stop = START
+        self.fraction = 0.0
+        self._state: State | None = None
+        self._sampled: frozenset[Group] | None = None
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of all steps."""
+        return sum(reading.bytes for reading in self.readings)
+
+    @property
+    def state(self) -> State:
+        """The sums so far; after the first step."""
+        assert self._state is not None
+        return self._state
+
+    def groups_of(self, mask: NDArray[np.bool_]) -> list[Group]:
+        """Some of the groups [group] read so far."""
+        return [group for group, is_chosen in zip(self.state.groups, mask, strict=True) if is_chosen]
+
+    def files_of_others(self, groups: Sequence[Group]) -> NDArray[np.bool_]:
+        """The files [file] with rows not read that may be of none of these groups."""
+        return self.reader.group_spans.others(groups) & self.reader.files.needed(self.stop, END)
+
+    def read(self, step: Step) -> None:
+        """Reads a step and adds its rows. It must not be one with `restart`."""
+        assert not step.restart
+        axes = self._state.axes if self._state else self._first_axes()
+        self._add(self.reader.read(step, axes), axes)
+        cost = step.cost + self.reader.other_bytes
+        self.readings.append(Reading(self.fraction, step.fraction, cost))
+        self.stop, self.fraction = step.stop, step.fraction
+
+    def read_groups(self, step: Step, done: NDArray[np.bool_]) -> None:
+        """Reads the rest of all groups that are not done [group]; the list of groups is complete then.
+
+        The step reads the files that can hold a group that is not done. All rows of such a group that were not read
+        lie there, so its answer is exact. What they hold of groups that are done would bias those, and is left out.
+        """
+        self._sampled = frozenset(self.groups_of(done))
+        if step.only:
+            axes = self.state.axes
+            self._add(without(self.reader.read(step, axes), self._sampled), axes)
+            cost = step.cost + self.reader.other_bytes
+            self.readings.append(Reading(self.fraction, 1.0, cost, groups=True))
+
+    def _add(self, new: State, axes: StateAxes) -> None:
+        self._state = merge(self._state, new) if self._state else new
+        if not self.readings:
+            self._state = recentre(self.state, {**axes.centres, **pilot_centres(self.state)})
+        fewer = bucket_count(len(self.state.groups))
+        if fewer < self.state.axes.buckets:
+            self._state = fold(self.state, fewer)
+
+    def _first_axes(self) -> StateAxes:
+        """Axes with moments about the middle of each column's bounds. They serve until the first rows tell the mean."""
+        axes = axes_for(self.reader.requested)
+        squared = {
+            name
+            for columns, powers, *_ in axes.moments
+            for name, p in zip(columns, powers, strict=True)
+            if p == 2
+        }
+        bounds = self.reader.known.bounds
+        return replace(axes, centres={name: sum(bounds[name]) / 2 for name in squared if name in bounds})
+
+    @property
+    def _shares(self) -> float | FloatArray:
+        """Which share of their rows was read, of all groups or of each [group]."""
+        if self._sampled is None:
+            return self.fraction
+        return np.array([self.fraction if group in self._sampled else 1.0 for group in self.state.groups])
+
+    def estimates(self, confidence: float) -> Iterator[tuple[Requested, Estimates]]:
+        """The estimate of every different aggregate in every group of `state`."""
+        for each in dict.fromkeys(self.reader.requested):
+            grids = {part: self.reader.grid(part, self.state.groups) for part in each.parts}
+            known_grids = {part: grid for part, grid in grids.items() if grid is not None}
+            grid = known_grids if isinstance(each, Combination) else grids[each]
+            yield each, estimate(self.state, each, self._shares, confidence, self.reader.known, grid)
+
+    def completeness(self, confidence: float) -> Completeness | None:
+        """Which groups may be missing; None for a query without groups."""
+        if not self.reader.group_names:
+            return None
+        if self._sampled is not None or self.fraction >= 1:
+            return Completeness(complete=True)
+        spans = self.reader.group_spans
+        files = self.files_of_others(self.state.groups)
+        between = dict(zip(self.reader.group_names, spans.between(files), strict=True))
+        unread = Unread(
+            spans.rows_of(files),
+            self.reader.row_count,
+            self.reader.known.key_rows,
+            {name: ends for name, ends in between.items() if ends is not None},
+        )
+        return completeness(self.state, self.fraction, confidence, unread)
+
+    def verdict(self, confidence: float) -> Verdict | None:
+        """Which groups the query keeps, all said together with this confidence; None if it keeps all of them."""
+        if self._selection is None:
+            return None
+        each = self._selection.confidence(len(self.state.groups), confidence)
+        missing = self.completeness(each) or Completeness(complete=True)
+        return verdict(self._selection, dict(self.estimates(each)), self.rows_at_most(each), missing)
+
+    def rows_at_most(self, confidence: float) -> FloatArray:
+        """An upper bound of the rows of each group [group]."""
+        return rows_at_most(self.state, np.broadcast_to(self._shares, len(self.state.groups)), confidence)
