@@ -109,6 +109,25 @@ def test_rows_of_a_sample(pyqbeast, table):
     assert "payload" in pyqbeast("sample", table, "--limit", 3).output
 
 
+def test_texts_are_shown_as_they_are_stored(pyqbeast, tmp_path):
+    texts = ["[b]bold[/b]", "[/]", "two\nlines", "\x1b[31mred", "\u4e2d\u6587", None]
+    rows = pa.table({"id": pa.array(range(6), pa.int64()), "text": texts})
+    done = pyqbeast("sample", indexed_table(tmp_path, rows), "--fraction", 1)
+    assert done.exit_code == 0, done.output
+    assert done.output.splitlines() == [
+        "┏━━━━┳━━━━━━━━━━━━━┓",
+        "┃ id ┃ text        ┃",
+        "┡━━━━╇━━━━━━━━━━━━━┩",
+        "│ 0  │ [b]bold[/b] │",
+        "│ 1  │ [/]         │",
+        "│ 2  │ two\\nlines  │",
+        "│ 3  │ \\x1b[31mred │",
+        "│ 4  │ \u4e2d\u6587        │",
+        "│ 5  │ None        │",
+        "└────┴─────────────┘",
+    ]
+
+
 def test_what_is_wrong_with_a_log(pyqbeast, table, tmp_path):
     good = pyqbeast("verify", table, "--level", "log")
     assert (good.exit_code, good.output) == (0, "the log of 21 files checked: no problems\n")

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import Outcome, check_confidence, goal_within
 from pyqbeast.cli import common
+from pyqbeast.cli.rows import grid
 from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
 from pyqbeast.scanning.scan import scan
 
@@ -140,10 +140,7 @@ def _print(
             }
         )
         return
-    table = Table(*columns)
-    for row in rows:
-        table.add_row(*(str(row[column]) for column in columns))
-    common.console().print(table)
+    typer.echo(grid(columns, rows))
     typer.echo(answer.cost)
     for note in answer.notes:
         typer.echo(note)
