@@ -37,20 +37,30 @@ def in_order(texts: Sequence[str | None]) -> list[bool]:
     """Which statistics certainly keep the rules. Of all others nothing is known: one that is damaged or looks unlike
     its neighbours keeps Arrow from reading these.
     """
+    found = [False] * len(texts)
+    for positions, _ in tables_in_order(texts):
+        for at in positions:
+            found[at] = True
+    return found
+
+
+def tables_in_order(texts: Sequence[str | None]) -> Iterator[tuple[list[int], pa.Table]]:
+    """The statistics that certainly keep the rules: positions of texts, and a table with a row for each of them."""
     usual = [
         (at, text)
         for at, text in enumerate(texts)
         if text is not None and text.startswith("{") and text.endswith("}")
     ]
-    found = [False] * len(texts)
     for start in range(0, len(usual), _AT_ONCE):
         part = usual[start : start + _AT_ONCE]
         told = _decoded([text for _, text in part])
         # Rows that are none of the texts come from a text that holds several values.
         if told is not None and told.num_rows == len(part):
-            for (at, _), keeps in zip(part, _keep_the_rules(told), strict=True):
-                found[at] = keeps
-    return found
+            keeps = _keep_the_rules(told)
+            yield (
+                [at for (at, _), keep in zip(part, keeps, strict=True) if keep],
+                told.filter(pa.array(keeps)),
+            )
 
 
 def _decoded(texts: Sequence[str]) -> pa.Table | None:
@@ -65,14 +75,15 @@ def _decoded(texts: Sequence[str]) -> pa.Table | None:
             read_json(text, "statistics")
         schema = pa.schema([_known(field) for field in _read("\n".join(sample), None).schema])
         return _read(joined, schema)
-    except (FormatError, pa.ArrowException):
+    # A text with half of a character is no UTF-8.
+    except (FormatError, pa.ArrowException, UnicodeEncodeError):
         return None
 
 
 def _read(lines: str, schema: pa.Schema | None) -> pa.Table:
     # With a schema, other names end the reading: each would make a column as long as the table.
     options = pj.ParseOptions(schema, unexpected_field_behavior="infer" if schema is None else "error")
-    return pj.read_json(io.BytesIO(lines.encode("utf-8", "surrogatepass")), parse_options=options)
+    return pj.read_json(io.BytesIO(lines.encode()), parse_options=options)
 
 
 def _known(field: pa.Field) -> pa.Field:

@@ -15,6 +15,15 @@ import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.scanning.column_types import char_length
+from pyqbeast.scanning.file_tests import (
+    FileTest,
+    both,
+    either,
+    may_be_among,
+    may_be_null,
+    may_be_valid,
+    may_compare,
+)
 
 _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
@@ -28,10 +37,6 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 _INTEGER_DIGITS = 19
 
 
-def _everything() -> pc.Expression:
-    return pc.scalar(True)
-
-
 class Constant(NamedTuple):
     """A constant in a condition: `number`, `text`, `boolean`, `date` or `timestamp`, and how it was written."""
 
@@ -43,18 +48,13 @@ class Both(NamedTuple):
     """A condition for rows and the one for files; see `Predicate`."""
 
     rows: pc.Expression
-    files: pc.Expression
-
-    @classmethod
-    def same(cls, condition: pc.Expression) -> Both:
-        """One condition for both."""
-        return cls(condition, condition)
+    files: FileTest
 
     def __and__(self, other: Both) -> Both:
-        return Both(self.rows & other.rows, self.files & other.files)
+        return Both(self.rows & other.rows, both(self.files, other.files))
 
     def __or__(self, other: Both) -> Both:
-        return Both(self.rows | other.rows, self.files | other.files)
+        return Both(self.rows | other.rows, either(self.files, other.files))
 
 
 def padded(constant: Constant, field: pa.Field) -> Constant:
@@ -68,20 +68,32 @@ def padded(constant: Constant, field: pa.Field) -> Constant:
 
 def compared(column: str, kind: pa.DataType, sign: str, constant: Constant) -> Both:
     """A column of an Arrow type compared with a constant. Raises InvalidInputError where the two do not fit."""
-    field, compare = pc.field(column), _OPERATIONS[sign]
     if constant.kind == "number":
         if pa.types.is_integer(kind):
-            return _integers(field, kind, sign, constant)
+            return _integers(column, kind, sign, constant)
         if pa.types.is_floating(kind):
-            return _floats(field, kind, sign, constant)
+            return _floats(column, kind, sign, constant)
         if pa.types.is_decimal(kind):
-            return _decimals(field, kind, sign, constant)
+            return _decimals(column, kind, sign, constant)
     value = _other(kind, constant)
     if value is None:
         raise InvalidInputError(
             f"column {column!r} has type {kind} and cannot be compared with the {constant.kind} {constant.text}"
         )
-    return Both.same(compare(field, value))
+    return _plain(column, sign, value)
+
+
+def _plain(column: str, sign: str, value: pa.Scalar) -> Both:
+    """A column compared with a value of its own type."""
+    return Both(_OPERATIONS[sign](pc.field(column), value), may_compare(column, sign, value))
+
+
+def null(column: str, *, negated: bool) -> Both:
+    """A column that is null, or is not where `negated`."""
+    field = pc.field(column)
+    if negated:
+        return Both(field.is_valid(), may_be_valid(column))
+    return Both(field.is_null(), may_be_null(column))
 
 
 def among(column: str, kind: pa.DataType, constants: Sequence[Constant], *, negated: bool) -> Both | None:
@@ -93,9 +105,11 @@ def among(column: str, kind: pa.DataType, constants: Sequence[Constant], *, nega
     if None in exact:
         return None
     field = pc.field(column)
-    found = field.isin(pa.array([value.as_py() for value in exact if value is not None], kind))
+    values = pa.array([value.as_py() for value in exact if value is not None], kind)
+    found = field.isin(values)
     # A null is in no list, and neither is it outside of one.
-    return Both.same((~found if negated else found) & field.is_valid())
+    rows = (~found if negated else found) & field.is_valid()
+    return Both(rows, may_be_among(column, values, negated=negated))
 
 
 def _equal_value(kind: pa.DataType, constant: Constant) -> pa.Scalar | None:
@@ -108,56 +122,64 @@ def _equal_value(kind: pa.DataType, constant: Constant) -> pa.Scalar | None:
     return pa.scalar(int(constant.text), kind) if -limit <= int(constant.text) < limit else None
 
 
-def _integers(field: pc.Expression, kind: pa.DataType, sign: str, constant: Constant) -> Both:
-    exact, compare = Decimal(constant.text), _OPERATIONS[sign]
+def _integers(column: str, kind: pa.DataType, sign: str, constant: Constant) -> Both:
+    exact = Decimal(constant.text)
     if abs(exact) >= 10**_INTEGER_DIGITS or exact.as_tuple().exponent < -_INTEGER_DIGITS:  # type: ignore[operator]
         raise InvalidInputError(f"the number {constant.text} has too many digits to compare it with integers")
     limit = 2 ** (kind.bit_width - 1)
     if exact == exact.to_integral_value() and -limit <= exact < limit:
-        return Both.same(compare(field, pa.scalar(int(exact), kind)))
+        return _plain(column, sign, pa.scalar(int(exact), kind))
     wide = pa.decimal128(2 * _INTEGER_DIGITS, _INTEGER_DIGITS)
-    rows = compare(field.cast(wide), pa.scalar(exact, wide))
+    rows = _OPERATIONS[sign](pc.field(column).cast(wide), pa.scalar(exact, wide))
     if not -limit <= exact < limit or sign in ("=", "!="):
-        return Both(rows, _everything())
+        return Both(rows, may_be_valid(column))
     # Every whole number below or above a fraction is no further than the nearest one.
     near = math.floor(exact) if sign in ("<", "<=") else math.ceil(exact)
-    return Both(rows, _OPERATIONS[sign[0] + "="](field, pa.scalar(near, kind)))
+    return Both(rows, may_compare(column, sign[0] + "=", pa.scalar(near, kind)))
 
 
-def _floats(field: pc.Expression, kind: pa.DataType, sign: str, constant: Constant) -> Both:
-    compare, double = _OPERATIONS[sign], float(constant.text)
+def _floats(column: str, kind: pa.DataType, sign: str, constant: Constant) -> Both:
+    field, double = pc.field(column), float(constant.text)
     if pa.types.is_float64(kind):
-        rows = files = compare(field, pa.scalar(double, pa.float64()))
+        rows, files = _plain(column, sign, pa.scalar(double, pa.float64()))
     elif constant.text.lstrip("-").isdigit():
         # Spark takes a whole number as a 32-bit float here, and every other one as a double.
-        rows = files = compare(field, pa.scalar(np.float32(double), pa.float32()))
+        rows, files = _plain(column, sign, pa.scalar(_single(double), pa.float32()))
     else:
-        rows = compare(field.cast(pa.float64()), pa.scalar(double, pa.float64()))
-        files = _near(field, sign, np.float32(double))
+        rows = _OPERATIONS[sign](field.cast(pa.float64()), pa.scalar(double, pa.float64()))
+        files = _near(column, sign, _single(double))
     # To Spark NaN is larger than every number.
     return Both(rows | pc.is_nan(field), files) if sign in (">", ">=") else Both(rows, files)
 
 
-def _near(field: pc.Expression, sign: str, near: np.float32) -> pc.Expression:
+def _single(double: float) -> np.float32:
+    """The nearest 32-bit float, which is infinite for a double beyond all of them."""
+    with np.errstate(over="ignore"):
+        nearest: np.float32 = np.float32(double)
+    return nearest
+
+
+def _near(column: str, sign: str, near: np.float32) -> FileTest:
     """A condition that holds wherever a 32-bit float compares like this with a double next to `near`."""
-    low, high = (pa.scalar(np.nextafter(near, np.float32(end)), pa.float32()) for end in (-np.inf, np.inf))
     if sign == "!=":
-        return _everything()
-    above, below = field >= low, field <= high
-    return above & below if sign == "=" else above if sign in (">", ">=") else below
+        return may_be_valid(column)
+    low, high = (pa.scalar(np.nextafter(near, np.float32(end)), pa.float32()) for end in (-np.inf, np.inf))
+    above, below = may_compare(column, ">=", low), may_compare(column, "<=", high)
+    return both(above, below) if sign == "=" else above if sign in (">", ">=") else below
 
 
-def _decimals(field: pc.Expression, kind: pa.DataType, sign: str, constant: Constant) -> Both:
+def _decimals(column: str, kind: pa.DataType, sign: str, constant: Constant) -> Both:
     if "e" in constant.text.lower():
         raise InvalidInputError(f"compare a decimal with a number without an exponent, not {constant.text}")
-    exact, compare = Decimal(constant.text), _OPERATIONS[sign]
+    exact = Decimal(constant.text)
     digits = -int(exact.as_tuple().exponent)
     try:
-        return Both.same(compare(field, pa.scalar(exact, kind)))
+        return _plain(column, sign, pa.scalar(exact, kind))
     except pa.ArrowInvalid:
         wide = pa.decimal256(76, max(kind.scale, digits, 0))
         try:
-            return Both(compare(field.cast(wide), pa.scalar(exact, wide)), _everything())
+            rows = _OPERATIONS[sign](pc.field(column).cast(wide), pa.scalar(exact, wide))
+            return Both(rows, may_be_valid(column))
         except pa.ArrowInvalid as error:
             raise InvalidInputError(f"the number {constant.text} has too many digits: {error}") from error
 

@@ -16,7 +16,7 @@ from pyqbeast.delta_log.read_ahead import is_local
 from pyqbeast.delta_log.reader import LiveFile
 from pyqbeast.scanning.column_types import find_stored, is_padded
 from pyqbeast.scanning.data_files import DataFiles, errors_about, has_old_calendar
-from pyqbeast.scanning.skipping import known_of
+from pyqbeast.scanning.file_bounds import BoundsOfFiles
 
 
 class PlainFiles:
@@ -66,12 +66,10 @@ class PlainFiles:
 
     def dataset(self, files: Sequence[LiveFile]) -> ds.Dataset:
         """Of some of them."""
-        columns = {name: name for name in self._schema.names}
+        bounds = BoundsOfFiles(files, {name: name for name in self._schema.names}, self._schema)
         fragments = [
-            self._format.make_fragment(
-                self._location(file), self._arrow_system, known_of(file, columns, self._schema)
-            )
-            for file in files
+            self._format.make_fragment(self._location(file), self._arrow_system, known)
+            for file, known in zip(files, bounds.guarantees(), strict=True)
         ]
         return ds.FileSystemDataset(fragments, self._schema, self._format, self._arrow_system)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.scanning.file_bounds import BoundsOfFiles
 from pyqbeast.scanning.predicate import Predicate
-from pyqbeast.scanning.skipping import paths_ruled_out
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,10 @@ def plan_files(
     replicated = {file.path for file in index.files} - {file.path for file in index.read_files}
     ruled_out: frozenset[str] = frozenset()
     if predicate is not None:
-        ruled_out = paths_ruled_out(index.snapshot.files, predicate, schema, index.physical_names)
+        live, physical = index.snapshot.files, index.physical_names
+        bounds = BoundsOfFiles(live, {name: physical[name] for name in predicate.columns}, schema)
+        may_hold = predicate.files(bounds).to_pylist()
+        ruled_out = frozenset(file.path for file, may in zip(live, may_hold, strict=True) if may is False)
 
     def skipped(path: str, lowest: int) -> str | None:
         if path in replicated:

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.stored_text import shown
+from pyqbeast.scanning.file_tests import FileTest, both, may_meet
 from pyqbeast.scanning.sql_text import MOST_COMPARISONS, conditions_of_text
 
 
@@ -18,13 +19,13 @@ class Predicate:
 
     Attributes:
         rows: decides row by row; a row for which it is null is left out.
-        files: true wherever `rows` may be true, and simple enough to be judged by the bounds of a file's columns.
+        files: tells by the bounds of files' columns where `rows` is true of no row.
         columns: the columns that `rows` needs.
         comparisons: how many are in `rows`, as far as they were counted.
     """
 
     rows: pc.Expression
-    files: pc.Expression
+    files: FileTest
     columns: frozenset[str]
     comparisons: int = 1
 
@@ -36,9 +37,9 @@ class Predicate:
         """
         comparisons = 1
         if isinstance(condition, str):
-            rows, files, comparisons = conditions_of_text(condition, schema)
+            (rows, files), comparisons = conditions_of_text(condition, schema)
         elif isinstance(condition, pc.Expression):
-            rows = files = condition
+            rows, files = condition, may_meet(condition)
         else:
             raise InvalidInputError(f"where takes a pyarrow expression or a text, not {condition!r}")
         empty = pa.Table.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
@@ -56,7 +57,7 @@ class Predicate:
         if comparisons > MOST_COMPARISONS:
             raise InvalidInputError(f"the conditions have more than {MOST_COMPARISONS} comparisons in all")
         return Predicate(
-            self.rows & other.rows, self.files & other.files, self.columns | other.columns, comparisons
+            self.rows & other.rows, both(self.files, other.files), self.columns | other.columns, comparisons
         )
 
 

@@ -12,12 +12,11 @@ from operator import and_, or_
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.stored_text import shown
-from pyqbeast.scanning.comparisons import Both, Constant, among, compared, padded
+from pyqbeast.scanning.comparisons import Both, Constant, among, compared, null, padded
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
@@ -37,8 +36,8 @@ class _Token(NamedTuple):
     text: str
 
 
-def conditions_of_text(text: str, schema: pa.Schema) -> tuple[pc.Expression, pc.Expression, int]:
-    """The condition for rows, the one for files, and how many comparisons they have; see `Predicate`.
+def conditions_of_text(text: str, schema: pa.Schema) -> tuple[Both, int]:
+    """The condition for rows and the one for files, and how many comparisons they have; see `Predicate`.
 
     Raises InvalidInputError where the text is not understood, with the place.
     """
@@ -48,7 +47,7 @@ def conditions_of_text(text: str, schema: pa.Schema) -> tuple[pc.Expression, pc.
     except RecursionError:
         raise InvalidInputError(f"the condition {shown(text)} is nested too deeply") from None
     parser.expect_end()
-    return found.rows, found.files, parser.comparisons
+    return found, parser.comparisons
 
 
 class _Parser:
@@ -90,8 +89,7 @@ class _Parser:
             is_null = not self._takes("word", "NOT")
             self._expect("word", "NULL")
             self._count()
-            field = pc.field(column)
-            return Both.same(field.is_null() if is_null != negated else field.is_valid())
+            return null(column, negated=is_null == negated)
         negated ^= self._takes("word", "NOT")
         if self._takes("word", "BETWEEN"):
             # Spark pads no bounds of BETWEEN.

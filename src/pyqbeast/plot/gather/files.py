@@ -13,7 +13,7 @@ from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.plot.gather.fractions import Fractions
 from pyqbeast.plot.gather.scales import NO_STEP, Scale
 from pyqbeast.scanning.column_types import arrow_type, can_be_read
-from pyqbeast.scanning.skipping import ColumnBounds, column_bounds
+from pyqbeast.scanning.file_bounds import BoundsOfFiles, ColumnBounds
 
 
 @dataclass(frozen=True)
@@ -83,19 +83,23 @@ def _ranges(index: IndexedSnapshot, paths: list[str]) -> list[Range]:
         for name in names
     }
     by_path = {file.path: file for file in index.snapshot.files}
-    known = [column_bounds(by_path[path], columns, schema) for path in paths]
-    ranges = [_range(name, [bounds.get(name) for bounds in known]) for name in names]
+    known = BoundsOfFiles([by_path[path] for path in paths], columns, schema).columns
+    ranges = [_range(name, known[name].each()) for name in names]
     return [each for each in ranges if each is not None]
 
 
-def _range(column: str, bounds: list[ColumnBounds | None]) -> Range | None:
-    held = [each for each in bounds if each is not None and not each.only_nulls]
+def _range(column: str, bounds: list[ColumnBounds]) -> Range | None:
+    held = [each for each in bounds if each.low is not None and not each.only_nulls]
     scale = Scale.over([value for each in held for value in (each.low, each.high)])
     if scale is None:
         return None
     last = len(scale.values) - 1
     steps = [
-        (0, last) if each is None else (NO_STEP, 0) if each.only_nulls else scale.steps(each.low, each.high)
+        (NO_STEP, 0)
+        if each.only_nulls
+        else (0, last)
+        if each.low is None
+        else scale.steps(each.low, each.high)
         for each in bounds
     ]
     ends = np.array(steps, np.uint8).reshape(len(bounds), 2)

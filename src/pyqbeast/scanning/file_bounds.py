@@ -1,0 +1,245 @@
+"""The smallest and largest values of the columns of files, as the log has them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import reduce
+from operator import and_
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.stored_text import read_json
+from pyqbeast.delta_log.file_checks import MAX_VALUES, MIN_VALUES, NULL_COUNT
+from pyqbeast.delta_log.reader import LiveFile
+from pyqbeast.delta_log.statistics_in_bulk import tables_in_order
+from pyqbeast.scanning.column_types import char_length
+
+#: Timestamps are cut to milliseconds in statistics, so the largest may be almost one more.
+_CUT_OFF = dt.timedelta(milliseconds=1)
+_PARTS = (MIN_VALUES, MAX_VALUES, NULL_COUNT)
+_FAILURES = (ValueError, TypeError, OverflowError, InvalidOperation, pa.ArrowException)
+
+
+class ColumnBounds(NamedTuple):
+    """What the statistics of a file say of a column.
+
+    Attributes:
+        low, high: no value lies outside of them; None where they do not say.
+        nulls: whether some values may be null.
+        only_nulls: whether all values are null.
+    """
+
+    low: Any
+    high: Any
+    nulls: bool
+    only_nulls: bool
+
+
+@dataclass(frozen=True)
+class ColumnOfFiles:
+    """The same of a column in n files: arrays of n, `low` and `high` of the column's type."""
+
+    low: pa.Array
+    high: pa.Array
+    nulls: pa.BooleanArray
+    only_nulls: pa.BooleanArray
+
+    def each(self) -> list[ColumnBounds]:
+        """The bounds file by file."""
+        columns = (values.to_pylist() for values in (self.low, self.high, self.nulls, self.only_nulls))
+        return [ColumnBounds(*of_file) for of_file in zip(*columns, strict=True)]
+
+
+class BoundsOfFiles:
+    """What statistics say of columns of files.
+
+    Args:
+        files: the files.
+        columns: the names of the columns, and what statistics call them.
+        schema: the table's columns.
+    """
+
+    def __init__(self, files: Sequence[LiveFile], columns: Mapping[str, str], schema: pa.Schema) -> None:
+        self.count = len(files)
+        self.schema = schema
+        kinds = {physical: schema.field(name).type for name, physical in columns.items()}
+        stored = _stored_values([file.statistics for file in files], kinds)
+        rows = [file.physical_rows for file in files]
+        self.columns = {
+            name: _column(*stored[physical], rows, schema.field(name)) for name, physical in columns.items()
+        }
+
+    def guarantees(self) -> list[pc.Expression]:
+        """For each file an expression that is true of all its rows."""
+        known: list[list[pc.Expression]] = [[] for _ in range(self.count)]
+        for name, column in self.columns.items():
+            field = pc.field(name)
+            only_nulls, nulls = column.only_nulls.to_pylist(), column.nulls.to_pylist()
+            for at, (low, high) in enumerate(zip(column.low, column.high, strict=True)):
+                if only_nulls[at]:
+                    known[at].append(field.is_null())
+                elif low.is_valid:
+                    bounds = (field >= low, field <= high)
+                    known[at] += [bound | field.is_null() for bound in bounds] if nulls[at] else bounds
+        return [reduce(and_, parts) if parts else pc.scalar(True) for parts in known]
+
+
+def _stored_values(
+    texts: Sequence[str | None], kinds: Mapping[str, pa.DataType]
+) -> dict[str, tuple[list[Any], list[Any], list[Any]]]:
+    """For each column, by its name in statistics, what JSON holds as its smallest and largest value and its nulls."""
+    found = {name: ([None] * len(texts), [None] * len(texts), [None] * len(texts)) for name in kinds}
+    left = dict.fromkeys(range(len(texts)))
+    for positions, told in tables_in_order(texts):
+        leaves = {(part, name): _leaf(told, part, name) for part in _PARTS for name in kinds}
+        if not all(_is_as_stored(leaf, kinds[name]) for (_, name), leaf in leaves.items()):
+            continue
+        for (part, name), leaf in leaves.items():
+            values = found[name][_PARTS.index(part)]
+            if leaf is not None:
+                for at, value in zip(positions, leaf.to_pylist(), strict=True):
+                    values[at] = value
+        for at in positions:
+            del left[at]
+    for at in left:
+        statistics = _decoded(texts[at])
+        for name, lists in found.items():
+            for part, values in zip(_PARTS, lists, strict=True):
+                of_part = statistics.get(part)
+                values[at] = of_part.get(name) if isinstance(of_part, dict) else None
+    return found
+
+
+def _leaf(told: pa.Table, part: str, name: str) -> pa.ChunkedArray | None:
+    """The values of a column in a part of decoded statistics; None where they have none."""
+    if part not in told.column_names or not pa.types.is_struct(told[part].type):
+        return None
+    at = told[part].type.get_field_index(name)
+    return pc.struct_field(told[part], [at]) if at >= 0 else None
+
+
+def _is_as_stored(leaf: pa.ChunkedArray | None, kind: pa.DataType) -> bool:
+    """Whether Arrow's values are those in JSON. A whole number that it made a double is not."""
+    return leaf is None or not pa.types.is_floating(leaf.type) or pa.types.is_floating(kind)
+
+
+def _decoded(text: str | None) -> Mapping[str, Any]:
+    try:
+        statistics = read_json(text, "statistics") if text else {}
+    except FormatError:
+        return {}
+    return statistics if isinstance(statistics, dict) else {}
+
+
+def _column(
+    lows: Sequence[Any],
+    highs: Sequence[Any],
+    nulls: Sequence[Any],
+    rows: Sequence[int | None],
+    field: pa.Field,
+) -> ColumnOfFiles:
+    only_nulls = [type(count) is int and count == of_file for count, of_file in zip(nulls, rows, strict=True)]
+    convert = next((of_kind for test, of_kind in _CONVERSIONS if test(field.type)), None)
+    low: Sequence[Any] = [None] * len(rows)
+    high: Sequence[Any] = low
+    if convert is not None:
+        low = _values(lows, convert, field.type)
+        high = [_largest(value, field) for value in _values(highs, convert, field.type)]
+    # One bound without the other says too little.
+    low, high = (
+        [None if other is None else value for value, other in zip(values, others, strict=True)]
+        for values, others in ((low, high), (high, low))
+    )
+    return ColumnOfFiles(
+        pa.array(low, field.type),
+        pa.array(high, field.type),
+        pa.array([count != 0 for count in nulls], pa.bool_()),
+        pa.array(only_nulls, pa.bool_()),
+    )
+
+
+def _values(stored: Sequence[Any], convert: Callable[[Any], Any], kind: pa.DataType) -> list[Any]:
+    """Bounds in statistics as Python knows them; None where they cannot be used."""
+    values = [_value(each, convert, kind) for each in stored]
+    try:
+        pa.array(values, kind)
+    except _FAILURES:
+        return [value if _fits(value, kind) else None for value in values]
+    return values
+
+
+def _value(stored: Any, convert: Callable[[Any], Any], kind: pa.DataType) -> Any:  # noqa: ANN401 (any JSON value)
+    try:
+        value = convert(stored)
+    except _FAILURES:
+        return None
+    if isinstance(value, dt.datetime) and (value.tzinfo is None) != (kind.tz is None):
+        return None
+    return value
+
+
+def _fits(value: Any, kind: pa.DataType) -> bool:  # noqa: ANN401 (any value of Python)
+    try:
+        pa.array([value], kind)
+    except _FAILURES:
+        return False
+    return True
+
+
+def _largest(high: Any, field: pa.Field) -> Any:  # noqa: ANN401 (any value of Python)
+    """What no value of a column is above, from the largest one that statistics tell; None where nothing is."""
+    if high is None:
+        return None
+    if isinstance(high, dt.datetime):
+        try:
+            return high + _CUT_OFF
+        except OverflowError:
+            return None  # Python knows no later time
+    length = char_length(field)
+    if length is not None:
+        # Files of other writers may hold the texts without their blanks.
+        return high.ljust(length) if min(high, default=" ") >= " " else None
+    return high
+
+
+def _whole(stored: Any) -> int | None:  # noqa: ANN401 (any JSON value)
+    return stored if type(stored) is int else None
+
+
+def _number(stored: Any) -> float | None:  # noqa: ANN401 (any JSON value)
+    return float(stored) if type(stored) in (int, float) else None
+
+
+def _decimal(stored: Any) -> Decimal | None:  # noqa: ANN401 (any JSON value)
+    # JSON's doubles lose digits, so a decimal with a fraction is not known well enough.
+    return Decimal(stored) if type(stored) in (int, str) else None
+
+
+def _text(stored: Any) -> str | None:  # noqa: ANN401 (any JSON value)
+    return stored if isinstance(stored, str) else None
+
+
+def _date(stored: Any) -> dt.date | None:  # noqa: ANN401 (any JSON value)
+    return dt.date.fromisoformat(stored) if isinstance(stored, str) else None
+
+
+def _time(stored: Any) -> dt.datetime | None:  # noqa: ANN401 (any JSON value)
+    if not isinstance(stored, str):
+        return None
+    return dt.datetime.fromisoformat(stored.replace("Z", "+00:00"))
+
+
+_CONVERSIONS: list[tuple[Callable[[pa.DataType], bool], Callable[[Any], Any]]] = [
+    (pa.types.is_integer, _whole),
+    (pa.types.is_floating, _number),
+    (pa.types.is_decimal, _decimal),
+    (pa.types.is_string, _text),
+    (pa.types.is_date, _date),
+    (pa.types.is_timestamp, _time),
+]

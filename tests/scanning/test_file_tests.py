@@ -1,0 +1,181 @@
+"""Files that conditions leave out: never one with a row that meets them, and each that bounds of columns tell."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from pyqbeast.delta_log.reader import LiveFile
+from pyqbeast.scanning.file_bounds import BoundsOfFiles
+from pyqbeast.scanning.predicate import Predicate
+
+DAY, TIME = dt.date(2024, 1, 1), dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
+NUMBERS = st.integers(-3, 3)
+#: A column of each type: its values of a number, and constants in conditions.
+COLUMNS = {
+    "n": (pa.int32(), int, ["-4", "-1", "0", "2", "1.5", "9999999999"]),
+    "f": (pa.float32(), lambda n: n / 10, ["0.1", "-0.3", "0", "1e300", "0.25"]),
+    "x": (pa.float64(), lambda n: n / 2, ["-1.5", "0", "1", "7"]),
+    "d": (pa.decimal128(9, 2), Decimal, ["1", "-2.00", "0.005"]),
+    "s": (pa.string(), lambda n: "é" * (n + 3), ["''", "'é'", "'éé'", "'z'"]),
+    "day": (pa.date32(), lambda n: DAY + dt.timedelta(n), ["DATE '2024-01-02'", "'2023-12-31'"]),
+    "t": (pa.timestamp("us", "UTC"), lambda n: TIME + dt.timedelta(microseconds=300 * n), ["'2024-01-01'"]),
+    "b": (pa.bool_(), lambda n: n > 0, ["TRUE", "FALSE"]),
+}
+SCHEMA = pa.schema([(name, kind) for name, (kind, _, _) in COLUMNS.items()])
+
+
+@st.composite
+def comparisons(draw):
+    name = draw(st.sampled_from(list(COLUMNS)))
+    of_column = st.sampled_from(COLUMNS[name][2])
+    form = draw(
+        st.sampled_from(
+            [
+                "{c} = {a}",
+                "{c} <> {a}",
+                "{c} < {a}",
+                "{c} >= {a}",
+                "{c} BETWEEN {a} AND {b}",
+                "{c} IN ({a}, {b})",
+                "{c} NOT IN ({a}, {b})",
+                "{c} IS NULL",
+                "{c} IS NOT NULL",
+            ]
+        )
+    )
+    return form.format(c=name, a=draw(of_column), b=draw(of_column))
+
+
+CONDITIONS = st.recursive(
+    comparisons(),
+    lambda inner: (
+        st.builds("({} {} {})".format, inner, st.sampled_from(["AND", "OR"]), inner)
+        | st.builds("NOT ({})".format, inner)
+    ),
+    max_leaves=4,
+)
+FILES = st.lists(st.lists(st.none() | NUMBERS, min_size=1, max_size=3), min_size=1, max_size=5)
+
+
+def told(value):
+    """A value as Delta's statistics tell it; times are cut to milliseconds."""
+    if isinstance(value, dt.datetime):
+        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, Decimal):
+        return int(value)
+    return str(value) if isinstance(value, dt.date) else value
+
+
+def rows_of(numbers):
+    return pa.table(
+        {
+            name: pa.array([None if n is None else value(n) for n in numbers], kind)
+            for name, (kind, value, _) in COLUMNS.items()
+        }
+    )
+
+
+def statistics_of(rows, lacking):
+    held = {
+        name: [value for value in rows[name].to_pylist() if value is not None]
+        for name in rows.column_names
+        if name != "b" and name not in lacking
+    }
+    return {
+        "numRecords": rows.num_rows,
+        "minValues": {name: told(min(values)) for name, values in held.items() if values},
+        "maxValues": {name: told(max(values)) for name, values in held.items() if values},
+        "nullCount": {name: rows[name].null_count for name in rows.column_names if name not in lacking},
+    }
+
+
+def verdicts(condition, statistics):
+    predicate = Predicate.of(condition, SCHEMA)
+    files = [
+        LiveFile(
+            "f",
+            None,
+            json.loads(text)["numRecords"] if text and text.startswith('{"n') else None,
+            statistics=text,
+        )
+        for text in statistics
+    ]
+    return predicate.files(BoundsOfFiles(files, {name: name for name in SCHEMA.names}, SCHEMA)).to_pylist()
+
+
+@given(CONDITIONS, FILES, st.sets(st.sampled_from(list(COLUMNS)), max_size=2))
+@example("t > '2024-01-01'", [[1]], set())
+@example("NOT (n IN (2, 0))", [[2, 2], [0], [None, 2]], set())
+def test_a_file_with_rows_is_never_left_out(condition, files, lacking):
+    parts = [rows_of(numbers) for numbers in files]
+    predicate = Predicate.of(condition, SCHEMA)
+    texts = [json.dumps(statistics_of(part, lacking)) for part in parts]
+    for part, verdict in zip(parts, verdicts(condition, texts), strict=True):
+        assert not (verdict is False and part.filter(predicate.rows).num_rows), (condition, part.to_pylist())
+
+
+#: What is compared in another type than the column's, where bounds of files tell little.
+CAST = re.compile(r"\b(b|f|1\.5|9999999999|0\.005)\b")
+
+
+@given(CONDITIONS.filter(lambda text: not CAST.search(text)), FILES)
+def test_bounds_tell_at_least_what_pyarrow_finds_in_them(condition, files):
+    rows = Predicate.of(condition, SCHEMA).rows
+    texts = [json.dumps(statistics_of(rows_of(numbers), ())) for numbers in files]
+    ours, arrows = verdicts(condition, texts), verdicts(rows, texts)
+    assert all(mine is False for mine, arrow in zip(ours, arrows, strict=True) if arrow is False), condition
+
+
+@pytest.mark.parametrize(
+    ("condition", "opened"),
+    [
+        ("n > 1", "bcdf"),
+        ("n BETWEEN 3 AND 4", "bdf"),
+        ("n IN (-2, 9)", "abdf"),
+        ("n NOT IN (5)", "abdf"),
+        ("n IS NULL", "bdef"),
+        ("n IS NOT NULL", "abcdf"),
+        ("n <> 5 AND n <= 6", "abdf"),
+        ("n = 0.5 OR n < -9", "abcdf"),
+        (pc.field("n") > 1, "bcdf"),
+        (pc.field("n") + 1 > 100, "abcdf"),
+    ],
+)
+def test_what_is_not_known_is_opened(condition, opened):
+    texts = [
+        '{"numRecords":9,"minValues":{"n":-2},"maxValues":{"n":1},"nullCount":{"n":0}}',
+        '{"numRecords":9,"minValues":{"n":-2},"maxValues":{"n":4}}',
+        '{"numRecords":9,"minValues":{"n":5},"maxValues":{"n":5},"nullCount":{"n":0}}',
+        '{"numRecords":9,"minValues":{"n":-2},"nullCount":{"n":1}}',
+        '{"numRecords":9,"nullCount":{"n":9}}',
+        "no JSON",
+    ]
+    verdict = verdicts(condition, texts)
+    assert "".join(name for name, may in zip("abcdef", verdict, strict=True) if may is not False) == opened
+
+
+def test_one_odd_text_among_many_changes_nothing_of_the_others():
+    usual = [
+        f'{{"numRecords":9,"minValues":{{"n":{n},"s":"a{n:03}"}},'
+        f'"maxValues":{{"n":{n + 1},"s":"b{n:03}"}},"nullCount":{{"n":0}}}}'
+        for n in range(300)
+    ]
+    alone = verdicts("n = 7 OR s > 'b298'", usual)
+    assert [n for n, may in enumerate(alone) if may] == [6, 7, 299]
+    for odd in (
+        '{"numRecords":9,"minValues":{"n":1.5},"maxValues":{"n":7.5}}',
+        '{"numRecords":9,"minValues":{"n":8,"s":"\\ud800"},"maxValues":{"n":9,"s":"b"},"nullCount":{"n":0}}',
+        '{"numRecords":9,"minValues":{"n":8,"n":1},"maxValues":{"n":9},"nullCount":{"n":0}}',
+        "[]",
+        None,
+    ):
+        assert verdicts("n = 7 OR s > 'b298'", [odd, *usual])[1:] == alone
