@@ -1,8 +1,4 @@
-"""From a query's aggregates to sums per group and bucket, as SQL expressions, and back as a `State`.
-
-The expressions are texts, because building a `Column` costs a call to the JVM for each of its parts. An
-estimate has to be faster than the exact answer.
-"""
+"""The aggregates of a query that are estimated, and the numbers of its rows that they are made of."""
 
 from __future__ import annotations
 
@@ -10,24 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from pyqbeast.approximate.estimate import (
     Aggregate,
     Combination,
-    Moment,
     Operation,
     Part,
     Requested,
-    State,
-    StateAxes,
     Term,
 )
+from pyqbeast.approximate.expressions import number_of, when
 from pyqbeast.bridge.aggregate_query import AggregateQuery, OutputColumn, TableColumn
 from pyqbeast.core.errors import UnsupportedError
 
@@ -135,7 +124,9 @@ class PartialAggregates:
         for number in output.inputs:
             column, data_type = f"x{number}", schema[f"x{number}"].dataType
             prefix = "set" if kind == "count" else "x"
-            value = _when(f"{column} IS NOT NULL") if kind == "count" else _number(column, data_type, kind)
+            value = when(f"{column} IS NOT NULL") if kind == "count" else number_of(column, data_type, kind)
+            if value is None:
+                raise _refused(f"there is no estimate of {kind} of values of type {data_type.simpleString()}")
             names.append(self._named(f"{prefix}{number}", value, output.condition, query.statistics[number]))
         if output.condition is not None and not names:
             names.append(self._named("rows", "1.0D", output.condition, None))
@@ -143,58 +134,9 @@ class PartialAggregates:
 
     def _named(self, name: str, value: str, condition: int | None, statistics: TableColumn | None) -> str:
         if condition is not None:
-            name, value = f"{name}_where{condition}", _when(f"x{condition}", value)
+            name, value = f"{name}_where{condition}", when(f"x{condition}", value)
         self.columns[name], self.statistics[name] = value, statistics
         return name
-
-    def numbers(self, frame: DataFrame) -> DataFrame:
-        """The rows with their groups, bucket and numbers only."""
-        return frame.selectExpr(
-            *self.groups, "bucket", *(f"{value} AS {name}" for name, value in self.columns.items())
-        )
-
-    def state(self, numbers: DataFrame, axes: StateAxes) -> State:
-        """The state of rows of `numbers`; with thresholds, if the axes have percentiles. One Spark job."""
-        sums = [self._sum(moment, axes) for moment in axes.moments]
-        lows = [f"coalesce(min({name}), {_literal(np.inf)})" for name in axes.columns]
-        highs = [f"coalesce(max({name}), {_literal(-np.inf)})" for name in axes.columns]
-        computed = [
-            F.expr(f"CAST({value} AS DOUBLE) AS v{i}") for i, value in enumerate((*sums, *lows, *highs))
-        ]
-        table = numbers.groupBy(*self.groups, "bucket").agg(*computed).toArrow()
-        if not table.num_rows:
-            return State.empty(axes, [] if self.groups else [()])
-        values = [column_array(table, f"v{i}") for i in range(len(computed))]
-        parts = [np.reshape(part, (-1, table.num_rows)).T for part in _split(values, len(sums), len(lows))]
-        buckets = column_array(table, "bucket").astype(np.int64)
-        return State.from_rows(axes, self.group_keys(table), buckets, *parts)
-
-    def group_keys(self, table: pa.Table) -> list[tuple[object, ...]]:
-        """The key of each row's group."""
-        if not self.groups:
-            return [()] * table.num_rows
-        return list(zip(*(table.column(name).to_pylist() for name in self.groups), strict=True))
-
-    def _sum(self, moment: Moment, axes: StateAxes) -> str:
-        if not moment.columns:
-            return "count(1)"
-        if moment.at_most is not None:
-            p, entry = moment.at_most
-            number = next(
-                k for k, each in enumerate(self.percentiles) if (each.p, each.columns) == (p, moment.columns)
-            )
-            return f"count({_when(f'{moment.columns[0]} <= t{number}[{entry}]')})"
-        if moment.distinct:
-            return f"count(DISTINCT {', '.join(moment.columns)})"
-        are_set = " AND ".join(f"{name} IS NOT NULL" for name in moment.columns)
-        if not any(moment.powers):
-            return f"count({_when(are_set)})"
-        factors = [
-            f"({name} - {_literal(axes.centres.get(name, 0.0))})"
-            for name, power in zip(moment.columns, moment.powers, strict=True)
-            for _ in range(power)
-        ]
-        return f"coalesce(sum({_when(are_set, ' * '.join(factors))}), 0.0D)"
 
 
 def _compared(having: list[Any] | None) -> Iterator[int]:
@@ -225,37 +167,6 @@ def _combination(term: list[Any], outputs: Sequence[Requested | None]) -> Combin
 
     whole = read(term)
     return Combination(tuple(parts), whole)
-
-
-def column_array(table: pa.Table, name: str) -> NDArray[np.float64]:
-    """A column of numbers; NaN for null."""
-    return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
-
-
-def _split(
-    values: Sequence[NDArray[np.float64]], sums: int, lows: int
-) -> tuple[Sequence[NDArray[np.float64]], ...]:
-    return values[:sums], values[sums : sums + lows], values[sums + lows :]
-
-
-def _number(column: str, data_type: T.DataType, kind: str) -> str:
-    """The number that stands for a value: days since 1970 for a date, microseconds for a timestamp."""
-    if isinstance(data_type, T.NumericType) or (kind == "count_if" and isinstance(data_type, T.BooleanType)):
-        return f"CAST({column} AS DOUBLE)"
-    if kind in ("min", "max") and isinstance(data_type, T.DateType):
-        return f"CAST(unix_date({column}) AS DOUBLE)"
-    if kind in ("min", "max") and isinstance(data_type, T.TimestampType):
-        return f"CAST(unix_micros({column}) AS DOUBLE)"
-    raise _refused(f"there is no estimate of {kind} of values of type {data_type.simpleString()}")
-
-
-def _when(condition: str, value: str = "1.0D") -> str:
-    return f"CASE WHEN {condition} THEN {value} END"
-
-
-def _literal(number: float) -> str:
-    """A double in SQL, infinities and the sign included."""
-    return f"CAST('{float(number)!r}' AS DOUBLE)"
 
 
 def _refused(reason: str) -> UnsupportedError:

@@ -13,6 +13,7 @@ from pyqbeast.approximate.estimate import Aggregate, axes_for, grid_from, grid_o
 from pyqbeast.approximate.estimate.percentile import fewest_keys
 from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.approximate.partial_aggregates import PartialAggregates
+from pyqbeast.approximate.row_sums import group_keys, state_of
 
 #: The accuracy of `percentile_approx`. Its error in the rank, 1 / accuracy, is smaller than the distances in
 #: the grid.
@@ -35,7 +36,7 @@ class PercentileGrid:
     def of(cls, partial: PartialAggregates, numbers: DataFrame) -> PercentileGrid:
         """From the first rows read, which are read twice: cache them. Two Spark jobs."""
         counts = [Aggregate("count", each.columns) for each in partial.percentiles]
-        state = partial.state(numbers, axes_for(counts))
+        state = state_of(numbers, partial, axes_for(counts))
         quantiles = []
         for k, (each, count) in enumerate(zip(partial.percentiles, counts, strict=True)):
             least_keys = fewest_keys(state.sums[..., state.index(count.moments)[0]], each.min_keys)
@@ -46,7 +47,7 @@ class PercentileGrid:
                 ).alias(f"t{k}")
             )
         quantile_rows = numbers.groupBy(*partial.groups).agg(*quantiles).toArrow()
-        keys = partial.group_keys(quantile_rows)
+        keys = group_keys(quantile_rows, partial.groups)
         thresholds: dict[Aggregate, dict[Group, FloatArray]] = {}
         for k, each in enumerate(partial.percentiles):
             name = f"t{k}"

@@ -23,6 +23,7 @@ from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.approximate.partial_aggregates import PartialAggregates
 from pyqbeast.approximate.percentile_grid import PercentileGrid
 from pyqbeast.approximate.queried_files import QueriedFiles
+from pyqbeast.approximate.row_sums import numbers_of, state_of
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 
 #: Files of fewer bytes in all are read by one task. It is done before two tasks would have exchanged their
@@ -98,17 +99,17 @@ class QueryRows:
         files = [file for file, needed in zip(self._files.files, chosen, strict=True) if needed]
         rows = self._query.rows(files, step.start, step.stop, axes.buckets)
         is_small = step.cost + self.other_bytes <= ONE_TASK_BYTES
-        numbers = self.partial.numbers(rows.coalesce(1) if is_small else rows)
+        numbers = numbers_of(rows.coalesce(1) if is_small else rows, self.partial)
         if self.partial.percentiles and self._grid is None:
             return self._with_new_grid(numbers, axes)
-        return self.partial.state(self._joined(numbers), axes)
+        return state_of(self._joined(numbers), self.partial, axes)
 
     def _with_new_grid(self, numbers: DataFrame, axes: StateAxes) -> State:
         """The thresholds come from the same rows that are then counted by them, so these rows are cached in between."""
         cached = numbers.persist()
         try:
             self._grid = PercentileGrid.of(self.partial, cached)
-            return self.partial.state(self._joined(cached), axes)
+            return state_of(self._joined(cached), self.partial, axes)
         finally:
             cached.unpersist()
 

@@ -1,0 +1,77 @@
+"""Sums of rows by group and bucket, as Spark computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pyqbeast.approximate.estimate import Moment, State, StateAxes
+from pyqbeast.approximate.expressions import literal, when
+from pyqbeast.approximate.partial_aggregates import PartialAggregates
+
+
+def numbers_of(frame: DataFrame, partial: PartialAggregates) -> DataFrame:
+    """The rows with their groups, bucket and numbers only."""
+    return frame.selectExpr(
+        *partial.groups, "bucket", *(f"{value} AS {name}" for name, value in partial.columns.items())
+    )
+
+
+def state_of(numbers: DataFrame, partial: PartialAggregates, axes: StateAxes) -> State:
+    """The state of rows of `numbers_of`; with thresholds, if the axes have percentiles. One Spark job."""
+    sums = [_sum(moment, partial, axes) for moment in axes.moments]
+    lows = [f"coalesce(min({name}), {literal(np.inf)})" for name in axes.columns]
+    highs = [f"coalesce(max({name}), {literal(-np.inf)})" for name in axes.columns]
+    computed = [F.expr(f"CAST({value} AS DOUBLE) AS v{i}") for i, value in enumerate((*sums, *lows, *highs))]
+    table = numbers.groupBy(*partial.groups, "bucket").agg(*computed).toArrow()
+    if not table.num_rows:
+        return State.empty(axes, [] if partial.groups else [()])
+    values = [_column_array(table, f"v{i}") for i in range(len(computed))]
+    parts = [np.reshape(part, (-1, table.num_rows)).T for part in _split(values, len(sums), len(lows))]
+    buckets = _column_array(table, "bucket").astype(np.int64)
+    return State.from_rows(axes, group_keys(table, partial.groups), buckets, *parts)
+
+
+def group_keys(table: pa.Table, groups: Sequence[str]) -> list[tuple[object, ...]]:
+    """The key of each row's group."""
+    if not groups:
+        return [()] * table.num_rows
+    return list(zip(*(table.column(name).to_pylist() for name in groups), strict=True))
+
+
+def _sum(moment: Moment, partial: PartialAggregates, axes: StateAxes) -> str:
+    if not moment.columns:
+        return "count(1)"
+    if moment.at_most is not None:
+        p, entry = moment.at_most
+        number = next(
+            k for k, each in enumerate(partial.percentiles) if (each.p, each.columns) == (p, moment.columns)
+        )
+        return f"count({when(f'{moment.columns[0]} <= t{number}[{entry}]')})"
+    if moment.distinct:
+        return f"count(DISTINCT {', '.join(moment.columns)})"
+    are_set = " AND ".join(f"{name} IS NOT NULL" for name in moment.columns)
+    if not any(moment.powers):
+        return f"count({when(are_set)})"
+    factors = [
+        f"({name} - {literal(axes.centres.get(name, 0.0))})"
+        for name, power in zip(moment.columns, moment.powers, strict=True)
+        for _ in range(power)
+    ]
+    return f"coalesce(sum({when(are_set, ' * '.join(factors))}), 0.0D)"
+
+
+def _column_array(table: pa.Table, name: str) -> NDArray[np.float64]:
+    """A column of numbers; NaN for null."""
+    return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
+
+
+def _split(
+    values: Sequence[NDArray[np.float64]], sums: int, lows: int
+) -> tuple[Sequence[NDArray[np.float64]], ...]:
+    return values[:sums], values[sums : sums + lows], values[sums + lows :]
