@@ -22,8 +22,9 @@ from pyqbeast.tiledb.format.sections import (
     TileSizes,
     TileSums,
 )
-from pyqbeast.tiledb.read.array import Array, open_array
+from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.fragment import Fragment
+from pyqbeast.tiledb.read.opening import open_array
 from pyqbeast.tiledb.verify import VerifyReport, verify
 from pyqbeast.tiledb.write.array import stage_fragment, write_array, write_metadata
 from pyqbeast.tiledb.write.clean import clean

@@ -18,7 +18,8 @@ from pyqbeast.tiledb.format.domain import MBRs
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.statistics import tile_statistics
 from pyqbeast.tiledb.read.array import Array
-from pyqbeast.tiledb.read.fragment import METADATA_FILE, Fragment
+from pyqbeast.tiledb.read.fragment import Fragment
+from pyqbeast.tiledb.read.fragment_metadata import METADATA_FILE
 from pyqbeast.tiledb.read.prune import has_trusted_bounds
 from pyqbeast.tiledb.read.tile_data import read_column
 from pyqbeast.tiledb.write.array import leaves_of

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.field import Field
-from pyqbeast.tiledb.read.array import open_array
 from pyqbeast.tiledb.read.fragment import Fragment
+from pyqbeast.tiledb.read.opening import open_array
 from pyqbeast.tiledb.verify import verify as verify_array
 from pyqbeast.tiledb.write.clean import clean as clean_array
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
-import numpy as np
 import pyarrow as pa
 
 from pyqbeast.core.errors import InvalidInputError, TableNotFoundError, UnsupportedError
@@ -19,64 +18,17 @@ from pyqbeast.tiledb.format.metadata import apply_metadata
 from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.read.dense import clipped, read_dense
 from pyqbeast.tiledb.read.fragment import Fragment
-from pyqbeast.tiledb.read.order import row_major, sort_keys
+from pyqbeast.tiledb.read.order import in_row_major
 from pyqbeast.tiledb.read.predicate import box_of, parse_box, parse_where
 from pyqbeast.tiledb.read.sparse import Deletion, Request, empty_table, read_group
 from pyqbeast.tiledb.storage.folder import ENUMERATIONS, FRAGMENTS, METADATA, SCHEMAS, ArrayFolder
-from pyqbeast.tiledb.storage.names import EVERYTHING, TimestampedName, Window
-from pyqbeast.tiledb.storage.stores import Store, open_store
+from pyqbeast.tiledb.storage.names import TimestampedName, Window
+from pyqbeast.tiledb.storage.stores import Store
 
-Timestamp = int | tuple[int, int] | None
 Order = Literal["row-major", "unordered"]
 
 #: Where arrays of format versions before 10 keep their only schema.
 _OLD_SCHEMA = "__array_schema.tdb"
-
-
-def open_array(uri: str, timestamp: Timestamp = None, *, encryption_key: str | bytes | None = None) -> Array:
-    """Open an array for reading, as it was at a time.
-
-    Args:
-        uri: A path, or a URI that fsspec knows, or one of http(s).
-        timestamp: Take only what was written up to this time (ms since 1970, UTC, inclusive), or in this span
-            of time. `None` takes everything.
-        encryption_key: The 32-byte key of an encrypted array.
-
-    Raises:
-        TableNotFoundError: There is no array.
-        ArrayFormatError: Its schema is broken.
-        UnsupportedError: It uses something that is not supported.
-        EncryptedArrayError: It is encrypted and no key is given.
-
-    Example:
-        >>> array = open_array("s3://bucket/array", timestamp=1_700_000_000_000)  # doctest: +SKIP
-        >>> array.read(["a"], where=[("a", ">", 5)], box={"x": (0, 99)})  # doctest: +SKIP
-    """
-    return Array(open_store(uri), _window(timestamp), key_bytes(encryption_key))
-
-
-def _window(timestamp: Timestamp) -> Window:
-    if timestamp is None:
-        return EVERYTHING
-    ends = timestamp if isinstance(timestamp, tuple) else (0, timestamp)
-    if len(ends) != 2 or not all(isinstance(end, int | np.integer) for end in ends):
-        raise InvalidInputError(
-            f"timestamp takes a whole number of ms since 1970, or a pair, not {timestamp!r}"
-        )
-    return Window(int(ends[0]), int(ends[1]))
-
-
-def key_bytes(encryption_key: str | bytes | None) -> bytes | None:
-    """The bytes of an encryption key.
-
-    Raises:
-        InvalidInputError: They are not 32.
-    """
-    if isinstance(encryption_key, str):
-        encryption_key = encryption_key.encode("utf-8", "surrogatepass")
-    if encryption_key is not None and not (isinstance(encryption_key, bytes) and len(encryption_key) == 32):
-        raise InvalidInputError("an encryption key is text or bytes, of 32 bytes")
-    return encryption_key
 
 
 class Array:
@@ -272,7 +224,9 @@ class Array:
             )  # fmt: skip
         tables = [read_group(group, request) for group in self.groups()]
         table = pa.concat_tables(tables) if tables else empty_table(request)
-        return _sorted(table, self.schema).select(names) if order == "row-major" else table
+        return (
+            in_row_major(table, self.schema.dimension_fields).select(names) if order == "row-major" else table
+        )
 
     def groups(self) -> list[list[Fragment]]:
         """The fragments in groups: only those of one group may overwrite each other's cells."""
@@ -296,18 +250,3 @@ def _space(schema: ArraySchema) -> list[object]:
 def _arrow_field(schema: ArraySchema, name: str) -> pa.Field:
     field = schema.fields[name]
     return pa.field(name, field.arrow_type, nullable=field.nullable)
-
-
-def _sorted(table: pa.Table, schema: ArraySchema) -> pa.Table:
-    dimensions = schema.dimension_fields
-    columns = [_orderable(table[d.name], d.raw_type) for d in dimensions]
-    rows = row_major(sort_keys(columns, dimensions))
-    return table if rows is None else table.take(pa.array(np.ascontiguousarray(rows)))
-
-
-def _orderable(column: pa.ChunkedArray, raw: pa.DataType) -> pa.Array:
-    """A column as readers get it, back in its raw form."""
-    whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    if pa.types.is_date32(whole.type):
-        return whole.cast(pa.int32()).cast(pa.int64())
-    return whole.cast(raw) if pa.types.is_large_string(whole.type) else whole.view(raw)

@@ -67,6 +67,21 @@ def row_major(keys: Keys) -> Rows | None:
     return np.lexsort(keys[::-1])
 
 
+def in_row_major(table: pa.Table, dimensions: Sequence[Field]) -> pa.Table:
+    """The cells of a table in row-major order of these columns."""
+    columns = [_orderable(table[d.name], d.raw_type) for d in dimensions]
+    rows = row_major(sort_keys(columns, dimensions))
+    return table if rows is None else table.take(pa.array(np.ascontiguousarray(rows)))
+
+
+def _orderable(column: pa.ChunkedArray, raw: pa.DataType) -> pa.Array:
+    """A column as readers get it, back in its raw form."""
+    whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if pa.types.is_date32(whole.type):
+        return whole.cast(pa.int32()).cast(pa.int64())
+    return whole.cast(raw) if pa.types.is_large_string(whole.type) else whole.view(raw)
+
+
 def last_of_equals(keys: Keys, order: Rows | None) -> npt.NDArray[np.bool_]:
     """Which cells, taken in `order`, are the last with their coordinates."""
     last = np.ones(keys[0].size, dtype=bool)

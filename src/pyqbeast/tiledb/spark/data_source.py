@@ -26,7 +26,8 @@ from pyqbeast.tiledb.datatypes import Datatype, datatype_of
 from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.build import attribute_from_arrow, dimension
 from pyqbeast.tiledb.format.schema import ArraySchema, Dimension
-from pyqbeast.tiledb.read.array import Array, open_array
+from pyqbeast.tiledb.read.array import Array
+from pyqbeast.tiledb.read.opening import open_array
 from pyqbeast.tiledb.spark.reader import ArrayReader
 from pyqbeast.tiledb.spark.types import spark_schema
 from pyqbeast.tiledb.spark.writer import ArrayWriter

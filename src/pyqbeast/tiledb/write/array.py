@@ -20,7 +20,8 @@ from pyqbeast.tiledb.format.generic_tile import WRITTEN_VERSION, encode_generic_
 from pyqbeast.tiledb.format.ingest import raw_columns
 from pyqbeast.tiledb.format.metadata import metadata_bytes
 from pyqbeast.tiledb.format.rtree import RTree
-from pyqbeast.tiledb.read.array import Array, open_array
+from pyqbeast.tiledb.read.array import Array
+from pyqbeast.tiledb.read.opening import open_array
 from pyqbeast.tiledb.storage.folder import FRAGMENTS, METADATA
 from pyqbeast.tiledb.storage.names import TimestampedName, time_after
 from pyqbeast.tiledb.storage.stores import Store

@@ -13,7 +13,8 @@ from pyqbeast.tiledb.format.enumeration import Enumeration
 from pyqbeast.tiledb.format.generic_tile import encode_generic_tile
 from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.format.schema_rules import check_new_schema
-from pyqbeast.tiledb.read.array import Array, key_bytes
+from pyqbeast.tiledb.read.array import Array
+from pyqbeast.tiledb.read.opening import key_bytes
 from pyqbeast.tiledb.storage.folder import ENUMERATIONS, SCHEMAS
 from pyqbeast.tiledb.storage.names import EVERYTHING, TimestampedName, time_after
 from pyqbeast.tiledb.storage.stores import open_store

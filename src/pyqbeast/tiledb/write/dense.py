@@ -16,8 +16,9 @@ from pyqbeast.tiledb.format.domain import MBR, Range1D
 from pyqbeast.tiledb.format.grid import TileGrid, intersection, numpy_order
 from pyqbeast.tiledb.format.ingest import raw_columns
 from pyqbeast.tiledb.format.rtree import RTree
-from pyqbeast.tiledb.read.array import Array, open_array
+from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.dense import whole_box
+from pyqbeast.tiledb.read.opening import open_array
 from pyqbeast.tiledb.read.predicate import parse_box
 from pyqbeast.tiledb.write.array import commit_staged, put_fragment
 from pyqbeast.tiledb.write.fragment_files import FragmentFiles, encode_column, padding

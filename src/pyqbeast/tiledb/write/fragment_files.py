@@ -28,7 +28,7 @@ from pyqbeast.tiledb.format.sections import (
 )
 from pyqbeast.tiledb.format.statistics import NO_STATISTICS, TileStatistics, tile_statistics
 from pyqbeast.tiledb.format.tile import encode_tile
-from pyqbeast.tiledb.read.fragment import METADATA_FILE
+from pyqbeast.tiledb.read.fragment_metadata import METADATA_FILE
 
 #: Stored for a text column whose filter keeps the cells' lengths: a tile without chunks.
 _NO_CHUNKS = bytes(8)

@@ -1,0 +1,213 @@
+"""The metadata file of a fragment: its footer and its sections, each read when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.tiledb.cursor import Cursor
+from pyqbeast.tiledb.datatypes import Datatype
+from pyqbeast.tiledb.errors import ArrayFormatError, reading
+from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.footer import LENGTH_SIZE, Footer, FooterHead, footer_length
+from pyqbeast.tiledb.format.generic_tile import GenericTile
+from pyqbeast.tiledb.format.rtree import RTree
+from pyqbeast.tiledb.format.schema import DELETE_CONDITION, DELETE_TIMESTAMP, TIMESTAMP, ArraySchema
+from pyqbeast.tiledb.format.sections import (
+    TileFragmentMinMaxSumNullCount,
+    TileMinsMaxs,
+    TileNullCount,
+    TileOffsets,
+    TileProcessedConditions,
+    TileSizes,
+    TileSums,
+)
+from pyqbeast.tiledb.storage.names import TimestampedName
+from pyqbeast.tiledb.storage.stores import Store
+
+METADATA_FILE = "__fragment_metadata.tdb"
+
+#: Bytes that are fetched from the end of the file for the footer. The rest of a longer footer is fetched
+#: afterwards.
+_TAIL = 2048
+
+Section = TypeVar("Section")
+SchemaLoader = Callable[[str], ArraySchema]
+
+
+class FragmentMetadata:
+    """What is stored of a fragment beside its cells.
+
+    Nothing is read before it is asked for, and each section only once.
+
+    Attributes:
+        name: Its name, with the times it spans.
+        path: Its folder, relative to the array.
+        store: The array's files.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        path: str,
+        name: TimestampedName,
+        schema_of: SchemaLoader,
+        key: bytes | None = None,
+    ) -> None:
+        self.store, self.path, self.name = store, path, name
+        self._schema_of, self._key = schema_of, key
+        self._sections: dict[tuple[str, int], Any] = {}
+
+    @property
+    def metadata_path(self) -> str:
+        """The metadata file, relative to the array."""
+        return f"{self.path}/{METADATA_FILE}"
+
+    @cached_property
+    def footer(self) -> Footer:
+        """The footer."""
+        file = self.metadata_path
+        with reading(file, "footer"):
+            raw, start = self._raw_footer
+            head = FooterHead.parse(Cursor(raw, file))
+            schema = self._schema_of(head.schema_name)
+            footer = Footer.parse(raw, file, schema.dimension_fields, len(schema.attributes))
+            if footer.dense != schema.dense or any(offset >= start for offset in footer.offsets):
+                raise ArrayFormatError("the footer does not fit its schema and file")
+        return footer
+
+    @cached_property
+    def _raw_footer(self) -> tuple[bytes, int]:
+        """The footer's bytes, and where they begin."""
+        file = self.metadata_path
+        size = self.store.size(file)
+        if size is None:
+            raise ArrayFormatError("the file is missing", file=file)
+        tail = self.store.read(file, max(size - _TAIL, 0), size)
+        start = size - LENGTH_SIZE - footer_length(tail, file)
+        if start < 0:
+            raise ArrayFormatError("the footer is longer than the file", file=file, field="footer length")
+        if size - start > len(tail):
+            tail = self.store.read(file, start, size)
+        return tail[len(tail) - (size - start) : -LENGTH_SIZE], start
+
+    @cached_property
+    def schema(self) -> ArraySchema:
+        """The schema that the fragment was written with, which may not be the array's newest."""
+        return self._schema_of(self.footer.schema_name)
+
+    @cached_property
+    def fields(self) -> dict[str, tuple[Field, str, int]]:
+        """(column, stem of its files, slot) by name; the time columns are `__t`, `__dt` and `__dci`."""
+        schema, footer = self.schema, self.footer
+        first = len(schema.attributes) + 1
+        columns = {a.name: (a, f"a{i}", i) for i, a in enumerate(schema.attributes)}
+        columns |= {d.name: (d.field, f"d{i}", first + i) for i, d in enumerate(schema.dimensions)}
+        slot = first + len(schema.dimensions)
+        times = [TIMESTAMP] if footer.has_timestamps else []
+        times += [DELETE_TIMESTAMP, DELETE_CONDITION] if footer.has_deletes else []
+        for i, name in enumerate(times):
+            column = Field(name, Datatype.UINT64, filters=schema.coords_filters)
+            columns[name] = (column, name[2:], slot + i)
+        return columns
+
+    def slot(self, column: str) -> int:
+        """The position of a column in the lists of the footer.
+
+        Raises:
+            InvalidInputError: The fragment has no such column.
+        """
+        if column not in self.fields:
+            raise InvalidInputError(f"{self.name.text}: no column {column!r}; there are {list(self.fields)}")
+        return self.fields[column][2]
+
+    def section(self, offset: int, label: str) -> GenericTile:
+        """The generic tile at this offset of the metadata file."""
+        offsets, end = self.footer.offsets, self._raw_footer[1]
+        after = next((o for o in offsets if o > offset), end)
+        data = self.store.read(self.metadata_path, offset, after)
+        return GenericTile.parse(data, self.metadata_path, label, self._key)
+
+    def _slot_section(self, kind: str, column: str, parse: Callable[[bytes, str], Section]) -> Section | None:
+        slot = self.slot(column)
+        if (kind, slot) not in self._sections:
+            offsets = self.footer.sections.get(kind)
+            if offsets is None:
+                return None
+            label = f"{kind} of {column}"
+            with reading(self.metadata_path, label):
+                section = parse(self.section(offsets[slot], label).payload, self.metadata_path)
+            self._sections[kind, slot] = section
+        found: Section = self._sections[kind, slot]
+        return found
+
+    @cached_property
+    def rtree(self) -> RTree:
+        """The R-tree."""
+        with reading(self.metadata_path, "R-tree"):
+            payload = self.section(self.footer.rtree, "R-tree").payload
+            tree = RTree.parse(payload, self.metadata_path, self.schema.dimension_fields)
+            leaves = tree.leaves
+            if not self.footer.dense and (0 if leaves is None else len(leaves)) != self.footer.sparse_tiles:
+                raise ArrayFormatError(f"the leaves are not the {self.footer.sparse_tiles} tiles")
+        return tree
+
+    def tile_offsets(self, column: str) -> TileOffsets:
+        """Where the tiles of a column's (first) file begin."""
+        return _need(self._slot_section("tile_offsets", column, TileOffsets.parse))
+
+    def tile_var_offsets(self, column: str) -> TileOffsets:
+        """Where the tiles of a column's file of variable cells begin."""
+        return _need(self._slot_section("tile_var_offsets", column, TileOffsets.parse))
+
+    def tile_var_sizes(self, column: str) -> TileSizes:
+        """Bytes of a column's variable cells in each tile, before filtering."""
+        return _need(self._slot_section("tile_var_sizes", column, TileSizes.parse))
+
+    def tile_validity_offsets(self, column: str) -> TileOffsets:
+        """Where the tiles of a column's validity file begin."""
+        return _need(self._slot_section("tile_validity_offsets", column, TileOffsets.parse))
+
+    def tile_mins(self, column: str) -> TileMinsMaxs | None:
+        """Least values of a column's tiles, `None` before version 11."""
+        return self._slot_section("tile_mins", column, TileMinsMaxs.parse)
+
+    def tile_maxs(self, column: str) -> TileMinsMaxs | None:
+        """Greatest values of a column's tiles, `None` before version 11."""
+        return self._slot_section("tile_maxs", column, TileMinsMaxs.parse)
+
+    def tile_sums(self, column: str) -> TileSums | None:
+        """Sums of a column's tiles, `None` before version 11."""
+        return self._slot_section("tile_sums", column, TileSums.parse)
+
+    def tile_null_counts(self, column: str) -> TileNullCount | None:
+        """Null cells of a column's tiles, `None` before version 11."""
+        return self._slot_section("tile_null_counts", column, TileNullCount.parse)
+
+    @cached_property
+    def statistics(self) -> TileFragmentMinMaxSumNullCount | None:
+        """The statistics of the whole fragment, `None` before version 12."""
+        offset = self.footer.fragment_statistics
+        if offset is None:
+            return None
+        with reading(self.metadata_path, "fragment statistics"):
+            payload = self.section(offset, "fragment statistics").payload
+            slots = len(self.footer.file_sizes)
+            return TileFragmentMinMaxSumNullCount.parse(payload, self.metadata_path, slots)
+
+    @cached_property
+    def processed_conditions(self) -> TileProcessedConditions:
+        """The delete conditions that the fragment's cells have been through already."""
+        offset = self.footer.processed_conditions
+        if offset is None:
+            return TileProcessedConditions()
+        with reading(self.metadata_path, "processed conditions"):
+            payload = self.section(offset, "processed conditions").payload
+            return TileProcessedConditions.parse(payload, self.metadata_path)
+
+
+def _need(section: Section | None) -> Section:
+    assert section is not None, "every version has this section"
+    return section

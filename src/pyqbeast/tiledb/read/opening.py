@@ -1,0 +1,58 @@
+"""Opening an array by its URI: the span of time looked at, and the key of an encrypted one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.tiledb.read.array import Array
+from pyqbeast.tiledb.storage.names import EVERYTHING, Window
+from pyqbeast.tiledb.storage.stores import open_store
+
+Timestamp = int | tuple[int, int] | None
+
+
+def open_array(uri: str, timestamp: Timestamp = None, *, encryption_key: str | bytes | None = None) -> Array:
+    """Open an array for reading, as it was at a time.
+
+    Args:
+        uri: A path, or a URI that fsspec knows, or one of http(s).
+        timestamp: Take only what was written up to this time (ms since 1970, UTC, inclusive), or in this span
+            of time. `None` takes everything.
+        encryption_key: The 32-byte key of an encrypted array.
+
+    Raises:
+        TableNotFoundError: There is no array.
+        ArrayFormatError: Its schema is broken.
+        UnsupportedError: It uses something that is not supported.
+        EncryptedArrayError: It is encrypted and no key is given.
+
+    Example:
+        >>> array = open_array("s3://bucket/array", timestamp=1_700_000_000_000)  # doctest: +SKIP
+        >>> array.read(["a"], where=[("a", ">", 5)], box={"x": (0, 99)})  # doctest: +SKIP
+    """
+    return Array(open_store(uri), _window(timestamp), key_bytes(encryption_key))
+
+
+def _window(timestamp: Timestamp) -> Window:
+    if timestamp is None:
+        return EVERYTHING
+    ends = timestamp if isinstance(timestamp, tuple) else (0, timestamp)
+    if len(ends) != 2 or not all(isinstance(end, int | np.integer) for end in ends):
+        raise InvalidInputError(
+            f"timestamp takes a whole number of ms since 1970, or a pair, not {timestamp!r}"
+        )
+    return Window(int(ends[0]), int(ends[1]))
+
+
+def key_bytes(encryption_key: str | bytes | None) -> bytes | None:
+    """The bytes of an encryption key.
+
+    Raises:
+        InvalidInputError: They are not 32.
+    """
+    if isinstance(encryption_key, str):
+        encryption_key = encryption_key.encode("utf-8", "surrogatepass")
+    if encryption_key is not None and not (isinstance(encryption_key, bytes) and len(encryption_key) == 32):
+        raise InvalidInputError("an encryption key is text or bytes, of 32 bytes")
+    return encryption_key
