@@ -155,9 +155,9 @@ ALLOWED = {
         "verification",
     ],
 }
-#: Files below the package's own door that import it, inside functions: `bridge.session` compares the package's version
-#: with that of the jar.
-IMPORT_THE_PACKAGE = {"bridge/session.py"}
+#: Files below the package's own door that import it, inside functions: `bridge.setup_checks` compares the package's
+#: version with that of the jar.
+IMPORT_THE_PACKAGE = {"bridge/setup_checks.py"}
 
 #: Rooms that run on Spark.
 ON_SPARK = {

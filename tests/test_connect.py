@@ -17,14 +17,8 @@ import pyspark
 import pytest
 
 import pyqbeast
-from pyqbeast.bridge.session import (
-    CATALOG,
-    CATALOG_CLASS,
-    DELTA_EXTENSION,
-    EXTENSION,
-    bridge_jar,
-    delta_jars,
-)
+from pyqbeast.bridge.jars import bridge_jar, delta_jars
+from pyqbeast.bridge.session import CATALOG, CATALOG_CLASS, DELTA_EXTENSION, EXTENSION
 from tests.machine import free_port
 from tests.test_docs import ROOT, blocks_of
 

@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 import pyqbeast
 from pyqbeast import SessionError
 from pyqbeast.bridge import session as sessions
-from pyqbeast.bridge.session import bridge_jar
+from pyqbeast.bridge import setup_checks
+from pyqbeast.bridge.jars import bridge_jar
 from pyqbeast.bridge.spark_versions import delta_package, minor
 
 #: Sessions of their own are started.
@@ -70,17 +71,17 @@ def test_attach_is_harmless_twice_and_knows_its_version(spark, monkeypatch):
 def test_attach_knows_what_the_session_runs(spark, monkeypatch):
     """The versions in the JVM count, because spark-submit brings its own Spark."""
     with monkeypatch.context() as patched:
-        patched.setattr(sessions, "SPARK_VERSIONS", ("9.8", "9.9"))
+        patched.setattr(setup_checks, "SPARK_VERSIONS", ("9.8", "9.9"))
         with pytest.raises(SessionError, match="session runs Spark 4"):
             pyqbeast.attach(spark)
-    monkeypatch.setattr(sessions, "DELTA_VERSION", "9.9")
+    monkeypatch.setattr(setup_checks, "DELTA_VERSION", "9.9")
     with pytest.raises(SessionError, match=r"built for Delta 9\.9, and this session runs Delta 4"):
         pyqbeast.attach(spark)
 
 
 def test_attach_knows_a_jar_for_another_spark(spark, monkeypatch):
     other = "4.1" if minor(spark.version) == "4.2" else "4.2"
-    monkeypatch.setattr(sessions, "minor", lambda _: other)
+    monkeypatch.setattr(setup_checks, "minor", lambda _: other)
     with pytest.raises(
         SessionError, match=r"its pyqbeast jar is that for Spark 4\.\d; pass --jars .*spark-4\.\d\.jar"
     ):
@@ -89,7 +90,7 @@ def test_attach_knows_a_jar_for_another_spark(spark, monkeypatch):
 
 def test_wrong_versions(monkeypatch):
     for version in ("3.5.1", "4.3.0"):
-        monkeypatch.setattr(sessions.pyspark, "__version__", version)
+        monkeypatch.setattr(setup_checks.pyspark, "__version__", version)
         with pytest.raises(SessionError, match=rf"Spark 4\.0, 4\.1 and 4\.2, and finds PySpark {version}"):
             pyqbeast.configure(SparkSession.Builder())
 

@@ -1,34 +1,19 @@
-"""Sets up a Spark session: jars, extensions, the Python side of writes, and clear errors for a wrong setup."""
+"""Sets up a Spark session: settings before it starts, and the Python side of writes once it runs."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import os
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
-import pyspark
-from py4j.java_gateway import JavaPackage
-from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from pyqbeast.bridge import failures, maven, python_callbacks, quiet_start
-from pyqbeast.bridge.jvm import java
-from pyqbeast.bridge.spark_versions import (
-    DELTA_VERSION,
-    NEWEST,
-    SPARK_VERSIONS,
-    delta_package,
-    jar_name,
-    minor,
-)
+from pyqbeast.bridge import failures, python_callbacks, quiet_start
+from pyqbeast.bridge.jars import listed, missing_jars, ship_bridge_jar
+from pyqbeast.bridge.setup_checks import check_delta, check_jar, check_jvm, check_spark, check_versions
 from pyqbeast.core.errors import InvalidInputError, SessionError
 
 EXTENSION = "io.pyqbeast.QbeastExtension"
@@ -73,15 +58,13 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
             f"configure takes a builder, such as SparkSession.builder, not {builder!r}; a session that runs becomes "
             "ready by pyqbeast.attach(spark)"
         )
-    _check_versions()
-    _check_jvm()
+    check_versions()
+    check_jvm()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options: dict[str, Any] = builder._options
-    jars = [*_listed(options, "spark.jars"), *_missing_jars(options)]
+    jars = [*listed(options, "spark.jars"), *missing_jars(options)]
     builder.config("spark.jars", ",".join(jars))
-    extensions = [
-        e for e in _listed(options, "spark.sql.extensions") if e not in (EXTENSION, DELTA_EXTENSION)
-    ]
+    extensions = [e for e in listed(options, "spark.sql.extensions") if e not in (EXTENSION, DELTA_EXTENSION)]
     builder.config("spark.sql.extensions", ",".join([*extensions, EXTENSION, DELTA_EXTENSION]))
     if options.get(CATALOG) in (None, DELTA_CATALOG_CLASS):
         builder.config(CATALOG, CATALOG_CLASS)
@@ -107,9 +90,9 @@ def attach(spark: SparkSession) -> SparkSession:
     """
     if not hasattr(spark, "version"):
         raise InvalidInputError(f"attach takes a SparkSession that runs, not {spark!r}")
-    _check_spark(spark)
-    _check_jar(spark)
-    _check_delta(spark)
+    check_spark(spark)
+    check_jar(spark)
+    check_delta(spark)
     extensions = [name.strip() for name in (spark.conf.get("spark.sql.extensions", "") or "").split(",")]
     if EXTENSION not in extensions or DELTA_EXTENSION not in extensions:
         raise SessionError(
@@ -118,7 +101,7 @@ def attach(spark: SparkSession) -> SparkSession:
         )
     if extensions.index(EXTENSION) > extensions.index(DELTA_EXTENSION):
         raise SessionError(f"in spark.sql.extensions, {EXTENSION} has to stand before {DELTA_EXTENSION}")
-    _ship_missing_jars(spark)
+    ship_bridge_jar(spark)
     if spark.sparkContext.pythonExec == "python3" and "PYSPARK_PYTHON" not in os.environ:
         spark.sparkContext.pythonExec = sys.executable
     failures.install()
@@ -149,145 +132,11 @@ def when_attached(prepare: Callable[[SparkSession], None]) -> None:
     _when_attached.append(prepare)
 
 
-def bridge_jar(spark_version: str = pyspark.__version__) -> Path:
-    """The bridge's jar inside the installed package, for a version of Spark."""
-    return Path(str(files("pyqbeast") / "jars" / jar_name(minor(spark_version))))
-
-
-def delta_jars() -> list[Path]:
-    """Delta's jars for the Spark that is installed, downloaded where they are not in the cache.
-
-    Raises:
-        SessionError: they cannot be downloaded.
-    """
-    lock = maven.read_lock(Path(str(files("pyqbeast") / f"delta_jars-{minor(pyspark.__version__)}.lock")))
-    try:
-        return [maven.fetch(where, checksum) for where, checksum in lock.items()]
-    except OSError as e:
-        raise SessionError(f"Delta's jars are needed once from the network: {e}") from e
-
-
 def java_version(spark: SparkSession) -> str:
     """The version of the Java that a classic session runs on."""
     jvm = spark._jvm
     assert jvm is not None
     return str(jvm.java.lang.System.getProperty("java.version"))
-
-
-def _listed(options: dict[str, Any], key: str) -> list[str]:
-    return [part.strip() for part in str(options.get(key) or "").split(",") if part.strip()]
-
-
-def _missing_jars(options: dict[str, Any]) -> list[str]:
-    """The bridge, and Delta's jars unless the user brings them; by name, so that twice is no harm."""
-    stated = " ".join([*_listed(options, "spark.jars"), *_listed(options, "spark.jars.packages")])
-    jars = [] if bridge_jar().name in stated else [str(bridge_jar())]
-    if not bridge_jar().exists():
-        raise SessionError(
-            f"{bridge_jar()} is missing: install pyqbeast from a wheel, or build it with a JDK 17"
-        )
-    if "delta-spark" not in stated:
-        jars += map(str, delta_jars())
-    return jars
-
-
-def _built_for() -> str:
-    return f"pyqbeast is built for Spark {', '.join(SPARK_VERSIONS[:-1])} and {NEWEST}"
-
-
-def _check_versions() -> None:
-    if minor(pyspark.__version__) not in SPARK_VERSIONS:
-        raise SessionError(
-            f"{_built_for()}, and finds PySpark {pyspark.__version__}; install pyspark=={NEWEST}.*"
-        )
-    delta = importlib.metadata.version("delta-spark")
-    if delta != DELTA_VERSION:
-        raise SessionError(f"pyqbeast is built for Delta {DELTA_VERSION} and finds delta-spark {delta}")
-
-
-def _check_jvm() -> None:
-    gateway = SparkContext._gateway
-    if gateway is not None:
-        loader = gateway.jvm.Thread.currentThread().getContextClassLoader()
-        if loader.getResource("pyqbeast/version.txt") is None:
-            raise SessionError(
-                "this process has started a JVM without pyqbeast's jar, and a running JVM takes no more jars; restart "
-                "Python (in a notebook, the kernel) and call pyqbeast.configure before the first session starts"
-            )
-        return
-    home = os.environ.get("JAVA_HOME")
-    command = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
-    if command is None:
-        where = f"JAVA_HOME ({home}) holds no bin/java" if home else "there is no java on the path"
-        raise SessionError(f"Spark needs Java 17 or newer, and {where}; install a JDK 17 or set JAVA_HOME")
-    told = subprocess.run([command, "-version"], capture_output=True, text=True, check=False)
-    if told.returncode != 0:
-        # macOS has a java that only says where to get one.
-        reason = " ".join(told.stderr.split())
-        raise SessionError(
-            f"Spark needs Java 17 or newer, and {command} does not run: {reason}; set JAVA_HOME"
-        )
-    version = re.search(r'version "(\d+)', told.stderr)
-    if version and int(version[1]) < 17:
-        raise SessionError(f"Spark needs Java 17 or newer, and {command} is Java {version[1]}; set JAVA_HOME")
-
-
-def _check_spark(spark: SparkSession) -> None:
-    """Checks the version in the JVM.
-
-    It may differ from that of the Python package, because spark-submit brings its own Spark.
-    """
-    if minor(spark.version) not in SPARK_VERSIONS:
-        raise SessionError(f"{_built_for()}, and this session runs Spark {spark.version}")
-
-
-def _check_jar(spark: SparkSession) -> None:
-    from pyqbeast import __version__
-
-    jar = bridge_jar(spark.version)
-    # py4j gives a package of that name for a class that is missing.
-    bridge: Any = java(spark).python.Bridge
-    if isinstance(bridge, JavaPackage):
-        raise SessionError(
-            f"the session's JVM does not have pyqbeast's jar; restart Python and start the session with "
-            f"pyqbeast.configure(builder), or pass --jars {jar} to spark-submit"
-        )
-    if bridge.version() != __version__:
-        raise SessionError(
-            f"the session's jar is that of pyqbeast {bridge.version()}, and this is pyqbeast {__version__}"
-        )
-    if bridge.sparkVersion() != minor(spark.version):
-        raise SessionError(
-            f"the session runs Spark {spark.version}, and its pyqbeast jar is that for Spark "
-            f"{bridge.sparkVersion()}; pass --jars {jar} to spark-submit"
-        )
-
-
-def _check_delta(spark: SparkSession) -> None:
-    jvm: Any = spark._jvm
-    delta = jvm.io.delta.package
-    if isinstance(delta, JavaPackage):
-        raise SessionError(
-            "the session's JVM does not have Delta's jars; start the session with pyqbeast.configure(builder), or "
-            f"pass --packages {delta_package(minor(spark.version))} to spark-submit"
-        )
-    if delta.VERSION() != DELTA_VERSION:
-        raise SessionError(
-            f"pyqbeast is built for Delta {DELTA_VERSION}, and this session runs Delta {delta.VERSION()}"
-        )
-
-
-def _ship_missing_jars(spark: SparkSession) -> None:
-    """Sends jars of `spark.jars` to the executors.
-
-    With `spark.jars.packages` set as well, Spark keeps only one of the two lists.
-    """
-    context = spark.sparkContext._jsc.sc()
-    shipped = context.listJars().mkString(" ")
-    master = spark.sparkContext.master or ""
-    jar = bridge_jar(spark.version)
-    if not master.startswith("local[") and jar.name not in shipped:
-        spark.sparkContext._jsc.addJar(str(jar))
 
 
 def _attach_what_it_makes(builder: SparkSession.Builder) -> None:

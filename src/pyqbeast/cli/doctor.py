@@ -38,7 +38,8 @@ def _look_at_machine(output: common.Output) -> None:
     spark = common.local_session()
     import pyspark
 
-    from pyqbeast.bridge.session import bridge_jar, java_version
+    from pyqbeast.bridge.jars import bridge_jar
+    from pyqbeast.bridge.session import java_version
     from pyqbeast.bridge.spark_versions import DELTA_VERSION
 
     versions = {

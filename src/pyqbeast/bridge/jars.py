@@ -1,0 +1,67 @@
+"""The jars that a session needs: the bridge's own, and Delta's."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from pyqbeast.bridge import maven
+from pyqbeast.bridge.spark_versions import jar_name, minor
+from pyqbeast.core.errors import SessionError
+
+
+def bridge_jar(spark_version: str = pyspark.__version__) -> Path:
+    """The bridge's jar inside the installed package, for a version of Spark."""
+    return Path(str(files("pyqbeast") / "jars" / jar_name(minor(spark_version))))
+
+
+def delta_jars() -> list[Path]:
+    """Delta's jars for the Spark that is installed, downloaded where they are not in the cache.
+
+    Raises:
+        SessionError: they cannot be downloaded.
+    """
+    lock = maven.read_lock(Path(str(files("pyqbeast") / f"delta_jars-{minor(pyspark.__version__)}.lock")))
+    try:
+        return [maven.fetch(where, checksum) for where, checksum in lock.items()]
+    except OSError as e:
+        raise SessionError(f"Delta's jars are needed once from the network: {e}") from e
+
+
+def listed(options: dict[str, Any], key: str) -> list[str]:
+    """The parts of a setting that is a list, such as `spark.jars`."""
+    return [part.strip() for part in str(options.get(key) or "").split(",") if part.strip()]
+
+
+def missing_jars(options: dict[str, Any]) -> list[str]:
+    """The bridge, and Delta's jars unless the user brings them; by name, so that twice is no harm.
+
+    Raises:
+        SessionError: the bridge's jar was not built, or Delta's cannot be downloaded.
+    """
+    stated = " ".join([*listed(options, "spark.jars"), *listed(options, "spark.jars.packages")])
+    jars = [] if bridge_jar().name in stated else [str(bridge_jar())]
+    if not bridge_jar().exists():
+        raise SessionError(
+            f"{bridge_jar()} is missing: install pyqbeast from a wheel, or build it with a JDK 17"
+        )
+    if "delta-spark" not in stated:
+        jars += map(str, delta_jars())
+    return jars
+
+
+def ship_bridge_jar(spark: SparkSession) -> None:
+    """Sends the bridge to the executors where Spark has not done so.
+
+    With both `spark.jars` and `spark.jars.packages` set, Spark keeps only one of the two lists.
+    """
+    context = spark.sparkContext._jsc.sc()
+    shipped = context.listJars().mkString(" ")
+    master = spark.sparkContext.master or ""
+    jar = bridge_jar(spark.version)
+    if not master.startswith("local[") and jar.name not in shipped:
+        spark.sparkContext._jsc.addJar(str(jar))

@@ -1,0 +1,114 @@
+"""Checks of a setup: Spark, Delta, Java and the jars, each with an error that says what to do.
+
+All of them raise SessionError.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from py4j.java_gateway import JavaPackage
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from pyqbeast.bridge.jars import bridge_jar
+from pyqbeast.bridge.jvm import java
+from pyqbeast.bridge.spark_versions import DELTA_VERSION, NEWEST, SPARK_VERSIONS, delta_package, minor
+from pyqbeast.core.errors import SessionError
+
+
+def _built_for() -> str:
+    return f"pyqbeast is built for Spark {', '.join(SPARK_VERSIONS[:-1])} and {NEWEST}"
+
+
+def check_versions() -> None:
+    """Checks the Spark and the Delta that are installed for Python."""
+    if minor(pyspark.__version__) not in SPARK_VERSIONS:
+        raise SessionError(
+            f"{_built_for()}, and finds PySpark {pyspark.__version__}; install pyspark=={NEWEST}.*"
+        )
+    delta = importlib.metadata.version("delta-spark")
+    if delta != DELTA_VERSION:
+        raise SessionError(f"pyqbeast is built for Delta {DELTA_VERSION} and finds delta-spark {delta}")
+
+
+def check_jvm() -> None:
+    """Checks that a JVM runs with the bridge, or that a Java is there to start one."""
+    gateway = SparkContext._gateway
+    if gateway is not None:
+        loader = gateway.jvm.Thread.currentThread().getContextClassLoader()
+        if loader.getResource("pyqbeast/version.txt") is None:
+            raise SessionError(
+                "this process has started a JVM without pyqbeast's jar, and a running JVM takes no more jars; restart "
+                "Python (in a notebook, the kernel) and call pyqbeast.configure before the first session starts"
+            )
+        return
+    home = os.environ.get("JAVA_HOME")
+    command = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    if command is None:
+        where = f"JAVA_HOME ({home}) holds no bin/java" if home else "there is no java on the path"
+        raise SessionError(f"Spark needs Java 17 or newer, and {where}; install a JDK 17 or set JAVA_HOME")
+    told = subprocess.run([command, "-version"], capture_output=True, text=True, check=False)
+    if told.returncode != 0:
+        # macOS has a java that only says where to get one.
+        reason = " ".join(told.stderr.split())
+        raise SessionError(
+            f"Spark needs Java 17 or newer, and {command} does not run: {reason}; set JAVA_HOME"
+        )
+    version = re.search(r'version "(\d+)', told.stderr)
+    if version and int(version[1]) < 17:
+        raise SessionError(f"Spark needs Java 17 or newer, and {command} is Java {version[1]}; set JAVA_HOME")
+
+
+def check_spark(spark: SparkSession) -> None:
+    """Checks the Spark that the session runs on.
+
+    It may differ from that of the Python package, because spark-submit brings its own Spark.
+    """
+    if minor(spark.version) not in SPARK_VERSIONS:
+        raise SessionError(f"{_built_for()}, and this session runs Spark {spark.version}")
+
+
+def check_jar(spark: SparkSession) -> None:
+    """Checks that the session's JVM has the bridge, of this version and for its Spark."""
+    from pyqbeast import __version__
+
+    jar = bridge_jar(spark.version)
+    # py4j gives a package of that name for a class that is missing.
+    bridge: Any = java(spark).python.Bridge
+    if isinstance(bridge, JavaPackage):
+        raise SessionError(
+            f"the session's JVM does not have pyqbeast's jar; restart Python and start the session with "
+            f"pyqbeast.configure(builder), or pass --jars {jar} to spark-submit"
+        )
+    if bridge.version() != __version__:
+        raise SessionError(
+            f"the session's jar is that of pyqbeast {bridge.version()}, and this is pyqbeast {__version__}"
+        )
+    if bridge.sparkVersion() != minor(spark.version):
+        raise SessionError(
+            f"the session runs Spark {spark.version}, and its pyqbeast jar is that for Spark "
+            f"{bridge.sparkVersion()}; pass --jars {jar} to spark-submit"
+        )
+
+
+def check_delta(spark: SparkSession) -> None:
+    """Checks that the session's JVM has the right Delta."""
+    jvm: Any = spark._jvm
+    delta = jvm.io.delta.package
+    if isinstance(delta, JavaPackage):
+        raise SessionError(
+            "the session's JVM does not have Delta's jars; start the session with pyqbeast.configure(builder), or "
+            f"pass --packages {delta_package(minor(spark.version))} to spark-submit"
+        )
+    if delta.VERSION() != DELTA_VERSION:
+        raise SessionError(
+            f"pyqbeast is built for Delta {DELTA_VERSION}, and this session runs Delta {delta.VERSION()}"
+        )
