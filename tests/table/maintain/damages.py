@@ -22,7 +22,7 @@ from pyqbeast.core.format.constants import (
 from pyqbeast.core.format.constants import WEIGHT_MAX as MOST
 from pyqbeast.deletion_vectors.vector import DeletionVector, write_vectors
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
-from pyqbeast.table.maintain import plan_repair as remedies
+from pyqbeast.table.maintain import remedies
 
 LEFT = "left, with advice"
 Add = dict[str, Any]

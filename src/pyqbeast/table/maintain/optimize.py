@@ -28,7 +28,8 @@ from pyqbeast.delta_log.log_entry import LogEntry
 from pyqbeast.table.hooks import hook_tags
 from pyqbeast.table.maintain.plan_optimize import Rewrite, plan_optimize
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
-from pyqbeast.table.write.plan import plan_append, rows_per_file, stored_revisions
+from pyqbeast.table.write.plan import plan_append, rows_per_file
+from pyqbeast.table.write.table_checks import stored_revisions
 
 
 @dataclass(frozen=True)

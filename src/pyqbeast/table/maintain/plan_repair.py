@@ -30,7 +30,6 @@ from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.problems import (
     BLOCK_ROWS,
     BOUNDS,
-    COLUMNS_EXIST,
     ELEMENT_COUNT,
     EXISTS,
     GAP,
@@ -38,24 +37,23 @@ from pyqbeast.core.problems import (
     IN_BLOCKS,
     KEPT,
     KEY_ROWS,
-    LIVE_ONCE,
     READABLE,
     REPLICATED,
     REVISIONS,
     ROW_COUNT,
     ROWS_BY_WEIGHT,
-    SAME_COLUMNS,
     SIZE,
     STATISTICS_TEXT,
     TAGS,
     VECTOR,
-    VECTOR_FITS,
     VECTOR_ROWS,
     Problem,
 )
 from pyqbeast.core.revisions.damage import without_damage
 from pyqbeast.core.revisions.revision import RevisionSet
+from pyqbeast.table.maintain import remedies
 from pyqbeast.table.maintain.changed_files import FileChange
+from pyqbeast.table.maintain.remedies import Remedy
 from pyqbeast.verification.log_checks import VerifiedFile
 
 #: All tags that tell of an index.
@@ -76,48 +74,6 @@ INDEX_TAGS = frozenset(
 _OWN_TAG = {HEAVIEST: TAG_MAX_ROW_WEIGHT, ROWS_BY_WEIGHT: TAG_WEIGHTS, KEY_ROWS: TAG_KEY_ROWS}
 _OF_TAGS = (TAGS, IN_BLOCKS, ELEMENT_COUNT)
 _OF_STATISTICS = (STATISTICS_TEXT, ROW_COUNT, BOUNDS)
-
-#: What becomes of a problem.
-UNINDEXED = "the file loses its index tags and is read whole, until optimize(revision=0) indexes it again"
-UNMARKED = "the mark is taken out"
-CORRECTED = "the tag is corrected"
-RECOUNTED = "its statistics are computed anew"
-RESIZED = "the log gets its true size"
-COUNTED = "the log gets the true number"
-REVISED = "the table goes on with the revisions that can be read"
-CLOSED = "a block without rows closes the tree"
-
-#: What users can do about the others.
-_ADVICE = {
-    REVISIONS: "no revision is left: RESTORE a version that has one, or write the table anew",
-    REPLICATED: "RESTORE a version in which all files have an index, and run upgrade(drop_replicated=True) on it",
-    COLUMNS_EXIST: "add the column again, or call optimize(revision=…) after writing with other columnsToIndex",
-    SAME_COLUMNS: "rename the columns back, or call optimize(revision=…)",
-    LIVE_ONCE: "RESTORE a version in which it is there once, or delete the rows of one of the two by a condition on "
-    "_metadata.file_path",
-    EXISTS: "bring the file back from a backup, or RESTORE a version that does not name it; its rows are in no other",
-    READABLE: "bring the file back from a backup, or RESTORE a version that does not name it",
-    SIZE: "bring the file back from a backup, or RESTORE a version that does not name it",
-    VECTOR: "bring the file of the vector back from a backup, or RESTORE the version before the rows were deleted, and "
-    "delete them again",
-    VECTOR_ROWS: "first mend what keeps the file or its vector from being read",
-    VECTOR_FITS: "optimize(files=[…]) writes the file anew, without its deleted rows and its vector",
-    GAP: "upgrade the table to format 0.6 first; optimize() builds the tree anew then",
-    KEPT: "upgrade the table to format 0.6 first; optimize() builds the tree anew then",
-}
-_FIRST_READ = "first mend what keeps the file from being read"
-_COPIES = "files that repeat rows of others are told by their tags: run upgrade(drop_replicated=True) first"
-
-
-@dataclass(frozen=True)
-class Remedy:
-    """A problem, and what becomes of it or what can be done about it."""
-
-    problem: Problem
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.problem}: {self.text}"
 
 
 @dataclass(frozen=True)
@@ -161,9 +117,9 @@ def plan_repair(
     of_table = by_file.pop("", [])
     for problem in of_table:
         if problem.rule == REVISIONS and settings is not None:
-            plan.healed.append(Remedy(problem, REVISED))
+            plan.healed.append(Remedy(problem, remedies.REVISED))
         elif problem.rule not in (GAP, KEPT):
-            plan.left.append(Remedy(problem, _ADVICE[problem.rule]))
+            plan.left.append(Remedy(problem, remedies.ADVICE[problem.rule]))
     for path, found in by_file.items():
         plan.add(path, found)
     plan.close_trees(stored, [problem for problem in of_table if problem.rule in (GAP, KEPT)])
@@ -189,34 +145,34 @@ class _Plan:
         unreadable = rules & {EXISTS, READABLE}
         right = self.statistics.get(path) if rules & set(_OF_STATISTICS) else None
         texts = {
-            **dict.fromkeys(_OF_TAGS, _COPIES if self.has_copies else UNINDEXED),
-            REPLICATED: UNMARKED,
-            **dict.fromkeys(_OWN_TAG, CORRECTED),
+            **dict.fromkeys(_OF_TAGS, remedies.COPIES if self.has_copies else remedies.UNINDEXED),
+            REPLICATED: remedies.UNMARKED,
+            **dict.fromkeys(_OWN_TAG, remedies.CORRECTED),
         }
         healed = set() if self.has_copies else {*_OF_TAGS}
         healed |= {REPLICATED, *_OWN_TAG}
         if right is not None:
             healed |= set(_OF_STATISTICS)
-            texts |= dict.fromkeys(_OF_STATISTICS, RECOUNTED)
+            texts |= dict.fromkeys(_OF_STATISTICS, remedies.RECOUNTED)
         else:
-            texts |= dict.fromkeys(_OF_STATISTICS, _FIRST_READ)
+            texts |= dict.fromkeys(_OF_STATISTICS, remedies.FIRST_READ)
         size = deleted = None
         for problem in problems:
             if problem.rule == SIZE and not unreadable:
-                size, texts[SIZE] = int(problem.truth), RESIZED
+                size, texts[SIZE] = int(problem.truth), remedies.RESIZED
                 healed.add(SIZE)
             elif problem.rule == VECTOR_ROWS and VECTOR not in rules:
-                deleted, texts[VECTOR_ROWS] = int(problem.truth), COUNTED
+                deleted, texts[VECTOR_ROWS] = int(problem.truth), remedies.COUNTED
                 healed.add(VECTOR_ROWS)
         # One of the two is wrong, and has a problem of its own where the rows have been looked at.
-        texts[BLOCK_ROWS] = RECOUNTED if right is not None else texts[ELEMENT_COUNT]
+        texts[BLOCK_ROWS] = remedies.RECOUNTED if right is not None else texts[ELEMENT_COUNT]
         if right is not None or tags is not None:
             healed.add(BLOCK_ROWS)
         elif unreadable:
-            texts[BLOCK_ROWS] = _FIRST_READ
+            texts[BLOCK_ROWS] = remedies.FIRST_READ
         for problem in problems:
-            remedies = self.healed if problem.rule in healed else self.left
-            remedies.append(Remedy(problem, texts.get(problem.rule) or _ADVICE[problem.rule]))
+            decided = self.healed if problem.rule in healed else self.left
+            decided.append(Remedy(problem, texts.get(problem.rule) or remedies.ADVICE[problem.rule]))
         if tags is not None:
             self.tags[path] = tags
         if (right, size, deleted) != (None, None, None):
@@ -266,9 +222,9 @@ class _Plan:
             self.tags[first] = tags
         for problem in problems:
             if is_closed:
-                self.healed.append(Remedy(problem, CLOSED))
+                self.healed.append(Remedy(problem, remedies.CLOSED))
             else:
-                self.left.append(Remedy(problem, _ADVICE[problem.rule]))
+                self.left.append(Remedy(problem, remedies.ADVICE[problem.rule]))
 
     def _tags_of(self, file: VerifiedFile) -> Mapping[str, str]:
         return self.tags.get(file.path, file.logged.tags)

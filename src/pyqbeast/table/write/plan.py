@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import random
-import shlex
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from pyqbeast import bridge
-from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import STAGING_REVISION
-from pyqbeast.core.format.names import column_named, did_you_mean
-from pyqbeast.core.format.types import format_type
+from pyqbeast.core.format.names import column_named
 from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.status import CubeStatus, IndexStatus
 from pyqbeast.core.otree.tree import build_tree
-from pyqbeast.core.revisions.evolution import evolve, known_before, stated_by, updated_transformers
-from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_from_configuration
-from pyqbeast.core.transform.base import ColumnStatistics, Transformer
-from pyqbeast.core.transform.column_spec import ColumnSpec, parse_column_spec
-from pyqbeast.core.transform.column_stats import parse_column_stats
-from pyqbeast.table.options import WriteOptions, default_cube_size, is_case_sensitive, most_chosen_columns
+from pyqbeast.core.revisions.evolution import evolve, known_before, stated_by
+from pyqbeast.core.revisions.revision import Revision
+from pyqbeast.core.transform.base import ColumnStatistics
+from pyqbeast.core.transform.column_spec import ColumnSpec
+from pyqbeast.table.options import WriteOptions, default_cube_size, most_chosen_columns
 from pyqbeast.table.write.arrange import Arrangement, arrange
 from pyqbeast.table.write.auto_columns import choose_columns
-from pyqbeast.table.write.coarse_keys import stated_weight_columns, warn_of_coarse_keys
+from pyqbeast.table.write.coarse_keys import warn_of_coarse_keys
 from pyqbeast.table.write.known_status import status_of
 from pyqbeast.table.write.profile import Profile, profile
+from pyqbeast.table.write.stated_columns import (
+    no_columns,
+    specs_of,
+    stated_statistics,
+    stated_weight_columns,
+    transformers_of,
+)
 
 
 @dataclass(frozen=True)
@@ -64,45 +68,6 @@ def rows_per_file(revision: Revision, limit: int | None) -> int:
     return min(2 * revision.cube_size, limit or 2**31 - 1, 2**31 - 1)
 
 
-def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
-    """The revisions of a table that is to be written to; none where there is no table yet.
-
-    Raises:
-        NotIndexedError: there is a Delta table that is not indexed.
-        UnsupportedError: the table was written before format 0.6.
-    """
-    if transaction.is_partitioned:
-        raise NotIndexedError(f"the table at {path} is partitioned; such tables cannot be indexed")
-    stored = revisions_from_configuration(transaction.configuration)
-    if transaction.exists and stored.last_id < STAGING_REVISION:
-        problems = f" ({'; '.join(stored.problems)})" if stored.problems else ""
-        raise NotIndexedError(
-            f"the Delta table at {path} is not indexed{problems}; call pyqbeast.convert on it first, or write to "
-            "another path"
-        )
-    if transaction.has_legacy_files:
-        raise UnsupportedError(
-            f"the table at {path} was written before format 0.6 and can only be read; to write to it, run first: "
-            f"pyqbeast upgrade {shlex.quote(path)}"
-        )
-    return stored
-
-
-def check_indexed_columns(transaction: bridge.Transaction, current: Revision | None) -> None:
-    """Checks that the table still has the columns that its files were indexed by. Otherwise no rows can join it.
-
-    Raises:
-        InvalidInputError: another program has dropped or renamed one, so that no old row has its weight any more.
-    """
-    columns = transaction.columns
-    missing = [c for c in current.columns if column_named(c, columns) is None] if current else []
-    if missing:
-        raise InvalidInputError(
-            f"the table is indexed by {', '.join(missing)} and has no such column any more: rename the column back, or "
-            "overwrite the table with other columnsToIndex"
-        )
-
-
 def plan_new(
     data: DataFrame,
     types: Mapping[str, str],
@@ -116,10 +81,10 @@ def plan_new(
     """
     most = most_chosen_columns(data.sparkSession)
     if options.columns_to_index is None and replaced is None and most is None:
-        raise _no_columns(types, options)
+        raise no_columns(types, options)
     stated: Mapping[str, ColumnStatistics] = {}
     if options.columns_to_index is not None:
-        specs = _specs(data.sparkSession, options.columns_to_index, types)
+        specs = specs_of(data.sparkSession, options.columns_to_index, types)
     elif replaced is None:
         assert most is not None
         specs = choose_columns(data, types, most)
@@ -158,7 +123,7 @@ def plan_append(
     if current is None:
         return plan_new(data, types, options, fractions, None)
     if options.columns_to_index is not None:
-        specs = _specs(data.sparkSession, options.columns_to_index, types)
+        specs = specs_of(data.sparkSession, options.columns_to_index, types)
     else:
         specs = [ColumnSpec(column, None) for column in current.columns]
     extra = stated_weight_columns(data.sparkSession, options, types, specs, current.weight_columns)
@@ -188,8 +153,8 @@ def _plan(
     log: bridge.TableLog | None = None,
     is_prunable: bool = True,
 ) -> Plan:
-    transformers = _transformers(specs, types, current)
-    stated = {**stated, **_stated(data.sparkSession, options, transformers)}
+    transformers = transformers_of(specs, types, current)
+    stated = {**stated, **stated_statistics(data.sparkSession, options, transformers)}
     known = known_before(current, transformers, stated)
     profiled = profile(data, transformers, known, types, weight_columns)
     now = int(time.time() * 1000)
@@ -238,42 +203,3 @@ def plan_of(
     layout = lay_out(rows, revision.cube_size, fractions)
     arrangement = arrange(data, types, revision, tree, layout, status)
     return Plan(revision, is_new, arrangement.frame, arrangement)
-
-
-def _specs(spark: SparkSession, text: str, types: Mapping[str, str]) -> list[ColumnSpec]:
-    return parse_column_spec(text, list(types), case_sensitive=is_case_sensitive(spark))
-
-
-def _transformers(
-    specs: list[ColumnSpec], types: Mapping[str, str], current: Revision | None
-) -> tuple[Transformer, ...]:
-    for spec in specs:
-        if spec.name not in types:
-            raise InvalidInputError(
-                f"column {spec.name!r} is to be indexed and the rows have only {list(types)}"
-                f"{did_you_mean(spec.name, types)}"
-            )
-    return updated_transformers(
-        current, specs, {spec.name: format_type(spec.name, types[spec.name]) for spec in specs}
-    )
-
-
-def _stated(
-    spark: SparkSession, options: WriteOptions, transformers: tuple[Transformer, ...]
-) -> Mapping[str, ColumnStatistics]:
-    if options.column_stats is None:
-        return {}
-    zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
-    return parse_column_stats(
-        options.column_stats, transformers, zone, case_sensitive=is_case_sensitive(spark)
-    ).columns
-
-
-def _no_columns(types: Mapping[str, str], options: WriteOptions) -> InvalidInputError:
-    example = ",".join(list(types)[:2])
-    meant = next(
-        (f"; there is no option {o!r}" for o in options.delta if did_you_mean(o, ["columnsToIndex"])), ""
-    )
-    return InvalidInputError(
-        f'a new table needs the option columnsToIndex, for example .option("columnsToIndex", "{example}"){meant}'
-    )

@@ -12,14 +12,8 @@ from pyqbeast.core.revisions.revision import configuration_entries, revisions_fr
 from pyqbeast.table.hooks import hook_tags, named_hooks
 from pyqbeast.table.options import PAGE_ROWS, PROPERTY, WriteOptions, number_of_retries
 from pyqbeast.table.write.arrange import RESERVED
-from pyqbeast.table.write.plan import (
-    Plan,
-    check_indexed_columns,
-    plan_append,
-    plan_new,
-    rows_per_file,
-    stored_revisions,
-)
+from pyqbeast.table.write.plan import Plan, plan_append, plan_new, rows_per_file
+from pyqbeast.table.write.table_checks import check_indexed_columns, stored_revisions
 
 #: How often a commit is tried again with the same files. Each time another writer's commit has come first.
 _COMMITS = 1_000

@@ -1,0 +1,50 @@
+"""Which tables can be written to."""
+
+from __future__ import annotations
+
+import shlex
+
+from pyqbeast import bridge
+from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
+from pyqbeast.core.format.constants import STAGING_REVISION
+from pyqbeast.core.format.names import column_named
+from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_from_configuration
+
+
+def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
+    """The revisions of a table that is to be written to; none where there is no table yet.
+
+    Raises:
+        NotIndexedError: there is a Delta table that is not indexed.
+        UnsupportedError: the table was written before format 0.6.
+    """
+    if transaction.is_partitioned:
+        raise NotIndexedError(f"the table at {path} is partitioned; such tables cannot be indexed")
+    stored = revisions_from_configuration(transaction.configuration)
+    if transaction.exists and stored.last_id < STAGING_REVISION:
+        problems = f" ({'; '.join(stored.problems)})" if stored.problems else ""
+        raise NotIndexedError(
+            f"the Delta table at {path} is not indexed{problems}; call pyqbeast.convert on it first, or write to "
+            "another path"
+        )
+    if transaction.has_legacy_files:
+        raise UnsupportedError(
+            f"the table at {path} was written before format 0.6 and can only be read; to write to it, run first: "
+            f"pyqbeast upgrade {shlex.quote(path)}"
+        )
+    return stored
+
+
+def check_indexed_columns(transaction: bridge.Transaction, current: Revision | None) -> None:
+    """Checks that the table still has the columns that its files were indexed by. Otherwise no rows can join it.
+
+    Raises:
+        InvalidInputError: another program has dropped or renamed one, so that no old row has its weight any more.
+    """
+    columns = transaction.columns
+    missing = [c for c in current.columns if column_named(c, columns) is None] if current else []
+    if missing:
+        raise InvalidInputError(
+            f"the table is indexed by {', '.join(missing)} and has no such column any more: rename the column back, or "
+            "overwrite the table with other columnsToIndex"
+        )
