@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 
 /** The pairs of stored columns that some conditions hold equal. */
 final class EqualColumns {
@@ -50,6 +51,11 @@ final class EqualColumns {
     List<Expression> parts = new ArrayList<>(parts(and.left()));
     parts.addAll(parts(and.right()));
     return parts;
+  }
+
+  /** The parts of a join's condition; none where it has no condition. */
+  static List<Expression> parts(Join join) {
+    return join.condition().isDefined() ? parts(join.condition().get()) : List.of();
   }
 
   List<Pair> pairs() {

@@ -1,0 +1,136 @@
+package io.pyqbeast.estimate;
+
+import io.pyqbeast.errors.RefusedQuery;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
+import org.apache.spark.sql.catalyst.expressions.aggregate.ApproximatePercentile;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
+
+/**
+ * The outputs of an aggregation, numbered: groups, aggregates of inputs, and terms of other outputs. The inputs are
+ * expressions of the rows before the aggregation, and are numbered too.
+ */
+final class Outputs {
+  private final List<Expression> groups;
+  private final QueriedTables tables;
+  private final List<Set<ExprId>> keys;
+  private final List<Map<String, Object>> described = new ArrayList<>();
+  private final List<Expression> inputs = new ArrayList<>();
+
+  /** @param keys for each hashed column the columns that have its value, see {@link SampledRows} */
+  Outputs(List<Expression> groups, QueriedTables tables, List<Set<ExprId>> keys) {
+    this.groups = groups;
+    this.tables = tables;
+    this.keys = keys;
+  }
+
+  /** All outputs, for JSON. */
+  List<Map<String, Object>> described() {
+    return described;
+  }
+
+  List<Expression> inputs() {
+    return inputs;
+  }
+
+  boolean isGroup(int output) {
+    return described.get(output).containsKey("group");
+  }
+
+  /** The number of the output that shows an expression of the aggregation. */
+  int of(Expression expression) {
+    for (int i = 0; i < groups.size(); i++) {
+      if (groups.get(i).semanticEquals(expression)) {
+        return add(Map.of("group", i));
+      }
+    }
+    if (expression instanceof AggregateExpression called) {
+      return add(described(called));
+    }
+    return of(
+        Arithmetic.term(
+            expression, part -> part instanceof AggregateExpression called ? List.of("output", of(called)) : null));
+  }
+
+  /** The number of the output that a term of outputs is. */
+  int of(List<Object> term) {
+    return term.get(0).equals("output") ? (int) term.get(1) : add(Map.of("term", term));
+  }
+
+  /** What an output is in a term: itself, or what it was computed of. */
+  @SuppressWarnings("unchecked")
+  List<Object> termOf(int output) {
+    Object term = described.get(output).get("term");
+    return term != null ? (List<Object>) term : List.of("output", output);
+  }
+
+  private int add(Map<String, Object> output) {
+    described.add(output);
+    return described.size() - 1;
+  }
+
+  private Map<String, Object> described(AggregateExpression called) {
+    Map<String, Object> described = new LinkedHashMap<>();
+    if (!called.deterministic()) {
+      throw new RefusedQuery("it holds an expression that gives something else each time: " + called.sql());
+    }
+    AggregateFunction function = called.aggregateFunction();
+    List<Expression> arguments = ScalaInterop.list(function.children());
+    if (function instanceof ApproximatePercentile percentile) {
+      arguments = List.of(percentile.child());
+      // An array of percentages is left out.
+      Object percentage = percentile.percentageExpression().eval(null);
+      described.put("percentage", percentage instanceof Double ? percentage : null);
+    }
+    if (called.isDistinct()) {
+      described.put("distinct", true);
+      described.put("one_per_key", isOnePerKey(called, arguments));
+    } else if (function instanceof Count) {
+      // What is never null counts rows.
+      arguments = arguments.stream().filter(Expression::nullable).toList();
+    }
+    described.put("function", function.getClass().getSimpleName());
+    described.put("inputs", arguments.stream().map(this::input).toList());
+    described.put("condition", called.filter().isDefined() ? input(called.filter().get()) : null);
+    return described;
+  }
+
+  /**
+   * Whether a key has one of the distinct values that are counted. A sample by key has all rows of a value or none only
+   * if the key follows from the value.
+   */
+  private boolean isOnePerKey(AggregateExpression called, List<Expression> counted) {
+    List<ExprId> columns =
+        counted.stream().map(tables::storedColumnOf).filter(Objects::nonNull).map(Attribute::exprId).toList();
+    boolean follows = keys.stream().allMatch(key -> columns.stream().anyMatch(key::contains));
+    if (!(called.aggregateFunction() instanceof Count) || !follows) {
+      throw new RefusedQuery(
+          "a sample tells how many distinct values there are only of all columns together by which its rows are weighed,"
+              + " and of more columns than these: " + called.sql()
+              + ". A table that is indexed by the counted columns alone is weighed by them");
+    }
+    return columns.size() == counted.size()
+        && columns.stream().allMatch(column -> keys.stream().anyMatch(key -> key.contains(column)));
+  }
+
+  private int input(Expression expression) {
+    for (int i = 0; i < inputs.size(); i++) {
+      if (inputs.get(i).semanticEquals(expression)) {
+        return i;
+      }
+    }
+    tables.refuseWeights(expression);
+    inputs.add(expression);
+    return inputs.size() - 1;
+  }
+}

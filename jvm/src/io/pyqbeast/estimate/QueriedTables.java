@@ -1,0 +1,115 @@
+package io.pyqbeast.estimate;
+
+import io.pyqbeast.errors.RefusedQuery;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Function;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.types.NumericType;
+
+/** The indexed tables that a plan reads, numbered, and which of their columns an expression of the plan stands for. */
+final class QueriedTables {
+  private final List<SampledTable> tables;
+
+  /** @throws RefusedQuery where there is none, or one that cannot be sampled by weight */
+  QueriedTables(LogicalPlan plan) {
+    tables = SampledTable.in(plan);
+    if (tables.isEmpty()) {
+      throw new RefusedQuery("it reads no indexed table");
+    }
+    List<Expression> conditions = new ArrayList<>();
+    learn(plan, conditions);
+    learnEqual(new EqualColumns(conditions, meaning()));
+  }
+
+  List<SampledTable> all() {
+    return tables;
+  }
+
+  /** The number of the table that a node of the plan reads; -1 where it reads none itself. */
+  int at(LogicalPlan node) {
+    for (int i = 0; i < tables.size(); i++) {
+      if (tables.get(i).relation() == node) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /** Whether a part of the plan reads one of the tables. */
+  boolean areIn(LogicalPlan part) {
+    return at(part) >= 0 || ScalaInterop.list(part.children()).stream().anyMatch(this::areIn);
+  }
+
+  /** @throws RefusedQuery where an expression of the rows depends on the weight that they are sampled by */
+  void refuseWeights(Expression expression) {
+    if (tables.stream().anyMatch(table -> table.mentions().areIn(expression))) {
+      throw new RefusedQuery("it names the hash of the indexed columns, by which rows are sampled: " + expression.sql());
+    }
+  }
+
+  /** The column of a table that an expression is, a cast to another number aside; null for any other expression. */
+  Attribute columnOf(Expression expression) {
+    return columnOf(expression, true);
+  }
+
+  /** The column of a table that an expression is as it is stored; null for any other expression. */
+  Attribute storedColumnOf(Expression expression) {
+    return columnOf(expression, false);
+  }
+
+  private Attribute columnOf(Expression expression, boolean withCasts) {
+    if (withCasts
+        && expression instanceof Cast cast
+        && cast.dataType() instanceof NumericType
+        && cast.child().dataType() instanceof NumericType) {
+      return columnOf(cast.child(), true);
+    }
+    if (!(expression instanceof AttributeReference attribute)) {
+      return null;
+    }
+    Expression meant = meaning().apply(attribute);
+    return meant == attribute ? attribute : columnOf(meant, withCasts);
+  }
+
+  /** What a column of a projection stands for; any other column stands for itself. */
+  Function<Attribute, Expression> meaning() {
+    // Every table has learned from all projections.
+    return tables.get(0).mentions()::resolved;
+  }
+
+  /** Learns what columns of projections stand for, and collects the conditions of filters and joins. */
+  private void learn(LogicalPlan node, List<Expression> conditions) {
+    if (node instanceof Project project) {
+      tables.forEach(table -> table.mentions().learn(project));
+    } else if (node instanceof Filter filter) {
+      conditions.addAll(EqualColumns.parts(filter.condition()));
+    } else if (node instanceof Join join) {
+      conditions.addAll(EqualColumns.parts(join));
+    }
+    ScalaInterop.list(node.children()).forEach(child -> learn(child, conditions));
+  }
+
+  /** Learns which columns may be equal to a hashed one. */
+  private void learnEqual(EqualColumns equal) {
+    for (SampledTable table : tables) {
+      for (Attribute column : table.hashed()) {
+        for (ExprId other : equal.closure(Set.of(column.exprId()), true)) {
+          if (!other.equals(column.exprId())) {
+            table.mentions().learnEqual(other, column.exprId());
+          }
+        }
+      }
+    }
+  }
+}
