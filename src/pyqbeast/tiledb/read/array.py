@@ -20,7 +20,8 @@ from pyqbeast.tiledb.read.dense import clipped, read_dense
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.order import in_row_major
 from pyqbeast.tiledb.read.predicate import box_of, parse_box, parse_where
-from pyqbeast.tiledb.read.sparse import Deletion, Request, empty_table, read_group
+from pyqbeast.tiledb.read.request import Deletion, Request, empty_table
+from pyqbeast.tiledb.read.sparse import read_group
 from pyqbeast.tiledb.storage.folder import ENUMERATIONS, FRAGMENTS, METADATA, SCHEMAS, ArrayFolder
 from pyqbeast.tiledb.storage.names import TimestampedName, Window
 from pyqbeast.tiledb.storage.stores import Store

@@ -11,57 +11,17 @@ import pyarrow as pa
 
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.tiledb.format.column import filled, numbers, present, take
-from pyqbeast.tiledb.format.conditions import Condition
-from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import DELETE_TIMESTAMP, TIMESTAMP, ArraySchema
 from pyqbeast.tiledb.read.fragment import NOT_DELETED, Fragment
 from pyqbeast.tiledb.read.order import last_of_equals, row_major, sort_keys
-from pyqbeast.tiledb.read.predicate import Predicate, box_mask
+from pyqbeast.tiledb.read.predicate import box_mask
 from pyqbeast.tiledb.read.prune import tiles_in_box, tiles_matching
+from pyqbeast.tiledb.read.request import Deletion, Request, empty_table
 from pyqbeast.tiledb.read.tile_data import read_column
-from pyqbeast.tiledb.storage.names import EVERYTHING, Window
 
 Mask = npt.NDArray[np.bool_]
 Columns = dict[str, pa.Array]
-
-
-@dataclass(frozen=True)
-class Deletion:
-    """A delete condition at its time.
-
-    Attributes:
-        timestamp: When it was made; cells written later are not touched.
-        file: The name of its file, without the folder.
-        keeps: Holds for the cells that stay.
-    """
-
-    timestamp: int
-    file: str
-    keeps: Condition
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked of a sparse array.
-
-    Attributes:
-        schema: The array's schema.
-        columns: The columns wanted.
-        predicates: What cells must satisfy.
-        box: Where cells must lie, `None` for anywhere.
-        window: The span of time looked at.
-        deletions: The delete conditions in it.
-        hints: Predicates that tiles are chosen by, and cells are not.
-    """
-
-    schema: ArraySchema
-    columns: tuple[Field, ...]
-    predicates: tuple[Predicate, ...] = ()
-    box: MBR | None = None
-    window: Window = EVERYTHING
-    deletions: tuple[Deletion, ...] = ()
-    hints: tuple[Predicate, ...] = ()
 
 
 @dataclass
@@ -143,13 +103,6 @@ def read_group(fragments: Sequence[Fragment], request: Request, chosen: Selectio
         cells = _newest(cells, request)
     keep = np.ones(cells.times.size, dtype=bool) if cells.deleted is None else ~cells.deleted
     return _finish(cells.filter(keep), request)
-
-
-def empty_table(request: Request) -> pa.Table:
-    """A table with the columns asked for and no rows."""
-    return pa.table(
-        [pa.array([], f.arrow_type) for f in request.columns], names=[f.name for f in request.columns]
-    )
 
 
 def _dimension_names(request: Request) -> list[str]:

@@ -14,7 +14,8 @@ from pyqbeast.tiledb.format.domain import MBR, Coordinate, Range1D
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.dense import clipped, read_dense
 from pyqbeast.tiledb.read.fragment import Fragment
-from pyqbeast.tiledb.read.sparse import Request, choose_tiles, read_group
+from pyqbeast.tiledb.read.request import Request
+from pyqbeast.tiledb.read.sparse import choose_tiles, read_group
 
 #: A part has about this many cells, so that its columns fit a worker's memory many times over.
 _CELLS = 500_000
