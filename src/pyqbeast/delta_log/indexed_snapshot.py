@@ -10,7 +10,8 @@ from pyqbeast.core.errors import NotIndexedError, UnsupportedError
 from pyqbeast.core.format.file_tags import Block, parse_tags
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.format.weight import checked_fraction
-from pyqbeast.core.otree.metrics import IndexedFile, IndexMetrics, index_metrics
+from pyqbeast.core.otree.measure import IndexedFile, index_metrics
+from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_from_configuration
 from pyqbeast.core.sampling.key_granularity import key_granularity
 from pyqbeast.core.sampling.logged_file import LoggedFile

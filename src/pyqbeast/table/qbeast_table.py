@@ -16,7 +16,8 @@ from pyqbeast.core.format import constants
 from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.html import block_html, table_html, texts_html
-from pyqbeast.core.otree.metrics import IndexedFile, IndexMetrics, index_metrics
+from pyqbeast.core.otree.measure import IndexedFile, index_metrics
+from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
 from pyqbeast.table.hooks import PreCommitHook, add_hook
 from pyqbeast.table.locate import indexed_revisions, path_of_name
