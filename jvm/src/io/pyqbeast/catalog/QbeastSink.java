@@ -1,6 +1,7 @@
 package io.pyqbeast.catalog;
 
 import io.pyqbeast.errors.Door;
+import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.PythonFailure;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.ScalaInterop;
@@ -50,8 +51,9 @@ public final class QbeastSink implements Sink {
             ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().toRdd(), data.schema(), false);
     rows.persist(StorageLevel.MEMORY_AND_DISK());
     try {
-      Bridge.write(mode, all, ofTypesInTable(session, all, rows));
-    } catch (PythonFailure failure) {
+      Door door = Door.writing(session, all.get("path"));
+      Bridge.write(mode, all, door.open(() -> ofTypesInTable(session, all, rows)));
+    } catch (PythonFailure | Failure failure) {
       throw Door.<RuntimeException>unchecked(asSparkKnowsIt(failure, session.sparkContext().getLocalProperty(JOB_GROUP)));
     } finally {
       rows.unpersist();
@@ -62,7 +64,7 @@ public final class QbeastSink implements Sink {
    * A query that is stopped interrupts its thread and cancels its jobs. Spark takes the exceptions of these two for the
    * end of the query, and any other for its failure.
    */
-  private static Exception asSparkKnowsIt(PythonFailure failure, String jobGroup) {
+  private static Exception asSparkKnowsIt(RuntimeException failure, String jobGroup) {
     Throwable root = Door.root(failure);
     boolean isInterruption =
         root instanceof InterruptedException
