@@ -24,13 +24,15 @@ def pytest_addoption(parser):
         action="store_true",
         help="after each test read every version of its tables by pyqbeast.scan and by Spark; doubles the time",
     )
+    parser.addoption("--metastore", help="names are kept by Hive: `embedded` or the URI of a metastore")
 
 
 def pytest_collection_modifyitems(items):
-    """Marks what needs a JVM, for `make test-fast` leaves it out."""
+    """Marks what needs a JVM, for `make test-fast` leaves it out, and keeps what shares the session in one process."""
     for item in items:
         if "spark" in item.fixturenames:
             item.add_marker(pytest.mark.jvm)
+            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +49,7 @@ def golden():
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory):
+def spark(tmp_path_factory, request):
     """One session for all tests: two threads, a bounded heap, a warehouse that goes away."""
     from tests import faults as faulty
     from tests.protocol import gates
@@ -60,6 +62,10 @@ def spark(tmp_path_factory):
         **faulty.SETTINGS,
         **gates.SETTINGS,
     }
+    if metastore := request.config.getoption("--metastore"):
+        from tests.stores.metastore import settings as of_metastore
+
+        settings.update(of_metastore(metastore, folder))
     session = make_session(folder, settings)
     yield session
     session.stop()
