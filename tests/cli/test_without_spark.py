@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
@@ -18,7 +19,7 @@ from pyqbeast.cli import common
 from pyqbeast.cli.app import app
 from pyqbeast.cli.demo import next_steps
 from pyqbeast.cli.flights import read_flights
-from tests.scanning.tables import indexed_table
+from tests.scanning.tables import by_weight, indexed_table
 
 #: Runs a command and refuses what a session would need.
 SCRIPT = """
@@ -213,6 +214,23 @@ def test_all_commands_are_on_the_page(pyqbeast):
         assert f" {name} " in page.output
         assert pyqbeast(name, "--help").exit_code == 0
     assert pyqbeast("nothing").exit_code == 2
+
+
+def test_groups_that_are_too_small_to_count(pyqbeast, tmp_path):
+    ids = np.arange(60_000)
+    rows = pa.table(
+        {
+            "id": ids,
+            "g": pa.array((ids % 500 == 0).astype(np.int64)),
+            "x": pa.array(ids % 1_000, pa.int64()),
+        }
+    )
+    estimate = ("estimate", by_weight(tmp_path, rows), "avg(x)", "--group-by", "g", "--error", 0.1)
+    every = json.loads(pyqbeast(*estimate, "--output", "json").output)
+    large = json.loads(pyqbeast(*estimate, "--smallest-group", 1_000, "--output", "json").output)
+    assert len(every["steps"]) == 2  # files with rows of the rare group come after the sample
+    assert len(large["steps"]) == 1
+    assert pyqbeast(*estimate, "--smallest-group", -1).exit_code == 2
 
 
 def test_what_the_demo_says_to_try_next(pyqbeast, tmp_path, monkeypatch):

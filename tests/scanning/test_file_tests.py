@@ -14,8 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pyqbeast.delta_log.reader import LiveFile
-from pyqbeast.scanning.file_bounds import BoundsOfFiles
-from pyqbeast.scanning.predicate import Predicate
+from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
+from pyqbeast.scanning.conditions.predicate import Predicate
 
 DAY, TIME = dt.date(2024, 1, 1), dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
 NUMBERS = st.integers(-3, 3)

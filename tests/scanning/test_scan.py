@@ -295,6 +295,11 @@ def test_texts_with_a_collation(tmp_path):
     assert scan.where(pc.field("s") == "a").to_arrow().num_rows == 1
     with pytest.raises(UnsupportedError, match="collation"):
         scan.where("id > 0 AND s = 'a'")
+    assert scan.tolerance({"n": ("s", "count")}).table["n"].to_pylist() == [2]
+    with pytest.raises(UnsupportedError, match="collation"):
+        scan.tolerance({"n": ("*", "count")}, by=["s"])
+    with pytest.raises(UnsupportedError, match="collation"):
+        scan.tolerance({"n": ("s", "count_distinct")}, exact=True)
 
 
 def test_what_cannot_be_scanned(golden, tmp_path):

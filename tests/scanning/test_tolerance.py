@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pytest
 
 import pyqbeast
-from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from tests.scanning.tables import by_weight
 
 ROWS = 60_000
@@ -121,8 +121,8 @@ def test_a_list_of_groups_is_known_to_be_complete(table):
     assert missing.most_keys < 2_000
     with pytest.raises(InvalidInputError, match="smallest_group"):
         scan.tolerance(asked, by=["third"], smallest_group=-1)
-    with pytest.raises(InvalidInputError, match="count_distinct"):
-        scan.tolerance({"ids": ("id", "count_distinct")})
+    with pytest.raises(UnsupportedError, match="all columns together by which"):
+        scan.tolerance({"days": ("day", "count_distinct")})
 
 
 def test_groups_and_conditions(table, rows):

@@ -11,14 +11,19 @@ from pyspark.sql import types as T
 
 from pyqbeast import bridge
 from pyqbeast.approximate.estimate import Estimates, Requested, State, has_rows
-from pyqbeast.approximate.estimate.outcome import EXTREMES, HIGH, LOW, SHOWN_ROWS, Outcome, known_numbers
+from pyqbeast.approximate.estimate.outcome import (
+    EXTREMES,
+    HIGH,
+    LOW,
+    SHOWN_ROWS,
+    SURE,
+    Outcome,
+    known_numbers,
+)
 from pyqbeast.approximate.estimate.selection import Choice, Verdict, choice
 from pyqbeast.approximate.partial_aggregates import KINDS, PartialAggregates
 from pyqbeast.approximate.selected_groups import first_groups
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order, OutputColumn
-
-#: The column that tells of each row whether it surely belongs to the answer, where a query keeps some of its groups.
-SURE = "sure"
 
 
 @dataclass(frozen=True, kw_only=True)

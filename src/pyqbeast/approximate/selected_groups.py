@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate import Estimates, Requested, State, has_rows
+from pyqbeast.approximate.estimate import Estimates, Requested, State
 from pyqbeast.approximate.estimate.selection import (
     Comparison,
     Condition,
     Junction,
     Negation,
     Selection,
+    SortKey,
+    estimated_values,
+    sorted_groups,
 )
 from pyqbeast.approximate.partial_aggregates import PartialAggregates
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order
@@ -59,35 +61,21 @@ def first_groups(
     """Which of the kept groups [group] are shown: the first by their estimates, as many as the query takes."""
     if query.limit is None:
         return kept
-    groups = np.flatnonzero(kept).tolist()
-    # The sort is stable, so that the last order comes first.
-    for order in reversed(query.order):
-        values = dict(zip(groups, _values(order, query, partial, state, estimates, groups), strict=True))
-        nulls = [group for group in groups if values[group] is None]
-        others = [group for group in groups if values[group] is not None]
-        others.sort(key=lambda group: _sortable(values[group]), reverse=not order.ascending)
-        groups = nulls + others if order.nulls_first else others + nulls
-    return np.isin(np.arange(len(kept)), groups[: query.limit])
+    keys = [_sort_key(order, query, partial, state, estimates) for order in query.order]
+    return np.isin(np.arange(len(kept)), sorted_groups(keys, kept)[: query.limit])
 
 
-def _values(
+def _sort_key(
     order: Order,
     query: AggregateQuery,
     partial: PartialAggregates,
     state: State,
     estimates: Mapping[Requested, Estimates],
-    groups: list[int],
-) -> Iterator[Any]:
+) -> SortKey:
     requested, at = partial.aggregates[order.output], query.outputs[order.output].group
     if requested is None:
         assert at is not None
-        yield from (state.groups[group][at] for group in groups)
+        values: list[Any] = [group[at] for group in state.groups]
     else:
-        values, is_set = estimates[requested].value, has_rows(state, requested)
-        yield from (float(values[group]) if is_set[group] else None for group in groups)
-
-
-def _sortable(value: Any) -> tuple[bool, Any]:  # noqa: ANN401 (a value of a row)
-    """NaN is the largest number, as in Spark."""
-    is_nan = isinstance(value, float) and math.isnan(value)
-    return is_nan, 0.0 if is_nan else value
+        values = list(estimated_values(state, estimates[requested]))
+    return SortKey(values, order.ascending, order.nulls_first)

@@ -44,6 +44,12 @@ def estimate(
         bool, typer.Option("--absolute", help="The error is in the value's own unit.")
     ] = False,
     confidence: Annotated[float, typer.Option("--confidence", help="How often a bound has to hold.")] = 0.95,
+    smallest_group: Annotated[
+        int,
+        typer.Option(
+            "--smallest-group", min=0, help="Groups of so many rows have to meet the error; 0 for all."
+        ),
+    ] = 0,
     exact: Annotated[bool, typer.Option("--exact", help="Read all rows.")] = False,
     output: common.OutputOption = common.Output.text,
     debug: common.DebugOption = False,
@@ -51,7 +57,7 @@ def estimate(
     """Answer an aggregation within a stated error, from as few bytes as that takes; starts Spark for expressions."""
     with common.errors_as_one_line(debug=debug):
         groups = [name.strip() for name in (group_by or "").split(",") if name.strip()]
-        goal_within(error, Limit.of(budget), relative=not absolute)
+        goal_within(error, Limit.of(budget), relative=not absolute, smallest_group=smallest_group)
         check_confidence(confidence)
         bounds: dict[str, Any] = {
             "error": error,
@@ -59,6 +65,7 @@ def estimate(
             "relative": not absolute,
             "exact": exact,
             "budget": budget,
+            "smallest_group": smallest_group,
         }
         try:
             table = scan(path)

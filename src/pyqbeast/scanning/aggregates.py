@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,7 +12,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate
-from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.approximate.estimate.formulas import COUNTS
+from pyqbeast.approximate.estimate.outcome import EXTREMES
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.scanning.arrays import mask_of, numbers_of
 
@@ -20,6 +22,7 @@ from pyqbeast.scanning.arrays import mask_of, numbers_of
 KINDS = {
     "count": "count",
     "count_if": "count_if",
+    "count_distinct": "count_distinct",
     "sum": "sum",
     "avg": "avg",
     "mean": "avg",
@@ -84,25 +87,51 @@ class Request:
     Attributes:
         aggregates: the estimates, by the names that they get.
         sources: for each name that the aggregates use, where its numbers come from.
+        distinct: for each name that counts of distinct values use, the column that it is.
         groups: the columns that the answer is grouped by.
         schema: the table's columns.
     """
 
     aggregates: Mapping[str, Aggregate]
     sources: Mapping[str, Source]
+    distinct: Mapping[str, str]
     groups: tuple[str, ...]
     schema: pa.Schema
 
     @property
     def columns(self) -> list[str]:
         """The columns that have to be read."""
-        return list(dict.fromkeys([*self.groups, *(source.column for source in self.sources.values())]))
+        of_sources = (source.column for source in self.sources.values())
+        return list(dict.fromkeys([*self.groups, *of_sources, *self.distinct.values()]))
+
+    def value_type(self, aggregate: Aggregate) -> pa.DataType:
+        """The type of an estimate."""
+        if aggregate.kind in COUNTS:
+            return pa.int64()
+        of = self.sources[aggregate.columns[0]].type
+        if aggregate.kind in EXTREMES:
+            return of
+        return pa.int64() if aggregate.kind == "sum" and pa.types.is_integer(of) else pa.float64()
 
     @classmethod
-    def of(cls, aggregates: Mapping[str, Sequence[Any]], by: Sequence[str], schema: pa.Schema) -> Request:
+    def of(
+        cls,
+        aggregates: Mapping[str, Sequence[Any]],
+        by: Sequence[str],
+        schema: pa.Schema,
+        hashed: Collection[str] | None,
+    ) -> Request:
         """A request as a caller states it; see `Scan.tolerance`.
 
-        Raises InvalidInputError for what is not understood or does not fit the table's columns.
+        Args:
+            aggregates: what to estimate, as it is stated.
+            by: the columns of groups.
+            schema: the table's columns.
+            hashed: those that make the weights of rows; None where all rows are read.
+
+        Raises:
+            InvalidInputError: what is not understood or does not fit the table's columns.
+            UnsupportedError: a count of distinct values that a sample does not tell.
         """
         if not isinstance(aggregates, Mapping) or not aggregates:
             raise InvalidInputError(
@@ -111,17 +140,25 @@ class Request:
         if isinstance(by, str):
             raise InvalidInputError(f"by takes a list of columns, not {by!r}")
         sources: dict[str, Source] = {}
-        found = {name: _aggregate(name, asked, schema, sources) for name, asked in aggregates.items()}
+        distinct: dict[str, str] = {}
+        found = {}
+        for name, asked in aggregates.items():
+            columns, kind, percentage = _asked(name, asked, schema)
+            if kind == "count_distinct":
+                found[name] = _distinct(name, columns, percentage, hashed, distinct)
+            else:
+                found[name] = _aggregate(name, columns, kind, percentage, sources)
         groups = tuple(_column(column, schema) for column in by)
-        for column in groups:
+        for column in [*groups, *distinct.values()]:
             if pa.types.is_nested(schema.field(column).type):
                 raise InvalidInputError(
-                    f"the answer cannot be grouped by {column!r}, of type {schema.field(column).type}"
+                    f"the values of {column!r}, of type {schema.field(column).type}, are neither groups nor counted"
                 )
-        return cls(found, sources, groups, schema)
+        return cls(found, sources, distinct, groups, schema)
 
 
-def _aggregate(name: str, asked: Any, schema: pa.Schema, sources: dict[str, Source]) -> Aggregate:  # noqa: ANN401
+def _asked(name: str, asked: Any, schema: pa.Schema) -> tuple[list[pa.Field], str, float | None]:  # noqa: ANN401
+    """The columns, the kind and the share of an aggregate as a caller states it."""
     if isinstance(asked, str) or not isinstance(asked, Sequence) or len(asked) not in (2, 3):
         raise InvalidInputError(
             f"{name!r} takes a column and a function, and a share after a percentile, not {asked!r}"
@@ -133,14 +170,42 @@ def _aggregate(name: str, asked: Any, schema: pa.Schema, sources: dict[str, Sour
     chosen = [columns] if isinstance(columns, str) else list(columns)
     if chosen == [ALL] and kind == "count":
         chosen = []
+    fields = [schema.field(_column(column, schema)) for column in chosen]
+    return fields, kind, float(percentage[0]) if percentage else None
+
+
+def _aggregate(
+    name: str, columns: Sequence[pa.Field], kind: str, percentage: float | None, sources: dict[str, Source]
+) -> Aggregate:
     names = []
-    for column in chosen:
-        source = Source(_column(column, schema), schema.field(_column(column, schema)).type, kind == "count")
+    for column in columns:
+        source = Source(column.name, column.type, kind == "count")
         _check(name, kind, source)
         key = f"{'set' if source.is_count else 'x'}:{source.column}"
         sources[key] = source
         names.append(key)
-    return Aggregate(kind, tuple(names), float(percentage[0]) if percentage else None)
+    return Aggregate(kind, tuple(names), percentage)
+
+
+def _distinct(
+    name: str,
+    columns: Sequence[pa.Field],
+    percentage: float | None,
+    hashed: Collection[str] | None,
+    distinct: dict[str, str],
+) -> Aggregate:
+    """A count of distinct values. A sample has all rows of a value or none only where the value has one weight."""
+    counted = {column.name for column in columns}
+    if hashed is not None and not counted >= set(hashed):
+        raise UnsupportedError(
+            f"{name!r}: a sample tells how many distinct values there are only of all columns together by which its "
+            f"rows are weighed, {list(hashed)}, and of more columns than these; exact=True counts the values of "
+            f"{sorted(counted)} in all rows"
+        )
+    names = {f"value:{column}": column for column in sorted(counted)}
+    distinct.update(names)
+    is_key = hashed is not None and counted == set(hashed)
+    return Aggregate("count_distinct", tuple(names), percentage, one_per_key=is_key)
 
 
 def _check(name: str, kind: str, source: Source) -> None:

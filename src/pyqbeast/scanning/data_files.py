@@ -20,8 +20,8 @@ from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 from pyqbeast.delta_log.reader import LiveFile
 from pyqbeast.scanning.arrays import mask_array
-from pyqbeast.scanning.column_types import Field, arrow_type, conformed, find_stored, is_padded
-from pyqbeast.scanning.predicate import Predicate
+from pyqbeast.scanning.conditions.column_types import Field, arrow_type, conformed, find_stored, is_padded
+from pyqbeast.scanning.conditions.predicate import Predicate
 
 #: Rows that are handled at once, at the most.
 BATCH_ROWS = 1 << 14

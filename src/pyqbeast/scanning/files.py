@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
-from pyqbeast.scanning.file_bounds import BoundsOfFiles
-from pyqbeast.scanning.predicate import Predicate
+from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
+from pyqbeast.scanning.conditions.predicate import Predicate
 
 
 @dataclass(frozen=True)

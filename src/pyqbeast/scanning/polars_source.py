@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from pyqbeast.core.extras import of_extra
 from pyqbeast.delta_log import locations
-from pyqbeast.scanning.comparisons import Both, Constant, compared
-from pyqbeast.scanning.predicate import Predicate
+from pyqbeast.scanning.conditions.comparisons import Both, Constant, compared
+from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.scan import Scan, scan
 
 _OPERATORS = {"Eq": "=", "NotEq": "!=", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate, Moment, State, StateAxes
@@ -16,7 +15,8 @@ from pyqbeast.approximate.estimate.state import FloatArray, Group, group_key
 from pyqbeast.core.format.constants import BUCKET_SEED
 from pyqbeast.core.sampling.murmur3 import hash_ints
 from pyqbeast.scanning.aggregates import Numbers, Request
-from pyqbeast.scanning.arrays import index_array, numbers_of
+from pyqbeast.scanning.arrays import index_array
+from pyqbeast.scanning.distinct_values import DistinctValues, numbered, with_one_zero
 
 #: The thresholds of percentiles: [threshold] by percentile and group.
 Thresholds = Mapping[Aggregate, Mapping[Group, FloatArray]]
@@ -30,25 +30,45 @@ class Rows(NamedTuple):
         group: for each row the number of its group.
         weights: of the rows.
         numbers: by the names that aggregates use.
+        values: by the names that counts of distinct values use.
     """
 
     groups: list[Group]
     group: NDArray[np.int64]
     weights: NDArray[np.int32]
     numbers: Mapping[str, Numbers]
+    values: Mapping[str, pa.Array]
 
     @classmethod
     def of(cls, batch: pa.RecordBatch, weights: NDArray[np.int32], request: Request) -> Rows:
         """Rows of a batch."""
         groups, group = _groups(batch, request.groups)
         numbers = {name: source.of(batch) for name, source in request.sources.items()}
-        return cls([group_key(each) for each in groups], group, weights, numbers)
+        values = {name: batch.column(column) for name, column in request.distinct.items()}
+        return cls([group_key(each) for each in groups], group, weights, numbers, values)
 
 
-def sums_of(parts: Iterable[Rows], axes: StateAxes, thresholds: Thresholds, *, is_grouped: bool) -> State:
-    """The state of rows that come part by part; no more than one part is in memory."""
+def sums_of(
+    parts: Iterable[Rows],
+    axes: StateAxes,
+    thresholds: Thresholds,
+    *,
+    is_grouped: bool,
+    is_whole: bool = False,
+) -> State:
+    """The state of rows that come part by part; no more than one part is in memory, and distinct values to count.
+
+    Args:
+        parts: the rows.
+        axes: the sums.
+        thresholds: of percentiles.
+        is_grouped: whether there are groups, and none without rows.
+        is_whole: whether these are all rows. Distinct values are then counted in a group's first bucket, because the
+            rows of a value may lie in several.
+    """
     number_of: dict[Group, int] = {} if is_grouped else {(): 0}
     state = State.empty(axes, list(number_of))
+    distinct = {at: DistinctValues(each.columns) for at, each in enumerate(axes.moments) if each.distinct}
     for rows in parts:
         if not len(rows.group):
             continue
@@ -57,7 +77,11 @@ def sums_of(parts: Iterable[Rows], axes: StateAxes, thresholds: Thresholds, *, i
             state = _with_room(state, len(number_of))
         seeds = np.full(len(rows.weights), BUCKET_SEED, np.uint32)
         bucket = (hash_ints(rows.weights, seeds) & np.uint32(axes.buckets - 1)).astype(np.int64)
-        slots, slot = np.unique(numbers[rows.group] * axes.buckets + bucket, return_inverse=True)
+        start = numbers[rows.group] * axes.buckets
+        place = start + bucket
+        for of_moment in distinct.values():
+            of_moment.add(start if is_whole else place, rows.values)
+        slots, slot = np.unique(place, return_inverse=True)
         group, bucket = np.divmod(slots, axes.buckets)
         state.sums[group, bucket] += _sums(rows, axes, thresholds, slot, len(slots))
         lows, highs = _extremes(rows, axes, slot, len(slots))
@@ -66,6 +90,8 @@ def sums_of(parts: Iterable[Rows], axes: StateAxes, thresholds: Thresholds, *, i
             [np.fmin(spans[..., 0], lows), np.maximum(spans[..., 1], highs)], axis=-1
         )
     count = len(number_of)
+    for at, of_moment in distinct.items():
+        state.sums[:count, :, at] = of_moment.counts(count * axes.buckets).reshape(count, axes.buckets)
     return State(axes, tuple(number_of), state.sums[:count], state.spans[:count])
 
 
@@ -89,6 +115,8 @@ def _sums(
             if percentile not in below:
                 below[percentile] = _counts_below(rows, percentile, thresholds[percentile], slot, slots)
             found[:, at] = below[percentile][:, moment.at_most[1]]
+        elif moment.distinct:
+            found[:, at] = 0.0  # counted once all parts have come
         else:
             found[:, at] = np.bincount(slot, _terms(rows, moment, axes), slots)
     return found
@@ -171,21 +199,9 @@ def _members(rows: Rows) -> Iterable[tuple[int, NDArray[np.intp] | slice]]:
 
 def _groups(batch: pa.RecordBatch, columns: Sequence[str]) -> tuple[list[Group], NDArray[np.int64]]:
     """The different groups of rows, and for each row the number of its group."""
-    group = np.zeros(batch.num_rows, np.int64)
     if not columns:
-        return [()], group
-    parts = []
-    for column in columns:
-        part = batch.column(column)
-        if pa.types.is_floating(part.type):
-            # Both zeros are one value.
-            part = pc.add(part, pa.scalar(0.0, part.type))
-        parts.append(part)
-        encoded = pc.dictionary_encode(part, null_encoding="encode")
-        codes = numbers_of(encoded.indices, np.int32)
-        # The groups are numbered anew after each column, so that no number gets too large.
-        _, first, group = np.unique(
-            group * len(encoded.dictionary) + codes, return_index=True, return_inverse=True
-        )
+        return [()], np.zeros(batch.num_rows, np.int64)
+    parts = [with_one_zero(batch.column(column)) for column in columns]
+    first, group = numbered(parts, np.zeros(batch.num_rows, np.int64))
     keys = (part.take(index_array(first)).to_pylist() for part in parts)
     return list(zip(*keys, strict=True)), group

@@ -20,10 +20,10 @@ from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.files import readable_versions
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.scanning.blocks import SCHEMA, block_rows
-from pyqbeast.scanning.column_types import arrow_field, can_be_read, is_collated
+from pyqbeast.scanning.conditions.column_types import arrow_field, can_be_read, is_collated
+from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.scanning.files import Plan, ScannedFile, plan_files
-from pyqbeast.scanning.predicate import Predicate
 from pyqbeast.scanning.weighed_rows import rows_that_meet, weighed_rows
 from pyqbeast.verification.report import VerifyReport, check_level
 from pyqbeast.verification.without_spark import verify_log
@@ -135,15 +135,10 @@ class Scan:
             UnsupportedError: a text that compares a column with a collation.
         """
         predicate = Predicate.of(condition, self._readable_schema())
-        collated = [
-            field["name"]
-            for field in self._index.snapshot.metadata.fields
-            if field["name"] in predicate.columns and is_collated(field)
-        ]
-        if collated and isinstance(condition, str):
-            raise UnsupportedError(
-                f"texts of column {collated[0]!r} are compared by a collation, which a scan does not know: give a "
-                "condition as an expression of pyarrow, which compares their bytes"
+        if isinstance(condition, str):
+            self._refuse_collations(
+                predicate.columns,
+                "give a condition as an expression of pyarrow, which compares their bytes",
             )
         return self._narrowed(predicate)
 
@@ -291,13 +286,17 @@ class Scan:
         exact: bool = False,
         budget: float | str | dt.timedelta | None = None,
         smallest_group: int = 0,
+        having: str | None = None,
+        order_by: str | None = None,
+        limit: int | None = None,
     ) -> ScanEstimate:
         """Aggregates of the rows within an error, from those of lowest weight; exactly where a sample would not do.
 
         Args:
             aggregates: by the names that they get: a column (two for `corr`, `"*"` for whole rows) and a function, as
                 in `{"mean": ("delay", "avg"), "rows": ("*", "count"), "half": ("delay", "percentile_approx", 0.5)}`.
-                The functions are count, count_if, sum, avg, min, max, stddev, variance, corr and percentile_approx.
+                The functions are count, count_if, sum, avg, min, max, stddev, variance, corr, percentile_approx and
+                count_distinct, which takes the columns by which the table's rows are weighed, and further ones.
             error: the largest distance of an estimate to the truth: as a share of the truth, or in the estimate's unit.
             confidence: how often that has to hold, for each estimate by itself.
             by: columns whose values make the groups of the answer.
@@ -305,32 +304,50 @@ class Scan:
             exact: read all rows.
             budget: the most that may be read, in bytes or seconds, as `pyqbeast.tolerance` takes it.
             smallest_group: groups of so many rows have to be in the list and to meet the error.
+            having: only groups whose estimates meet a condition, as text like that of `where`: "rows > 1000 AND
+                mean >= 5". The answer then has a column `sure`, and its `choice` tells of which groups it is not known
+                whether they belong.
+            order_by: names of estimates or groups that the answer is sorted by: "mean DESC, day". Nulls are smallest.
+            limit: only so many groups, the first ones by an estimate; `sure` and `choice` tell the same of them.
 
         Raises:
             InvalidInputError: what is asked for is out of range, not known, or does not fit the columns; or the scan
                 is a sample.
-            UnsupportedError: no weight stands for a share of the table's rows; the message tells why.
+            UnsupportedError: no weight stands for a share of the table's rows, or distinct values of columns that a
+                sample does not tell; the message tells why.
         """
         # Most scans do without what takes longer to import than a sample takes to read.
         from pyqbeast.approximate.estimate.limit import Limit
         from pyqbeast.approximate.estimate.outcome import check_confidence, goal_within
         from pyqbeast.scanning.aggregates import Request
         from pyqbeast.scanning.scan_rows import ScanRows
+        from pyqbeast.scanning.selected_groups import Kept
         from pyqbeast.scanning.tolerance import estimated
 
         if self._fraction is not None:
             raise InvalidInputError("tolerance chooses its sample itself: call it on a scan without one")
-        limit = Limit() if exact else Limit.of(budget)
-        goal = goal_within(error, limit, relative=relative, smallest_group=smallest_group)
+        spent = Limit() if exact else Limit.of(budget)
+        goal = goal_within(error, spent, relative=relative, smallest_group=smallest_group)
         check_confidence(confidence)
-        request = Request.of(aggregates, by, self._readable_schema())
         hashed = self._index.revision().hashed_columns
+        request = Request.of(aggregates, by, self._readable_schema(), None if exact else hashed)
+        kept = Kept.of(request, having, order_by, limit)
+        told_apart = {*request.groups, *request.distinct.values()}
+        self._refuse_collations(told_apart, "pyqbeast.tolerance groups and counts them on Spark")
         needed = [*request.columns, *hashed, *(sorted(self._predicate.columns) if self._predicate else [])]
         data = self._files_with(list(dict.fromkeys(needed)))
         opened = {file.path for file in self._plan().files if file.skipped is None}
         files = [file for file in self._index.files if file.path in opened]
         rows = ScanRows(self._index, data, files, self._predicate, request)
-        return estimated(rows, request, None if exact else goal, limit, confidence)
+        return estimated(rows, request, kept, None if exact else goal, spent, confidence)
+
+    def _refuse_collations(self, columns: Collection[str], advice: str) -> None:
+        for field in self._index.snapshot.metadata.fields:
+            if field["name"] in columns and is_collated(field):
+                raise UnsupportedError(
+                    f"texts of column {field['name']!r} are compared by a collation, which a scan does not know: "
+                    f"{advice}"
+                )
 
     def _names(self) -> tuple[str, ...]:
         if self._selected is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -35,8 +35,8 @@ from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.reader import LiveFile
 from pyqbeast.scanning.aggregates import Request
+from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.data_files import DataFiles
-from pyqbeast.scanning.predicate import Predicate
 from pyqbeast.scanning.row_sums import Rows, Thresholds, quantiles, sums_of
 from pyqbeast.scanning.weighed_rows import weighed_rows
 
@@ -159,7 +159,7 @@ class ScanRows:
         counts = [Aggregate("count", each.columns) for each in percentiles]
         axes = axes_for([*others, *counts])
         parts = list(self._rows(step)) if percentiles else self._rows(step)
-        state = self._sums(parts, axes)
+        state = self._sums(parts, axes, is_whole=True)
         return state, {
             each: quantiles(parts, each, lambda group, p=each.p or 0.0: [p])  # type: ignore[misc, arg-type]
             for each in percentiles
@@ -173,8 +173,9 @@ class ScanRows:
         found = quantiles(pilot, percentile, lambda group: probabilities)
         return {group: grid_from(values) for group, values in found.items()}
 
-    def _sums(self, parts: Any, axes: StateAxes) -> State:  # noqa: ANN401 (rows, in a list or not)
-        return sums_of(parts, axes, self._thresholds or {}, is_grouped=bool(self._request.groups))
+    def _sums(self, parts: Iterable[Rows], axes: StateAxes, *, is_whole: bool = False) -> State:
+        is_grouped = bool(self._request.groups)
+        return sums_of(parts, axes, self._thresholds or {}, is_grouped=is_grouped, is_whole=is_whole)
 
     def _rows(self, step: Step) -> Iterator[Rows]:
         def rows_of(batch: pa.RecordBatch) -> Rows:

@@ -21,23 +21,34 @@ from pyqbeast.approximate.estimate import (
     estimate,
     has_rows,
 )
-from pyqbeast.approximate.estimate.formulas import COUNTS
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import (
     EXTREMES,
     HIGH,
     LOW,
     SHOWN_ROWS,
+    SURE,
     Outcome,
     Reading,
     known_numbers,
     worth_of,
+)
+from pyqbeast.approximate.estimate.selection import (
+    Choice,
+    Mask,
+    SortKey,
+    Verdict,
+    choice,
+    estimated_values,
+    sorted_groups,
+    verdict,
 )
 from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.scan_rows import ScanRows
+from pyqbeast.scanning.selected_groups import Kept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +58,8 @@ class ScanEstimate(Outcome):
     Attributes:
         table: the groups, and after each estimate `value` its bounds `value_low` and `value_high`. Counts, and sums of
             whole numbers, are whole numbers; smallest and largest values have the type of their column; all others and
-            all other bounds are doubles. Null where there is none.
+            all other bounds are doubles. Null where there is none. Where `having` or `limit` choose groups, the last
+            column `sure` tells whether a group surely belongs to the answer.
     """
 
     table: pa.Table
@@ -64,20 +76,23 @@ class ScanEstimate(Outcome):
 
 
 def estimated(
-    rows: ScanRows, request: Request, goal: Goal | None, limit: Limit, confidence: float
+    rows: ScanRows, request: Request, kept: Kept, goal: Goal | None, limit: Limit, confidence: float
 ) -> ScanEstimate:
     """The aggregates within a goal and a limit; exactly where there is neither, or where a sample would not do."""
-    progress = Progress(rows)
-    by_aggregate = read_until(progress, goal, limit, confidence)
+    progress = Progress(rows, kept.selection)
+    is_bounded = goal is not None or limit.is_stated
+    by_aggregate = read_until(progress, goal, limit, confidence) if is_bounded else None
     if by_aggregate is None:
         state, by_aggregate = _exact(rows, confidence)
         steps, fraction = (*progress.readings, Reading(0.0, 1.0, progress.exact_bytes)), 1.0
         groups = Completeness(complete=True) if request.groups else None
+        said = _exact_verdict(kept, state, by_aggregate)
     else:
         state, steps, fraction = progress.state, tuple(progress.readings), progress.fraction
-        groups = progress.completeness(confidence)
+        groups, said = progress.completeness(confidence), progress.verdict(confidence)
+    table, chosen = _answer(request, kept, state, by_aggregate, said, exact=fraction >= 1)
     return ScanEstimate(
-        table=_table(request, state, by_aggregate),
+        table=table,
         fraction=fraction,
         exact=fraction >= 1,
         bytes_read=sum(step.bytes for step in steps),
@@ -86,7 +101,50 @@ def estimated(
         confidence=confidence,
         worth={name: worth_of(by_aggregate[each]) for name, each in request.aggregates.items()},
         groups=groups,
+        choice=chosen,
     )
+
+
+def _exact_verdict(kept: Kept, state: State, estimates: Mapping[Requested, Estimates]) -> Verdict | None:
+    if kept.selection is None:
+        return None
+    rows = state.sums[..., 0].sum(axis=1)
+    return verdict(kept.selection, estimates, rows, Completeness(complete=True))
+
+
+def _answer(
+    request: Request,
+    kept: Kept,
+    state: State,
+    estimates: Mapping[Requested, Estimates],
+    said: Verdict | None,
+    *,
+    exact: bool,
+) -> tuple[pa.Table, Choice | None]:
+    """The groups that are kept, in their order, and how sure that choice is."""
+    having: Mask = np.ones(len(state.groups), dtype=bool) if said is None else said.having
+    numbers = sorted_groups([_sort_key(request, state, estimates, *each) for each in kept.order], having)
+    table = _table(request, state, estimates)
+    if said is None or kept.selection is None:
+        return table.take(pa.array(numbers, pa.int64())), None
+    numbers = numbers[: kept.selection.limit]
+    is_shown = np.isin(np.arange(len(state.groups)), numbers)
+    # Of groups that are equal the exact answer has any.
+    table = table.append_column(SURE, [pa.array(is_shown if exact else said.sure, pa.bool_())])
+    return (
+        table.take(pa.array(numbers, pa.int64())),
+        Choice() if exact else choice(state.groups, is_shown, said),
+    )
+
+
+def _sort_key(
+    request: Request, state: State, estimates: Mapping[Requested, Estimates], name: str, ascending: bool
+) -> SortKey:
+    # Nulls are smaller than all values, as in Spark.
+    if name in request.groups:
+        at = request.groups.index(name)
+        return SortKey([group[at] for group in state.groups], ascending, ascending)
+    return SortKey(estimated_values(state, estimates[request.aggregates[name]]), ascending, ascending)
 
 
 def _exact(rows: ScanRows, confidence: float) -> tuple[State, dict[Requested, Estimates]]:
@@ -118,21 +176,12 @@ def _table(request: Request, state: State, by_aggregate: Mapping[Requested, Esti
             known_numbers(values, aggregate.kind, is_set, found.value)
             for values in (found.value, found.low, found.high)
         )
-        kind = _value_type(request, aggregate)
+        kind = request.value_type(aggregate)
         bound_kind = kind if aggregate.kind in EXTREMES else pa.float64()
         columns[name] = _typed(value, kind)
         # Bounds stay doubles: as whole numbers they could be rounded to the wrong side.
         columns[name + LOW], columns[name + HIGH] = _typed(low, bound_kind), _typed(high, bound_kind)
     return pa.table(columns)
-
-
-def _value_type(request: Request, aggregate: Aggregate) -> pa.DataType:
-    if aggregate.kind in COUNTS:
-        return pa.int64()
-    of = request.sources[aggregate.columns[0]].type
-    if aggregate.kind in EXTREMES:
-        return of
-    return pa.int64() if aggregate.kind == "sum" and pa.types.is_integer(of) else pa.float64()
 
 
 def _typed(values: Sequence[float | None], kind: pa.DataType) -> pa.Array:

@@ -12,7 +12,7 @@ from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.stored_text import shown
 from pyqbeast.scanning.arrays import mask_array
-from pyqbeast.scanning.predicate import Predicate
+from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.row_weights import row_weights
 
 

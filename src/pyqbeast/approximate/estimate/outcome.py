@@ -24,6 +24,8 @@ from pyqbeast.core.html import block_html, table_html, texts_html
 
 #: What the columns of bounds are called after the estimate's own name.
 LOW, HIGH = "_low", "_high"
+#: The column that tells of each row whether it surely belongs to the answer, where a query keeps some of its groups.
+SURE = "sure"
 #: Their bounds are values of the column, and have its type.
 EXTREMES = ("min", "max")
 #: Rows that a person is shown of an answer.

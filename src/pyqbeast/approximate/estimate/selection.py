@@ -6,9 +6,10 @@ of all groups lie; it may belong if it does somewhere. All bounds together hold 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,8 @@ from pyqbeast.approximate.estimate.combination import Requested
 from pyqbeast.approximate.estimate.formulas import COUNTS
 from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE
-from pyqbeast.approximate.estimate.state import FloatArray, Group
+from pyqbeast.approximate.estimate.part_sums import has_rows
+from pyqbeast.approximate.estimate.state import FloatArray, Group, State
 
 Mask: TypeAlias = NDArray[np.bool_]
 
@@ -243,3 +245,41 @@ def choice(groups: Sequence[Group], shown: Mask, found: Verdict) -> Choice:
         return tuple(group for group, is_named in zip(groups, mask, strict=True) if is_named)
 
     return Choice(named(shown & ~found.sure), named(~shown & found.possible), found.missing)
+
+
+class SortKey(NamedTuple):
+    """What groups are sorted by.
+
+    Attributes:
+        values: [group], None for null.
+        ascending, nulls_first: how.
+    """
+
+    values: Sequence[Any]
+    ascending: bool
+    nulls_first: bool
+
+
+def estimated_values(state: State, estimates: Estimates) -> list[float | None]:
+    """The estimate of each group [group] as a value to sort by; None where it is null."""
+    is_set = has_rows(state, estimates.aggregate).tolist()
+    values = estimates.value.tolist()
+    return [value if there_is else None for value, there_is in zip(values, is_set, strict=True)]
+
+
+def sorted_groups(keys: Sequence[SortKey], kept: Mask) -> list[int]:
+    """The numbers of the kept groups [group], sorted by the first key, then by the second, and so on."""
+    groups: list[int] = np.flatnonzero(kept).tolist()
+    # The sort is stable, so that the last key comes first.
+    for values, ascending, nulls_first in reversed(keys):
+        nulls = [group for group in groups if values[group] is None]
+        others = [group for group in groups if values[group] is not None]
+        others.sort(key=lambda group, of=values: _sortable(of[group]), reverse=not ascending)  # type: ignore[misc]
+        groups = nulls + others if nulls_first else others + nulls
+    return groups
+
+
+def _sortable(value: Any) -> tuple[bool, Any]:  # noqa: ANN401 (a value of a row)
+    is_nan = isinstance(value, float) and math.isnan(value)
+    # NaN is the largest number, as in Spark.
+    return is_nan, 0.0 if is_nan else value

@@ -12,8 +12,8 @@ from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.plot.gather.fractions import Fractions
 from pyqbeast.plot.gather.scales import NO_STEP, Scale
-from pyqbeast.scanning.column_types import arrow_type, can_be_read
-from pyqbeast.scanning.file_bounds import BoundsOfFiles, ColumnBounds
+from pyqbeast.scanning.conditions.column_types import arrow_type, can_be_read
+from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles, ColumnBounds
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Conditions as text, in a small part of SQL: comparisons of a column with constants, joined by AND, OR and NOT.
+"""Conditions and orders as text, in a small part of SQL: comparisons of columns with constants, AND, OR and NOT.
 
 They mean what they mean in Spark: NaN is larger than every number, and a condition on a null is not true.
 """
@@ -6,17 +6,17 @@ They mean what they mean in Spark: NaN is larger than every number, and a condit
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import and_, or_
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.stored_text import shown
-from pyqbeast.scanning.comparisons import Both, Constant, among, compared, null, padded
+from pyqbeast.scanning.conditions.comparisons import Both, Constant, among, compared, null, padded
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
@@ -36,44 +36,110 @@ class _Token(NamedTuple):
     text: str
 
 
+class _Joinable(Protocol):
+    """A condition that `&` and `|` join with others."""
+
+    def __and__(self, other: Any) -> Any: ...  # noqa: ANN401 (a condition of the same kind)
+
+    def __or__(self, other: Any) -> Any: ...  # noqa: ANN401
+
+
+C = TypeVar("C", bound=_Joinable)
+C_co = TypeVar("C_co", bound=_Joinable, covariant=True)
+
+
+class Comparisons(Protocol[C_co]):
+    """What the parts of a condition mean that joins and negations are made of."""
+
+    def compared(self, field: pa.Field, sign: str, constant: Constant) -> C_co:
+        """A column beside a constant: `=`, `!=`, `<`, `<=`, `>` or `>=`."""
+
+    def null(self, field: pa.Field, *, negated: bool) -> C_co:
+        """A column that is null, or is not where `negated`."""
+
+    def among(self, field: pa.Field, constants: Sequence[Constant], *, negated: bool) -> C_co | None:
+        """A column that is one of some constants, or none where `negated`; None to compare them one by one."""
+
+
+class _OfRows:
+    """Conditions on rows, and on the files that hold them."""
+
+    def compared(self, field: pa.Field, sign: str, constant: Constant) -> Both:
+        return compared(field.name, field.type, sign, constant)
+
+    def null(self, field: pa.Field, *, negated: bool) -> Both:
+        return null(field.name, negated=negated)
+
+    def among(self, field: pa.Field, constants: Sequence[Constant], *, negated: bool) -> Both | None:
+        return among(field.name, field.type, constants, negated=negated)
+
+
 def conditions_of_text(text: str, schema: pa.Schema) -> tuple[Both, int]:
     """The condition for rows and the one for files, and how many comparisons they have; see `Predicate`.
 
     Raises InvalidInputError where the text is not understood, with the place.
     """
-    parser = _Parser(text, schema)
-    try:
-        found = parser.either(negated=False)
-    except RecursionError:
-        raise InvalidInputError(f"the condition {shown(text)} is nested too deeply") from None
-    parser.expect_end()
-    return found, parser.comparisons
+    parser = _Parser(text, schema, _OfRows())
+    return parser.whole(), parser.comparisons
 
 
-class _Parser:
+def condition_of_text(text: str, schema: pa.Schema, comparisons: Comparisons[C]) -> C:
+    """A condition on the columns of a schema, made of other comparisons. Raises as `conditions_of_text`."""
+    return _Parser(text, schema, comparisons).whole()
+
+
+def order_of_text(text: str, schema: pa.Schema) -> list[tuple[str, bool]]:
+    """Columns to sort by, and whether each is ascending: `mean DESC, day`. Raises as `conditions_of_text`."""
+    return _Parser(text, schema, _OfRows()).order()
+
+
+class _Parser(Generic[C]):
     """Reads from left to right. `negated` stands for a NOT further up, so that no NOT is left in the condition."""
 
-    def __init__(self, text: str, schema: pa.Schema) -> None:
+    def __init__(self, text: str, schema: pa.Schema, parts: Comparisons[C]) -> None:
         self._text = text
         self._schema = schema
+        self._parts = parts
         self._tokens = list(_tokens(text))
         self._next = 0
         self.comparisons = 0
 
-    def either(self, *, negated: bool) -> Both:
+    def whole(self) -> C:
+        """The condition that the whole text is."""
+        try:
+            found = self.either(negated=False)
+        except RecursionError:
+            raise InvalidInputError(f"the condition {shown(self._text)} is nested too deeply") from None
+        self._expect_end("AND, OR or the end")
+        return found
+
+    def order(self) -> list[tuple[str, bool]]:
+        """The columns that the whole text sorts by."""
+        keys: list[tuple[str, bool]] = []
+        while not keys or self._takes("sign", ","):
+            column = self._column()
+            is_descending = self._takes("word", "DESC")
+            if not is_descending:
+                self._takes("word", "ASC")
+            keys.append((column, not is_descending))
+        self._expect_end("ASC, DESC, a comma or the end")
+        return keys
+
+    def either(self, *, negated: bool) -> C:
         return self._joined("OR", self._all, negated=negated)
 
-    def _all(self, *, negated: bool) -> Both:
+    def _all(self, *, negated: bool) -> C:
         return self._joined("AND", self._one, negated=negated)
 
-    def _joined(self, word: str, part: Callable[..., Both], *, negated: bool) -> Both:
+    def _joined(self, word: str, part: Callable[..., C], *, negated: bool) -> C:
         parts = [part(negated=negated)]
         while self._takes("word", word):
             parts.append(part(negated=negated))
         is_or = (word == "OR") != negated
-        return reduce(or_ if is_or else and_, parts)
+        join: Callable[[C, C], C] = or_ if is_or else and_
+        return reduce(join, parts)
 
-    def _one(self, *, negated: bool) -> Both:
+    def _one(self, *, negated: bool) -> C:
         if self._takes("word", "NOT"):
             return self._one(negated=not negated)
         if self._takes("sign", "("):
@@ -89,14 +155,15 @@ class _Parser:
             is_null = not self._takes("word", "NOT")
             self._expect("word", "NULL")
             self._count()
-            return null(column, negated=is_null == negated)
+            return self._parts.null(self._schema.field(column), negated=is_null == negated)
         negated ^= self._takes("word", "NOT")
         if self._takes("word", "BETWEEN"):
             # Spark pads no bounds of BETWEEN.
             low = self._compared_as_it_is(column, ">=", self._constant(), negated=negated)
             self._expect("word", "AND")
             high = self._compared_as_it_is(column, "<=", self._constant(), negated=negated)
-            return low | high if negated else low & high
+            join: Callable[[C, C], C] = or_ if negated else and_
+            return join(low, high)
         if self._takes("word", "IN"):
             return self._among(column, negated=negated)
         if pa.types.is_boolean(self._schema.field(column).type) and self._peek().text not in _OPERATORS:
@@ -104,28 +171,29 @@ class _Parser:
         operator = self._operator()
         return self._compared(column, operator, self._constant(), negated=negated)
 
-    def _among(self, column: str, *, negated: bool) -> Both:
+    def _among(self, column: str, *, negated: bool) -> C:
         self._expect("sign", "(")
         constants = [self._constant()]
         while self._takes("sign", ","):
             constants.append(self._constant())
         self._expect("sign", ")")
         field = self._schema.field(column)
-        found = among(column, field.type, [padded(each, field) for each in constants], negated=negated)
+        found = self._parts.among(field, [padded(each, field) for each in constants], negated=negated)
         if found is not None:
             self._count()
             return found
         parts = [self._compared(column, "=", constant, negated=negated) for constant in constants]
-        return reduce(and_ if negated else or_, parts)
+        join: Callable[[C, C], C] = and_ if negated else or_
+        return reduce(join, parts)
 
-    def _compared(self, column: str, operator: str, constant: Constant, *, negated: bool) -> Both:
+    def _compared(self, column: str, operator: str, constant: Constant, *, negated: bool) -> C:
         constant = padded(constant, self._schema.field(column))
         return self._compared_as_it_is(column, operator, constant, negated=negated)
 
-    def _compared_as_it_is(self, column: str, operator: str, constant: Constant, *, negated: bool) -> Both:
+    def _compared_as_it_is(self, column: str, operator: str, constant: Constant, *, negated: bool) -> C:
         self._count()
         sign = _NEGATED[operator] if negated else operator
-        return compared(column, self._schema.field(column).type, sign, constant)
+        return self._parts.compared(self._schema.field(column), sign, constant)
 
     def _count(self) -> None:
         self.comparisons += 1
@@ -200,10 +268,10 @@ class _Parser:
         if not self._takes(kind, text):
             raise self._error(f"{text} is expected")
 
-    def expect_end(self) -> None:
-        """Raises InvalidInputError if something is left."""
+    def _expect_end(self, what: str) -> None:
+        """Raises InvalidInputError if something is left in the place of what may follow."""
         if self._next < len(self._tokens):
-            raise self._error("AND, OR or the end is expected")
+            raise self._error(f"{what} is expected")
 
     def _error(self, what: str) -> InvalidInputError:
         before = " ".join(token.text for token in self._tokens[: self._next])

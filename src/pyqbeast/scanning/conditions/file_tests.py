@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyqbeast.scanning.file_bounds import BoundsOfFiles
+from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
 
 FileTest = Callable[[BoundsOfFiles], pa.BooleanArray]
 

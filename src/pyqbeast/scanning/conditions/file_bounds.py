@@ -18,7 +18,7 @@ from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.delta_log.file_checks import MAX_VALUES, MIN_VALUES, NULL_COUNT
 from pyqbeast.delta_log.reader import LiveFile
 from pyqbeast.delta_log.statistics_in_bulk import tables_in_order
-from pyqbeast.scanning.column_types import char_length
+from pyqbeast.scanning.conditions.column_types import char_length
 
 #: Timestamps are cut to milliseconds in statistics, so the largest may be almost one more.
 _CUT_OFF = dt.timedelta(milliseconds=1)

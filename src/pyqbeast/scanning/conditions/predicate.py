@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.stored_text import shown
-from pyqbeast.scanning.file_tests import FileTest, both, may_meet
-from pyqbeast.scanning.sql_text import MOST_COMPARISONS, conditions_of_text
+from pyqbeast.scanning.conditions.file_tests import FileTest, both, may_meet
+from pyqbeast.scanning.conditions.sql_text import MOST_COMPARISONS, conditions_of_text
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.scanning.column_types import char_length
-from pyqbeast.scanning.file_tests import (
+from pyqbeast.scanning.conditions.column_types import char_length
+from pyqbeast.scanning.conditions.file_tests import (
     FileTest,
     both,
     either,
@@ -75,12 +75,17 @@ def compared(column: str, kind: pa.DataType, sign: str, constant: Constant) -> B
             return _floats(column, kind, sign, constant)
         if pa.types.is_decimal(kind):
             return _decimals(column, kind, sign, constant)
+    return _plain(column, sign, typed_constant(column, kind, constant))
+
+
+def typed_constant(column: str, kind: pa.DataType, constant: Constant) -> pa.Scalar:
+    """A constant that is no number, in a column's type. Raises InvalidInputError where the two do not fit."""
     value = _other(kind, constant)
     if value is None:
         raise InvalidInputError(
             f"column {column!r} has type {kind} and cannot be compared with the {constant.kind} {constant.text}"
         )
-    return _plain(column, sign, value)
+    return value
 
 
 def _plain(column: str, sign: str, value: pa.Scalar) -> Both:

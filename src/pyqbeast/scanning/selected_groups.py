@@ -1,0 +1,98 @@
+"""Which groups an estimate of a scan keeps: `having`, `order_by` and `limit`, in terms of its aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from pyqbeast.approximate.estimate import Aggregate
+from pyqbeast.approximate.estimate.selection import Comparison, Condition, Junction, Negation, Selection
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.scanning.aggregates import Request
+from pyqbeast.scanning.conditions.comparisons import Constant, typed_constant
+from pyqbeast.scanning.conditions.sql_text import condition_of_text, order_of_text
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What an answer shows of its groups.
+
+    Attributes:
+        selection: what decides about them; None for all groups.
+        order: the columns of the answer that it is sorted by, and whether each is ascending.
+    """
+
+    selection: Selection | None
+    order: Sequence[tuple[str, bool]]
+
+    @classmethod
+    def of(cls, request: Request, having: str | None, order_by: str | None, limit: int | None) -> Kept:
+        """What a caller asks for; see `Scan.tolerance`.
+
+        Raises InvalidInputError for what is not understood, or does not fit the answer.
+        """
+        for name, text in {"having": having, "order_by": order_by}.items():
+            if text is not None and not isinstance(text, str):
+                raise InvalidInputError(f"{name} takes a text, not {text!r}")
+        if limit is not None and (type(limit) is not int or limit < 1):
+            raise InvalidInputError(f"limit takes a number of groups from 1, not {limit!r}")
+        estimates = pa.schema([(name, request.value_type(of)) for name, of in request.aggregates.items()])
+        condition = None
+        if having is not None:
+            condition = condition_of_text(having, estimates, _OfEstimates(request.aggregates)).condition
+        groups = [request.schema.field(name) for name in request.groups]
+        order = [] if order_by is None else order_of_text(order_by, pa.schema([*groups, *estimates]))
+        if limit is None:
+            return cls(None if condition is None else Selection(condition), order)
+        if not order or order[0][0] not in request.aggregates:
+            raise InvalidInputError(
+                "limit takes the first groups by an estimate, such as order_by='mean DESC', limit=10; by their own "
+                "values `where` picks groups"
+            )
+        first, ascending = order[0]
+        # Nulls are smaller than all values, as in Spark.
+        selection = Selection(condition, request.aggregates[first], ascending, ascending, limit)
+        return cls(selection, order)
+
+
+@dataclass(frozen=True)
+class _OnEstimates:
+    """A condition that a parser joins with others."""
+
+    condition: Condition
+
+    def __and__(self, other: _OnEstimates) -> _OnEstimates:
+        return _OnEstimates(Junction("and", self.condition, other.condition))
+
+    def __or__(self, other: _OnEstimates) -> _OnEstimates:
+        return _OnEstimates(Junction("or", self.condition, other.condition))
+
+
+class _OfEstimates:
+    """Comparisons of estimates with numbers; see `Comparisons`."""
+
+    def __init__(self, aggregates: Mapping[str, Aggregate]) -> None:
+        self._aggregates = aggregates
+
+    def compared(self, field: pa.Field, sign: str, constant: Constant) -> _OnEstimates:
+        number, aggregate = _number(field, constant), self._aggregates[field.name]
+        if sign == "!=":
+            return _OnEstimates(Negation(Comparison(aggregate, "=", number)))
+        return _OnEstimates(Comparison(aggregate, sign, number))
+
+    def null(self, field: pa.Field, *, negated: bool) -> _OnEstimates:
+        raise InvalidInputError(f"having compares {field.name!r} with constants, not with NULL")
+
+    def among(self, field: pa.Field, constants: Sequence[Constant], *, negated: bool) -> None:
+        """None: an estimate is compared with one number after the other."""
+
+
+def _number(field: pa.Field, constant: Constant) -> float:
+    """A constant as estimates are numbers: days since 1970 for dates, microseconds for timestamps."""
+    kind = field.type
+    if constant.kind == "number" and not pa.types.is_temporal(kind):
+        return float(constant.text)
+    value = typed_constant(field.name, kind, constant)
+    return float(value.cast(pa.int32() if pa.types.is_date(kind) else pa.int64()).as_py())

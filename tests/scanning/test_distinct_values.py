@@ -1,0 +1,139 @@
+"""Counts of distinct values by scans: each value once, wherever its rows lie, and bounds that hold."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pyqbeast
+from pyqbeast.approximate.estimate import Aggregate, State, axes_for
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.format.constants import BUCKET_SEED
+from pyqbeast.core.sampling.murmur3 import hash_ints
+from pyqbeast.scanning.aggregates import Request
+from pyqbeast.scanning.row_sums import Rows, sums_of
+from pyqbeast.scanning.row_weights import row_weights
+from tests.scanning.tables import by_weight
+
+
+def visits(first=0, users=8_000):
+    """Rows of users, from 1 to 30 of each, by turns."""
+    rng = np.random.default_rng(first)
+    user = np.repeat(np.arange(first, first + users), np.minimum(rng.geometric(0.3, users), 30))
+    rng.shuffle(user)
+    return pa.table(
+        {
+            "id": user,
+            "page": pa.array(rng.integers(0, 3, len(user)), mask=rng.random(len(user)) < 0.1),
+            "seconds": rng.integers(0, 100, len(user)),
+            "kind": pa.array(np.array(["a", "b"])[user % 2]),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return visits()
+
+
+@pytest.fixture(scope="module")
+def table(rows, tmp_path_factory):
+    return by_weight(tmp_path_factory.mktemp("distinct") / "table", rows)
+
+
+def truth(rows, *columns):
+    values = zip(*(rows[column].to_pylist() for column in columns), strict=True)
+    return len({each for each in values if None not in each})
+
+
+ASKED = {"users": ("id", "count_distinct"), "pages": (["id", "page"], "count_distinct"), "n": ("*", "count")}
+
+
+def test_values_are_counted_from_a_sample(table, rows):
+    found = pyqbeast.scan(table).where("seconds < 90").tolerance(ASKED, error=0.15, confidence=0.999)
+    assert not found.exact
+    (row,) = found.table.to_pylist()
+    kept = rows.filter(pa.compute.less(rows["seconds"], 90))
+    assert row["users_low"] <= truth(kept, "id") <= row["users_high"]
+    assert row["pages_low"] <= truth(kept, "id", "page") <= row["pages_high"]
+    assert isinstance(row["users"], int)
+
+
+def test_groups_of_distinct_values(table, rows):
+    found = pyqbeast.scan(table).tolerance(ASKED, error=0.2, by=["kind"], order_by="kind")
+    for row in found.table.to_pylist():
+        kept = rows.filter(pa.compute.equal(rows["kind"], row["kind"]))
+        assert row["users_low"] <= truth(kept, "id") <= row["users_high"]
+
+
+@pytest.mark.parametrize("how", [{"exact": True}, {"error": 1e-9}])
+def test_all_rows_tell_it_exactly(table, rows, how):
+    (row,) = pyqbeast.scan(table).tolerance(ASKED, **how).table.to_pylist()
+    assert (row["users"], row["pages"]) == (truth(rows, "id"), truth(rows, "id", "page"))
+    (row,) = pyqbeast.scan(table).tolerance({"n": ("page", "count_distinct")}, exact=True).table.to_pylist()
+    assert row == {"n": 3, "n_low": 3.0, "n_high": 3.0}
+
+
+def test_the_sums_are_those_of_the_query_on_spark():
+    """`count(DISTINCT …)` by group and bucket, in plain Python; values come again in other batches."""
+    rows = visits(users=300)
+    rows = rows.append_column("f", pa.array([(0.0, -0.0, math.nan, None)[i % 4] for i in range(len(rows))]))
+    asked = {"users": ("id", "count_distinct"), "floats": (["id", "f"], "count_distinct")}
+    request = Request.of(asked, ["kind"], rows.schema, ["id"])
+    axes = axes_for(list(request.aggregates.values()))
+    parts, expected = [], {}
+    for batch in rows.to_batches(max_chunksize=100):
+        weights = row_weights([batch.column("id")])
+        parts.append(Rows.of(batch, weights, request))
+        seeds = np.full(len(weights), BUCKET_SEED, np.uint32)
+        buckets = (hash_ints(weights, seeds) % axes.buckets).tolist()
+        for bucket, row in zip(buckets, batch.to_pylist(), strict=True):
+            count, users, floats = expected.setdefault((row["kind"], bucket), ([], set(), set()))
+            count.append(1)
+            users.add(row["id"])
+            if row["f"] is not None:
+                floats.add((row["id"], "NaN" if math.isnan(row["f"]) else abs(row["f"])))
+    found = sums_of(parts, axes, {}, is_grouped=True)
+    state = State.from_rows(
+        axes,
+        [(kind,) for kind, _ in expected],
+        [bucket for _, bucket in expected],
+        [list(map(len, sums)) for sums in expected.values()],
+    )
+    order = [found.groups.index(group) for group in state.groups]
+    assert np.array_equal(found.sums[order], state.sums)
+    assert request.aggregates["users"] == Aggregate("count_distinct", ("value:id",), one_per_key=True)
+    assert not request.aggregates["floats"].one_per_key
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "told"),
+    [
+        (("page", "count_distinct"), UnsupportedError, r"by which its rows are weighed, \['id'\]"),
+        (("*", "count_distinct"), InvalidInputError, r"no column '\*'"),
+        (([], "count_distinct"), UnsupportedError, "by which its rows are weighed"),
+        (("id", "count_distinct", 0.5), InvalidInputError, "only a percentile takes p"),
+    ],
+)
+def test_what_a_sample_does_not_tell(table, asked, error, told):
+    with pytest.raises(error, match=told):
+        pyqbeast.scan(table).tolerance({"n": asked})
+
+
+@pytest.mark.repetitions
+def test_the_bounds_hold_as_often_as_they_say(tmp_path):
+    """200 tables with users of their own; see the same test of `test_tolerance`."""
+    held = {"users": 0, "pages": 0}
+    for number in range(200):
+        rows = visits(number * 5_000, 5_000)
+        scan = pyqbeast.scan(by_weight(tmp_path / str(number), rows))
+        found = scan.where("seconds < 50").tolerance(ASKED, error=0.4)
+        assert not found.exact
+        (row,) = found.table.to_pylist()
+        kept = rows.filter(pa.compute.less(rows["seconds"], 50))
+        for name, columns in {"users": ["id"], "pages": ["id", "page"]}.items():
+            held[name] += row[f"{name}_low"] <= truth(kept, *columns) <= row[f"{name}_high"]
+    assert all(178 <= count < 200 for count in held.values()), held
