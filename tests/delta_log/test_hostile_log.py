@@ -63,6 +63,8 @@ def memory():
     def put(name, content):
         table = f"hostile{next(numbers)}"
         files.pipe_file(f"/{table}/_delta_log/{name}", content)
+        sound = "\n".join(map(json.dumps, (PROTOCOL, METADATA)))
+        files.pipe_file(f"/{table}/_delta_log/{1:020d}.json", sound.encode())
         return f"memory://{table}"
 
     return put

@@ -17,6 +17,7 @@ from tests.faulty_files import FaultyFiles, PythonFaults
 ONE = DeletionVector([1]).to_inline()
 TWO = DeletionVector([1, 2]).to_inline()
 UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
+METADATA_IN_PARQUET = {"metaData": {"schemaString": METADATA["metaData"]["schemaString"]}}
 
 
 def log(table, name):
@@ -26,10 +27,11 @@ def log(table, name):
 def checkpoint(path, *actions):
     """Write a Parquet checkpoint as Delta does: a column for each kind, one of them set in a row."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Arrow makes no column of an empty struct.
+    actions = [METADATA_IN_PARQUET if action is METADATA else action for action in actions]
     kinds = sorted({kind for action in actions for kind in action})
     columns = {kind: [action.get(kind) for action in actions] for kind in kinds}
     for entry in filter(None, columns.get("add", [])):
-        # Arrow makes no column of an empty struct.
         entry.pop("partitionValues", None)
     pq.write_table(pa.table(columns), path)
 
@@ -64,10 +66,15 @@ def test_protocol_properties_columns_and_tags(tmp_path):
     log_schema = pa.schema(
         [
             ("protocol", pa.struct([("minReaderVersion", pa.int32())])),
+            ("metaData", pa.struct([("schemaString", pa.string())])),
             ("add", pa.struct([("path", pa.string()), ("tags", texts)])),
         ]
     )
-    rows = [{"protocol": {"minReaderVersion": 1}}, {"add": {"path": "a", "tags": {"revision": "1"}}}]
+    rows = [
+        {"protocol": {"minReaderVersion": 1}},
+        METADATA_IN_PARQUET,
+        {"add": {"path": "a", "tags": {"revision": "1"}}},
+    ]
     pq.write_table(pa.Table.from_pylist(rows, log_schema), log(tmp_path, f"{1:020d}.checkpoint.parquet"))
     assert read_snapshot(tmp_path).files == snapshot.files
 
@@ -100,7 +107,7 @@ def test_a_checkpoint_stands_for_the_commits_before_it(tmp_path, commits_kept):
     if commits_kept:
         commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 10), add("old"))
         commit(tmp_path, 1, remove("a"), remove("old"), add("a", 10, ONE), add("b", 20))
-    actions = [PROTOCOL, add("a", 10, ONE), add("b", 20), remove("a"), remove("old")]
+    actions = [PROTOCOL, METADATA, add("a", 10, ONE), add("b", 20), remove("a"), remove("old")]
     checkpoint(log(tmp_path, f"{1:020d}.checkpoint.parquet"), *actions)
     commit(tmp_path, 2, add("c", 30))
     snapshot = read_snapshot(tmp_path)
@@ -109,7 +116,7 @@ def test_a_checkpoint_stands_for_the_commits_before_it(tmp_path, commits_kept):
 
 
 def test_a_checkpoint_alone_is_a_table(tmp_path):
-    checkpoint(log(tmp_path, f"{7:020d}.checkpoint.parquet"), PROTOCOL, add("a"))
+    checkpoint(log(tmp_path, f"{7:020d}.checkpoint.parquet"), PROTOCOL, METADATA, add("a"))
     assert read_snapshot(tmp_path).version == 7
 
 
@@ -118,7 +125,7 @@ def test_statistics_as_a_struct(tmp_path):
     entry["add"]["stats_parsed"] = {"numRecords": 12, "nullCount": {"id": 0}}
     both = add("b", 20)
     both["add"]["stats_parsed"] = {"numRecords": None, "nullCount": {"id": None}}
-    checkpoint(log(tmp_path, f"{0:020d}.checkpoint.parquet"), PROTOCOL, entry, both)
+    checkpoint(log(tmp_path, f"{0:020d}.checkpoint.parquet"), PROTOCOL, METADATA, entry, both)
     assert [file.physical_rows for file in read_snapshot(tmp_path).files] == [12, 20]
 
 
@@ -127,7 +134,7 @@ def part(number, count, version=1):
 
 
 def test_a_checkpoint_of_many_parts(tmp_path):
-    checkpoint(log(tmp_path, part(1, 2)), PROTOCOL, add("a", 10))
+    checkpoint(log(tmp_path, part(1, 2)), PROTOCOL, METADATA, add("a", 10))
     checkpoint(log(tmp_path, part(2, 2)), add("b", 10, TWO))
     assert read_snapshot(tmp_path).files == (LiveFile("a", None, 10), LiveFile("b", TWO, 10))
 
@@ -147,6 +154,7 @@ def test_the_second_checkpoint_format(tmp_path, manifest):
     actions = [
         {"checkpointMetadata": {"version": 1}},
         {"protocol": protocol},
+        METADATA,
         {"sidecar": {"path": "one%20two.parquet", "sizeInBytes": 1, "modificationTime": 0}},
         {"sidecar": {"path": f"file://{tmp_path}/far.parquet", "sizeInBytes": 1, "modificationTime": 0}},
     ]
@@ -163,7 +171,7 @@ def test_the_second_checkpoint_format(tmp_path, manifest):
 @pytest.mark.parametrize("hint", ["{", "{}", '{"version":0,"size":3}', '{"version":99,"size":3}'])
 def test_a_stale_or_broken_hint_changes_nothing(tmp_path, hint):
     commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 10))
-    checkpoint(log(tmp_path, f"{1:020d}.checkpoint.parquet"), PROTOCOL, add("b"))
+    checkpoint(log(tmp_path, f"{1:020d}.checkpoint.parquet"), PROTOCOL, METADATA, add("b"))
     log(tmp_path, "_last_checkpoint").write_text(hint)
     log(tmp_path, f"{1:020d}.crc").write_text("{}")
     assert paths(tmp_path) == ["b"]
@@ -243,7 +251,7 @@ def test_a_table_that_needs_more_than_this_reader_knows(tmp_path, protocol):
 
 def test_storage_that_fails_is_told_with_path_and_cause(tmp_path, monkeypatch):
     commit(tmp_path, 0, PROTOCOL, METADATA, add("a"))
-    checkpoint(log(tmp_path, f"{1:020d}.checkpoint.parquet"), add("a"))
+    checkpoint(log(tmp_path, f"{1:020d}.checkpoint.parquet"), PROTOCOL, METADATA, add("a"))
     faults = PythonFaults()
     monkeypatch.setattr(FaultyFiles, "next_call", faults.next)
     for operation, doing in (("list", "listing"), ("open", "reading")):
@@ -272,7 +280,7 @@ def test_storage_that_fails_is_told_with_path_and_cause(tmp_path, monkeypatch):
     ],
 )
 def test_statistics_tell_the_rows_wherever_the_number_stands(tmp_path, stats, rows):
-    commit(tmp_path, 0, PROTOCOL, {"add": {"path": "a", "stats": stats}})
+    commit(tmp_path, 0, PROTOCOL, METADATA, {"add": {"path": "a", "stats": stats}})
     assert [file.physical_rows for file in read_snapshot(tmp_path).files] == [rows]
 
 
@@ -281,7 +289,7 @@ def test_statistics_tell_the_rows_wherever_the_number_stands(tmp_path, stats, ro
     ['{"numRecords":5,"numRecords":6}', r'{"numRecords":5,"num\u0052ecords":6}', '{"numRecords":5.0}'],
 )
 def test_statistics_that_tell_the_rows_twice_or_oddly_are_refused(tmp_path, stats):
-    commit(tmp_path, 0, PROTOCOL, {"add": {"path": "a", "stats": stats}})
+    commit(tmp_path, 0, PROTOCOL, METADATA, {"add": {"path": "a", "stats": stats}})
     with pytest.raises(FormatError, match="add a: stats"):
         read_snapshot(tmp_path)
 

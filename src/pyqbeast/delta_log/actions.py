@@ -35,6 +35,14 @@ _COLUMNS = [
 ]
 #: Rows of a checkpoint that are Arrow's and Python's at once: more take more memory, and no less time.
 _ROWS_AT_ONCE = 1 << 13
+#: What a row of a checkpoint cannot do without, by its column. Arrow would leave the column out, and all its rows.
+_REQUIRED = {
+    "add": "path",
+    "remove": "path",
+    "sidecar": "path",
+    "metaData": "schemaString",
+    "protocol": "minReaderVersion",
+}
 _OF_REMOVED = ["remove.path", "remove.deletionVector", "remove.deletionTimestamp"]
 
 
@@ -50,7 +58,7 @@ def checkpoint_actions(files: LogFiles, *, with_removed: bool = False) -> Iterat
             if sidecar is None:
                 yield action
             else:
-                yield from _file_actions(files, _sidecar_path(files, path, sidecar), with_removed)
+                yield from _sidecar_actions(files, _sidecar_path(files, path, sidecar), with_removed)
 
 
 def commit_actions(files: LogFiles, path: str) -> Iterator[Action]:
@@ -99,6 +107,13 @@ def _file_actions(files: LogFiles, path: str, with_removed: bool) -> Iterator[Ac
     return _parquet_actions(files, path, [*_COLUMNS, *(_OF_REMOVED if with_removed else [])])
 
 
+def _sidecar_actions(files: LogFiles, path: str, with_removed: bool) -> Iterator[Action]:
+    for action in _file_actions(files, path, with_removed):
+        if "sidecar" in action:
+            raise FormatError(f"{path}: sidecar: a sidecar has none of its own")
+        yield action
+
+
 def _sidecar_path(files: LogFiles, checkpoint: str, sidecar: Any) -> str:  # noqa: ANN401 - what JSON holds
     if not isinstance(sidecar, dict) or not isinstance(sidecar.get("path"), str):
         raise FormatError(f"{checkpoint}: sidecar: it has no path")
@@ -115,6 +130,8 @@ def _parquet_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator
         with opened as file, pq.ParquetFile(file) as parquet:
             if not {"add", "sidecar"} & set(parquet.schema_arrow.names):
                 raise FormatError(f"{path}: not a checkpoint: it has neither the column add nor sidecar")
+            for name, required in _REQUIRED.items():
+                _check_column(parquet.schema_arrow, name, required, path)
             for batch in parquet.iter_batches(_ROWS_AT_ONCE, columns=columns):
                 for row in batch.to_pylist():
                     yield {name: value for name, value in row.items() if value is not None}
@@ -124,6 +141,15 @@ def _parquet_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FormatError(f"{path}: not a readable Parquet checkpoint: {error}") from error
+
+
+def _check_column(schema: pa.Schema, name: str, required: str, path: str) -> None:
+    if name not in schema.names:
+        return
+    kind = schema.field(name).type
+    # A column without a value may have no type.
+    if not pa.types.is_null(kind) and not (pa.types.is_struct(kind) and kind.get_field_index(required) >= 0):
+        raise FormatError(f"{path}: not a checkpoint: its column {name} has no field {required}")
 
 
 def _missing(path: str) -> FormatError:

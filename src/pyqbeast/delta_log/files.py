@@ -16,7 +16,7 @@ from pyqbeast.delta_log import locations
 _COMMIT = re.compile(r"(\d{20})\.json")
 # One file; one of several parts (number, count); or a file of the second checkpoint format, with a UUID.
 _CHECKPOINT = re.compile(
-    r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.[0-9a-fA-F-]{36})?\.(?:parquet|json)"
+    r"(\d{20})\.checkpoint(?:(?:\.(\d{10})\.(\d{10}))?\.parquet|\.[^.]+\.(?:parquet|json))"
 )
 
 
@@ -145,9 +145,11 @@ def _complete_checkpoints(names: list[str]) -> dict[int, list[str]]:
         match = _CHECKPOINT.fullmatch(name)
         if match is None:
             continue
-        version, count = int(match[1]), int(match[3] or 1)
+        version, number, count = int(match[1]), int(match[2] or 1), int(match[3] or 1)
         if match[3] is None:
             complete[version] = [name]
+            continue
+        if not 1 <= number <= count:
             continue
         seen = parts.setdefault((version, count), [])
         seen.append(name)

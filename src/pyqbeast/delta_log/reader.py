@@ -127,6 +127,11 @@ def read_snapshot(
     for one, other in itertools.pairwise(ordered):
         if one.path == other.path:
             raise FormatError(f"{files.folder}: file {one.path} is live with two deletion vectors at once")
+    where = f"{files.folder}: version {files.version}"
+    if replay.protocol is None or replay.metadata is None:
+        lacking = "protocol" if replay.protocol is None else "metaData"
+        raise FormatError(f"{where}: no commit and no checkpoint before it holds the action {lacking}")
+    _check_readable(replay.protocol, where)
     return Snapshot(files.version, ordered, replay.protocol, replay.metadata, tuple(replay.removed))
 
 
@@ -137,8 +142,8 @@ class Replay:
         self._with_removed = with_removed
         self.removed: list[RemovedFile] = []
         self.live: dict[tuple[str, str | None], LiveFile] = {}
-        self.protocol = Protocol()
-        self.metadata = Metadata()
+        self.protocol: Protocol | None = None
+        self.metadata: Metadata | None = None
 
     def apply(self, action: Action, source: str) -> None:
         """Brings the state up to date with one action."""
@@ -246,12 +251,20 @@ def _protocol(protocol: Any, source: str) -> Protocol:  # noqa: ANN401 - what JS
         _names(protocol, name, f"{source}: protocol") for name in ("readerFeatures", "writerFeatures")
     )
     version = protocol.get("minReaderVersion")
-    if version not in (1, 2, 3):
-        raise UnsupportedError(f"{source}: the table needs reader version {version}; 3 is the newest known")
-    unknown = sorted(reader_features - _READER_FEATURES)
-    if unknown:
-        raise UnsupportedError(f"{source}: the table needs the reader feature {unknown[0]}: not supported")
+    if type(version) is not int:
+        raise FormatError(f"{source}: protocol: minReaderVersion is {shown(version)}, no version")
     return Protocol(version, protocol.get("minWriterVersion", 2), reader_features, writer_features)
+
+
+def _check_readable(protocol: Protocol, where: str) -> None:
+    """Only the protocol of the version itself counts: features of earlier ones may have been dropped since."""
+    if protocol.reader_version not in (1, 2, 3):
+        raise UnsupportedError(
+            f"{where}: the table needs reader version {protocol.reader_version}; 3 is the newest known"
+        )
+    unknown = sorted(protocol.reader_features - _READER_FEATURES)
+    if unknown:
+        raise UnsupportedError(f"{where}: the table needs the reader feature {unknown[0]}: not supported")
 
 
 def _names(action: Action, name: str, source: str) -> frozenset[str]:
