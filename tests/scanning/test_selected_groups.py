@@ -146,6 +146,33 @@ def test_what_is_not_understood(table, how, told):
         pyqbeast.scan(table).tolerance(ASKED | LAST, error=0.1, by=["g"], **how)
 
 
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["g"], "another column 'g'"),
+        (["sure"], "another column 'sure'"),
+        (["a", "a_low"], "another column 'a_low'"),
+        ([5], "named by a text, not 5"),
+    ],
+)
+def test_columns_of_the_answer_have_names_of_their_own(table, names, told):
+    with pytest.raises(InvalidInputError, match=told):
+        pyqbeast.scan(table).tolerance(dict.fromkeys(names, ("x", "avg")), by=["g"])
+
+
+def test_one_group_of_all_rows(table):
+    scan = pyqbeast.scan(table)
+    kept = scan.tolerance(ASKED, error=0.1, having="mean > 5", order_by="mean", limit=5)
+    assert (kept.table.num_rows, kept.table["sure"].to_pylist(), kept.choice) == (1, [True], Choice())
+    assert scan.tolerance(ASKED, error=0.1, having="mean > 5000").table.num_rows == 0
+    assert scan.tolerance(ASKED, budget="1 MB", having="mean > 5").table.num_rows == 1
+
+
+def test_groups_named_twice_are_one(table):
+    found = pyqbeast.scan(table).tolerance(ASKED, error=0.1, by=["g", "G"], order_by="g")
+    assert found.table["g"].to_pylist() == [*range(10)]
+
+
 @pytest.mark.repetitions
 def test_what_is_sure_is_true_as_often_as_it_says(tmp_path):
     """200 tables. If all is true 95 times in a hundred, less than 178 times of 200 come once in 3,000."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate
 from pyqbeast.approximate.estimate.formulas import COUNTS
-from pyqbeast.approximate.estimate.outcome import EXTREMES
+from pyqbeast.approximate.estimate.outcome import EXTREMES, HIGH, LOW, SURE
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.scanning.arrays import mask_of, numbers_of
@@ -148,13 +148,28 @@ class Request:
                 found[name] = _distinct(name, columns, percentage, hashed, distinct)
             else:
                 found[name] = _aggregate(name, columns, kind, percentage, sources)
-        groups = tuple(_column(column, schema) for column in by)
+        groups = tuple(dict.fromkeys(_column(column, schema) for column in by))
+        _check_names(groups, aggregates)
         for column in [*groups, *distinct.values()]:
             if pa.types.is_nested(schema.field(column).type):
                 raise InvalidInputError(
                     f"the values of {column!r}, of type {schema.field(column).type}, are neither groups nor counted"
                 )
         return cls(found, sources, distinct, groups, schema)
+
+
+def _check_names(groups: Sequence[str], aggregates: Collection[Any]) -> None:
+    """The columns of the answer have to be told apart."""
+    taken = {*groups, SURE}
+    for name in aggregates:
+        if not isinstance(name, str):
+            raise InvalidInputError(f"an estimate is named by a text, not {name!r}")
+        for column in (name, name + LOW, name + HIGH):
+            if column in taken:
+                raise InvalidInputError(
+                    f"{name!r}: the answer has another column {column!r}: give it another name"
+                )
+            taken.add(column)
 
 
 def _asked(name: str, asked: Any, schema: pa.Schema) -> tuple[list[pa.Field], str, float | None]:  # noqa: ANN401
