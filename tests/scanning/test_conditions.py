@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import pickle
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,6 +36,20 @@ def test_a_list_of_many_values(scan):
     many = ",".join(map(str, range(100_000, 300_000)))
     assert scan.where(f"id IN ({many}, 7)").to_arrow()["id"].to_pylist() == [7]
     assert scan.where(f"id NOT IN ({many}, 7)").to_arrow().num_rows == 998 + 500
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        pc.field("id") > 990,
+        "NOT (id < 990 OR x IN (1, 2)) AND s IS NOT NULL AND (d > '2020-01-01' OR t IS NULL)",
+    ],
+)
+def test_processes_hand_scans_to_each_other(scan, condition):
+    there = pickle.loads(pickle.dumps(scan.where(condition)))
+    assert there.to_arrow() == scan.where(condition).to_arrow()
+    assert 0 < there.to_arrow().num_rows < 100
+    assert there.explain() == scan.where(condition).explain()
 
 
 @pytest.mark.parametrize(
