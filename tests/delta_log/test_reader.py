@@ -96,6 +96,35 @@ def test_a_file_removed_and_added_again_in_one_commit_is_live(tmp_path):
     assert read_snapshot(tmp_path).files == (LiveFile("a", None, 11),)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("day=1/a%20b%3A.parquet", "day%3D1/a b%3a.parquet"),
+        ("x/a", "./x//a"),
+        ("x/a", "x/y/../a"),
+        ("/data/t/a", "file:///data/t/a"),
+        ("file:/data/t/a", "file:///data//t/a"),
+        ("s3://bucket/a%2Bb", "s3://bucket/a+b"),
+    ],
+)
+def test_a_file_in_two_spellings_is_one(tmp_path, one, other):
+    """As Delta compares them: programs quote the same path in several ways."""
+    commit(tmp_path, 0, PROTOCOL, METADATA, add(one, 10), add("b"))
+    commit(tmp_path, 1, remove(other))
+    assert paths(tmp_path) == ["b"]
+    commit(tmp_path, 2, add(other, 10), add(one, 11))
+    assert paths(tmp_path) == sorted([one, "b"])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("a%2520", "a%20"), ("x/a", "a"), ("s3://b/a", "a"), ("a+b", "a b")]
+)
+def test_files_of_other_names_are_others(tmp_path, one, other):
+    commit(tmp_path, 0, PROTOCOL, METADATA, add(one, 10))
+    commit(tmp_path, 1, remove(other))
+    assert paths(tmp_path) == [one]
+
+
 def test_a_file_that_is_live_twice(tmp_path):
     commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 10), add("a", 10, ONE))
     with pytest.raises(FormatError, match="a is live with two"):

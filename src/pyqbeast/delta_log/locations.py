@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import posixpath
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -74,6 +75,17 @@ def _quote(character: str) -> str:
 def url_decode(url: str) -> str:
     """Return the path that the URL-encoded `url` names, in Hadoop's spelling."""
     return hadoop_path(unquote(url))
+
+
+def same_file_key(path: str) -> str:
+    """Return what is equal for all spellings by which entries of a log name one file, as Delta compares them.
+
+    `path` is as the log has it: URL-encoded, relative to the table or absolute.
+    """
+    # Most are plain names, and there may be 100,000 of them.
+    if "%" not in path and ":" not in path and "//" not in path and "./" not in path:
+        return path
+    return posixpath.normpath(url_decode(path)).removeprefix("file:")
 
 
 def open_location(location: Location, storage_options: Options = None) -> tuple[Any, str]:

@@ -149,13 +149,13 @@ class Replay:
         """Brings the state up to date with one action."""
         if (add := action.get("add")) is not None:
             path, vector = _identity(add, f"{source}: add")
-            key = (path, vector.unique_id if vector else None)
+            key = _key(path, vector)
             where = f"{source}: add {path}"
             rows, tags, size = _physical_rows(add, where), _texts(add, "tags", where), _size(add, where)
             self.live[key] = LiveFile(path, vector, rows, tags, size, add.get("stats"))
         elif (remove := action.get("remove")) is not None:
             path, vector = _identity(remove, f"{source}: remove")
-            self.live.pop((path, vector.unique_id if vector else None), None)
+            self.live.pop(_key(path, vector), None)
             if self._with_removed:
                 self.removed.append(
                     RemovedFile(path, vector, _removal_time(remove, f"{source}: remove {path}"))
@@ -174,6 +174,10 @@ def _identity(entry: Any, source: str) -> tuple[str, DeletionVectorDescriptor | 
         return path, None if struct is None else DeletionVectorDescriptor.from_struct(struct)
     except FormatError as error:
         raise FormatError(f"{source} {path}: deletionVector: {error}") from error
+
+
+def _key(path: str, vector: DeletionVectorDescriptor | None) -> tuple[str, str | None]:
+    return locations.same_file_key(path), vector.unique_id if vector else None
 
 
 def _removal_time(remove: Action, source: str) -> int:
