@@ -8,11 +8,12 @@ from pyqbeast.core.errors import UncertainWriteError
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError, EncryptedArrayError
 from pyqbeast.tiledb.format.build import attribute, dimension
+from pyqbeast.tiledb.format.dimension import Dimension
 from pyqbeast.tiledb.format.domain import MBR, MBRs, Range1D
 from pyqbeast.tiledb.format.enumeration import Enumeration
 from pyqbeast.tiledb.format.footer import Footer
 from pyqbeast.tiledb.format.rtree import RTree
-from pyqbeast.tiledb.format.schema import ArraySchema, Dimension, Layout
+from pyqbeast.tiledb.format.schema import ArraySchema, Layout
 from pyqbeast.tiledb.format.sections import (
     TileFragmentMinMaxSumNullCount,
     TileMinsMaxs,

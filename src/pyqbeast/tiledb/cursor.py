@@ -112,3 +112,9 @@ def u64(*values: int) -> bytes:
 def f64(value: float) -> bytes:
     """One 64-bit float."""
     return _F64.pack(value)
+
+
+def text(value: str) -> bytes:
+    """The size of a text in UTF-8 (u32), and its bytes."""
+    raw = value.encode("utf-8")
+    return u32(len(raw)) + raw

@@ -10,9 +10,9 @@ from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype, datatype_of
 from pyqbeast.tiledb.filters import ByteShuffle, Zstd
 from pyqbeast.tiledb.filters.base import Filter
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
+from pyqbeast.tiledb.format.dimension import Dimension
 from pyqbeast.tiledb.format.domain import Coordinate
 from pyqbeast.tiledb.format.field import Field
-from pyqbeast.tiledb.format.schema import Dimension
 from pyqbeast.tiledb.format.schema_rules import check_attribute, check_dimension
 
 

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import Any
-
-import numpy as np
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
-from pyqbeast.tiledb.cursor import Bytes, Cursor, u8, u32, u64
-from pyqbeast.tiledb.datatypes import LARGEST_CELL, VAR_NUM, Datatype
+from pyqbeast.tiledb.cursor import Bytes, Cursor, text, u8, u32, u64
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.filters import Rle, Zstd
-from pyqbeast.tiledb.filters.pipeline import NO_FILTERS, FilterPipeline
+from pyqbeast.tiledb.filters.pipeline import FilterPipeline
+from pyqbeast.tiledb.format.attribute import ENUMERATIONS_SINCE, attribute_bytes, parse_attribute
+from pyqbeast.tiledb.format.dimension import Dimension
 from pyqbeast.tiledb.format.domain import MBR
-from pyqbeast.tiledb.format.field import Field, default_fill
+from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.generic_tile import WRITTEN_VERSION, check_version
 
 #: The filters of new schemas: of coordinates and offsets, and of validity.
@@ -35,28 +33,6 @@ class Layout(IntEnum):
     ROW_MAJOR = 0
     COL_MAJOR = 1
     HILBERT = 4
-
-
-@dataclass(frozen=True)
-class Dimension:
-    """A dimension.
-
-    Attributes:
-        field: Its column.
-        domain: The least and greatest coordinate, `None` where it is text.
-        extent: The size of a space tile in this dimension, `None` where there are none.
-        own_filters: The filters of its own; without any, the schema's filters of coordinates apply.
-    """
-
-    field: Field
-    domain: tuple[Any, Any] | None = None
-    extent: Any = None
-    own_filters: FilterPipeline = NO_FILTERS
-
-    @property
-    def name(self) -> str:
-        """The name."""
-        return self.field.name
 
 
 @dataclass(frozen=True)
@@ -171,10 +147,10 @@ class ArraySchema:
             + self.offsets_filters.to_bytes()
             + self.validity_filters.to_bytes()
         )
-        out += u32(len(self.dimensions)) + b"".join(_dimension_bytes(d) for d in self.dimensions)
-        out += u32(len(self.attributes)) + b"".join(_attribute_bytes(a) for a in self.attributes)
+        out += u32(len(self.dimensions)) + b"".join(d.to_bytes() for d in self.dimensions)
+        out += u32(len(self.attributes)) + b"".join(attribute_bytes(a) for a in self.attributes)
         out += u32(0, len(self.enumerations))
-        out += b"".join(_text(name) + _text(file) for name, file in self.enumerations.items())
+        out += b"".join(text(name) + text(file) for name, file in self.enumerations.items())
         out += u32(_CURRENT_DOMAIN_VERSION) + u8(self.current_domain is None)
         if self.current_domain is not None:
             out += u8(_RECTANGLE) + self.current_domain.to_bytes(self.dimension_fields)
@@ -182,12 +158,7 @@ class ArraySchema:
 
 
 _CURRENT_DOMAIN_VERSION, _RECTANGLE = 0, 0
-_LABELS_SINCE, _ORDER_SINCE, _ENUMERATIONS_SINCE, _CURRENT_DOMAIN_SINCE = 18, 17, 20, 22
-
-
-def _text(text: str) -> bytes:
-    raw = text.encode("utf-8")
-    return u32(len(raw)) + raw
+_LABELS_SINCE, _CURRENT_DOMAIN_SINCE = 18, 22
 
 
 def _parse(cursor: Cursor, name: str) -> ArraySchema:
@@ -198,12 +169,12 @@ def _parse(cursor: Cursor, name: str) -> ArraySchema:
         raise ArrayFormatError(f"array type {sparse}, tile and cell order {orders}")
     capacity = cursor.u64("capacity")
     coords, offsets, validity = (FilterPipeline.parse(cursor, version) for _ in range(3))
-    dimensions = tuple(_parse_dimension(cursor, version, coords) for _ in range(cursor.u32("dimensions")))
-    attributes = tuple(_parse_attribute(cursor, version) for _ in range(cursor.u32("attributes")))
+    dimensions = tuple(Dimension.parse(cursor, version, coords) for _ in range(cursor.u32("dimensions")))
+    attributes = tuple(parse_attribute(cursor, version) for _ in range(cursor.u32("attributes")))
     if version >= _LABELS_SINCE and cursor.u32("dimension labels"):
         raise UnsupportedError(f"{cursor.file}: dimension labels are not supported")
     enumerations = {}
-    if version >= _ENUMERATIONS_SINCE:
+    if version >= ENUMERATIONS_SINCE:
         for _ in range(cursor.u32("enumerations")):
             key = cursor.text(cursor.u32("enumeration name size"), "enumeration name")
             enumerations[key] = cursor.text(cursor.u32("enumeration file size"), "enumeration file")
@@ -229,70 +200,3 @@ def _parse_current_domain(cursor: Cursor, schema: ArraySchema) -> MBR | None:
     if cursor.u8("current domain type") != _RECTANGLE:
         raise UnsupportedError(f"{cursor.file}: a current domain that is no rectangle is not supported")
     return MBR.parse(cursor, schema.dimension_fields)
-
-
-def _parse_dimension(cursor: Cursor, version: int, coords: FilterPipeline) -> Dimension:
-    name = cursor.text(cursor.u32("dimension name size"), "dimension name")
-    kind = Datatype.parse(cursor.u8("dimension type"), "dimension type")
-    cell_val_num = cursor.u32("dimension cell_val_num")
-    own = FilterPipeline.parse(cursor, version)
-    column = Field(name, kind, cell_val_num, filters=own if own.filters else coords, is_dimension=True)
-    text = kind is Datatype.STRING_ASCII
-    if not (text or kind.is_number or kind.unit) or text != column.is_var or not (text or cell_val_num == 1):
-        raise ArrayFormatError(f"dimension {name!r} of {cell_val_num} {kind.name} values per cell")
-    bounds = cursor.take(cursor.u64("domain size"), "domain")
-    domain = extent = None
-    if len(bounds):
-        if len(bounds) != 2 * kind.size:
-            raise ArrayFormatError(f"dimension {name!r} has a domain of {len(bounds)} bytes")
-        low, high = np.frombuffer(bounds, dtype=kind.dtype)
-        domain = low.item(), high.item()
-        if not low <= high:
-            raise ArrayFormatError(f"dimension {name!r} has the domain {domain}")
-    elif not text:
-        raise ArrayFormatError(f"dimension {name!r} has no domain")
-    if not cursor.u8("null tile extent"):
-        extent = cursor.array(kind.dtype, 1, "tile extent")[0].item()
-        if not extent > 0:
-            raise ArrayFormatError(f"dimension {name!r} has a tile extent of {extent}")
-    return Dimension(column, domain, extent, own)
-
-
-def _parse_attribute(cursor: Cursor, version: int) -> Field:
-    name = cursor.text(cursor.u32("attribute name size"), "attribute name")
-    kind = Datatype.parse(cursor.u8("attribute type"), "attribute type")
-    cell_val_num = cursor.u32("attribute cell_val_num")
-    if cell_val_num == 0 or (cell_val_num != VAR_NUM and cell_val_num * kind.size > LARGEST_CELL):
-        raise ArrayFormatError(f"attribute {name!r} has {cell_val_num} values per cell")
-    filters = FilterPipeline.parse(cursor, version)
-    fill = bytes(cursor.take(cursor.u64("fill size"), "fill value"))
-    if cell_val_num != VAR_NUM and len(fill) != cell_val_num * kind.size:
-        raise ArrayFormatError(f"attribute {name!r} has a fill value of {len(fill)} bytes")
-    nullable, fill_valid = bool(cursor.u8("nullable")), bool(cursor.u8("fill validity"))
-    enumeration, order = "", 0
-    if version >= _ORDER_SINCE:
-        order = cursor.u8("attribute order")
-    if version >= _ENUMERATIONS_SINCE:
-        enumeration = cursor.text(cursor.u32("enumeration name size"), "enumeration name")
-    return Field(name, kind, cell_val_num, nullable, filters, False, fill, fill_valid, enumeration, order)
-
-
-def _dimension_bytes(dimension: Dimension) -> bytes:
-    column = dimension.field
-    out = (
-        _text(column.name) + u8(column.datatype) + u32(column.cell_val_num) + dimension.own_filters.to_bytes()
-    )
-    dtype = column.datatype.dtype
-    bounds = b"" if dimension.domain is None else np.array(dimension.domain, dtype=dtype).tobytes()
-    out += u64(len(bounds)) + bounds + u8(dimension.extent is None)
-    return out if dimension.extent is None else out + np.array(dimension.extent, dtype=dtype).tobytes()
-
-
-def _attribute_bytes(attribute: Field) -> bytes:
-    fill = attribute.fill
-    if not fill:
-        fill = default_fill(attribute.datatype) * (1 if attribute.is_var else attribute.cell_val_num)
-    out = _text(attribute.name) + u8(attribute.datatype) + u32(attribute.cell_val_num)
-    out += attribute.filters.to_bytes() + u64(len(fill)) + fill
-    out += u8(attribute.nullable) + u8(attribute.fill_valid) + u8(attribute.order)
-    return out + _text(attribute.enumeration)

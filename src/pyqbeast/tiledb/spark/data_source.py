@@ -25,7 +25,8 @@ from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
 from pyqbeast.tiledb.datatypes import Datatype, datatype_of
 from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.build import attribute_from_arrow, dimension
-from pyqbeast.tiledb.format.schema import ArraySchema, Dimension
+from pyqbeast.tiledb.format.dimension import Dimension
+from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.opening import open_array
 from pyqbeast.tiledb.spark.reader import ArrayReader

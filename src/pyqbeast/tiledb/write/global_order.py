@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.format.column import numbers
+from pyqbeast.tiledb.format.dimension import Dimension
 from pyqbeast.tiledb.format.domain import Range1D
-from pyqbeast.tiledb.format.schema import ArraySchema, Dimension, Layout
+from pyqbeast.tiledb.format.schema import ArraySchema, Layout
 from pyqbeast.tiledb.read.order import Keys, Rows, joined, last_of_equals, row_major, sort_keys
 
 
