@@ -1,6 +1,6 @@
 package io.pyqbeast.catalog;
 
-import io.pyqbeast.commit.Transaction;
+import io.pyqbeast.commit.WriteRequest;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Failure;
 import io.pyqbeast.python.Bridge;
@@ -95,7 +95,7 @@ public final class StagedIndexedTable implements StagedTable, SupportsWrite {
     }
     Map<String, String> given = new HashMap<>(all);
     definition.properties()
-        .forEach((key, value) -> given.put(key.startsWith("delta.") ? key : Transaction.PROPERTY_PREFIX + key, value));
+        .forEach((key, value) -> given.put(key.startsWith("delta.") ? key : WriteRequest.PROPERTY_PREFIX + key, value));
     Bridge.write(mode.name(), given, rows);
     try {
       register.run();

@@ -6,8 +6,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.Constants;
-import io.pyqbeast.format.HashedLayout;
-import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.WeightMentions;
@@ -24,7 +22,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -34,14 +31,11 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
-import org.apache.spark.sql.delta.DeltaConfigs;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.DeltaOptions;
-import org.apache.spark.sql.delta.DeltaOptions$;
 import org.apache.spark.sql.delta.OptimisticTransaction$;
 import org.apache.spark.sql.delta.RowTracking$;
 import org.apache.spark.sql.delta.Snapshot;
@@ -50,7 +44,6 @@ import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.FileAction;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.RemoveFile;
-import org.apache.spark.sql.delta.commands.DeltaInsertReplaceOnOrUsingCommand$;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
 import org.apache.spark.sql.delta.constraints.Constraint;
 import org.apache.spark.sql.delta.schema.ImplicitMetadataOperation$;
@@ -72,19 +65,10 @@ import scala.collection.immutable.Set$;
  */
 public final class Transaction extends SureTransaction {
   private static final ObjectMapper JSON = new ObjectMapper();
-  /**
-   * Entries of the table's configuration about rows that were chosen by weight. They are removed when all rows are
-   * replaced.
-   */
-  private static final Set<String> NOTES =
-      Set.of(Constants.text("DELETED_BY_WEIGHT"), Constants.text("CHOSEN_BY_WEIGHT"));
   private static final System.Logger LOG = System.getLogger(Transaction.class.getName());
 
   /** Pages of fewer rows than Parquet's 20,000 let a box query skip more inside a file. */
   private static final String PAGE_ROWS = "parquet.page.row.count.limit";
-
-  /** Marks options that are properties of the table to make. */
-  public static final String PROPERTY_PREFIX = "table.property.";
 
   private final SparkSession session;
   private final Door door;
@@ -100,13 +84,12 @@ public final class Transaction extends SureTransaction {
   private StatisticsOfJob tracker;
   private Seq<Action> actions = ScalaInterop.seq(List.of());
   private DeltaOptions options;
-  private Map<String, String> stored = Map.of();
+  private StoredEntries entries = StoredEntries.NONE;
 
   /** Properties that the statement gives the table. They take effect if it makes or replaces the table. */
   private Map<String, String> properties = Map.of();
-  private boolean dropsRevisions;
 
-  /** The entries of {@link #NOTES} that this transaction adds. */
+  /** The entries of {@link StoredEntries#NOTES} that this transaction adds. */
   private final Set<String> notes = new HashSet<>();
 
   /** Whether files are being written. */
@@ -198,8 +181,7 @@ public final class Transaction extends SureTransaction {
    * @param fresh whether the revisions that are there now go
    */
   public void store(String entries, boolean fresh) throws JsonProcessingException {
-    stored = JSON.readValue(entries, new TypeReference<Map<String, String>>() {});
-    dropsRevisions = fresh;
+    this.entries = new StoredEntries(JSON.readValue(entries, new TypeReference<Map<String, String>>() {}), fresh);
   }
 
   /** Whether a write with these options, by its {@code txnAppId} and {@code txnVersion}, has been committed before. */
@@ -262,7 +244,7 @@ public final class Transaction extends SureTransaction {
         () -> {
           laidOut = inOwnSession(data, pageRows);
           Dataset<Row> withoutNumbers = numbers.isEmpty() ? laidOut : laidOut.drop(numbers.toSeq());
-          boolean replacesMatches = optionsOf(given).isReplaceOnOrUsingDefined();
+          boolean replacesMatches = WriteRequest.of(session, given).options().isReplaceOnOrUsingDefined();
           Dataset<Row> rows = replacesMatches ? inOwnSession(asGiven, pageRows) : withoutNumbers;
           WriteIntoDelta command = command(rows, SaveMode.valueOf(mode), given);
           source = command.data();
@@ -306,7 +288,7 @@ public final class Transaction extends SureTransaction {
         () -> {
           long now = System.currentTimeMillis();
           filesOf(paths).forEach(file -> all.add(file.removeWithTimestamp(now, false)));
-          if (!stored.isEmpty()) {
+          if (!entries.added().isEmpty()) {
             updateMetadata(metadata(), false);
           }
           if (data != null) {
@@ -333,40 +315,10 @@ public final class Transaction extends SureTransaction {
   }
 
   private WriteIntoDelta command(Dataset<Row> data, SaveMode mode, Map<String, String> given) {
-    options = optionsOf(given);
-    properties = new HashMap<>();
-    given.forEach(
-        (key, value) -> {
-          if (key.toLowerCase(Locale.ROOT).startsWith("delta.")) {
-            properties.put(key, value);
-          } else if (key.startsWith(PROPERTY_PREFIX)) {
-            properties.put(key.substring(PROPERTY_PREFIX.length()), value);
-          }
-        });
-    boolean replacesMatches = options.isReplaceOnOrUsingDefined();
-    return DeltaWrites.command(
-        deltaLog(), mode, options, DeltaConfigs.validateConfigurations(ScalaInterop.map(properties)),
-        replacesMatches ? projected(data) : data, replacesMatches);
-  }
-
-  /** Delta's options. Where matches of some columns are replaced, it wants its own name for the table. */
-  private DeltaOptions optionsOf(Map<String, String> given) {
-    DeltaOptions asked = new DeltaOptions(ScalaInterop.map(given), session.sessionState().conf());
-    if (asked.replaceUsing().isEmpty()) {
-      return asked;
-    }
-    Map<String, String> named = new HashMap<>(given);
-    named.put(
-        DeltaOptions$.MODULE$.TARGET_ALIAS_OPTION(), DeltaOptions$.MODULE$.REPLACE_USING_INTERNAL_TABLE_ALIAS());
-    return new DeltaOptions(ScalaInterop.map(named), session.sessionState().conf());
-  }
-
-  /** The rows below a projection, where Delta looks for the columns that a match compares. */
-  private static Dataset<Row> projected(Dataset<Row> data) {
-    LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed();
-    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
-        (org.apache.spark.sql.classic.SparkSession) data.sparkSession(),
-        DeltaInsertReplaceOnOrUsingCommand$.MODULE$.addOrdinalAliasProjection(plan, plan.output()));
+    WriteRequest request = WriteRequest.of(session, given);
+    options = request.options();
+    properties = request.properties();
+    return request.command(deltaLog(), mode, data);
   }
 
   /**
@@ -374,7 +326,7 @@ public final class Transaction extends SureTransaction {
    * transaction may update its metadata only once, and not after its first file.
    */
   private void storeUnlessDeltaWill(WriteIntoDelta command, StructType rows) {
-    if (!exists() || (stored.isEmpty() && !dropsRevisions)) {
+    if (!exists() || entries.changeNothing()) {
       return;
     }
     boolean overwrites = command.mode() == SaveMode.Overwrite;
@@ -389,32 +341,10 @@ public final class Transaction extends SureTransaction {
 
   @Override
   public void updateMetadata(Metadata proposed, boolean ignoreDefaultProperties) {
-    Map<String, String> configuration = new HashMap<>(ScalaInterop.map(proposed.configuration()));
-    if (dropsRevisions) {
-      configuration.keySet()
-          .removeIf(k -> k.startsWith(Constants.REVISION_PREFIX) || k.equals(Constants.LAST_REVISION) || NOTES.contains(k));
-    }
-    if (exists() && options.canOverwriteSchema()) {
-      configuration.putAll(properties);
-    }
-    configuration.putAll(stored);
-    super.updateMetadata(DeltaActions.configured(proposed, configuration), ignoreDefaultProperties);
-    recordLayout();
-  }
-
-  /**
-   * Adds to a new revision how its hashed columns are stored. This has to wait until Delta has given all columns
-   * their names in files.
-   */
-  private void recordLayout() {
-    Map<String, String> configuration = new HashMap<>(ScalaInterop.map(metadata().configuration()));
-    String key = Constants.REVISION_PREFIX + stored.get(Constants.LAST_REVISION);
-    HashedLayout layout = HashedLayout.of(IndexedColumns.of(metadata().configuration()), metadata());
-    if (!stored.containsKey(key) || layout == null) {
-      return;
-    }
-    configuration.put(key, layout.addedTo(stored.get(key)));
-    newMetadata_$eq(Option.apply(DeltaActions.configured(metadata(), configuration)));
+    Map<String, String> ofStatement = exists() && options.canOverwriteSchema() ? properties : Map.of();
+    super.updateMetadata(entries.in(proposed, ofStatement), ignoreDefaultProperties);
+    // This has to wait until Delta has given all columns their names in files.
+    entries.layoutIn(metadata()).ifPresent(recorded -> newMetadata_$eq(Option.apply(recorded)));
   }
 
   /**
@@ -498,7 +428,7 @@ public final class Transaction extends SureTransaction {
     updatedIdentityHighWaterMarks().appendAll(other.updatedIdentityHighWaterMarks());
     adoptFiles(other);
     options = other.options;
-    if (!stored.isEmpty()) {
+    if (!entries.added().isEmpty()) {
       active(
           () -> {
             updateMetadata(metadata(), false);
@@ -526,20 +456,10 @@ public final class Transaction extends SureTransaction {
         replaced.add(file.path());
       }
     }
-    Snapshot joined = dropsRevisions ? null : snapshot();
+    Snapshot joined = entries.dropRevisions() ? null : snapshot();
     if (door.open(() -> WeightProfile.isMadeUneven(joined, replaced, files, PrunableRevisions.of(metadata())))) {
       notes.add(Constants.text("CHOSEN_BY_WEIGHT"));
     }
-  }
-
-  /** Notes in the table what the log of its files may forget. */
-  private void note() {
-    Map<String, String> configuration = new HashMap<>(ScalaInterop.map(metadata().configuration()));
-    if (configuration.keySet().containsAll(notes)) {
-      return;
-    }
-    notes.forEach(key -> configuration.put(key, "true"));
-    newMetadata_$eq(Option.apply(DeltaActions.configured(metadata(), configuration)));
   }
 
   private static scala.collection.immutable.Map<String, String> merged(
@@ -569,20 +489,21 @@ public final class Transaction extends SureTransaction {
 
   /** Commits what {@link #store} was given and nothing else, as {@link #commit} does. */
   public long commitStored() {
-    options = optionsOf(Map.of());
+    options = WriteRequest.of(session, Map.of()).options();
     active(
         () -> {
           updateMetadata(metadata(), false);
           return null;
         });
-    return commit(new DeltaOperations.SetTableProperties(ScalaInterop.map(stored)), Map.of());
+    return commit(new DeltaOperations.SetTableProperties(ScalaInterop.map(entries.added())), Map.of());
   }
 
   private long commit(DeltaOperations.Operation operation, Map<String, String> tags) {
     return active(
         () -> {
           try {
-            note();
+            // What the log of the table's files may forget is noted in the table.
+            StoredEntries.noted(metadata(), notes).ifPresent(noted -> newMetadata_$eq(Option.apply(noted)));
             Option<Object> version = commitIfNeeded(actions, operation, ScalaInterop.map(tags));
             return version.isDefined() ? (Long) version.get() : -2L;
           } catch (DeltaConcurrentModificationException e) {

@@ -1,0 +1,71 @@
+package io.pyqbeast.commit;
+
+import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.HashedLayout;
+import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.spark.DeltaActions;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.apache.spark.sql.delta.actions.Metadata;
+
+/**
+ * What a transaction changes of the entries by which a table's configuration tells of its index.
+ *
+ * @param added revisions and other entries, by key
+ * @param dropRevisions whether the revisions that are there now go, because all rows are replaced
+ */
+record StoredEntries(Map<String, String> added, boolean dropRevisions) {
+  static final StoredEntries NONE = new StoredEntries(Map.of(), false);
+
+  /** Entries about rows that were chosen by weight. They go with the revisions. */
+  static final Set<String> NOTES = Set.of(Constants.text("DELETED_BY_WEIGHT"), Constants.text("CHOSEN_BY_WEIGHT"));
+
+  boolean changeNothing() {
+    return added.isEmpty() && !dropRevisions;
+  }
+
+  /**
+   * The metadata with these entries.
+   *
+   * @param properties of the table, which stand back behind the entries
+   */
+  Metadata in(Metadata metadata, Map<String, String> properties) {
+    Map<String, String> configuration = configurationOf(metadata);
+    if (dropRevisions) {
+      configuration.keySet()
+          .removeIf(k -> k.startsWith(Constants.REVISION_PREFIX) || k.equals(Constants.LAST_REVISION) || NOTES.contains(k));
+    }
+    configuration.putAll(properties);
+    configuration.putAll(added);
+    return DeltaActions.configured(metadata, configuration);
+  }
+
+  /** The metadata whose new revision also tells how its hashed columns are stored; empty where there is no such. */
+  Optional<Metadata> layoutIn(Metadata metadata) {
+    String key = Constants.REVISION_PREFIX + added.get(Constants.LAST_REVISION);
+    HashedLayout layout = HashedLayout.of(IndexedColumns.of(metadata.configuration()), metadata);
+    if (!added.containsKey(key) || layout == null) {
+      return Optional.empty();
+    }
+    Map<String, String> configuration = configurationOf(metadata);
+    configuration.put(key, layout.addedTo(added.get(key)));
+    return Optional.of(DeltaActions.configured(metadata, configuration));
+  }
+
+  /** The metadata with some of the {@link #NOTES}; empty where it has them all. */
+  static Optional<Metadata> noted(Metadata metadata, Set<String> notes) {
+    Map<String, String> configuration = configurationOf(metadata);
+    if (configuration.keySet().containsAll(notes)) {
+      return Optional.empty();
+    }
+    notes.forEach(key -> configuration.put(key, "true"));
+    return Optional.of(DeltaActions.configured(metadata, configuration));
+  }
+
+  private static Map<String, String> configurationOf(Metadata metadata) {
+    return new HashMap<>(ScalaInterop.map(metadata.configuration()));
+  }
+}

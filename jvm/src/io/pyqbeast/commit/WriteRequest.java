@@ -1,0 +1,69 @@
+package io.pyqbeast.commit;
+
+import io.pyqbeast.spark.DeltaWrites;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.delta.DeltaConfigs;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.DeltaOptions;
+import org.apache.spark.sql.delta.DeltaOptions$;
+import org.apache.spark.sql.delta.commands.DeltaInsertReplaceOnOrUsingCommand$;
+import org.apache.spark.sql.delta.commands.WriteIntoDelta;
+
+/**
+ * What the options of a write ask of Delta.
+ *
+ * @param properties those that the statement gives the table
+ */
+public record WriteRequest(DeltaOptions options, Map<String, String> properties) {
+  /** Marks options that are properties of the table to make. */
+  public static final String PROPERTY_PREFIX = "table.property.";
+
+  static WriteRequest of(SparkSession session, Map<String, String> given) {
+    Map<String, String> properties = new HashMap<>();
+    given.forEach(
+        (key, value) -> {
+          if (key.toLowerCase(Locale.ROOT).startsWith("delta.")) {
+            properties.put(key, value);
+          } else if (key.startsWith(PROPERTY_PREFIX)) {
+            properties.put(key.substring(PROPERTY_PREFIX.length()), value);
+          }
+        });
+    return new WriteRequest(optionsOf(session, given), properties);
+  }
+
+  /** Delta's options. Where matches of some columns are replaced, it wants its own name for the table. */
+  private static DeltaOptions optionsOf(SparkSession session, Map<String, String> given) {
+    DeltaOptions asked = new DeltaOptions(ScalaInterop.map(given), session.sessionState().conf());
+    if (asked.replaceUsing().isEmpty()) {
+      return asked;
+    }
+    Map<String, String> named = new HashMap<>(given);
+    named.put(
+        DeltaOptions$.MODULE$.TARGET_ALIAS_OPTION(), DeltaOptions$.MODULE$.REPLACE_USING_INTERNAL_TABLE_ALIAS());
+    return new DeltaOptions(ScalaInterop.map(named), session.sessionState().conf());
+  }
+
+  /** Delta's command that writes some rows so. */
+  WriteIntoDelta command(DeltaLog log, SaveMode mode, Dataset<Row> data) {
+    boolean replacesMatches = options.isReplaceOnOrUsingDefined();
+    return DeltaWrites.command(
+        log, mode, options, DeltaConfigs.validateConfigurations(ScalaInterop.map(properties)),
+        replacesMatches ? projected(data) : data, replacesMatches);
+  }
+
+  /** The rows below a projection, where Delta looks for the columns that a match compares. */
+  private static Dataset<Row> projected(Dataset<Row> data) {
+    LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed();
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+        (org.apache.spark.sql.classic.SparkSession) data.sparkSession(),
+        DeltaInsertReplaceOnOrUsingCommand$.MODULE$.addOrdinalAliasProjection(plan, plan.output()));
+  }
+}
