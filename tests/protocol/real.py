@@ -117,10 +117,8 @@ CALLS: dict[str, Callable[[SparkSession, str, str], object]] = {
     ),
     "overwrite": lambda spark, path, writer: save(rows(spark, f"{writer}'s"), path, "overwrite"),
     "optimize": lambda spark, path, writer: _optimize(spark, path),
-    "delete": lambda spark, path, writer: QbeastTable.for_path(spark, path).delete("id % 1000 = 0"),
-    "delete others": lambda spark, path, writer: QbeastTable.for_path(spark, path).delete(
-        "id % 1000 in (1, 3)"
-    ),
+    "delete": lambda spark, path, writer: _delete(spark, path, "id % 1000 = 0"),
+    "delete others": lambda spark, path, writer: _delete(spark, path, "id % 1000 in (1, 3)"),
     "restore": lambda spark, path, writer: spark.sql(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF 0"),
     "upgrade": lambda spark, path, writer: pyqbeast.upgrade(spark, path),
     "convert": lambda spark, path, writer: pyqbeast.convert(
