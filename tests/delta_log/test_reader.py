@@ -17,6 +17,22 @@ from tests.faulty_files import FaultyFiles, PythonFaults
 ONE = DeletionVector([1]).to_inline()
 TWO = DeletionVector([1, 2]).to_inline()
 UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
+#: Pairs of paths, as entries of a log spell them, that name one file, and pairs that do not.
+SAME_FILE = [
+    ("x/a", "./x//a"),
+    ("x/a", "x/y/../a"),
+    ("a%2bb", "a%2Bb"),
+    ("/data/t/a", "file:///data/t/a"),
+    ("file:/data/t/a", "file:///data//t/a"),
+]
+OTHER_FILE = [
+    ("%61", "a"),
+    ("a%2Bb", "a+b"),
+    ("a%2520", "a%20"),
+    ("x/a", "a"),
+    ("s3://b/a", "a"),
+    ("s3://bucket/a%2Bb", "s3://bucket/a+b"),
+]
 METADATA_IN_PARQUET = {"metaData": {"schemaString": METADATA["metaData"]["schemaString"]}}
 
 
@@ -96,19 +112,9 @@ def test_a_file_removed_and_added_again_in_one_commit_is_live(tmp_path):
     assert read_snapshot(tmp_path).files == (LiveFile("a", None, 11),)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("day=1/a%20b%3A.parquet", "day%3D1/a b%3a.parquet"),
-        ("x/a", "./x//a"),
-        ("x/a", "x/y/../a"),
-        ("/data/t/a", "file:///data/t/a"),
-        ("file:/data/t/a", "file:///data//t/a"),
-        ("s3://bucket/a%2Bb", "s3://bucket/a+b"),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), SAME_FILE)
 def test_a_file_in_two_spellings_is_one(tmp_path, one, other):
-    """As Delta compares them: programs quote the same path in several ways."""
+    """Programs spell the same path in several ways."""
     commit(tmp_path, 0, PROTOCOL, METADATA, add(one, 10), add("b"))
     commit(tmp_path, 1, remove(other))
     assert paths(tmp_path) == ["b"]
@@ -116,13 +122,21 @@ def test_a_file_in_two_spellings_is_one(tmp_path, one, other):
     assert paths(tmp_path) == sorted([one, "b"])
 
 
-@pytest.mark.parametrize(
-    ("one", "other"), [("a%2520", "a%20"), ("x/a", "a"), ("s3://b/a", "a"), ("a+b", "a b")]
-)
+@pytest.mark.parametrize(("one", "other"), OTHER_FILE)
 def test_files_of_other_names_are_others(tmp_path, one, other):
     commit(tmp_path, 0, PROTOCOL, METADATA, add(one, 10))
     commit(tmp_path, 1, remove(other))
     assert paths(tmp_path) == [one]
+
+
+def test_delta_tells_files_apart_in_the_same_way(spark, tmp_path):
+    """Each pair is removed from a table of its own, whose files nobody opens."""
+    for number, (one, other) in enumerate([*SAME_FILE, *OTHER_FILE]):
+        table = tmp_path / str(number)
+        commit(table, 0, PROTOCOL, METADATA, add(one, 10), add("b", 10))
+        commit(table, 1, remove(other))
+        detail = spark.sql(f"DESCRIBE DETAIL delta.`{table}`").first()
+        assert detail["numFiles"] == len(paths(table)), (one, other)
 
 
 def test_a_file_that_is_live_twice(tmp_path):

@@ -50,7 +50,7 @@ def exact_answer(query_frame: DataFrame, query: AggregateQuery | None) -> tuple[
     the columns stay as they are.
     """
     named = query_frame.toDF(*(f"c{i}" for i in range(len(query_frame.columns))))
-    held = query_frame.sparkSession.createDataFrame(named.toArrow(), named.schema)
+    held = query_frame.sparkSession.createDataFrame(bridge.arrow_table(named), named.schema)
     shown: list[Column] = []
     for i, name in enumerate(query_frame.columns):
         output = query.outputs[query.result[i][1]] if query else OutputColumn(group=0)

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from pyqbeast import bridge
 from pyqbeast.approximate.estimate import Aggregate, axes_for, grid_from, grid_of_groups, grid_probabilities
 from pyqbeast.approximate.estimate.percentile import fewest_keys
 from pyqbeast.approximate.estimate.state import FloatArray, Group
@@ -46,7 +47,7 @@ class PercentileGrid:
                     each.columns[0], F.array(*map(F.lit, probabilities)), F.lit(_ACCURACY)
                 ).alias(f"t{k}")
             )
-        quantile_rows = numbers.groupBy(*partial.groups).agg(*quantiles).toArrow()
+        quantile_rows = bridge.arrow_table(numbers.groupBy(*partial.groups).agg(*quantiles))
         keys = group_keys(quantile_rows, partial.groups)
         thresholds: dict[Aggregate, dict[Group, FloatArray]] = {}
         for k, each in enumerate(partial.percentiles):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from pyqbeast import bridge
 from pyqbeast.approximate.estimate import Moment, State, StateAxes
 from pyqbeast.approximate.expressions import literal, when
 from pyqbeast.approximate.partial_aggregates import PartialAggregates
@@ -28,7 +29,7 @@ def state_of(numbers: DataFrame, partial: PartialAggregates, axes: StateAxes) ->
     lows = [f"coalesce(min({name}), {literal(np.inf)})" for name in axes.columns]
     highs = [f"coalesce(max({name}), {literal(-np.inf)})" for name in axes.columns]
     computed = [F.expr(f"CAST({value} AS DOUBLE) AS v{i}") for i, value in enumerate((*sums, *lows, *highs))]
-    table = numbers.groupBy(*partial.groups, "bucket").agg(*computed).toArrow()
+    table = bridge.arrow_table(numbers.groupBy(*partial.groups, "bucket").agg(*computed))
     if not table.num_rows:
         return State.empty(axes, [] if partial.groups else [()])
     values = [_column_array(table, f"v{i}") for i in range(len(computed))]

@@ -47,6 +47,16 @@ def query_frame(spark: SparkSession, text: str) -> DataFrame:
     return DataFrame(java(spark).estimate.QueryText.frame(spark._jsparkSession, text), spark)
 
 
+def arrow_table(frame: DataFrame) -> pa.Table:
+    """The rows of a frame, which is planned in the thread that asks.
+
+    Spark collects Arrow tables in a thread of its own. Planning there waits for the lock of the catalog, which Spark
+    4.0 keeps while it asks a function such as `qbeast_estimate` for its rows.
+    """
+    frame._jdf.queryExecution().executedPlan()
+    return frame.toArrow()
+
+
 def simple_types(frame: DataFrame) -> dict[str, str]:
     """Name of each column to its Spark type as simple text."""
     return {field.name: field.dataType.simpleString() for field in frame.schema.fields}

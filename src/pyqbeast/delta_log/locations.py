@@ -80,12 +80,14 @@ def url_decode(url: str) -> str:
 def same_file_key(path: str) -> str:
     """Return what is equal for all spellings by which entries of a log name one file, as Delta compares them.
 
-    `path` is as the log has it: URL-encoded, relative to the table or absolute.
+    Delta compares normalized URIs: `./a` is `a`, and `%2b` is `%2B`. It decodes nothing: `%61` is another file than
+    `a`. `path` is as the log has it, relative to the table or absolute.
     """
     # Most are plain names, and there may be 100,000 of them.
     if "%" not in path and ":" not in path and "//" not in path and "./" not in path:
         return path
-    return posixpath.normpath(url_decode(path)).removeprefix("file:")
+    in_upper_case = re.sub("%[0-9a-f]{2}", lambda code: code[0].upper(), path, flags=re.IGNORECASE)
+    return posixpath.normpath(in_upper_case).removeprefix("file:")
 
 
 def open_location(location: Location, storage_options: Options = None) -> tuple[Any, str]:

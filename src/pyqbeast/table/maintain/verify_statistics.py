@@ -141,6 +141,9 @@ def check_statistics(
         return SeenStatistics([], {}, {})
     changes = {file.path: FileChange(size=file.size, deleted=file.deleted) for file in files}
     rows = live_rows(log, spark, changed_files(log, changes))
+    # Spark 4.0 reads no columns without a type; they hold nulls alone.
+    unread = {field.name: F.lit(None) for field in log.schema if field.name not in rows.columns}
+    rows = rows.withColumns(unread) if unread else rows
     # Delta's aggregate takes the names of the table, and statistics are under those in the files.
     stored = [bridge.field_in_files(field) for field in log.schema]
     row = F.struct(
