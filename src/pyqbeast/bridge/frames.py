@@ -50,8 +50,8 @@ def query_frame(spark: SparkSession, text: str) -> DataFrame:
 def arrow_table(frame: DataFrame) -> pa.Table:
     """The rows of a frame, which is planned in the thread that asks.
 
-    Spark collects Arrow tables in a thread of its own. Planning there waits for the lock of the catalog, which Spark up to
-    4.1 keeps while it asks a function such as `qbeast_estimate` for its rows.
+    Spark collects Arrow tables in a thread of its own. Planning there waits for the lock of the catalog, which Spark
+    up to 4.1 keeps while it asks a function such as `qbeast_estimate` for its rows.
     """
     frame._jdf.queryExecution().executedPlan()
     return frame.toArrow()
