@@ -33,8 +33,6 @@ SECONDS_TO_START = 120
 @contextmanager
 def server(folder, command):
     """A server in a process of its own, and a session with it."""
-    from pyspark.sql.connect.session import SparkSession
-
     port = free_port()
     settings = {
         "spark.connect.grpc.binding.port": port,
@@ -56,8 +54,7 @@ def server(folder, command):
             command, cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True
         )
     try:
-        wait_for(port, process, folder / "log")
-        session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+        session = session_with(port, process, folder / "log")
         session.driver = process.pid
         yield session
         session.client.close()
@@ -66,13 +63,24 @@ def server(folder, command):
         process.wait(SECONDS_TO_START)
 
 
-def wait_for(port, process, log):
+def session_with(port, process, log):
+    """A session that the server answers. It listens before it has a session to begin others with."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.connect.session import SparkSession
+
     end = time.monotonic() + SECONDS_TO_START
     while time.monotonic() < end and process.poll() is None:
-        with socket.socket() as attempt:
-            if attempt.connect_ex(("127.0.0.1", port)) == 0:
-                return
         time.sleep(0.2)
+        with socket.socket() as attempt:
+            if attempt.connect_ex(("127.0.0.1", port)) != 0:
+                continue
+        session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+        try:
+            session.range(1).collect()
+        except PySparkException:
+            session.client.close()
+        else:
+            return session
     pytest.fail(f"the server did not start: {log.read_text()[-2000:]}")
 
 

@@ -12,7 +12,6 @@ import pytest
 import pyqbeast
 from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
 from pyqbeast.delta import DeletionVector
-from pyqbeast.delta_log.reader import read_snapshot
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, remove, write_json
 from tests.scanning.tables import fields_of, indexed_add, metadata
 
@@ -321,7 +320,7 @@ def test_columns_that_others_have_added(made):
 def test_a_log_without_what_every_table_has(tmp_path, lacks):
     commit(tmp_path, 0, *(each for each in (PROTOCOL, METADATA, add("a")) if lacks not in each))
     with pytest.raises(FormatError, match=f"_delta_log.*{lacks}"):
-        read_snapshot(tmp_path)
+        pyqbeast.scan(tmp_path)
     (tmp_path / "_delta_log" / name(0, ".json")).write_text("")
     with pytest.raises(FormatError, match="protocol"):
         pyqbeast.scan(tmp_path)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from pyqbeast.core.errors import NotIndexedError, UnsupportedError
+from pyqbeast.core.errors import FormatError, NotIndexedError, UnsupportedError
 from pyqbeast.core.format.file_tags import Block, parse_tags
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.format.weight import checked_fraction
@@ -19,7 +19,7 @@ from pyqbeast.core.sampling.prunable_revisions import prunable_revisions
 from pyqbeast.core.sampling.replicated_cubes import ReplicatedCubes
 from pyqbeast.core.sampling.weight_profile import WeightProfile
 from pyqbeast.delta_log import locations
-from pyqbeast.delta_log.reader import LiveFile, Snapshot, read_snapshot
+from pyqbeast.delta_log.reader import NO_METADATA, LiveFile, Snapshot, read_snapshot
 
 _MAPPING_MODE = "delta.columnMapping.mode"
 
@@ -45,6 +45,11 @@ class IndexedSnapshot:
         Raises NotIndexedError for a table that is not indexed.
         """
         snapshot = read_snapshot(table, version, timestamp, storage_options)
+        if snapshot.metadata is NO_METADATA:
+            raise FormatError(
+                f"{table}/_delta_log: no commit and no checkpoint up to version {snapshot.version} holds the action "
+                "metaData"
+            )
         revisions = revisions_from_configuration(snapshot.metadata.configuration)
         if revisions.last_id < 0:
             raise NotIndexedError(

@@ -88,6 +88,10 @@ class Metadata:
     partition_columns: tuple[str, ...] = ()
 
 
+#: That of a log without any. Its files and vectors can be told all the same.
+NO_METADATA = Metadata()
+
+
 @dataclasses.dataclass(frozen=True)
 class Snapshot:
     """A version of a table and its live files, in the order of their paths; `removed` where they were asked for."""
@@ -128,9 +132,8 @@ def read_snapshot(
         if one.path == other.path:
             raise FormatError(f"{files.folder}: file {one.path} is live with two deletion vectors at once")
     where = f"{files.folder}: version {files.version}"
-    if replay.protocol is None or replay.metadata is None:
-        lacking = "protocol" if replay.protocol is None else "metaData"
-        raise FormatError(f"{where}: no commit and no checkpoint before it holds the action {lacking}")
+    if replay.protocol is None:
+        raise FormatError(f"{where}: no commit and no checkpoint before it holds the action protocol")
     _check_readable(replay.protocol, where)
     return Snapshot(files.version, ordered, replay.protocol, replay.metadata, tuple(replay.removed))
 
@@ -143,7 +146,7 @@ class Replay:
         self.removed: list[RemovedFile] = []
         self.live: dict[tuple[str, str | None], LiveFile] = {}
         self.protocol: Protocol | None = None
-        self.metadata: Metadata | None = None
+        self.metadata = NO_METADATA
 
     def apply(self, action: Action, source: str) -> None:
         """Brings the state up to date with one action."""
