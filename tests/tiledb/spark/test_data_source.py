@@ -90,7 +90,7 @@ def test_a_data_frame_that_is_used_twice(source, golden):
     assert 0 < few < frame.count() == 200
     assert frame.where("x > 500").union(frame).count() == few + 200
     assert frame.where("x > 500").join(frame.where("x <= 500"), "x", "full").count() == 200
-    assert source.conf.get("spark.sql.python.filterPushdown.enabled") == "false"
+    assert source.conf.get("spark.sql.python.filterPushdown.enabled", "false") == "false"
 
 
 def test_cells_are_left_out_by_options(source, golden):
