@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pyqbeast import QbeastTable
-from pyqbeast.bridge.session import delta_jars
+from pyqbeast.bridge.jars import delta_jars
 from tests.spark_session import make_session
 from tests.stores.life import told
 from tests.stores.metastore import EMBEDDED, Metastore, settings

@@ -199,7 +199,7 @@ def below(folder):
     ],
 )
 def test_a_name_that_the_catalog_refuses_makes_nothing(spark, source, name, bad, message):
-    warehouse = Path(spark.conf.get("spark.sql.warehouse.dir").removeprefix("file:"))
+    warehouse = Path(spark.catalog.getDatabase("default").locationUri.removeprefix("file:"))
     spark.sql("CREATE TABLE copied (x INT) USING parquet")
     (warehouse / "leftover").mkdir(parents=True)
     (warehouse / "leftover" / "notes.txt").write_text("somebody's")
