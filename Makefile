@@ -8,7 +8,7 @@ RUN := $(UV) run --frozen --all-extras
 TPCHGEN := tpchgen-cli==4.0.0
 MKDOCS := --with mkdocs==1.6.1 --with mkdocs-material==9.8.1 --with 'mkdocstrings[python]==1.0.8'
 
-.PHONY: help setup demo test test-fast test-scans test-spark test-cluster test-s3 test-hdfs test-catalogs test-page docs test-docs notebooks fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
+.PHONY: help setup demo test with-session without-session test-fast test-scans test-spark test-cluster test-s3 test-hdfs test-catalogs test-page docs test-docs notebooks fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,22 +25,27 @@ setup: $(UV) ## Install everything into .venv and compile the bridge
 demo: setup ## Index real flights and compare samples with the exact answer
 	@$(RUN) pyqbeast demo
 
-# One process has the tests that share the Spark session, the other has all others.
-TWO := -n 2 --dist loadgroup
+# Tests that share the Spark session are one process, all others another, and each has a core.
 test: check ## Check the code and run all tests
-	$(RUN) pytest $(TWO)
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line with-session without-session
+
+with-session:
+	$(RUN) pytest -m session
+
+without-session:
+	$(RUN) pytest -m "not session"
 
 test-fast: check ## Check the code and run the tests that need no JVM and no thousands of repetitions, for every commit
 	$(RUN) pytest -m "not jvm and not repetitions" -n 2
 
 test-scans: setup ## Run all tests, and read every version of their tables by pyqbeast.scan and by Spark
-	$(RUN) pytest $(TWO) --scans
+	$(RUN) pytest --scans
 
 # Older versions of PySpark leave sockets of their own open.
 test-spark: $(UV) ## Run all tests on another version of Spark: VERSION=4.0 or 4.1
 	@UV_PROJECT_ENVIRONMENT=.venv-spark-$(VERSION) $(UV) sync --quiet --frozen --all-extras
 	@$(UV) pip install --quiet --python .venv-spark-$(VERSION) 'pyspark==$(VERSION).*'
-	.venv-spark-$(VERSION)/bin/python -m pytest $(TWO) -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
+	.venv-spark-$(VERSION)/bin/python -m pytest -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
 
 test-cluster: setup ## Start a Spark cluster here, write and sample on it, and kill executors and Python workers meanwhile
 	$(RUN) python -m tests.cluster.run

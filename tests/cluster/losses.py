@@ -53,6 +53,10 @@ class StageWatch(threading.Thread):
                     self.killed = f"{info.name}, {info.numTasks} tasks"
 
 
+#: How often a stage is tried until it loses an executor.
+ATTEMPTS = 3
+
+
 def each_stage(
     spark: SparkSession, cluster: Cluster, change: Callable[[], object], check: Callable[[], None]
 ) -> list[str]:
@@ -66,9 +70,13 @@ def each_stage(
     check()
     killed = []
     for number in range(1, watch.stages + 1):
-        with StageWatch(spark, cluster, number) as loss:
-            change()
-        check()
+        # A busy machine may look only when the stage is over.
+        for _ in range(ATTEMPTS):
+            with StageWatch(spark, cluster, number) as loss:
+                change()
+            check()
+            if loss.killed:
+                break
         killed.append(loss.killed or "one that was over too soon")
     return killed
 

@@ -88,6 +88,7 @@ def test_two_sessions_at_once(spark, other, tmp_path):
 
     def work(session, number):
         path = str(tmp_path / f"own{number}")
+        session.sql("SELECT 1")  # Delta makes settings of its own with a session's first query
         before = settings(session)
         for i in range(3):
             rows = rows_2d(session, 200, first=10_000 * (number + 1) + 200 * i)
