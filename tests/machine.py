@@ -17,6 +17,12 @@ def free_port() -> int:
         return port
 
 
+def listens(port: int) -> bool:
+    """Whether somebody listens on a port of the loopback interface."""
+    with socket.socket() as asked:
+        return asked.connect_ex((HOST, port)) == 0
+
+
 def jdk(program: str) -> str:
     """A program of the JDK, such as `java`: that of JAVA_HOME, or else the one on the path."""
     return str(Path(os.environ["JAVA_HOME"], "bin", program)) if "JAVA_HOME" in os.environ else program

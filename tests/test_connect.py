@@ -19,7 +19,7 @@ import pytest
 import pyqbeast
 from pyqbeast.bridge.jars import bridge_jar, delta_jars
 from pyqbeast.bridge.session import CATALOG, CATALOG_CLASS, DELTA_EXTENSION, EXTENSION
-from tests.machine import free_port
+from tests.machine import free_port, listens
 from tests.test_docs import ROOT, blocks_of
 
 SERVER, CLIENT = blocks_of(ROOT / "docs" / "connect.md")
@@ -71,9 +71,8 @@ def session_with(port, process, log):
     end = time.monotonic() + SECONDS_TO_START
     while time.monotonic() < end and process.poll() is None:
         time.sleep(0.2)
-        with socket.socket() as attempt:
-            if attempt.connect_ex(("127.0.0.1", port)) != 0:
-                continue
+        if not listens(port):
+            continue
         session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
         try:
             session.range(1).collect()

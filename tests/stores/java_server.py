@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -36,6 +37,18 @@ class JavaServer:
             text=True,
             env={**os.environ, **environment},
         )
+
+    def wait_until(self, answers: Callable[[], bool]) -> None:
+        """Returns as soon as the server answers.
+
+        Raises:
+            AssertionError: it ended, or two minutes were not enough.
+        """
+        name, deadline = type(self).__name__, time.monotonic() + 120
+        while not answers():
+            assert self.process.poll() is None, f"{name} has ended, see {self.log.name}"
+            assert time.monotonic() < deadline, f"{name} does not answer, see {self.log.name}"
+            time.sleep(0.5)
 
     def __enter__(self: Server) -> Server:
         return self

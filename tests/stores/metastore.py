@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import socket
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pyspark
 
-from tests.machine import HOST, free_port
+from tests.machine import HOST, free_port, listens
 from tests.stores.java_server import JavaServer
 
 #: How a session is told to have a metastore of its own.
@@ -37,11 +35,7 @@ class Metastore(JavaServer):
         for key, value in options.items():
             command += ["--hiveconf", f"{key}={value}"]
         super().__init__(folder / "metastore.log", command)
-        deadline = time.monotonic() + 120
-        while not _answers(port):
-            assert self.process.poll() is None, f"the metastore has ended, see {self.log.name}"
-            assert time.monotonic() < deadline, f"the metastore does not answer, see {self.log.name}"
-            time.sleep(0.5)
+        self.wait_until(lambda: listens(port))
 
 
 def _database(folder: Path) -> Mapping[str, str]:
@@ -51,8 +45,3 @@ def _database(folder: Path) -> Mapping[str, str]:
         "datanucleus.schema.autoCreateAll": "true",
         "hive.metastore.schema.verification": "false",
     }
-
-
-def _answers(port: int) -> bool:
-    with socket.socket() as asked:
-        return asked.connect_ex((HOST, port)) == 0

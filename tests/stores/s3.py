@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -52,11 +51,7 @@ class S3(JavaServer):
             f"{log}.pattern=%m %U ?%q %B",
         ]
         super().__init__(folder / "s3.log", command)
-        deadline = time.monotonic() + 120
-        while not _answers(self.endpoint):
-            assert self.process.poll() is None, f"S3Mock has ended, see {self.log.name}"
-            assert time.monotonic() < deadline, f"S3Mock does not answer, see {self.log.name}"
-            time.sleep(0.5)
+        self.wait_until(lambda: _answers(self.endpoint))
 
     def settings(self) -> Mapping[str, str]:
         """How Spark reaches the server."""

@@ -81,7 +81,7 @@ def _apply(actions: Iterator[Action], replay: Replay, live: _CountedFiles, sourc
     info: Action = {}
     for action in actions:
         replay.apply(action, source)
-        if "metaData" in action and replay.metadata is not None:
+        if "metaData" in action:
             live.learn(revisions_from_configuration(replay.metadata.configuration).revisions)
         said = action.get("commitInfo")
         info = said if isinstance(said, dict) else info

@@ -12,7 +12,7 @@ from pyqbeast.approximate.estimate.selection import Comparison, Condition, Junct
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.conditions.comparisons import Constant, typed_constant
-from pyqbeast.scanning.conditions.sql_text import condition_of_text, order_of_text
+from pyqbeast.scanning.conditions.sql_text import SortColumn, condition_of_text, order_of_text
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,11 @@ class Kept:
 
     Attributes:
         selection: what decides about them; None for all groups.
-        order: the columns of the answer that it is sorted by, and whether each is ascending.
+        order: the columns of the answer that it is sorted by.
     """
 
     selection: Selection | None
-    order: Sequence[tuple[str, bool]]
+    order: Sequence[SortColumn]
 
     @classmethod
     def of(cls, request: Request, having: str | None, order_by: str | None, limit: int | None) -> Kept:
@@ -46,14 +46,14 @@ class Kept:
         order = [] if order_by is None else order_of_text(order_by, pa.schema([*groups, *estimates]))
         if limit is None:
             return cls(None if condition is None else Selection(condition), order)
-        if not order or order[0][0] not in request.aggregates:
+        if not order or order[0].name not in request.aggregates:
             raise InvalidInputError(
                 "limit takes the first groups by an estimate, such as order_by='mean DESC', limit=10; by their own "
                 "values `where` picks groups"
             )
-        first, ascending = order[0]
-        # Nulls are smaller than all values, as in Spark.
-        selection = Selection(condition, request.aggregates[first], ascending, ascending, limit)
+        first = order[0]
+        by = request.aggregates[first.name]
+        selection = Selection(condition, by, first.ascending, first.nulls_first, limit)
         return cls(selection, order)
 
 

@@ -47,6 +47,7 @@ from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.scanning.aggregates import Request
+from pyqbeast.scanning.conditions.sql_text import SortColumn
 from pyqbeast.scanning.scan_rows import ScanRows
 from pyqbeast.scanning.selected_groups import Kept
 
@@ -123,7 +124,7 @@ def _answer(
 ) -> tuple[pa.Table, Choice | None]:
     """The groups that are kept, in their order, and how sure that choice is."""
     having: Mask = np.ones(len(state.groups), dtype=bool) if said is None else said.having
-    numbers = sorted_groups([_sort_key(request, state, estimates, *each) for each in kept.order], having)
+    numbers = sorted_groups([_sort_key(request, state, estimates, each) for each in kept.order], having)
     table = _table(request, state, estimates)
     if said is None or kept.selection is None:
         return table.take(pa.array(numbers, pa.int64())), None
@@ -138,13 +139,15 @@ def _answer(
 
 
 def _sort_key(
-    request: Request, state: State, estimates: Mapping[Requested, Estimates], name: str, ascending: bool
+    request: Request, state: State, estimates: Mapping[Requested, Estimates], column: SortColumn
 ) -> SortKey:
-    # Nulls are smaller than all values, as in Spark.
-    if name in request.groups:
-        at = request.groups.index(name)
-        return SortKey([group[at] for group in state.groups], ascending, ascending)
-    return SortKey(estimated_values(state, estimates[request.aggregates[name]]), ascending, ascending)
+    values: Sequence[Any]
+    if column.name in request.groups:
+        at = request.groups.index(column.name)
+        values = [group[at] for group in state.groups]
+    else:
+        values = estimated_values(state, estimates[request.aggregates[column.name]])
+    return SortKey(values, column.ascending, column.nulls_first)
 
 
 def _exact(rows: ScanRows, confidence: float) -> tuple[State, dict[Requested, Estimates]]:

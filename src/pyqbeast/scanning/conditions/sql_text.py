@@ -36,6 +36,18 @@ class _Token(NamedTuple):
     text: str
 
 
+class SortColumn(NamedTuple):
+    """A column to sort by."""
+
+    name: str
+    ascending: bool
+
+    @property
+    def nulls_first(self) -> bool:
+        """Nulls are smaller than all values, as in Spark."""
+        return self.ascending
+
+
 class _Joinable(Protocol):
     """A condition that `&` and `|` join with others."""
 
@@ -88,8 +100,8 @@ def condition_of_text(text: str, schema: pa.Schema, comparisons: Comparisons[C])
     return _Parser(text, schema, comparisons).whole()
 
 
-def order_of_text(text: str, schema: pa.Schema) -> list[tuple[str, bool]]:
-    """Columns to sort by, and whether each is ascending: `mean DESC, day`. Raises as `conditions_of_text`."""
+def order_of_text(text: str, schema: pa.Schema) -> list[SortColumn]:
+    """Columns to sort by: `mean DESC, day`. Raises as `conditions_of_text`."""
     return _Parser(text, schema, _OfRows()).order()
 
 
@@ -113,15 +125,15 @@ class _Parser(Generic[C]):
         self._expect_end("AND, OR or the end")
         return found
 
-    def order(self) -> list[tuple[str, bool]]:
+    def order(self) -> list[SortColumn]:
         """The columns that the whole text sorts by."""
-        keys: list[tuple[str, bool]] = []
+        keys: list[SortColumn] = []
         while not keys or self._takes("sign", ","):
             column = self._column()
             is_descending = self._takes("word", "DESC")
             if not is_descending:
                 self._takes("word", "ASC")
-            keys.append((column, not is_descending))
+            keys.append(SortColumn(column, not is_descending))
         self._expect_end("ASC, DESC, a comma or the end")
         return keys
 
