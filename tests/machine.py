@@ -25,4 +25,5 @@ def listens(port: int) -> bool:
 
 def jdk(program: str) -> str:
     """A program of the JDK, such as `java`: that of JAVA_HOME, or else the one on the path."""
-    return str(Path(os.environ["JAVA_HOME"], "bin", program)) if "JAVA_HOME" in os.environ else program
+    home = os.environ.get("JAVA_HOME")
+    return str(Path(home, "bin", program)) if home else program

@@ -39,7 +39,7 @@ def built(tracked, tmp_path_factory):
     """The folder with the wheel and the sdist; the wheel is built from the sdist."""
     if not UV.exists():
         pytest.skip("there is no .uv/bin/uv, which `make setup` installs")
-    if shutil.which("javac") is None and "JAVA_HOME" not in os.environ:
+    if shutil.which("javac") is None and not os.environ.get("JAVA_HOME"):
         pytest.skip("there is no JDK to compile the bridge: no javac on the path and no JAVA_HOME")
     copy = tmp_path_factory.mktemp("clone")
     for name in tracked:
