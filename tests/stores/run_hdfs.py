@@ -6,8 +6,6 @@ Run it with `make test-hdfs`.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -17,14 +15,14 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tests.spark_session import make_session
+from tests.stores.drivers import two_drivers
 from tests.stores.hdfs import Hdfs
 from tests.stores.life import life, taken_over, told
 from tests.table.help import count, holds, ids, load, rows_2d, save
 
 #: Drivers are not the superuser, so that permissions hold for them.
 USER = "writer"
-#: Appends of each of two drivers, and rows of one.
-APPENDS, APPENDED = 5, 200
+SETTINGS = {"spark.hadoop.dfs.replication": "2"}
 
 
 def main() -> None:
@@ -32,12 +30,11 @@ def main() -> None:
     os.environ["HADOOP_USER_NAME"] = USER
     with tempfile.TemporaryDirectory(prefix="pyqbeast-hdfs-") as name, Hdfs(Path(name)) as hdfs:
         hdfs.tell("open /t")
-        spark = make_session(Path(name), {"spark.hadoop.dfs.replication": "2"})
+        spark = make_session(Path(name), SETTINGS)
         base = f"{hdfs.uri}/t"
         life(spark, f"{base}/life")
         taken_over(spark, base)
-        two_drivers(spark, f"{base}/two")
-        told(f"two drivers made {2 * APPENDS} appends at once")
+        two_drivers(spark, f"{base}/two", SETTINGS)
         a_node_dies(spark, hdfs, f"{base}/node")
         told("a data node died during a write, and no row is missing")
         refused(spark, f"{base}/life", lambda: hdfs.tell("close /t/life"), "ermission")
@@ -48,25 +45,6 @@ def main() -> None:
         holds(spark, f"{base}/life")
         told("permissions and quotas end in one error, and the table stays as it was")
         spark.stop()
-
-
-def two_drivers(spark: SparkSession, path: str) -> None:
-    """This driver and another one append at the same time; Delta's commits are renames, of which HDFS lets one win."""
-    save(rows_2d(spark, APPENDED), path)
-    other = subprocess.Popen([sys.executable, "-m", "tests.stores.run_hdfs", path])
-    appends(spark, path, first=10**6)
-    assert other.wait() == 0
-    expected = [*range(APPENDED)]
-    for first in (10**6, 2 * 10**6):
-        expected += range(first, first + APPENDS * APPENDED)
-    assert ids(load(spark, path)) == expected
-    holds(spark, path)
-
-
-def appends(spark: SparkSession, path: str, first: int) -> None:
-    """What one of several drivers does."""
-    for number in range(APPENDS):
-        save(rows_2d(spark, APPENDED, first + number * APPENDED), path)
 
 
 def a_node_dies(spark: SparkSession, hdfs: Hdfs, path: str) -> None:
@@ -106,16 +84,5 @@ def version_of(spark: SparkSession, path: str) -> int:
     return int(row["version"])
 
 
-def another_driver(path: str) -> None:
-    """What the second driver does, in a process of its own."""
-    with tempfile.TemporaryDirectory() as name:
-        spark = make_session(Path(name), {"spark.hadoop.dfs.replication": "2", "spark.driver.memory": "1g"})
-        appends(spark, path, first=2 * 10**6)
-        spark.stop()
-
-
 if __name__ == "__main__":
-    if sys.argv[1:]:
-        another_driver(sys.argv[1])
-    else:
-        main()
+    main()
