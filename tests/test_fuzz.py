@@ -23,9 +23,10 @@ from tests.fuzz import creation
 from tests.fuzz.cases import carry_out
 from tests.fuzz.judge import NoTableError
 from tests.fuzz.operations import OPERATIONS
-from tests.fuzz.settings import QUICK, under
+from tests.fuzz.settings import QUICK
 from tests.fuzz.shapes import random_shape
 from tests.fuzz.twin import Pair
+from tests.spark_session import under
 
 _SEEDS = st.integers(0, 2**32 - 1)
 _DRAWN = [make for make, often in OPERATIONS.items() for _ in range(often)]

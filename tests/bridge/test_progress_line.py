@@ -12,6 +12,7 @@ import pytest
 import pyqbeast
 from pyqbeast.bridge import progress_line
 from pyqbeast.bridge.progress_line import Tasks, line_of
+from tests.spark_session import under
 from tests.table.help import rows_2d, save
 
 
@@ -106,11 +107,8 @@ def test_nothing_happens_where_nobody_sees_it_or_wants_it(spark, terminal, monke
 
     assert not is_off()
     written = terminal.getvalue()
-    spark.conf.set(progress_line.SETTING, "false")
-    try:
+    with under(spark, {progress_line.SETTING: "false"}):
         assert is_off()
-    finally:
-        spark.conf.unset(progress_line.SETTING)
     told = []
     other = threading.Thread(target=lambda: told.append(is_off()))
     other.start()

@@ -12,6 +12,7 @@ from pyqbeast.deletion_vectors.vector import write_vectors
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
 from pyqbeast.delta_log.reader import read_snapshot
 from tests.deletion_vectors.tables import table_of
+from tests.spark_session import under
 
 TABLES = ["/data/t", "file:/data/my t", "s3://bucket/", "hdfs://nn:8020/a/b", "/zwölf/100% 😀"]
 
@@ -19,11 +20,8 @@ TABLES = ["/data/t", "file:/data/my t", "s3://bucket/", "hdfs://nn:8020/a/b", "/
 @pytest.fixture(scope="module", autouse=True)
 def one_partition(spark):
     """Small tables, small jobs: by default Delta replays a log in 50 tasks."""
-    name = "spark.databricks.delta.snapshotPartitions"
-    before = spark.conf.get(name, None)
-    spark.conf.set(name, "1")
-    yield
-    spark.conf.unset(name) if before is None else spark.conf.set(name, before)
+    with under(spark, {"spark.databricks.delta.snapshotPartitions": "1"}):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -162,18 +160,13 @@ def test_tables_that_delta_wrote(spark, tmp_path, kind):
     properties = {"delta.checkpointInterval": "2", "delta.enableDeletionVectors": "true"} | properties
     settings = {f"spark.databricks.delta.{name}": value for name, value in settings.items()}
     table = tmp_path / "t"
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
+    with under(spark, settings):
         quoted = ", ".join(f"'{name}'='{value}'" for name, value in properties.items())
         spark.sql(f"create table delta.`{table}` (id long, part int) using delta tblproperties ({quoted})")
         rows = spark.range(0, 900, 1, 1).selectExpr("id", "cast(id % 3 as int) part")
         rows.repartition(3, "part").write.format("delta").mode("append").save(str(table))
         for condition in ("id % 10 = 0", "id between 200 and 300"):
             spark.sql(f"delete from delta.`{table}` where {condition}")
-    finally:
-        for name in settings:
-            spark.conf.unset(name)
     names = sorted(path.name for path in (table / "_delta_log").iterdir())
     assert ("_last_checkpoint" in names) == (kind != "none")
     assert ("_sidecars" in names) == kind.startswith("v2")

@@ -18,10 +18,10 @@ import pyqbeast
 from pyqbeast import QbeastError
 from pyqbeast.bridge import TableLog
 from tests.fuzz.conditions import random_condition
-from tests.fuzz.settings import under
 from tests.fuzz.shapes import KEY
 from tests.fuzz.twin import FoundError, Pair
 from tests.fuzz.values import is_leaf, quoted
+from tests.spark_session import under
 
 #: A bound of the weight in a plan that `SampleRule` made.
 _BOUND = re.compile(r"hash\((?:[^()]|\([^()]*\))*?, 42\) (<|>=) (-?\d+)")

@@ -11,8 +11,9 @@ from pyspark.errors import PySparkException
 
 from pyqbeast import QbeastError
 from tests.fuzz.known import reason_for
-from tests.fuzz.settings import NOT_FOR_THE_TWIN, under
+from tests.fuzz.settings import NOT_FOR_THE_TWIN
 from tests.fuzz.twin import FoundError, Operation, Pair, Side
+from tests.spark_session import under
 
 #: Words of an exception that no user should see, whatever wraps it.
 RAW = re.compile(

@@ -16,10 +16,10 @@ from pyspark.sql import DataFrame
 import pyqbeast
 from pyqbeast import Scan, UnsupportedError
 from pyqbeast.verification.without_spark import verify_log
-from tests.fuzz.settings import under
 from tests.fuzz.shapes import KEY
 from tests.fuzz.twin import FoundError, Pair
 from tests.fuzz.values import quoted
+from tests.spark_session import under
 
 _FRACTIONS = (0.01, 0.1, 0.3, 0.5, 0.7)
 #: Names of columns that tell whether a row meets a condition.

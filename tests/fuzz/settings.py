@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
-from collections.abc import Iterator, Mapping
-
-from pyspark.sql import SparkSession
 
 #: What a session of the fuzzer runs under: the tables are so small that compiling a query takes longer than running it.
 QUICK = {
@@ -58,16 +54,3 @@ def random_settings(rng: random.Random) -> dict[str, str]:
     """None, one, or a few of them."""
     names = rng.sample(sorted(SETTINGS), rng.choice((0, 0, 1, 1, 2, 4)))
     return {name: rng.choice(SETTINGS[name]) for name in names}
-
-
-@contextlib.contextmanager
-def under(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """The session with these settings, afterwards as it was."""
-    before = {name: spark.conf.get(name, None) for name in settings}
-    try:
-        for name, value in settings.items():
-            spark.conf.set(name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            spark.conf.unset(name) if value is None else spark.conf.set(name, value)

@@ -23,6 +23,7 @@ from tests.protocol.gates import SCHEME, Held
 from tests.protocol.real import CALLS, IDS, Tables
 from tests.protocol.walks import CALL, Move
 from tests.protocol.world import World
+from tests.spark_session import under
 
 _CONFLICT = re.compile(
     r"io\.delta\.exceptions\.|DELTA_CONCURRENT|DELTA_METADATA_CHANGED|DELTA_PROTOCOL_CHANGED"
@@ -75,8 +76,7 @@ def replay(
     path = f"{SCHEME}:{folder}/table"
     operations = dict(zip("ABC", names, strict=False))
     calls: dict[str, Held] = {}
-    spark.conf.set(_RETRIES, "1")
-    try:
+    with under(spark, {_RETRIES: "1"}):
         for number, (writer, order) in enumerate(moves):
             if order.startswith(CALL):
                 gate = folder / f"gate{number}"
@@ -85,8 +85,6 @@ def replay(
                 calls[writer] = Held(spark, gate, writer, lambda c=call, w=writer: c(spark, path, w))
             else:
                 calls[writer].pass_gate(order)
-    finally:
-        spark.conf.unset(_RETRIES)
     waiting = [writer for writer, call in calls.items() if not call.is_over]
     for writer in waiting:
         calls[writer].pass_gate("DIE")

@@ -117,9 +117,8 @@ class Sweep:
 
     def cleaned(self) -> None:
         """What the last case left behind is what `clean` removes."""
-        self.spark.conf.set(RETENTION_CHECK, "false")
-        QbeastTable.for_path(self.spark, str(self.place)).clean(0, dry_run=False)
-        self.spark.conf.unset(RETENTION_CHECK)
+        with under(self.spark, {RETENTION_CHECK: "false"}):
+            QbeastTable.for_path(self.spark, str(self.place)).clean(0, dry_run=False)
         left = strays(self.place) - self.others
         assert not left, f"clean leaves {left}"
         assert state_of(self.place).same_content(self.after)

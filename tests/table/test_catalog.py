@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import ExecutionError, InvalidInputError, NotIndexedError, QbeastTable, TableNotFoundError
+from tests.spark_session import under
 from tests.table.help import count, ids, load, opened, rows_2d
 
 SCHEMA = "(id BIGINT NOT NULL, a INT, b DOUBLE, name STRING)"
@@ -109,16 +110,13 @@ def test_a_dynamic_overwrite_of_partitions_replaces_all_rows(spark, name, source
     spark.sql(f"CREATE TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'a,b') AS SELECT * FROM source")
     rows_2d(spark, 700).writeTo(name).overwritePartitions()
     all_indexed(spark, name, 700)
-    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
-    try:
+    with under(spark, {"spark.sql.sources.partitionOverwriteMode": "dynamic"}):
         spark.sql(f"INSERT OVERWRITE {name} SELECT * FROM source WHERE id < 2000")
         all_indexed(spark, name, 2_000)
         rows_2d(spark, 600).write.insertInto(name, overwrite=True)
         all_indexed(spark, name, 600)
         rows_2d(spark, 500).write.format("qbeast").mode("overwrite").saveAsTable(name)
         all_indexed(spark, name, 500)
-    finally:
-        spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
 
 
 def test_the_writers_of_dataframes(spark, name):

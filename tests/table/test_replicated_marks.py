@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import QbeastTable
+from tests.spark_session import under
 from tests.table.help import count, load, rows_2d, save
 from tests.table.legacy import REPLICATED, copy_of
 
@@ -62,11 +63,8 @@ def test_a_mark_without_copies_hides_no_row(spark, table_path, is_chosen):
     save(rows_2d(spark, ROWS), table_path, columnsToIndex="a,b", cubeSize=500)
     path = marked(table_path, is_chosen)
     reads_all(spark, path)
-    spark.conf.set("spark.databricks.delta.stats.skipping", "false")
-    try:
+    with under(spark, {"spark.databricks.delta.stats.skipping": "false"}):
         assert count(load(spark, path)) == ROWS
-    finally:
-        spark.conf.unset("spark.databricks.delta.stats.skipping")
     table = QbeastTable.for_path(spark, path)
     assert table.metrics().element_count == ROWS
     assert not table.blocks().filter("replicated").count()

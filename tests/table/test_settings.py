@@ -7,6 +7,7 @@ import contextlib
 import pytest
 
 from pyqbeast import InvalidInputError
+from tests.spark_session import under
 from tests.table.help import count, holds, load, rows_2d, save
 from tests.table.write.test_write import log_entries
 
@@ -14,13 +15,8 @@ from tests.table.write.test_write import log_entries
 @contextlib.contextmanager
 def settings(spark, **given):
     names = {f"spark.qbeast.index.{key.replace('_', '.')}": value for key, value in given.items()}
-    for name, value in names.items():
-        spark.conf.set(name, value)
-    try:
+    with under(spark, names):
         yield
-    finally:
-        for name in names:
-            spark.conf.unset(name)
 
 
 def test_columns_are_chosen_where_the_session_asks_for_it(spark, table_path):

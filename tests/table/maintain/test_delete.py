@@ -25,6 +25,7 @@ from pyqbeast.delta_log.reader import read_snapshot
 from pyqbeast.table.maintain.delete import delete_rows
 from pyqbeast.table.options import WriteOptions
 from tests.deletion_vectors.tables import table_of
+from tests.spark_session import under
 from tests.table.help import count, holds, ids, jobs, load, opened, rows_2d, save
 
 VECTORS = "delta.enableDeletionVectors"
@@ -156,11 +157,8 @@ def test_a_file_without_live_rows_leaves_the_table(spark, table_path):
 
 
 def test_a_file_without_statistics_gets_its_number_of_rows(spark, table_path):
-    spark.conf.set("spark.databricks.delta.stats.collect", "false")
-    try:
+    with under(spark, {"spark.databricks.delta.stats.collect": "false"}):
         save(rows_2d(spark, 500), table_path)
-    finally:
-        spark.conf.unset("spark.databricks.delta.stats.collect")
     (file,) = bridge.TableLog(spark, table_path).files()
     assert file.rows is None
     table = QbeastTable.for_path(spark, table_path)
@@ -296,13 +294,9 @@ def test_without_vectors_the_touched_files_lose_their_index(spark, table_path, c
     [(None, None, True), ("false", None, False), ("true", "false", True), (None, "false", False)],
 )
 def test_new_tables_take_vectors_unless_the_user_says_no(spark, table_path, option, default, enabled):
-    setting = "spark.databricks.delta.properties.defaults.enableDeletionVectors"
-    if default is not None:
-        spark.conf.set(setting, default)
-    try:
+    name = "spark.databricks.delta.properties.defaults.enableDeletionVectors"
+    with under(spark, {} if default is None else {name: default}):
         save(rows_2d(spark, 100), table_path, **({} if option is None else {VECTORS.upper(): option}))
-    finally:
-        spark.conf.unset(setting)
     (metadata,), (protocol,) = actions(table_path, "metaData"), actions(table_path, "protocol")
     assert metadata["configuration"].get(VECTORS, "false") == str(enabled).lower()
     assert ("deletionVectors" in protocol.get("readerFeatures", [])) == enabled

@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import InvalidInputError, QbeastTable, UnsupportedError, bridge
+from tests.spark_session import under
 from tests.table.help import count, holds, ids, load, rows_2d, save
 
 
@@ -30,12 +31,9 @@ def test_names_in_another_case_are_the_same_columns(spark, table_path):
     assert revision.transformations[0].minimum == -5
     assert load(spark, table_path).columns == ["id", "a", "b", "name"]
     assert table.metrics().unindexed_files == 0
-    spark.conf.set("spark.sql.caseSensitive", "true")
-    try:
-        with pytest.raises(InvalidInputError, match="'A' is to be indexed"):
-            save(rows_2d(spark, 10), table_path + "2", columnsToIndex="A,b")
-    finally:
-        spark.conf.unset("spark.sql.caseSensitive")
+    case_matters = under(spark, {"spark.sql.caseSensitive": "true"})
+    with case_matters, pytest.raises(InvalidInputError, match="'A' is to be indexed"):
+        save(rows_2d(spark, 10), table_path + "2", columnsToIndex="A,b")
 
 
 def test_indexed_columns_that_the_table_fills_in(spark, table_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import functions as F
 
+from tests.spark_session import under
 from tests.table.help import count, opened
 from tests.table.legacy import CASES, REPLICATED, copy_of, expected_of, reads_right, stored
 
@@ -47,9 +48,6 @@ def test_a_catalog_table_counts_rows_once(spark, golden, table_path):
 
 def test_rows_count_once_without_deltas_data_skipping(spark, golden):
     path = stored(golden, REPLICATED)
-    spark.conf.set("spark.databricks.delta.stats.skipping", "false")
-    try:
+    with under(spark, {"spark.databricks.delta.stats.skipping": "false"}):
         assert spark.table(f"delta.`{path}`").count() == 30_000
         assert spark.read.format("qbeast").load(path).sample(0.1).count() == 2_914
-    finally:
-        spark.conf.unset("spark.databricks.delta.stats.skipping")

@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import CommitConflictError, InvalidInputError, NotIndexedError, QbeastTable, bridge
+from tests.spark_session import under
 from tests.table.help import count, holds, ids, load, rows_2d, save
 from tests.table.write.test_write import log_entries
 
@@ -171,14 +172,11 @@ def test_rows_deleted_meanwhile_stay_deleted(spark, table_path, monkeypatch):
         return commit(self, tags)
 
     monkeypatch.setattr(bridge.Transaction, "commit_rewrite", interrupted)
-    spark.conf.set("spark.qbeast.index.numberOfRetries", "0")
     deletes.append(10)
     before = parquet_files(table_path)
-    try:
-        with pytest.raises(CommitConflictError, match="run it again"):
-            QbeastTable.for_path(spark, table_path).optimize()
-    finally:
-        spark.conf.unset("spark.qbeast.index.numberOfRetries")
+    no_retries = under(spark, {"spark.qbeast.index.numberOfRetries": "0"})
+    with no_retries, pytest.raises(CommitConflictError, match="run it again"):
+        QbeastTable.for_path(spark, table_path).optimize()
     assert count(load(spark, table_path)) == 4_180
     assert set(before) <= set(parquet_files(table_path))
     monkeypatch.undo()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 
 import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import InvalidInputError, QbeastTable, bridge
+from tests.spark_session import under
 from tests.table.help import count, holds, load, rows_2d, save
 from tests.table.write.test_write import log_entries
 
@@ -19,17 +19,6 @@ DELTAS_LAYOUT = {
     "spark.databricks.delta.autoCompact.enabled": "true",
     "spark.databricks.delta.autoCompact.minNumFiles": "2",
 }
-
-
-@contextlib.contextmanager
-def session(spark, **given):
-    for name, value in given.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name in given:
-            spark.conf.unset(name)
 
 
 def is_indexed(spark, path, rows):
@@ -56,7 +45,7 @@ def test_options_in_any_case_are_one_option(spark, table_path):
 
 def test_no_setting_of_the_session_takes_files_their_blocks(spark, table_path):
     """Without statistics only the writer knows how many rows a file holds."""
-    with session(spark, **NO_STATISTICS, **DELTAS_LAYOUT, **{"spark.sql.files.maxRecordsPerFile": "300"}):
+    with under(spark, {**NO_STATISTICS, **DELTAS_LAYOUT, "spark.sql.files.maxRecordsPerFile": "300"}):
         save(rows_2d(spark, 4_000), table_path, **{"delta.autoOptimize.autoCompact": "true"})
         for first in (4_000, 4_200):
             save(rows_2d(spark, 200, first=first), table_path)
@@ -73,7 +62,7 @@ def test_rows_that_delta_sorts_into_change_data_are_counted_right(spark, table_p
     """A task then has several files open at once, or its rows come in another order."""
     given = {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "false"}
     save(rows_2d(spark, 3_000), table_path, **given)
-    with session(spark, **{"spark.sql.maxConcurrentOutputFileWriters": writers}):
+    with under(spark, {"spark.sql.maxConcurrentOutputFileWriters": writers}):
         replaced = "id >= 1000 AND id < 2000"
         save(rows_2d(spark, 500, first=1_000), table_path, "overwrite", replaceWhere=replaced)
     stored = {add["path"]: json.loads(add["stats"]) for add in log_entries(table_path, "add")}

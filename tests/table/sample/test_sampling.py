@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast import InvalidInputError, QbeastTable
 from pyqbeast.core.format.weight import weight_of
+from tests.spark_session import under
 from tests.table.help import count, ids, jobs, load, opened, rows_2d, save
 
 ROWS = 40_000
@@ -109,13 +110,10 @@ def test_joined_samples(table):
 
 
 def test_the_switch(spark, path, table):
-    spark.conf.set("spark.qbeast.sample.pushdown", "false")
-    try:
+    with under(spark, {"spark.qbeast.sample.pushdown": "false"}):
         query = table.sample(0.1, seed=1)
         assert opened(query).rows == ROWS
         assert ids(query) != expected_ids(spark, 0.1)
-    finally:
-        spark.conf.unset("spark.qbeast.sample.pushdown")
 
 
 def test_time_travel(spark, table_path):

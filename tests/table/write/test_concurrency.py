@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast import CommitConflictError, bridge
 from pyqbeast.table.write import writer as writing
+from tests.spark_session import under
 from tests.table.help import holds, ids, load, rows_2d, save
 
 
@@ -80,11 +81,8 @@ def test_two_new_revisions(spark, table_path, before_commit, retries):
     save(rows_2d(spark, 1_000), table_path)
     wide = [rows_2d(spark, 500, first=1_000 * i).withColumn("a", F.col("a") + 3_000_000 * i) for i in (1, 2)]
     before_commit(lambda: save(wide[0], table_path))
-    spark.conf.set("spark.qbeast.index.numberOfRetries", retries)
-    try:
+    with under(spark, {"spark.qbeast.index.numberOfRetries": retries}):
         save(wide[1], table_path)
-    finally:
-        spark.conf.unset("spark.qbeast.index.numberOfRetries")
     assert ids(load(spark, table_path)) == [*range(1_000), *range(1_000, 1_500), *range(2_000, 2_500)]
     assert holds(spark, table_path).latest_revision.id == 3
 

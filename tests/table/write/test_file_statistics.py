@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.spark_session import under
+
 PLAIN = (
     "id",
     "cast(id - 5 as int) as whole",
@@ -93,11 +95,8 @@ def test_each_file_has_its_own(spark, table_path):
 
 
 def test_no_statistics_where_the_session_wants_none(spark, table_path):
-    spark.conf.set("spark.databricks.delta.stats.collect", "false")
-    try:
+    with under(spark, {"spark.databricks.delta.stats.collect": "false"}):
         spark.range(10).write.format("qbeast").option("columnsToIndex", "id").save(table_path)
-    finally:
-        spark.conf.unset("spark.databricks.delta.stats.collect")
     newest = max(Path(table_path, "_delta_log").glob("*.json"))
     assert '"stats"' not in newest.read_text()
     assert spark.read.format("qbeast").load(table_path).count() == 10

@@ -17,6 +17,7 @@ from pyqbeast.core.transform.quantiles import NumericQuantiles
 from pyqbeast.core.transform.registry import transformer_for
 from pyqbeast.core.transform.text_quantiles import StringHistogram, StringQuantiles
 from pyqbeast.table.coordinates import coordinate, coordinates
+from tests.spark_session import under
 from tests.table.help import count, holds, ids, load, save
 
 DOUBLE, FLOAT, LONG, STRING = "DoubleDataType", "FloatDataType", "LongDataType", "StringDataType"
@@ -75,16 +76,11 @@ def test_hashed_numbers_agree_with_the_core_whatever_the_java(spark, generated):
     hashing = Hash(-7)
     mode = "FALLBACK" if generated else "NO_CODEGEN"
     settings = {"spark.sql.codegen.factoryMode": mode, "spark.sql.codegen.wholeStage": str(generated).lower()}
-    for key, value in settings.items():
-        spark.conf.set(key, value)
-    try:
+    with under(spark, settings):
         of_doubles = coordinates_of(
             spark, doubles, "double", transformer_for("v", "hashing", DOUBLE), hashing
         )
         of_floats = coordinates_of(spark, floats, "float", transformer_for("v", "hashing", FLOAT), hashing)
-    finally:
-        for key in settings:
-            spark.conf.unset(key)
     assert of_doubles == [hashing.coordinate(value) for value in doubles]
     assert of_floats == [hashing.coordinate(np.float32(value)) for value in floats]
 
