@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from pyqbeast import QbeastTable, UncertainWriteError
 from pyqbeast.core.errors import QbeastError
 from tests.faults import Faults
+from tests.spark_session import under
 from tests.sweep.operations import Operation
 from tests.sweep.outcome import Outcome
 from tests.sweep.state import State, kind_of, state_of, strays
