@@ -1,7 +1,10 @@
 """Live files straight from the log: commits, every kind of checkpoint, and what is refused."""
 
+import datetime as dt
 import json
+import math
 import threading
+from decimal import Decimal
 
 import fsspec
 import pyarrow as pa
@@ -375,3 +378,38 @@ def test_lines_end_in_any_way_that_spark_knows(tmp_path, end):
     path.write_bytes((end.join(map(json.dumps, [PROTOCOL, METADATA])) + end + "{").encode())
     with pytest.raises(FormatError, match=r"line \d: not JSON"):
         read_snapshot(tmp_path)
+
+
+def test_a_struct_becomes_the_text_that_a_commit_would_hold(tmp_path):
+    low = {
+        "id": 1,
+        "day": dt.date(2024, 1, 2),
+        "price": Decimal("1.50"),
+        "x": math.nan,
+        "in": {"y": None, "z": "ä"},
+    }
+    entry = add("a")
+    entry["add"]["stats_parsed"] = {"numRecords": 12, "minValues": low, "nullCount": {"id": 0}}
+    checkpoint(log(tmp_path, f"{0:020d}.checkpoint.parquet"), PROTOCOL, METADATA, entry, add("b", 20))
+    told = [json.loads(file.statistics) for file in read_snapshot(tmp_path).files]
+    known = {"id": 1, "day": "2024-01-02", "price": "1.50", "in": {"z": "ä"}}
+    assert told == [
+        {"numRecords": 12, "minValues": known, "nullCount": {"id": 0}},
+        {"numRecords": 20, "tightBounds": True},
+    ]
+
+
+def test_a_day_that_python_does_not_know_takes_the_statistics_away(tmp_path):
+    highest = pa.struct([("day", pa.date32())])
+    parsed = pa.struct([("numRecords", pa.int64()), ("maxValues", highest)])
+    kind = pa.struct([("path", pa.string()), ("stats_parsed", parsed)])
+    file = {"path": "a", "stats_parsed": {"numRecords": 7, "maxValues": {"day": 400_000_000}}}
+    columns = {
+        "protocol": [PROTOCOL["protocol"], None, None],
+        "metaData": [None, METADATA_IN_PARQUET["metaData"], None],
+        "add": pa.array([None, None, file], kind),
+    }
+    path = log(tmp_path, f"{0:020d}.checkpoint.parquet")
+    path.parent.mkdir()
+    pq.write_table(pa.table(columns), path)
+    assert [(file.path, file.statistics) for file in read_snapshot(tmp_path).files] == [("a", None)]

@@ -181,3 +181,41 @@ def test_padded_texts(spark, table_path):
 def test_a_table_with_replicated_cubes(spark, golden, tmp_path):
     path = copy_of(golden, REPLICATED, str(tmp_path / "table"))
     same_samples(spark, path, (0.01, 1.0))
+
+
+def test_statistics_as_structs_skip_the_files_that_those_in_json_skip(spark, tmp_path):
+    columns = {
+        "n": "id",
+        "x": "id / 7",
+        "word": "concat('w', lpad(id, 3, '0'))",
+        "day": "date_add(DATE'2024-01-01', cast(id as int))",
+        "at": "timestamp_millis(id * 3600000)",
+        "local": "cast(timestamp_millis(id * 3600000) as timestamp_ntz)",
+        "price": "cast(id as decimal(20, 0))",
+        "odd": "if(id < 200, double('NaN'), double(id))",
+    }
+    rows = spark.range(300).selectExpr(*(f"{value} AS {name}" for name, value in columns.items()))
+    path = tmp_path / "t"
+    as_structs = {"writeStatsAsJson": "false", "writeStatsAsStruct": "true"}
+    properties = {f"delta.checkpoint.{name}": value for name, value in as_structs.items()}
+    for part in range(3):
+        written = rows.filter(f"n div 100 = {part}")
+        save(written, str(path), columnsToIndex="n", **properties, **{"delta.checkpointInterval": "2"})
+    log = path / "_delta_log"
+    assert (log / f"{2:020d}.checkpoint.parquet").exists()
+
+    def opened():
+        return {
+            text: sorted(file.path for file in pyqbeast.scan(path).where(text).files() if not file.skipped)
+            for text in (
+                *("n = 150", "x > 30", "word < 'w100'", "day >= '2024-07-19'", "price = 250", "odd > 205"),
+                *("at < '1970-01-05T04:00:00Z'", "local < '1970-01-05T04:00:00'", "n IS NULL"),
+            )
+        }
+
+    with_structs = opened()
+    (log / f"{2:020d}.checkpoint.parquet").rename(tmp_path / "checkpoint")
+    in_json = opened()
+    assert with_structs == in_json
+    # NaN is larger than all numbers, and statistics do not tell it.
+    assert [len(files) for files in in_json.values()] == [1, 1, 1, 1, 1, 3, 1, 1, 0]

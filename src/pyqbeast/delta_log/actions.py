@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from pyqbeast.core.errors import FormatError, StorageError
 from pyqbeast.core.format.stored_text import read_json
-from pyqbeast.delta_log import locations
+from pyqbeast.delta_log import locations, parsed_statistics
 from pyqbeast.delta_log.files import LogFiles
 from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 
@@ -127,13 +127,19 @@ def _parquet_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator
     try:
         with locations.storage_errors(f"reading {path}"):
             opened = files.file_system.open(path, "rb")
-        with opened as file, pq.ParquetFile(file) as parquet:
+        with opened as file, pq.ParquetFile(file, coerce_int96_timestamp_unit="us") as parquet:
             if not {"add", "sidecar"} & set(parquet.schema_arrow.names):
                 raise FormatError(f"{path}: not a checkpoint: it has neither the column add nor sidecar")
             for name, required in _REQUIRED.items():
                 _check_column(parquet.schema_arrow, name, required, path)
+            has_structs = parsed_statistics.are_needed(parquet)
+            if has_structs:
+                columns = [*columns, parsed_statistics.COLUMN]
+            instants = parsed_statistics.instants(parquet)
             for batch in parquet.iter_batches(_ROWS_AT_ONCE, columns=columns):
-                for row in batch.to_pylist():
+                for row in parsed_statistics.rows_of(batch):
+                    if has_structs and row.get("add") is not None:
+                        _add_statistics(row["add"], instants)
                     yield {name: value for name, value in row.items() if value is not None}
     except FileNotFoundError as error:
         raise _missing(path) from error
@@ -141,6 +147,13 @@ def _parquet_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FormatError(f"{path}: not a readable Parquet checkpoint: {error}") from error
+
+
+def _add_statistics(add: Action, instants: Set[str]) -> None:
+    """Gives a file that has its statistics as a struct only the text of them."""
+    parsed = add.get("stats_parsed")
+    if isinstance(parsed, dict) and add.get("stats") is None:
+        add["stats"] = parsed_statistics.as_json(parsed, instants)
 
 
 def _check_column(schema: pa.Schema, name: str, required: str, path: str) -> None:
