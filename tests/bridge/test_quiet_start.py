@@ -27,7 +27,9 @@ def test_the_first_session_of_the_readme_prints_its_results_only(tmp_path):
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert re.sub(r"(?m)^\S+ \S+ ", "", done.stderr).splitlines() == ["WARN mine: a real warning"]
+    told = re.sub(r"(?m)^\S+ \S+ ", "", done.stderr).splitlines()
+    # Another session of this machine may have the usual port.
+    assert [line for line in told if "could not bind on port" not in line] == ["WARN mine: a real warning"]
     assert "OTree Index Metrics:" in done.stdout
     assert "WARN" not in done.stdout
 
