@@ -17,6 +17,7 @@ from pyqbeast import (
     QbeastTable,
     UnsupportedError,
     bridge,
+    convert,
 )
 from pyqbeast.bridge.row_deletion import RowDeletion
 from pyqbeast.deletion_vectors.table import deleted_rows, file_vectors
@@ -348,3 +349,16 @@ def test_a_scan_without_vectors_is_planned_as_if_there_could_be_none(spark, tmp_
     QbeastTable.for_path(spark, able).delete("id = 5")
     assert all(deletes(frame) for frame in shapes(able))
     assert [jobs_again(spark, frame) for frame in shapes(able)] == queries[0]
+
+
+def test_texts_of_a_fixed_length(spark, table_path):
+    """Spark reads them with blanks added, and Delta's function refuses to delete from what is read so."""
+    rows = spark.range(100).selectExpr("id", "concat('k', id % 10) AS kind")
+    spark.sql(f"CREATE TABLE delta.`{table_path}` (id BIGINT, kind CHAR(5)) USING delta")
+    rows.write.format("delta").mode("append").save(table_path)
+    convert(spark, f"delta.`{table_path}`", columns_to_index=["id"])
+    table = QbeastTable.for_path(spark, table_path)
+    table.delete("kind = 'k3'")
+    table.delete(F.col("kind") == "k4   ")
+    table.delete("id < 10")
+    assert ids(load(spark, table_path)) == [each for each in range(10, 100) if each % 10 not in (3, 4)]

@@ -3,14 +3,22 @@ package io.pyqbeast.commit;
 import io.delta.tables.DeltaTable;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Landed;
+import io.pyqbeast.spark.ScalaInterop;
 import java.io.IOException;
+import java.util.List;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.TransactionExecutionObserver;
 import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Function0;
 import scala.Option;
 import scala.collection.immutable.Seq;
@@ -39,7 +47,7 @@ public final class WatchedCommand implements TransactionExecutionObserver {
                 DeltaTable table = DeltaTable.forPath(session, path);
                 return run(
                     () -> {
-                      table.delete(condition);
+                      delete(session, path, table, condition);
                       return "";
                     },
                     "");
@@ -47,6 +55,19 @@ public final class WatchedCommand implements TransactionExecutionObserver {
                 return e.getMessage();
               }
             });
+  }
+
+  /** Spark adds blanks to what it reads of a CHAR column, and only the plan of the SQL statement deletes from that. */
+  private static void delete(SparkSession session, String path, DeltaTable table, Column condition) {
+    if (!(((Dataset<?>) table.toDF()).queryExecution().analyzed() instanceof Project)) {
+      table.delete(condition);
+      return;
+    }
+    org.apache.spark.sql.classic.SparkSession classic = (org.apache.spark.sql.classic.SparkSession) session;
+    UnresolvedRelation named =
+        new UnresolvedRelation(
+            ScalaInterop.seq(List.of("spark_catalog", "delta", path)), CaseInsensitiveStringMap.empty(), false);
+    Dataset$.MODULE$.ofRows(classic, new DeleteFromTable(named, classic.expression(condition)));
   }
 
   /** Runs a statement that changes the table at a path by one commit, and gives back no rows. */
