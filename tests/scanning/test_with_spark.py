@@ -219,3 +219,13 @@ def test_statistics_as_structs_skip_the_files_that_those_in_json_skip(spark, tmp
     assert with_structs == in_json
     # NaN is larger than all numbers, and statistics do not tell it.
     assert [len(files) for files in in_json.values()] == [1, 1, 1, 1, 1, 3, 1, 1, 0]
+
+
+def test_bounds_of_a_column_of_floats_that_has_become_double(spark, table_path):
+    """The shortest text of a float is another double: statistics tell 571.0469 for 571.046875."""
+    rows = spark.range(100).selectExpr("id", "cast(571.046875D + id as float) AS x")
+    save(rows, table_path, columnsToIndex="id", **{"delta.enableTypeWidening": "true"})
+    spark.sql(f"ALTER TABLE delta.`{table_path}` ALTER COLUMN x TYPE double")
+    scan = pyqbeast.scan(table_path)
+    assert scan.where("x <= 571.04688").to_arrow()["x"].to_pylist() == [571.046875]
+    assert not scan.where("x < 571.04").to_arrow().num_rows

@@ -35,6 +35,8 @@ _PARQUET_ID = b"PARQUET:field_id"
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"
 #: Where Spark notes the collations of texts.
 _COLLATIONS = "__COLLATIONS"
+#: Where Delta notes the types that a column has had, and where `arrow_field` notes that one was float.
+_TYPE_CHANGES, _WAS_FLOAT = "delta.typeChanges", b"was float"
 _CHAR_LENGTH = re.compile(r"char\((\d{1,9})\)")
 
 
@@ -56,9 +58,12 @@ def arrow_type(stored: Any, column: str) -> pa.DataType:  # noqa: ANN401 (any JS
 
 
 def arrow_field(field: Field) -> pa.Field:
-    """A column as conditions see it: its type, and the length of its texts where they are padded."""
+    """A column as conditions see it: its type, how long its texts are where they are padded, whether it was float."""
     length = _char_length(field)
     noted = {} if length is None else {_CHAR.encode(): str(length).encode()}
+    changes = (field.get("metadata") or {}).get(_TYPE_CHANGES) or []
+    if any(change.get("fromType") == "float" for change in changes):
+        noted[_WAS_FLOAT] = b"true"
     return pa.field(field["name"], arrow_type(field["type"], field["name"]), metadata=noted)
 
 
@@ -66,6 +71,11 @@ def char_length(field: pa.Field) -> int | None:
     """How long `arrow_field` says that all texts of a column are; None for one whose texts are as they are stored."""
     length = (field.metadata or {}).get(_CHAR.encode())
     return None if length is None else int(length)
+
+
+def was_float(field: pa.Field) -> bool:
+    """Whether `arrow_field` says that a column of doubles was one of floats."""
+    return _WAS_FLOAT in (field.metadata or {})
 
 
 def can_be_read(field: Field) -> bool:
