@@ -67,18 +67,23 @@ def opened(query):
     return bridge.scan_totals(query)
 
 
-def jobs(spark, query):
-    """How many Spark jobs it takes to collect a query, planning included."""
+def jobs_of(spark, body):
+    """How many Spark jobs a function runs."""
     context = spark.sparkContext
     group = str(uuid.uuid4())
-    context.setJobGroup(group, "one query")
+    context.setJobGroup(group, "counted")
     try:
-        query.collect()
+        body()
     finally:
         context.setLocalProperty("spark.jobGroup.id", None)
     # The tracker hears of a job after it has ended, when the events before it have been handled.
     context._jsc.sc().listenerBus().waitUntilEmpty(600_000)
     return len(context.statusTracker().getJobIdsForGroup(group))
+
+
+def jobs(spark, query):
+    """How many Spark jobs it takes to collect a query, planning included."""
+    return jobs_of(spark, query.collect)
 
 
 def count(frame):

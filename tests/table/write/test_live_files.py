@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import uuid
 from pathlib import Path
 
 import pytest
 
 from pyqbeast import QbeastTable, bridge
-from tests.table.help import holds, ids, load, rows_2d, save
+from tests.table.help import holds, ids, jobs_of, load, rows_2d, save
 
 
 def told(file):
@@ -22,18 +21,6 @@ def agree(spark, path):
     log = bridge.TableLog(spark, path)
     assert sorted(map(told, log.files())) == sorted(map(told, log.files(whole=True)))
     return log
-
-
-def jobs_of(spark, body):
-    context = spark.sparkContext
-    group = str(uuid.uuid4())
-    context.setJobGroup(group, "counted")
-    try:
-        body()
-    finally:
-        context.setLocalProperty("spark.jobGroup.id", None)
-    context._jsc.sc().listenerBus().waitUntilEmpty(600_000)
-    return len(context.statusTracker().getJobIdsForGroup(group))
 
 
 def test_finding_the_files_after_an_append_takes_no_job(spark, table_path):

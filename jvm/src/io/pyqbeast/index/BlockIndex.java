@@ -2,6 +2,7 @@ package io.pyqbeast.index;
 
 import io.pyqbeast.format.FileTags;
 import io.pyqbeast.spark.DeltaActions;
+import io.pyqbeast.spark.DriverSnapshot;
 import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.PerSnapshot;
 import io.pyqbeast.spark.ScalaInterop;
@@ -19,6 +20,9 @@ import org.apache.spark.sql.delta.actions.AddFile;
  * a sample then costs no Spark job.
  */
 public final class BlockIndex {
+  /** Filters of more files are left to a Spark job, which looks at them in parallel. */
+  private static final int MOST_FILES_ON_DRIVER = 10_000;
+
   private static final PerSnapshot<BlockIndex> KNOWN = new PerSnapshot<>(BlockIndex::new);
 
   private final List<AddFile> files = new ArrayList<>();
@@ -27,6 +31,9 @@ public final class BlockIndex {
 
   /** The files with their tags and statistics. The garbage collector may take them when memory runs short. */
   private volatile SoftReference<List<AddFile>> complete;
+
+  /** The files with their statistics, as Delta's filters take them; may be taken as well. */
+  private volatile SoftReference<DriverSnapshot.Files> filtered = new SoftReference<>(null);
 
   private BlockIndex(Snapshot snapshot) {
     Set<String> weighed = PrunableRevisions.of(snapshot.metadata());
@@ -60,6 +67,23 @@ public final class BlockIndex {
   /** All files of the snapshot that are read. They carry no tags and no statistics: a scan needs neither. */
   public List<AddFile> files() {
     return files;
+  }
+
+  /**
+   * The snapshot of these files, whose filters run on the driver; the snapshot itself where a job serves better.
+   *
+   * @param snapshot that of this index
+   */
+  public Snapshot filtering(Snapshot snapshot) {
+    if (files.size() > MOST_FILES_ON_DRIVER || snapshot.checksumOpt().isEmpty()) {
+      return snapshot;
+    }
+    DriverSnapshot.Files known = filtered.get();
+    if (known == null) {
+      known = new DriverSnapshot.Files(ReplicatedFiles.without(completeFiles(snapshot), replicatedCubes));
+      filtered = new SoftReference<>(known);
+    }
+    return known.of(snapshot);
   }
 
   public ReplicatedCubes replicatedCubes() {

@@ -63,8 +63,15 @@ public final class IndexedScan extends PrepareDeltaScan {
 
   private DeltaScan readable(
       DeltaScanGenerator generator, Option<Object> limit, Seq<Expression> filters, LogicalRelation relation) {
+    Snapshot snapshot = generator.snapshotToScan();
+    if (generator instanceof Snapshot) {
+      DeltaScanGenerator known = BlockIndex.of(snapshot).filtering(snapshot);
+      if (known != snapshot) {
+        return DeltaScans.in(snapshot, super.filesForScan(known, limit, filters, relation));
+      }
+    }
     DeltaScan scan = super.filesForScan(generator, limit, filters, relation);
-    List<AddFile> left = ReplicatedFiles.without(ScalaInterop.list(scan.files()), scan.scannedSnapshot());
+    List<AddFile> left = ReplicatedFiles.without(ScalaInterop.list(scan.files()), snapshot);
     if (left.size() == scan.files().size()) {
       return scan;
     }

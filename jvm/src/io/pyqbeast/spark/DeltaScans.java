@@ -35,6 +35,15 @@ public final class DeltaScans {
         scan.dataSkippingType());
   }
 
+  /** The same scan, said to be one of this snapshot. */
+  public static DeltaScan in(Snapshot snapshot, DeltaScan scan) {
+    return new DeltaScan(
+        scan.version(), scan.files(), scan.total(), scan.partition(), scan.scanned(), snapshot,
+        scan.partitionFilters(), scan.dataFilters(), scan.partitionLikeDataFilters(),
+        scan.rewrittenPartitionLikeDataFilters(), scan.unusedFilters(), scan.scanDurationMs(),
+        scan.dataSkippingType());
+  }
+
   private static DataSize sizeOf(List<AddFile> files) {
     long bytes = files.stream().mapToLong(AddFile::size).sum();
     return new DataSize(Option.apply(bytes), Option.empty(), Option.apply((long) files.size()), Option.empty());

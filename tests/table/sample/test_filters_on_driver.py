@@ -1,0 +1,122 @@
+"""Filters leave the same files, whether the driver looks at their statistics or Delta does so by a Spark job."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.spark_session import under
+from tests.table.help import jobs_of, load, save
+
+COLUMNS = (
+    "cast(hash(id, 1) as int) AS a",
+    "id * 3.5 - 1000 AS b",
+    "if(id % 100 = 0, double('NaN'), id / 7) AS maybe_nan",
+    "cast(id AS float) / 3 AS narrow",
+    "if(id < 3000, null, id % 50) AS rare",
+    "cast(null AS string) AS never",
+    "concat(char(97 + id div 200), repeat('x', 40), id) AS text",
+    "id % 2 = 0 AS flag",
+    "cast(id / 3 AS decimal(20, 4)) AS price",
+    "date_add(DATE '2020-01-01', cast(id div 10 AS int)) AS day",
+    "timestamp_micros(1600000000000000 + id * 1234567891) AS at",
+    "cast(timestamp_micros(id * 99999999) AS timestamp_ntz) AS local",
+    "named_struct('x', id div 100, 'y', named_struct('z', cast(id AS string))) AS nested",
+    "array(id) AS list",
+)
+FILTERS = (
+    "a < -1500000000",
+    "b BETWEEN 0 AND 300 AND a > 0",
+    "b < 0 OR b > 12000",
+    "NOT (b < 5000)",
+    "id IN (1, 17, 3999)",
+    "id = 5 OR flag",
+    "maybe_nan > 550",
+    "narrow >= 1333",
+    "rare IS NULL",
+    "rare IS NOT NULL",
+    "rare <=> null",
+    "never IS NOT NULL",
+    "text LIKE 'c%'",
+    "startswith(text, 'q')",
+    "text > 'k'",
+    "text IN ('a', 'b')",
+    "price < 10.5",
+    "day = DATE '2020-02-03'",
+    "year(day) = 2021",
+    "at < TIMESTAMP '2020-09-20 00:00:00Z'",
+    "at >= TIMESTAMP '2021-01-01 00:00:00.001Z'",
+    "local < TIMESTAMP_NTZ '1970-01-01 06:00:00'",
+    "nested.x = 7",
+    "nested.y.z = '77'",
+    "size(list) = 1",
+    "rand() < 0.5",
+    "b < 100 AND rand(1) < 2",
+    "b < (SELECT max(7))",
+    "_metadata.file_size > 0 AND b < 100",
+    "1 = 0",
+    "b = null",
+)
+
+
+@pytest.fixture(scope="module")
+def tables(spark, tmp_path_factory):
+    """Two copies of one table. Only the first has checksums, and so files that the driver believes."""
+    path = str(tmp_path_factory.mktemp("filters") / "table")
+    table = f"delta.`{path}`"
+    rows = spark.range(4_000).selectExpr("id", *COLUMNS)
+    save(rows, path, columnsToIndex="a,b", cubeSize=200, **{"delta.columnMapping.mode": "name"})
+    with under(spark, {"spark.databricks.delta.stats.collect": "false"}):
+        save(rows.limit(10), path)
+    spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES (delta.enableDeletionVectors = true)")
+    spark.sql(f"DELETE FROM {table} WHERE id % 9 = 4")
+    spark.sql(f"ALTER TABLE {table} RENAME COLUMN price TO cost")
+    copy = path + "-copy"
+    shutil.copytree(path, copy)
+    for checksum in Path(copy, "_delta_log").glob("*.crc"):
+        checksum.unlink()
+    return path, copy
+
+
+def chosen(spark, path, condition):
+    condition = condition.replace("price", "cost")
+    return sorted(file.rsplit("/", 1)[-1] for file in load(spark, path).filter(condition).inputFiles())
+
+
+@pytest.mark.parametrize("condition", FILTERS)
+def test_the_same_files_are_left(spark, tables, condition):
+    by_driver, by_job = tables
+    assert chosen(spark, by_driver, condition) == chosen(spark, by_job, condition)
+
+
+def test_some_files_are_left_out(spark, tables):
+    assert (
+        0
+        < len(chosen(spark, tables[0], "b BETWEEN 0 AND 300 AND a > 0"))
+        < len(chosen(spark, tables[0], "true"))
+    )
+
+
+def test_the_driver_runs_no_job(spark, tables):
+    by_driver, by_job = tables
+    assert jobs_of(spark, lambda: chosen(spark, by_driver, "b < 1")) == 0
+    assert jobs_of(spark, lambda: chosen(spark, by_job, "b < 1")) == 1
+
+
+def test_plans_are_made_of_the_same_sizes(spark, tables):
+    def size(path):
+        plan = load(spark, path).filter("b < 1000")._jdf.queryExecution().optimizedPlan()
+        return plan.stats().sizeInBytes()
+
+    assert size(tables[0]) == size(tables[1])
+
+
+def test_each_session_evaluates_in_its_own_settings(spark, tables):
+    other = spark.newSession()
+    other.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    condition = "at < TIMESTAMP '2020-09-20 00:00:00'"
+    there, here = (chosen(session, tables[0], condition) for session in (other, spark))
+    assert there == chosen(other, tables[1], condition)
+    assert here == chosen(spark, tables[1], condition)
