@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 import pyqbeast
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.scanning.row_weights import row_weights
+from pyqbeast.scanning.scan import hashed_values
 from tests.core.hostile import drawn
 from tests.table.help import load, rows_2d, save
 from tests.table.legacy import REPLICATED, copy_of
@@ -166,16 +167,39 @@ def test_names_types_and_keys_that_changed(spark, table_path):
     )
 
 
-def test_padded_texts(spark, table_path):
+@pytest.mark.parametrize("mapping", ["none", "name", "id"])
+def test_padded_texts(spark, table_path, mapping):
+    """They are compared and given out with blanks at their end; weights are those of the texts in the files."""
     spark.sql(
-        f"CREATE TABLE qbeast.`{table_path}` (id BIGINT, c CHAR(5)) USING qbeast OPTIONS (columnsToIndex 'id,c')"
+        f"""CREATE TABLE qbeast.`{table_path}` (id BIGINT, c CHAR(5)) USING qbeast
+            OPTIONS (columnsToIndex 'id,c', cubeSize '100') TBLPROPERTIES (delta.columnMapping.mode = '{mapping}')"""
     )
-    spark.sql(f"INSERT INTO qbeast.`{table_path}` SELECT id, concat('n', id) FROM range(50)")
-    scan = pyqbeast.scan(table_path)
+    spark.sql(f"INSERT INTO qbeast.`{table_path}` SELECT id, concat('n', id) FROM range(1000)")
+    scan = same_samples(spark, table_path)
     for condition in PADDED:
         wanted = rows_of(load(spark, table_path).filter(condition))
         assert wanted
         assert rows_of_scan(scan.where(condition)) == wanted, condition
+    sample = load(spark, table_path).sample(0.2)
+    assert rows_of_scan(scan.sample(0.2).where("c < 'n5'").select(["id"])) == rows_of(
+        sample.filter("c < 'n5'").select("id")
+    )
+    held = hashed_values(scan.sample(0.2))
+    assert held.column_names == ["id", "c"]
+    weights = row_weights([column.combine_chunks() for column in held.columns])
+    assert weights.max() < 0.21 * 2**32 - 2**31
+
+
+def test_padded_texts_in_structs_are_refused(spark, table_path):
+    spark.sql(
+        f"""CREATE TABLE qbeast.`{table_path}` (id BIGINT, s STRUCT<c: CHAR(3), v: VARCHAR(3)>) USING qbeast
+            OPTIONS (columnsToIndex 'id')"""
+    )
+    spark.sql(f"INSERT INTO qbeast.`{table_path}` SELECT id, struct('a', 'b') FROM range(10)")
+    scan = pyqbeast.scan(table_path)
+    assert scan.select(["id"]).to_arrow().num_rows == 10
+    with pytest.raises(UnsupportedError, match="'s' has type struct<c:char.* leave it out"):
+        scan.to_arrow()
 
 
 def test_a_table_with_replicated_cubes(spark, golden, tmp_path):

@@ -20,7 +20,7 @@ from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 from pyqbeast.delta_log.reader import LiveFile
 from pyqbeast.scanning.arrays import mask_array
-from pyqbeast.scanning.conditions.column_types import Field, arrow_type, conformed, find_stored, is_padded
+from pyqbeast.scanning.conditions.column_types import Field, column_type, conformed, find_stored, is_padded
 from pyqbeast.scanning.conditions.predicate import Predicate
 
 #: Rows that are handled at once, at the most.
@@ -51,7 +51,7 @@ class DataFiles:
     @property
     def schema(self) -> pa.Schema:
         """The columns that are read."""
-        return pa.schema([(field["name"], arrow_type(field["type"], field["name"])) for field in self.fields])
+        return pa.schema([(field["name"], column_type(field)) for field in self.fields])
 
     def batches(self, file: LiveFile, predicate: Predicate | None) -> Iterator[pa.RecordBatch]:
         """The rows of a file that are not deleted.

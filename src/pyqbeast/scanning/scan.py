@@ -20,7 +20,7 @@ from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.files import readable_versions
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.scanning.blocks import SCHEMA, block_rows
-from pyqbeast.scanning.conditions.column_types import arrow_field, can_be_read, is_collated
+from pyqbeast.scanning.conditions.column_types import arrow_field, can_be_read, is_collated, unpadded
 from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.scanning.files import Plan, ScannedFile, plan_files
@@ -67,6 +67,13 @@ def scan(
             "read: give a version"
         )
     return Scan(index, storage_options)
+
+
+def hashed_values(rows: Scan) -> pa.Table:
+    """The columns that the weights of a scan's rows are made of, as files hold them. Raises as `Scan.to_batches`."""
+    names = dict.fromkeys(rows._index.revision().hashed_columns)
+    held = replace(rows, _selected=tuple(dict.fromkeys(rows._weighed_names())))
+    return held.to_arrow().rename_columns(list(names))
 
 
 def _column_of_duckdb(name: str) -> Any:  # noqa: ANN401 (an expression of DuckDB)
@@ -334,11 +341,12 @@ class Scan:
         kept = Kept.of(request, having, order_by, limit)
         told_apart = {*request.groups, *request.distinct.values()}
         self._refuse_collations(told_apart, "pyqbeast.tolerance groups and counts them on Spark")
-        needed = [*request.columns, *hashed, *(sorted(self._predicate.columns) if self._predicate else [])]
-        data = self._files_with(list(dict.fromkeys(needed)))
+        needed = [*request.columns, *(sorted(self._predicate.columns) if self._predicate else [])]
+        weighed = self._weighed_names()
+        data = self._files_with([*needed, *weighed])
         opened = {file.path for file in self._plan().files if file.skipped is None}
         files = [file for file in self._index.files if file.path in opened]
-        rows = ScanRows(self._index, data, files, self._predicate, request)
+        rows = ScanRows(self._index, data, files, self._predicate, request, weighed)
         return estimated(rows, request, kept, None if exact else goal, spent, confidence)
 
     def _refuse_collations(self, columns: Collection[str], advice: str) -> None:
@@ -359,9 +367,15 @@ class Scan:
         fields = self._index.snapshot.metadata.fields
         return pa.schema([arrow_field(field) for field in fields if can_be_read(field)])
 
-    def _files_with(self, names: Sequence[str]) -> DataFiles:
+    def _files_with(self, names: Iterable[str]) -> DataFiles:
+        fields = self._index.snapshot.metadata.fields
+        by_name = {each["name"]: each for field in fields for each in (field, unpadded(field))}
+        return DataFiles(self._index, self._storage_options, [by_name[name] for name in dict.fromkeys(names)])
+
+    def _weighed_names(self) -> list[str]:
+        """The columns that weights are made of, in order, as files hold them."""
         by_name = {field["name"]: field for field in self._index.snapshot.metadata.fields}
-        return DataFiles(self._index, self._storage_options, [by_name[name] for name in names])
+        return [unpadded(by_name[name])["name"] for name in self._index.revision().hashed_columns]
 
     def _bound(self) -> int | None:
         return None if self._fraction is None else self._index.bound_of(self._fraction)
@@ -377,8 +391,8 @@ class Scan:
     def _batches(self, among: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of all files, or of those of some paths."""
         bound, predicate, names = self._bound(), self._predicate, self._names()
-        hashed = [] if bound is None else self._index.revision().hashed_columns
-        data = self._files_with(list(dict.fromkeys([*self._needed_names(), *hashed])))
+        weighed = [] if bound is None else self._weighed_names()
+        data = self._files_with([*self._needed_names(), *weighed])
         live = {file.path: file for file in self._index.snapshot.files}
         files = [
             live[file.path]
@@ -389,6 +403,6 @@ class Scan:
         def chosen(batch: pa.RecordBatch) -> pa.RecordBatch:
             if bound is None:
                 return rows_that_meet(batch, predicate).select(names)
-            return weighed_rows(batch, hashed, WEIGHT_MIN, bound, predicate)[0].select(names)
+            return weighed_rows(batch, weighed, WEIGHT_MIN, bound, predicate)[0].select(names)
 
         return (batch for batch in data.parts(files, predicate, chosen) if batch.num_rows)

@@ -51,6 +51,7 @@ class ScanRows:
         files: Sequence[LoggedFile],
         predicate: Predicate | None,
         request: Request,
+        hashed: Sequence[str],
     ) -> None:
         """The rows of some files.
 
@@ -60,6 +61,7 @@ class ScanRows:
             files: those that may hold rows of the predicate, each row once.
             predicate: which rows take part.
             request: what is asked of them.
+            hashed: the columns of `data` that make weights, in order.
 
         Raises:
             UnsupportedError: no weight stands for a fraction of the rows.
@@ -69,7 +71,7 @@ class ScanRows:
                 f"the table at {index.table} cannot be estimated: {index.weight_profile.problem}; pass exact=True"
             )
         self._index, self._data, self._predicate, self._request = index, data, predicate, request
-        self._hashed = index.revision().hashed_columns
+        self._hashed = hashed
         self._chosen = files
         self._live = {file.path: file for file in index.snapshot.files}
         self._thresholds: Thresholds | None = None

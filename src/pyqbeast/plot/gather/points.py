@@ -16,7 +16,7 @@ from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.plot.gather.fractions import Fractions
 from pyqbeast.plot.gather.scales import plain_value
 from pyqbeast.scanning.row_weights import row_weights
-from pyqbeast.scanning.scan import Scan
+from pyqbeast.scanning.scan import Scan, hashed_values
 
 #: Rows that a picture shows, about.
 POINTS = 2_000
@@ -72,9 +72,8 @@ def _sampled(index: IndexedSnapshot, scan: Scan, fractions: Fractions) -> Points
     size = sum(file.size for file in sample.files() if file.skipped is None)
     if size > _MOST_BYTES:
         raise UnsupportedError(f"a sample of {POINTS:,} rows would open {size:,} bytes of this table")
-    names = index.revision().hashed_columns
-    found = sample.select(list(dict.fromkeys(names))).to_arrow().combine_chunks()
-    arrays = [found.column(name).combine_chunks() for name in names]
+    found = hashed_values(sample).combine_chunks()
+    arrays = [found.column(name).combine_chunks() for name in index.revision().hashed_columns]
     weights = row_weights(arrays) if found.num_rows else np.zeros(0, np.int32)
     return Points(found, fractions.first_read(int(weight) for weight in weights))
 

@@ -38,6 +38,9 @@ _COLLATIONS = "__COLLATIONS"
 #: Where Delta notes the types that a column has had, and where `arrow_field` notes that one was float.
 _TYPE_CHANGES, _WAS_FLOAT = "delta.typeChanges", b"was float"
 _CHAR_LENGTH = re.compile(r"char\((\d{1,9})\)")
+_CHAR_INSIDE = re.compile(r"(?<!var)char\(")
+#: Where `unpadded` notes the name of the column whose texts it is about.
+_UNPADDED = "texts of"
 
 
 def arrow_type(stored: Any, column: str) -> pa.DataType:  # noqa: ANN401 (any JSON value)
@@ -57,6 +60,17 @@ def arrow_type(stored: Any, column: str) -> pa.DataType:  # noqa: ANN401 (any JS
     raise UnsupportedError(f"column {column!r} has type {shown(stored)}: a scan cannot read it; leave it out")
 
 
+def column_type(field: Field) -> pa.DataType:
+    """The Arrow type of a column. Raises UnsupportedError, naming it, where a scan cannot read it."""
+    texts = str((field.get("metadata") or {}).get(_CHAR, ""))
+    if _char_length(field) is None and _CHAR_INSIDE.search(texts):
+        raise UnsupportedError(
+            f"column {field['name']!r} has type {texts}, where Spark pads texts as it reads them: a scan cannot; "
+            "leave it out"
+        )
+    return arrow_type(field["type"], field["name"])
+
+
 def arrow_field(field: Field) -> pa.Field:
     """A column as conditions see it: its type, how long its texts are where they are padded, whether it was float."""
     length = _char_length(field)
@@ -64,7 +78,7 @@ def arrow_field(field: Field) -> pa.Field:
     changes = (field.get("metadata") or {}).get(_TYPE_CHANGES) or []
     if any(change.get("fromType") == "float" for change in changes):
         noted[_WAS_FLOAT] = b"true"
-    return pa.field(field["name"], arrow_type(field["type"], field["name"]), metadata=noted)
+    return pa.field(field["name"], column_type(field), metadata=noted)
 
 
 def char_length(field: pa.Field) -> int | None:
@@ -81,7 +95,7 @@ def was_float(field: pa.Field) -> bool:
 def can_be_read(field: Field) -> bool:
     """Whether the type of a column is one that Arrow has."""
     try:
-        arrow_type(field["type"], field["name"])
+        column_type(field)
     except UnsupportedError:
         return False
     return True
@@ -110,6 +124,14 @@ def is_padded(field: Field) -> bool:
     return _char_length(field) is not None
 
 
+def unpadded(field: Field) -> Field:
+    """A column as the weights of rows are made of it: texts as files hold them, under a name that no column has."""
+    if not is_padded(field):
+        return field
+    metadata = {name: value for name, value in field["metadata"].items() if name != _CHAR}
+    return {**field, "name": "\0" + field["name"], "metadata": {**metadata, _UNPADDED: field["name"]}}
+
+
 def _char_length(field: Field) -> int | None:
     length = _CHAR_LENGTH.fullmatch(str((field.get("metadata") or {}).get(_CHAR, "")))
     return int(length[1]) if length else None
@@ -122,7 +144,8 @@ def find_stored(field: Field, stored: Sequence[pa.Field], mapping: str) -> int |
         wanted = str(metadata.get(COLUMN_ID)).encode()
         found = [i for i, each in enumerate(stored) if (each.metadata or {}).get(_PARQUET_ID) == wanted]
     else:
-        name = field["name"] if mapping == "none" else metadata.get(PHYSICAL_NAME, field["name"])
+        name = metadata.get(_UNPADDED, field["name"])
+        name = name if mapping == "none" else metadata.get(PHYSICAL_NAME, name)
         found = [i for i, each in enumerate(stored) if each.name == name]
         # Delta's names differ by more than their case, and other writers may have changed it.
         found = found or [i for i, each in enumerate(stored) if each.name.lower() == str(name).lower()]
