@@ -198,7 +198,7 @@ def test_padded_texts_in_structs_are_refused(spark, table_path):
     spark.sql(f"INSERT INTO qbeast.`{table_path}` SELECT id, struct('a', 'b') FROM range(10)")
     scan = pyqbeast.scan(table_path)
     assert scan.select(["id"]).to_arrow().num_rows == 10
-    with pytest.raises(UnsupportedError, match="'s' has type struct<c:char.* leave it out"):
+    with pytest.raises(UnsupportedError, match=r"'s' has type struct<c:char.* leave it out"):
         scan.to_arrow()
 
 
