@@ -25,6 +25,7 @@ WORKLOADS = {
     "appends": True,
     "scan": True,
     "tolerance": True,
+    "joins": True,
     "growth": True,
     "planning": True,
     "no_jvm": True,

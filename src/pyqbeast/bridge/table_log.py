@@ -13,19 +13,13 @@ from pyspark.sql.types import StructField, StructType
 
 from pyqbeast.bridge.jvm import handed_over, java, java_column
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME, spark_schema
+from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME, spark_schema, type_changes
 from pyqbeast.core.format.stored_text import shown
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.log_entry import LogEntry
 
 if TYPE_CHECKING:
     from pyqbeast.bridge.transaction import Transaction
-
-
-#: Key in the metadata of a column: its name in the data files, if the table maps names.
-
-#: Key in the metadata of a column: the types that the column had before.
-_TYPE_CHANGES = "delta.typeChanges"
 
 
 def _name_in_files(column: StructField) -> str:
@@ -159,7 +153,7 @@ class TableLog:
 
     def has_widened(self, column: str) -> bool:
         """Whether a column of the table once had a narrower type."""
-        return _TYPE_CHANGES in (self.schema[column].metadata or {})
+        return bool(type_changes(self.schema[column].metadata))
 
     def _stored_today(self, columns: Sequence[str]) -> StructType:
         fields = [self.schema[column] for column in columns]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.spark_session import under
-from tests.table.help import jobs_of, load, save
+from tests.table.help import ids, jobs_of, load, save
 
 COLUMNS = (
     "cast(hash(id, 1) as int) AS a",
@@ -120,3 +120,35 @@ def test_each_session_evaluates_in_its_own_settings(spark, tables):
     there, here = (chosen(session, tables[0], condition) for session in (other, spark))
     assert there == chosen(other, tables[1], condition)
     assert here == chosen(spark, tables[1], condition)
+
+
+@pytest.mark.parametrize("has_checksums", [True, False])
+def test_floats_that_have_become_doubles(spark, table_path, has_checksums):
+    """The shortest text of a float is another double: statistics tell 571.0469 for 571.046875."""
+    columns = (
+        "id",
+        "cast(571.046875D - 5 * id AS float) AS x",
+        "struct(cast(571.046875D + 5 * id AS float) AS y) AS s",
+    )
+    rows = spark.range(3).selectExpr(*columns)
+    save(rows, table_path, columnsToIndex="id", **{"delta.enableTypeWidening": "true"})
+    for column in ("x", "s.y"):
+        spark.sql(f"ALTER TABLE delta.`{table_path}` ALTER COLUMN {column} TYPE double")
+    doubles = spark.range(3, 4).selectExpr("id", "571.04691D AS x", "struct(571.04685D AS y) AS s")
+    save(doubles, table_path, columnsToIndex="id")
+    if not has_checksums:
+        for checksum in Path(table_path, "_delta_log").glob("*.crc"):
+            checksum.unlink()
+    table = load(spark, table_path)
+    for condition, wanted in (
+        ("s.y <= 571.04688", [0, 3]),
+        ("s.y < 571.04686", [3]),
+        ("x BETWEEN 571.046874D AND 571.046876D", [0]),
+        ("x > 571.0469", [3]),
+        ("x = 571.046875D", [0]),
+    ):
+        assert ids(table.filter(condition)) == wanted, condition
+    assert table.selectExpr("min(s.y)", "max(x)").first()[:] == (571.04685, 571.04691)
+    assert table.filter("id < 3").selectExpr("min(s.y)", "max(x)").first()[:] == (571.046875, 571.046875)
+    only_floats = spark.read.format("qbeast").option("versionAsOf", 2).load(table_path)
+    assert only_floats.selectExpr("min(x)", "max(x)").first()[:] == (561.046875, 571.046875)

@@ -18,6 +18,12 @@ from pyqbeast.core.format.stored_text import read_json, shown
 #: Where a table that maps names has what its files call a column, and the column's id, in the column's metadata.
 PHYSICAL_NAME = "delta.columnMapping.physicalName"
 COLUMN_ID = "delta.columnMapping.id"
+_TYPE_CHANGES = "delta.typeChanges"
+
+
+def type_changes(metadata: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
+    """What a column's metadata tells of the narrower types that it has had: `fromType` and `toType` of each change."""
+    return (metadata or {}).get(_TYPE_CHANGES) or []
 
 
 def layout_text(layout: object) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyqbeast.core.format.hashed_layout import today_layout
+from pyqbeast.core.format.hashed_layout import today_layout, type_changes
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.core.format.types import format_type_or_none, spark_name
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
@@ -90,7 +90,7 @@ def _as_before(revision: Revision, fields: Mapping[str, Field]) -> bool:
     )
     # Fields of structs come and go, and move, without a trace.
     return indexed and all(
-        not _type_changes(fields[column]) and isinstance(fields[column]["type"], str)
+        not type_changes(fields[column].get("metadata")) and isinstance(fields[column]["type"], str)
         for column in revision.weight_columns
     )
 
@@ -99,11 +99,7 @@ def _hashes_as_before(field: Field, data_type: str | None) -> bool:
     today = field["type"]
     if data_type is None or not isinstance(today, str) or format_type_or_none(spark_name(today)) != data_type:
         return False
-    return all(map(_keeps_hashes_of_decimals, _type_changes(field)))
-
-
-def _type_changes(field: Field) -> Sequence[Mapping[str, Any]]:
-    return (field.get("metadata") or {}).get("delta.typeChanges") or []
+    return all(map(_keeps_hashes_of_decimals, type_changes(field.get("metadata"))))
 
 
 def _keeps_hashes_of_decimals(change: Mapping[str, Any]) -> bool:

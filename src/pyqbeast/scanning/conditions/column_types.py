@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import FormatError, UnsupportedError
-from pyqbeast.core.format.hashed_layout import COLUMN_ID, PHYSICAL_NAME
+from pyqbeast.core.format.hashed_layout import COLUMN_ID, PHYSICAL_NAME, type_changes
 from pyqbeast.core.format.stored_text import shown
 
 Field = Mapping[str, Any]
@@ -35,8 +35,8 @@ _PARQUET_ID = b"PARQUET:field_id"
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"
 #: Where Spark notes the collations of texts.
 _COLLATIONS = "__COLLATIONS"
-#: Where Delta notes the types that a column has had, and where `arrow_field` notes that one was float.
-_TYPE_CHANGES, _WAS_FLOAT = "delta.typeChanges", b"was float"
+#: Where `arrow_field` notes that a column of doubles was one of floats.
+_WAS_FLOAT = b"was float"
 _CHAR_LENGTH = re.compile(r"char\((\d{1,9})\)")
 _CHAR_INSIDE = re.compile(r"(?<!var)char\(")
 #: Where `unpadded` notes the name of the column whose texts it is about.
@@ -75,8 +75,7 @@ def arrow_field(field: Field) -> pa.Field:
     """A column as conditions see it: its type, how long its texts are where they are padded, whether it was float."""
     length = _char_length(field)
     noted = {} if length is None else {_CHAR.encode(): str(length).encode()}
-    changes = (field.get("metadata") or {}).get(_TYPE_CHANGES) or []
-    if any(change.get("fromType") == "float" for change in changes):
+    if any(change.get("fromType") == "float" for change in type_changes(field.get("metadata"))):
         noted[_WAS_FLOAT] = b"true"
     return pa.field(field["name"], column_type(field), metadata=noted)
 

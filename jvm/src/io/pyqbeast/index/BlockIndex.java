@@ -6,6 +6,7 @@ import io.pyqbeast.spark.DriverSnapshot;
 import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.PerSnapshot;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.WidenedFloats;
 import java.lang.ref.SoftReference;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -70,12 +71,14 @@ public final class BlockIndex {
   }
 
   /**
-   * The snapshot of these files, whose filters run on the driver; the snapshot itself where a job serves better.
+   * The snapshot of these files, whose filters run on the driver; the snapshot itself where a job is faster, and as
+   * right.
    *
    * @param snapshot that of this index
    */
   public Snapshot filtering(Snapshot snapshot) {
-    if (files.size() > MOST_FILES_ON_DRIVER || snapshot.checksumOpt().isEmpty()) {
+    boolean isSlower = files.size() > MOST_FILES_ON_DRIVER || snapshot.checksumOpt().isEmpty();
+    if (isSlower && !WidenedFloats.areIn(snapshot.metadata().schema())) {
       return snapshot;
     }
     DriverSnapshot.Files known = filtered.get();

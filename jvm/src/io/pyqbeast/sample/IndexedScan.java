@@ -8,7 +8,9 @@ import io.pyqbeast.index.ReplicatedFiles;
 import io.pyqbeast.index.WeightRange;
 import io.pyqbeast.spark.DeltaScans;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.WidenedFloats;
 import java.util.List;
+import java.util.function.Predicate;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -89,16 +91,27 @@ public final class IndexedScan extends PrepareDeltaScan {
   @Override
   public LogicalPlan optimizeQueryWithMetadata(LogicalPlan plan) {
     LogicalPlan answered = super.optimizeQueryWithMetadata(plan);
-    return answered == plan || !readsReplicated(plan) ? answered : plan;
+    return answered == plan || !reads(plan, IndexedScan::misleads) ? answered : plan;
   }
 
   @Override
   public LogicalPlan prepareDeltaScanWithoutFileSkipping(LogicalPlan plan) {
     LogicalPlan unprepared = super.prepareDeltaScanWithoutFileSkipping(plan);
-    return readsReplicated(unprepared) ? prepareDeltaScan(unprepared) : unprepared;
+    return reads(unprepared, IndexedScan::hasReplicated) ? prepareDeltaScan(unprepared) : unprepared;
   }
 
-  private boolean readsReplicated(LogicalPlan plan) {
+  private static boolean hasReplicated(Snapshot snapshot) {
+    return !ReplicatedCubes.of(snapshot).isEmpty();
+  }
+
+  /** Whether counts and bounds that follow from the statistics of all files may be wrong. */
+  private static boolean misleads(Snapshot snapshot) {
+    return hasReplicated(snapshot)
+        || StoredFormat.isIndexed(snapshot) && WidenedFloats.areIn(snapshot.metadata().schema());
+  }
+
+  /** Whether a plan reads a table of which something is true. */
+  private boolean reads(LogicalPlan plan, Predicate<Snapshot> wanted) {
     boolean[] found = {false};
     plan.foreachWithSubqueries(
         ScalaInterop.function(
@@ -106,7 +119,7 @@ public final class IndexedScan extends PrepareDeltaScan {
               if (node instanceof LogicalRelation relation
                   && relation.relation() instanceof HadoopFsRelation files
                   && files.location() instanceof TahoeLogFileIndex index) {
-                found[0] |= !ReplicatedCubes.of(getDeltaScanGenerator(index).snapshotToScan()).isEmpty();
+                found[0] |= wanted.test(getDeltaScanGenerator(index).snapshotToScan());
               }
               return BoxedUnit.UNIT;
             }));

@@ -31,7 +31,7 @@ public final class DriverSnapshot extends Snapshot {
       all = session().createDataset(files, encoder()).queryExecution().analyzed();
     }
 
-    /** The snapshot that has these files. It has to have a checksum, from which its metadata comes without a job. */
+    /** The snapshot that has these files. Without a checksum its metadata takes a job. */
     public DriverSnapshot of(Snapshot snapshot) {
       return new DriverSnapshot(snapshot, this);
     }
@@ -52,7 +52,7 @@ public final class DriverSnapshot extends Snapshot {
   public Dataset<Row> withStatsInternal() {
     if (files.withStatistics == null) {
       // The optimizer parses the statistics where they lie, so that only the first scan pays for it.
-      Dataset<Row> parsed = super.withStatsInternal();
+      Dataset<Row> parsed = WidenedFloats.bounded(super.withStatsInternal(), metadata().schema());
       files.withStatistics = ((org.apache.spark.sql.classic.Dataset<Row>) parsed).queryExecution().optimizedPlan();
     }
     return rows(files.withStatistics);
