@@ -14,7 +14,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.VersionChecksum;
 import org.apache.spark.sql.delta.actions.AddFile;
+import scala.Option;
 
 /**
  * The files of one snapshot with the weights that each can hold, kept for as long as Delta keeps the snapshot: planning
@@ -71,16 +73,15 @@ public final class BlockIndex {
   }
 
   /**
-   * The snapshot of these files, whose filters run on the driver; the snapshot itself where a job is faster, and as
-   * right.
-   *
-   * @param snapshot that of this index
+   * A snapshot of the same files whose filters run on the driver; the same snapshot where a job is faster, and as right.
    */
-  public Snapshot filtering(Snapshot snapshot) {
-    boolean isSlower = files.size() > MOST_FILES_ON_DRIVER || snapshot.checksumOpt().isEmpty();
-    if (isSlower && !WidenedFloats.areIn(snapshot.metadata().schema())) {
-      return snapshot;
-    }
+  public static Snapshot filtering(Snapshot snapshot) {
+    Option<VersionChecksum> told = snapshot.checksumOpt();
+    boolean isSmall = told.isDefined() && told.get().numFiles() <= MOST_FILES_ON_DRIVER;
+    return isSmall || WidenedFloats.areIn(snapshot.metadata().schema()) ? of(snapshot).onDriver(snapshot) : snapshot;
+  }
+
+  private Snapshot onDriver(Snapshot snapshot) {
     DriverSnapshot.Files known = filtered.get();
     if (known == null) {
       known = new DriverSnapshot.Files(ReplicatedFiles.without(completeFiles(snapshot), replicatedCubes));

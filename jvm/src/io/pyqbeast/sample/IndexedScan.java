@@ -67,7 +67,7 @@ public final class IndexedScan extends PrepareDeltaScan {
       DeltaScanGenerator generator, Option<Object> limit, Seq<Expression> filters, LogicalRelation relation) {
     Snapshot snapshot = generator.snapshotToScan();
     if (generator instanceof Snapshot) {
-      DeltaScanGenerator known = BlockIndex.of(snapshot).filtering(snapshot);
+      DeltaScanGenerator known = BlockIndex.filtering(snapshot);
       if (known != snapshot) {
         return DeltaScans.in(snapshot, super.filesForScan(known, limit, filters, relation));
       }
