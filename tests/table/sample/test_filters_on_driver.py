@@ -43,7 +43,7 @@ FILTERS = (
     "startswith(text, 'q')",
     "text > 'k'",
     "text IN ('a', 'b')",
-    "price < 10.5",
+    "cost < 10.5",
     "day = DATE '2020-02-03'",
     "year(day) = 2021",
     "at < TIMESTAMP '2020-09-20 00:00:00Z'",
@@ -75,13 +75,16 @@ def tables(spark, tmp_path_factory):
     spark.sql(f"ALTER TABLE {table} RENAME COLUMN price TO cost")
     copy = path + "-copy"
     shutil.copytree(path, copy)
-    for checksum in Path(copy, "_delta_log").glob("*.crc"):
-        checksum.unlink()
+    delete_checksums(copy)
     return path, copy
 
 
+def delete_checksums(path):
+    for checksum in Path(path, "_delta_log").glob("*.crc"):
+        checksum.unlink()
+
+
 def chosen(spark, path, condition):
-    condition = condition.replace("price", "cost")
     return sorted(file.rsplit("/", 1)[-1] for file in load(spark, path).filter(condition).inputFiles())
 
 
@@ -137,8 +140,7 @@ def test_floats_that_have_become_doubles(spark, table_path, has_checksums):
     doubles = spark.range(3, 4).selectExpr("id", "571.04691D AS x", "struct(571.04685D AS y) AS s")
     save(doubles, table_path, columnsToIndex="id")
     if not has_checksums:
-        for checksum in Path(table_path, "_delta_log").glob("*.crc"):
-            checksum.unlink()
+        delete_checksums(table_path)
     table = load(spark, table_path)
     for condition, wanted in (
         ("s.y <= 571.04688", [0, 3]),

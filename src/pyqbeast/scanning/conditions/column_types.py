@@ -62,10 +62,10 @@ def arrow_type(stored: Any, column: str) -> pa.DataType:  # noqa: ANN401 (any JS
 
 def column_type(field: Field) -> pa.DataType:
     """The Arrow type of a column. Raises UnsupportedError, naming it, where a scan cannot read it."""
-    texts = str((field.get("metadata") or {}).get(_CHAR, ""))
-    if _char_length(field) is None and _CHAR_INSIDE.search(texts):
+    declared = _declared(field)
+    if _char_length(field) is None and _CHAR_INSIDE.search(declared):
         raise UnsupportedError(
-            f"column {field['name']!r} has type {texts}, where Spark pads texts as it reads them: a scan cannot; "
+            f"column {field['name']!r} has type {declared}, where Spark pads texts as it reads them: a scan cannot; "
             "leave it out"
         )
     return arrow_type(field["type"], field["name"])
@@ -132,8 +132,13 @@ def unpadded(field: Field) -> Field:
 
 
 def _char_length(field: Field) -> int | None:
-    length = _CHAR_LENGTH.fullmatch(str((field.get("metadata") or {}).get(_CHAR, "")))
+    length = _CHAR_LENGTH.fullmatch(_declared(field))
     return int(length[1]) if length else None
+
+
+def _declared(field: Field) -> str:
+    """The type of a column as its table was declared, if there is CHAR or VARCHAR in it; else empty."""
+    return str((field.get("metadata") or {}).get(_CHAR, ""))
 
 
 def find_stored(field: Field, stored: Sequence[pa.Field], mapping: str) -> int | None:

@@ -28,20 +28,19 @@ public final class DeltaScans {
 
   /** The same scan of other files. */
   public static DeltaScan with(DeltaScan scan, List<AddFile> files) {
-    return new DeltaScan(
-        scan.version(), ScalaInterop.seq(files), scan.total(), scan.partition(), sizeOf(files), scan.scannedSnapshot(),
-        scan.partitionFilters(), scan.dataFilters(), scan.partitionLikeDataFilters(),
-        scan.rewrittenPartitionLikeDataFilters(), scan.unusedFilters(), scan.scanDurationMs(),
-        scan.dataSkippingType());
+    return copy(scan, ScalaInterop.seq(files), sizeOf(files), scan.scannedSnapshot());
   }
 
   /** The same scan, said to be one of this snapshot. */
   public static DeltaScan in(Snapshot snapshot, DeltaScan scan) {
+    return copy(scan, scan.files(), scan.scanned(), snapshot);
+  }
+
+  private static DeltaScan copy(DeltaScan scan, Seq<AddFile> files, DataSize scanned, Snapshot snapshot) {
     return new DeltaScan(
-        scan.version(), scan.files(), scan.total(), scan.partition(), scan.scanned(), snapshot,
-        scan.partitionFilters(), scan.dataFilters(), scan.partitionLikeDataFilters(),
-        scan.rewrittenPartitionLikeDataFilters(), scan.unusedFilters(), scan.scanDurationMs(),
-        scan.dataSkippingType());
+        scan.version(), files, scan.total(), scan.partition(), scanned, snapshot, scan.partitionFilters(),
+        scan.dataFilters(), scan.partitionLikeDataFilters(), scan.rewrittenPartitionLikeDataFilters(),
+        scan.unusedFilters(), scan.scanDurationMs(), scan.dataSkippingType());
   }
 
   private static DataSize sizeOf(List<AddFile> files) {
