@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -48,10 +49,10 @@ class _PythonCallbacks:
     class Java:
         implements = ["io.pyqbeast.python.PythonCallbacks"]  # noqa: RUF012 (py4j reads it)
 
-    def write(self, mode: str, options: Any, data: Any) -> Any:  # noqa: ANN401 (py4j objects)
+    def write(self, mode: str, options: str, data: Any) -> Any:  # noqa: ANN401 (a py4j object)
         try:
             assert _functions is not None
-            frame, write_options = _frame(data), dict(options)
+            frame, write_options = _frame(data), json.loads(options)
             doing = f"writing to {write_options.get('path')}"
             with failures.words(doing), progress_line.shown(frame.sparkSession, doing):
                 _functions[0](frame.sparkSession, frame, mode, write_options)
@@ -59,10 +60,10 @@ class _PythonCallbacks:
             return failures.keep(e)
         return None
 
-    def configure(self, options: Any, no_rows: Any, configuration: Any) -> Any:  # noqa: ANN401 (py4j objects)
+    def configure(self, options: str, no_rows: Any, configuration: Any) -> Any:  # noqa: ANN401 (py4j objects)
         try:
             assert _functions is not None
-            configuration.update(_functions[1](_frame(no_rows), dict(options)))
+            configuration.update(_functions[1](_frame(no_rows), json.loads(options)))
         except BaseException as e:
             return failures.keep(e)
         return None

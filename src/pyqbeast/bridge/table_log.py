@@ -120,8 +120,10 @@ class TableLog:
 
     def added_since(self, version: int) -> AddedFiles | None:
         """The files that came after a version; None where other changes came too, or where it takes a job to know."""
-        answer = self._java.addedSince(version)
-        return None if answer is None else AddedFiles(**json.loads(answer))
+        with handed_over() as target:
+            self._java.addedTo(str(target), version)
+            answer = target.read_bytes()
+        return AddedFiles(**json.loads(answer)) if answer else None
 
     def stored_rows(
         self, spark: SparkSession, files: Sequence[str], columns: Sequence[str], layout: str | None

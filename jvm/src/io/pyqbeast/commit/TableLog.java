@@ -11,6 +11,7 @@ import io.pyqbeast.index.ReplicatedCubes;
 import io.pyqbeast.index.WeightProfile;
 import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.ScalaInterop;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
@@ -119,11 +120,12 @@ public final class TableLog {
   }
 
   /**
-   * What came after a version, as JSON: the table's id, how many live files it has, and the tags of those that came. Null
-   * where files went or were written anew, where a new one has a mark that can be untrue, and where it takes a job to know.
+   * Writes what came after a version as JSON: the table's id, how many live files it has, and the tags of those that came.
+   * Writes nothing where files went or were written anew, where a new one has a mark that can be untrue, and where it takes
+   * a job to know.
    */
-  public String addedSince(long version) {
-    return door.open(
+  public void addedTo(String target, long version) {
+    door.open(
         () -> {
           Option<VersionChecksum> checksum = snapshot.checksumOpt();
           List<AddFile> added = checksum.isDefined() ? LiveFiles.addedSince(snapshot, version) : null;
@@ -131,10 +133,11 @@ public final class TableLog {
             return null;
           }
           List<Map<String, String>> tags = added.stream().map(file -> ScalaInterop.map(file.tagsOrEmpty())).toList();
-          return tags.stream().anyMatch(FileTags::haveMark)
-              ? null
-              : JSON.writeValueAsString(
-                  Map.of("table", tableId(), "files", checksum.get().numFiles(), "tags", tags));
+          if (tags.stream().noneMatch(FileTags::haveMark)) {
+            JSON.writeValue(
+                new File(target), Map.of("table", tableId(), "files", checksum.get().numFiles(), "tags", tags));
+          }
+          return null;
         });
   }
 

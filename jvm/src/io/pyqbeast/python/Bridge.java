@@ -1,5 +1,7 @@
 package io.pyqbeast.python;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.PythonFailure;
 import java.io.IOException;
 import java.io.InputStream;
@@ -15,6 +17,7 @@ import org.apache.spark.sql.SparkSession;
 
 /** Calls from the JVM to Python, and what Python has to know of the jar. */
 public final class Bridge {
+  private static final ObjectMapper JSON = new ObjectMapper();
   private static volatile PythonCallbacks writer;
 
   private Bridge() {}
@@ -42,13 +45,13 @@ public final class Bridge {
   }
 
   public static void write(String mode, Map<String, String> options, Dataset<Row> data) {
-    check(python().write(mode, options, data));
+    check(python().write(mode, json(options), data));
   }
 
   /** The entries of a table's configuration that say how it is indexed, before it has rows. */
   public static Map<String, String> configuration(Map<String, String> options, Dataset<Row> noRows) {
     Map<String, String> entries = new HashMap<>();
-    check(python().configure(options, noRows, entries));
+    check(python().configure(json(options), noRows, entries));
     return entries;
   }
 
@@ -57,6 +60,14 @@ public final class Bridge {
     List<Dataset<Row>> answer = new ArrayList<>();
     check(python().answer(session, question, arguments, answer));
     return answer.get(0);
+  }
+
+  private static String json(Map<String, String> options) {
+    try {
+      return JSON.writeValueAsString(options);
+    } catch (JsonProcessingException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private static PythonCallbacks python() {

@@ -16,16 +16,19 @@ public interface PythonCallbacks {
    * Writes rows.
    *
    * @param mode a name of {@link org.apache.spark.sql.SaveMode}
+   * @param options a JSON object: Python would ask for each entry of a map by a call, which takes longer than the rows of a
+   *     small write
    */
-  PythonFailure write(String mode, Map<String, String> options, Dataset<Row> data);
+  PythonFailure write(String mode, String options, Dataset<Row> data);
 
   /**
    * Settles the index of a table without rows.
    *
+   * @param options a JSON object
    * @param noRows a frame of the table's columns
    * @param configuration takes the entries of the table's configuration
    */
-  PythonFailure configure(Map<String, String> options, Dataset<Row> noRows, Map<String, String> configuration);
+  PythonFailure configure(String options, Dataset<Row> noRows, Map<String, String> configuration);
 
   /**
    * Answers what SQL asks of the index of a table.
