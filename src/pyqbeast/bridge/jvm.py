@@ -62,8 +62,8 @@ def java(spark: SparkSession) -> Any:  # noqa: ANN401 (a py4j package)
 def handed_over() -> Iterator[Path]:
     """A file through which the JVM hands a large result to Python, deleted afterwards.
 
-    A text of more than 8 KB takes 40 ms more over py4j's socket. The JVM sends it in parts, and each part waits until the
-    one before is confirmed, which the operating system puts off.
+    A text of more than 8 KB takes 40 ms more over py4j's socket. The JVM sends it in parts, and each part waits until
+    the one before is confirmed, which the operating system puts off.
     """
     handle, name = tempfile.mkstemp(prefix="pyqbeast-")
     os.close(handle)
