@@ -14,7 +14,8 @@ from pyqbeast.approximate.estimate.scale import END, EVEN, START
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
-from tests.approximate.test_tolerance import SURE, assert_bounds_hold, assert_holds
+from tests.approximate.test_coverage import REPETITIONS, assert_bounds_hold
+from tests.approximate.test_tolerance import SURE, assert_holds
 from tests.table.help import load
 
 KEYS = 40_000
@@ -222,7 +223,7 @@ def test_bounds_hold_as_often_as_they_say(spark, tmp_path):
 
     See the test of this name for single tables. Rows of the join taken for independent would give about 40 %.
     """
-    repetitions, count = 500, 300
+    repetitions, count = REPETITIONS, 300
     last = repetitions * count
     values = "pmod(xxhash64(id), 1000000L) / 1000000"
     left = keys(spark, 0, last, 4, 4).selectExpr(
@@ -236,4 +237,4 @@ def test_bounds_hold_as_often_as_they_say(spark, tmp_path):
     query = joined.groupBy("salt").agg(
         F.avg("x").alias("mean"), F.sum(F.col("x") * F.col("y")).alias("total"), F.count("*").alias("n")
     )
-    assert_bounds_hold(query, 0.45, repetitions)
+    assert_bounds_hold(query, 0.45)

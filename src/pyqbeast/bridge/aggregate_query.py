@@ -50,10 +50,17 @@ class Order(NamedTuple):
 
 
 class TableColumn(NamedTuple):
-    """A column of an indexed table: the table's number, and the name that the files' statistics have for it."""
+    """A column of an indexed table.
+
+    Attributes:
+        table: the table's number.
+        name: the one that the files' statistics have for it.
+        has_floats: whether files may hold it as floats (32 bits).
+    """
 
     table: int
     name: str
+    has_floats: bool
 
 
 class GroupColumn(NamedTuple):

@@ -35,6 +35,7 @@ from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.reader import LiveFile
 from pyqbeast.scanning.aggregates import Request
+from pyqbeast.scanning.conditions.column_types import may_hold_floats
 from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.scanning.row_sums import Rows, Thresholds, quantiles, sums_of
@@ -113,7 +114,11 @@ class ScanRows:
         statistics = [_statistics(self._live[file.path]) for file in self._chosen]
         physical = self._index.physical_names
         bounds = {
-            name: column_bounds(statistics, physical[source.column])
+            name: column_bounds(
+                statistics,
+                physical[source.column],
+                has_floats=may_hold_floats(self._request.schema.field(source.column)),
+            )
             for name, source in self._request.sources.items()
             if not source.is_count
         }

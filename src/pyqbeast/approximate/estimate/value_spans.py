@@ -11,11 +11,15 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timezone
 from typing import Any, NamedTuple
 
+from pyqbeast.core.format.stored_text import stored_float
+
 _EPOCH = date(1970, 1, 1).toordinal()
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
-def column_bounds(statistics: Iterable[Mapping[str, Any]], column: str) -> tuple[float, float] | None:
+def column_bounds(
+    statistics: Iterable[Mapping[str, Any]], column: str, *, has_floats: bool = False
+) -> tuple[float, float] | None:
     """Smallest and largest value of a column, by its name in the statistics; None where a file does not tell.
 
     Days since 1970 for dates, microseconds for timestamps.
@@ -23,6 +27,7 @@ def column_bounds(statistics: Iterable[Mapping[str, Any]], column: str) -> tuple
     Args:
         statistics: those of each file, as Delta has them; `minValues` and the like are objects where they are there.
         column: the name.
+        has_floats: whether a file may hold the column as floats (32 bits).
     """
     lows, highs = [], []
     for of_file in statistics:
@@ -39,7 +44,8 @@ def column_bounds(statistics: Iterable[Mapping[str, Any]], column: str) -> tuple
         highs.append(_number(high) + (999 if isinstance(high, str) and "T" in high else 0))
     if not lows or not all(map(math.isfinite, (*lows, *highs))):
         return None
-    return min(lows), max(highs)
+    low, high = min(lows), max(highs)
+    return (min(low, stored_float(low)), max(high, stored_float(high))) if has_floats else (low, high)
 
 
 def _number(stored: object) -> float:

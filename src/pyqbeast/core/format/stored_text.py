@@ -12,6 +12,8 @@ import math
 import re
 from typing import Any
 
+import numpy as np
+
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import JSON_DEPTH, JSON_DIGITS, LONG_MAX, LONG_MIN
 
@@ -63,6 +65,16 @@ def whole_numbers(text: object, what: str) -> list[int]:
         if min(numbers) >= LONG_MIN and max(numbers) <= LONG_MAX:
             return numbers
     raise FormatError(f"{what} has to be a list of whole numbers, not {shown(text)}")
+
+
+def stored_float(number: float) -> float:
+    """The float (32 bits) that a number in statistics stands for, if it stands for one.
+
+    Statistics have the shortest text of a float, such as 571.0469 for 571.046875. As a double that text is another
+    number.
+    """
+    with np.errstate(over="ignore"):
+        return float(np.float32(number))
 
 
 def shown(value: object) -> str:

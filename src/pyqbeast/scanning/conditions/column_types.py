@@ -91,6 +91,11 @@ def was_float(field: pa.Field) -> bool:
     return _WAS_FLOAT in (field.metadata or {})
 
 
+def may_hold_floats(field: pa.Field) -> bool:
+    """Whether files may hold a column of `arrow_field` as floats (32 bits)."""
+    return bool(pa.types.is_float32(field.type)) or was_float(field)
+
+
 def can_be_read(field: Field) -> bool:
     """Whether the type of a column is one that Arrow has."""
     try:

@@ -10,12 +10,11 @@ from functools import reduce
 from operator import and_
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.stored_text import read_json
+from pyqbeast.core.format.stored_text import read_json, stored_float
 from pyqbeast.delta_log.file_checks import MAX_VALUES, MIN_VALUES, NULL_COUNT
 from pyqbeast.delta_log.reader import LiveFile
 from pyqbeast.delta_log.statistics_in_bulk import tables_in_order
@@ -153,8 +152,8 @@ def _column(
         low = _values(lows, convert, field.type)
         high = [_largest(value, field) for value in _values(highs, convert, field.type)]
     if was_float(field):
-        low = [None if value is None else min(value, _of_float(value)) for value in low]
-        high = [None if value is None else max(value, _of_float(value)) for value in high]
+        low = [None if value is None else min(value, stored_float(value)) for value in low]
+        high = [None if value is None else max(value, stored_float(value)) for value in high]
     # One bound without the other says too little.
     low, high = (
         [None if other is None else value for value, other in zip(values, others, strict=True)]
@@ -166,12 +165,6 @@ def _column(
         pa.array([count != 0 for count in nulls], pa.bool_()),
         pa.array(only_nulls, pa.bool_()),
     )
-
-
-def _of_float(value: float) -> float:
-    """The float that a number in statistics may stand for. The shortest text of a float is another double."""
-    with np.errstate(over="ignore"):
-        return float(np.float32(value))
 
 
 def _values(stored: Sequence[Any], convert: Callable[[Any], Any], kind: pa.DataType) -> list[Any]:

@@ -7,6 +7,7 @@ import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.WeightProfile;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.WidenedFloats;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -105,12 +106,16 @@ public final class AggregateQuery {
     return some.stream().map(tables.all()::indexOf).toList();
   }
 
-  /** A table's number and the name that its files' statistics have for an expression; null where it is no column. */
+  /**
+   * Of an expression a table's number, the name that its files' statistics have for it, and whether files may hold it as
+   * floats; null where it is no column.
+   */
   private List<Object> statisticsOf(Expression expression) {
     Attribute column = tables.columnOf(expression);
     for (int i = 0; column != null && i < tables.all().size(); i++) {
       if (tables.all().get(i).has(column.exprId())) {
-        return List.of(i, LogicalPlans.physicalName(column));
+        String name = LogicalPlans.physicalName(column);
+        return List.of(i, name, WidenedFloats.mayHold(tables.all().get(i).snapshot().metadata().schema(), name));
       }
     }
     return null;

@@ -30,6 +30,16 @@ public final class WidenedFloats {
     return !paths(table, List.of()).isEmpty();
   }
 
+  /** Whether files may hold a column of a table, by its name in them, as floats. */
+  public static boolean mayHold(StructType table, String physicalName) {
+    for (StructField field : table.fields()) {
+      if (DeltaColumnMapping$.MODULE$.getPhysicalName(field).equals(physicalName)) {
+        return field.dataType() instanceof FloatType || wasFloat(field);
+      }
+    }
+    return false;
+  }
+
   /**
    * Files with parsed statistics, whose bounds of such columns hold whether the file has floats or doubles.
    *
