@@ -181,6 +181,7 @@ JVM_ATTRIBUTES = {"_jvm", "_jdf", "_jsparkSession", "_jc", "_jsc", "_gateway", "
 OWN_JSON = {
     "bridge/aggregate_query.py",
     "bridge/file_contents.py",
+    "bridge/python_callbacks.py",
     "bridge/query_scans.py",
     "bridge/row_deletion.py",
     "bridge/table_log.py",
