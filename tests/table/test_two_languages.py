@@ -18,6 +18,7 @@ from pyqbeast.approximate.estimate.scale import EVEN, START
 from pyqbeast.approximate.queried_files import QueriedFiles
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.format.stored_text import stored_float
 from pyqbeast.core.format.weight import fraction_of, weight_of
 from pyqbeast.core.otree import file_layout, weight_bands
 from pyqbeast.core.otree.file_layout import lay_out
@@ -105,6 +106,14 @@ def test_a_fraction_has_one_weight(java):
         assert abs(EVEN.share(weight) - fraction_of(weight)) < 1e-9
         assert abs(EVEN.threshold(EVEN.share(weight)) - weight) <= 1
     assert EVEN.share(START) == fraction_of(WEIGHT_MIN) == 0.0
+
+
+def test_a_number_in_statistics_stands_for_one_float(spark):
+    """`WidenedFloats.java` leaves it to Spark's cast."""
+    numbers = drawn(st.one_of(st.floats(allow_nan=False), st.floats(width=32, allow_nan=False)), 500)
+    frame = spark.createDataFrame([(number,) for number in numbers], "x double")
+    of_java = frame.select(F.col("x").cast("float").cast("double")).collect()
+    assert [repr(row[0]) for row in of_java] == [repr(stored_float(number)) for number in numbers]
 
 
 def test_a_table_has_one_granularity_of_keys(spark, table_path):

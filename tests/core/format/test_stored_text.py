@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.stored_text import read_json, shown, whole_number
+from pyqbeast.core.format.stored_text import may_hold_long_number, read_json, shown, whole_number
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,13 @@ def test_nesting_and_long_numbers_are_bounded():
     for digits in ("1" * 1_001, "0." + "1" * 1_000):
         with pytest.raises(FormatError, match="more than 1000 digits"):
             read_json(digits, "it")
+
+
+def test_a_long_number_is_found_wherever_it_stands():
+    for before in range(205):
+        for after in ("", ",", "x" * 99, "x" * 1_000):
+            assert may_hold_long_number("x" * before + "7" * 1_001 + after)
+            assert not may_hold_long_number("x" * before + "7" * 1_000 + after)
 
 
 @pytest.mark.parametrize(("text", "number"), [("0", 0), ("-7", -7), ("007", 7), (str(2**63 - 1), 2**63 - 1)])
