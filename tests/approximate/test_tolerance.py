@@ -261,6 +261,29 @@ def test_extremes_of_floats(spark, tmp_path, is_widened):
     assert scan.table["least_low"][0].as_py() <= 571.046875
 
 
+def test_whole_numbers_that_no_double_holds(spark, tmp_path):
+    """2^53 + 1 is the first of them. Bounds hold them, and exact answers are those of the query itself."""
+    place = str(tmp_path / "table")
+    rows = spark.range(20_000).selectExpr(
+        "id",
+        "9007199254740993L + id * 1000000007L AS whole",
+        "cast(12345678901234567.89BD + id AS decimal(20, 2)) AS price",
+    )
+    save(rows, place, columnsToIndex="id")
+    table = load(spark, place).filter("id % 2 = 0")
+    extremes = table.agg(
+        *(f(x).alias(f"{f.__name__} {x}") for f in (F.min, F.max) for x in ("whole", "price"))
+    )
+    estimate = pyqbeast.tolerance(extremes, error=0.5)
+    assert set(estimate.worth.values()) == {"certain bounds"}
+    assert assert_holds(estimate, extremes) == 4
+    for exact in (F.min("whole"), F.max("price"), F.sum("price")):
+        query = table.agg(exact.alias("wanted"), F.avg("id").alias("mean"))
+        answer = pyqbeast.tolerance(query, error=1e-9)
+        assert answer.exact
+        assert answer.df.first()["wanted"] == query.first()["wanted"]
+
+
 def test_types_of_the_query_are_kept(table):
     query = (
         table.withColumn("time", F.timestamp_seconds(F.col("id") * 86_400))

@@ -167,6 +167,20 @@ def test_groups_of_every_value(tmp_path):
     assert scan.where("t = 'z'").tolerance({"n": ("*", "count")}, by=["t"]).table.num_rows == 0
 
 
+def test_whole_numbers_that_no_double_holds(tmp_path):
+    ids = np.arange(20_000)
+    whole = 2**53 + 1 + ids * 1_000_000_007
+    ends = np.where(ids == 7, 2**63 - 1, np.where(ids == 8, -(2**63), whole))
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", pa.table({"id": ids, "whole": whole, "ends": ends})))
+    asked = {f"{kind} {x}": (x, kind) for x in ("whole", "ends") for kind in ("min", "max")}
+    (row,) = scan.where("id > -1").tolerance(asked, error=0.5).table.to_pylist()
+    for x, values in (("whole", whole), ("ends", ends)):
+        assert row[f"min {x}_low"] <= values.min() <= row[f"min {x}_high"]
+        assert row[f"max {x}_low"] <= values.max() <= row[f"max {x}_high"]
+    with pytest.raises(UnsupportedError, match="the exact min of 'whole' has more digits than"):
+        scan.tolerance({"least": ("whole", "min")}, exact=True)
+
+
 @pytest.mark.repetitions
 def test_the_bounds_hold_as_often_as_they_say(tmp_path):
     """200 tables with keys of their own, and so with samples of their own.

@@ -16,6 +16,7 @@ from pyqbeast.approximate.estimate import (
     Requested,
     Term,
 )
+from pyqbeast.approximate.estimate.outcome import EXTREMES, exact_below
 from pyqbeast.approximate.expressions import number_of, when
 from pyqbeast.bridge.aggregate_query import AggregateQuery, OutputColumn, TableColumn
 from pyqbeast.core.errors import UnsupportedError
@@ -58,12 +59,14 @@ class PartialAggregates:
         the row has none.
         statistics: for each of those names, the column whose statistics bound it, where there is one.
         group_types: names and types of the group columns.
+        exact_below: see `RowReader`.
     """
 
     aggregates: list[Requested | None] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
     statistics: dict[str, TableColumn | None] = field(default_factory=dict)
     group_types: dict[str, T.DataType] = field(default_factory=dict)
+    exact_below: dict[Requested, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, query: AggregateQuery, schema: T.StructType) -> PartialAggregates:
@@ -120,7 +123,7 @@ class PartialAggregates:
                 self._named(f"d{number}", f"x{number}", output.condition, None) for number in output.inputs
             ]
             return Aggregate("count_distinct", tuple(names), one_per_key=output.one_per_key)
-        names = []
+        names, data_type = [], None
         for number in output.inputs:
             column, data_type = f"x{number}", schema[f"x{number}"].dataType
             prefix = "set" if kind == "count" else "x"
@@ -130,7 +133,10 @@ class PartialAggregates:
             names.append(self._named(f"{prefix}{number}", value, output.condition, query.statistics[number]))
         if output.condition is not None and not names:
             names.append(self._named("rows", "1.0D", output.condition, None))
-        return Aggregate(kind, tuple(names), output.percentage)
+        aggregate = Aggregate(kind, tuple(names), output.percentage)
+        if kind in ("sum", *EXTREMES) and isinstance(data_type, T.IntegralType | T.DecimalType):
+            self.exact_below[aggregate] = exact_below(getattr(data_type, "scale", 0))
+        return aggregate
 
     def _named(self, name: str, value: str, condition: int | None, statistics: TableColumn | None) -> str:
         if condition is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from pyspark.sql import DataFrame
@@ -48,6 +48,11 @@ class QueryRows:
     def requested(self) -> Sequence[Requested]:
         """See `RowReader`."""
         return self.partial.requested
+
+    @property
+    def exact_below(self) -> Mapping[Requested, float]:
+        """See `RowReader`."""
+        return self.partial.exact_below
 
     @property
     def files(self) -> Files:

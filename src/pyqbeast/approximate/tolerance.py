@@ -109,7 +109,11 @@ def _refined(df: DataFrame, query: AggregateQuery, rows: QueryRows, confidence: 
             return
         with failures.words(_DOING, ""), progress_line.shown(df.sparkSession, _DOING):
             progress.read(step)
-        yield _estimate(df, query, rows, progress, dict(progress.estimates(confidence)), confidence)
+        by_aggregate = dict(progress.estimates(confidence))
+        if step.exact and not progress.is_mergeable:
+            yield _exact(query, confidence, tuple(progress.readings))
+            return
+        yield _estimate(df, query, rows, progress, by_aggregate, confidence)
 
 
 def _in_full(df: DataFrame, confidence: float) -> Estimate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from pyqbeast.approximate.estimate import (
     GroupKind,
     GroupSpans,
     KnownBounds,
+    Requested,
     State,
     StateAxes,
     Step,
@@ -81,6 +82,11 @@ class ScanRows:
     def requested(self) -> Sequence[Aggregate]:
         """See `RowReader`."""
         return list(self._request.aggregates.values())
+
+    @property
+    def exact_below(self) -> Mapping[Requested, float]:
+        """See `RowReader`."""
+        return self._request.exact_below
 
     @cached_property
     def files(self) -> Files:

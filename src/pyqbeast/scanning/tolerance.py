@@ -46,6 +46,7 @@ from pyqbeast.approximate.estimate.selection import (
 from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
+from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.conditions.sql_text import SortColumn
 from pyqbeast.scanning.scan_rows import ScanRows
@@ -84,7 +85,7 @@ def estimated(
     is_bounded = goal is not None or limit.is_stated
     by_aggregate = read_until(progress, goal, limit, confidence) if is_bounded else None
     if by_aggregate is None:
-        state, by_aggregate = _exact(rows, confidence)
+        state, by_aggregate = _exact(rows, request, confidence)
         steps, fraction = (*progress.readings, Reading(0.0, 1.0, progress.exact_bytes)), 1.0
         groups = Completeness(complete=True) if request.groups else None
         said = _exact_verdict(kept, state, by_aggregate)
@@ -150,7 +151,7 @@ def _sort_key(
     return SortKey(values, column.ascending, column.nulls_first)
 
 
-def _exact(rows: ScanRows, confidence: float) -> tuple[State, dict[Requested, Estimates]]:
+def _exact(rows: ScanRows, request: Request, confidence: float) -> tuple[State, dict[Requested, Estimates]]:
     state, percentiles = rows.read_all()
     found: dict[Requested, Estimates] = {}
     for each in dict.fromkeys(rows.requested):
@@ -158,6 +159,12 @@ def _exact(rows: ScanRows, confidence: float) -> tuple[State, dict[Requested, Es
             found[each] = _exact_percentile(each, state, percentiles[each])
         else:
             found[each] = estimate(state, each, 1.0, confidence, rows.known)
+            if (np.abs(found[each].value) >= rows.exact_below.get(each, np.inf)).any():
+                column = request.sources[each.columns[0]].column
+                raise UnsupportedError(
+                    f"the exact {each.kind} of {column!r} has more digits than the doubles that a scan "
+                    "computes with: take it from Scan.to_arrow(), or ask for an estimate with a larger error"
+                )
     return state, found
 
 
@@ -195,7 +202,10 @@ def _typed(values: Sequence[float | None], kind: pa.DataType) -> pa.Array:
         return pa.array([_decimal(value, kind) for value in values], kind)
     whole: list[Any] = [None if value is None else round(value) for value in values]
     if pa.types.is_integer(kind):
-        return pa.array(whole, kind)
+        most = 2 ** (kind.bit_width - 1) - 1
+        return pa.array(
+            [None if value is None else max(-most - 1, min(most, value)) for value in whole], kind
+        )
     return pa.array(whole, pa.int32() if pa.types.is_date(kind) else pa.int64()).view(kind)
 
 

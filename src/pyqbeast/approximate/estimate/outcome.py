@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -186,6 +186,22 @@ def worth_of(estimates: Estimates) -> str:
     """What the bounds are worth in the worst group."""
     worst = int(np.max(estimates.status, initial=Status.EXACT))
     return WORTH[Status(worst)]
+
+
+def exact_below(scale: int) -> float:
+    """The magnitude up to which doubles hold all numbers of so many decimal places: whole numbers, or decimals."""
+    return 2.0**53 / 10.0**scale
+
+
+def extremes_outward(found: Estimates, limit: float) -> Estimates:
+    """Bounds of a least or largest value that are true of the numbers that doubles beyond a limit were rounded from."""
+    if found.aggregate.kind not in EXTREMES or math.isinf(limit):
+        return found
+    low, high = (
+        np.where(np.abs(bound) < limit, bound, np.clip(np.nextafter(bound, end), -(2.0**63), 2.0**63))
+        for bound, end in ((found.low, -np.inf), (found.high, np.inf))
+    )
+    return replace(found, low=low, high=high)
 
 
 def known_numbers(

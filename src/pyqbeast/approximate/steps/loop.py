@@ -70,7 +70,7 @@ def read_until(
         progress.read(step)
         by_aggregate = dict(progress.estimates(confidence))
         if step.exact:
-            return by_aggregate
+            return by_aggregate if progress.is_mergeable else None
         left = limit.bytes - progress.bytes_read
         if limit.seconds < math.inf:
             spent = max(clock() - began, 1e-9)
@@ -92,10 +92,11 @@ def read_until(
 
 def _with_groups(
     progress: Progress, rest: Step, done: NDArray[np.bool_], confidence: float
-) -> dict[Requested, Estimates]:
-    """The estimates once the rest of all groups is read that are not done [group]."""
+) -> dict[Requested, Estimates] | None:
+    """The estimates once the rest of all groups is read that are not done [group]; None as in `read_until`."""
     progress.read_groups(rest, done)
-    return dict(progress.estimates(confidence))
+    by_aggregate = dict(progress.estimates(confidence))
+    return by_aggregate if progress.is_mergeable else None
 
 
 def _needs(

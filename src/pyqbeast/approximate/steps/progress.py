@@ -13,7 +13,7 @@ from pyqbeast.approximate.estimate.budget import Step
 from pyqbeast.approximate.estimate.centre import pilot_centres, recentre
 from pyqbeast.approximate.estimate.combination import Combination, Requested, axes_for
 from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
-from pyqbeast.approximate.estimate.outcome import Reading
+from pyqbeast.approximate.estimate.outcome import Reading, extremes_outward
 from pyqbeast.approximate.estimate.scale import END, START
 from pyqbeast.approximate.estimate.selection import Selection, Verdict, verdict
 from pyqbeast.approximate.estimate.state import (
@@ -34,7 +34,6 @@ class Progress:
 
     Attributes:
         reader: reads them.
-        is_mergeable: whether the sums of all steps together give the exact answer; those of percentiles do not.
         readings: the steps so far.
         stop: the weight below which all rows have been read.
         fraction: the share of the rows that are lighter.
@@ -44,15 +43,24 @@ class Progress:
     def __init__(self, reader: RowReader, selection: Selection | None = None) -> None:
         """Reads by `reader`; of its groups the query keeps a selection, None for all."""
         self.reader, self._selection = reader, selection
-        self.is_mergeable = not any(
+        self._has_percentiles = any(
             part.kind == "percentile" for each in reader.requested for part in each.parts
         )
+        self._is_rounded = False
         self.readings: list[Reading] = []
         self.exact_bytes = reader.files.total + reader.other_bytes
         self.stop = START
         self.fraction = 0.0
         self._state: State | None = None
         self._sampled: frozenset[Group] | None = None
+
+    @property
+    def is_mergeable(self) -> bool:
+        """Whether the sums of all steps together give the exact answer.
+
+        Those of percentiles do not, nor do doubles hold large whole numbers, as `estimates` finds them.
+        """
+        return not self._has_percentiles and not self._is_rounded
 
     @property
     def bytes_read(self) -> int:
@@ -128,7 +136,10 @@ class Progress:
             grids = {part: self.reader.grid(part, self.state.groups) for part in each.parts}
             known_grids = {part: grid for part, grid in grids.items() if grid is not None}
             grid = known_grids if isinstance(each, Combination) else grids[each]
-            yield each, estimate(self.state, each, self._shares, confidence, self.reader.known, grid)
+            found = estimate(self.state, each, self._shares, confidence, self.reader.known, grid)
+            limit = self.reader.exact_below.get(each, np.inf)
+            self._is_rounded |= bool((np.abs(found.value) >= limit).any())
+            yield each, extremes_outward(found, limit)
 
     def completeness(self, confidence: float) -> Completeness | None:
         """Which groups may be missing; None for a query without groups."""

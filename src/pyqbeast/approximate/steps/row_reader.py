@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from pyqbeast.approximate.estimate.aggregates import KnownBounds
@@ -20,6 +20,10 @@ class RowReader(Protocol):
     @property
     def requested(self) -> Sequence[Requested]:
         """What the query aggregates."""
+
+    @property
+    def exact_below(self) -> Mapping[Requested, float]:
+        """For aggregates of whole numbers and decimals the magnitude from which doubles do not hold exact answers."""
 
     @property
     def files(self) -> Files:
