@@ -132,10 +132,13 @@ def test_few_rows_make_one_file():
 
 def test_a_table_of_one_cube_is_cut_by_weight_only_where_both_parts_are_large():
     assert lay_out(uniform_rows(100_000, 2), 200_000).files == 1
-    rows = uniform_rows(100_000, 2, stands_for=9.0)
+    rows = uniform_rows(100_000, 2, stands_for=10.0)
     layout = lay_out(rows, 1_000_000)
     assert layout.weight.tolist() == [weight_of(0.3) - 1, WEIGHT_MAX]
-    assert rows.counts.sum() * 0.1 < SMALLEST_ROWS_OF_ONE_CUBE
+    assert rows.counts.sum() * 0.1 < SMALLEST_BAND * 1_000_000
+    fewer = uniform_rows(100_000, 2, stands_for=4.0)
+    assert lay_out(fewer, 400_000).weight.tolist() == [weight_of(0.3) - 1, WEIGHT_MAX]
+    assert fewer.counts.sum() * 0.1 < SMALLEST_ROWS_OF_ONE_CUBE < fewer.counts.sum() * 0.3
 
 
 def test_rows_are_cut_at_round_fractions():

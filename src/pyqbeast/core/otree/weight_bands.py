@@ -27,7 +27,8 @@ SAMPLE_FRACTIONS = (*(float(f"1e-{k}") for k in range(6, 0, -1)), 0.3)
 #: time.
 SMALLEST_ROWS = 30_000
 SMALLEST_BAND = 0.15
-#: The fewest rows of a band in a table of one cube.
+#: The fewest rows of a band in a write of one cube, which has no band smaller than that share of the cube size either:
+#: many appends would leave many small files.
 SMALLEST_ROWS_OF_ONE_CUBE = 100_000
 
 
@@ -58,9 +59,11 @@ def bands_of(rows: SampledRows, cube_size: int, fractions: Sequence[float]) -> I
     """
     filled = np.cumsum(rows.counts)
     total = float(filled[-1]) if len(filled) else 0.0
-    least = min(SMALLEST_ROWS, SMALLEST_BAND * cube_size)
+    least = SMALLEST_BAND * cube_size
     if total <= ROOM * cube_size:
         least = max(least, SMALLEST_ROWS_OF_ONE_CUBE)
+    else:
+        least = min(least, SMALLEST_ROWS)
     ends = [constants.WEIGHT_MAX]
     rows_below_end = total
     for fraction in reversed(fractions):
