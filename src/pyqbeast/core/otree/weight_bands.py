@@ -60,10 +60,8 @@ def bands_of(rows: SampledRows, cube_size: int, fractions: Sequence[float]) -> I
     filled = np.cumsum(rows.counts)
     total = float(filled[-1]) if len(filled) else 0.0
     least = SMALLEST_BAND * cube_size
-    if total <= ROOM * cube_size:
-        least = max(least, SMALLEST_ROWS_OF_ONE_CUBE)
-    else:
-        least = min(least, SMALLEST_ROWS)
+    is_one_cube = total <= ROOM * cube_size
+    least = max(least, SMALLEST_ROWS_OF_ONE_CUBE) if is_one_cube else min(least, SMALLEST_ROWS)
     ends = [constants.WEIGHT_MAX]
     rows_below_end = total
     for fraction in reversed(fractions):
