@@ -268,15 +268,17 @@ def test_whole_numbers_that_no_double_holds(spark, tmp_path):
         "id",
         "9007199254740993L + id * 1000000007L AS whole",
         "cast(12345678901234567.89BD + id AS decimal(20, 2)) AS price",
+        "CASE id WHEN 6 THEN 9223372036854775807L WHEN 8 THEN -9223372036854775808L ELSE id END AS ends",
+        "cast(123456789012345678901234567890BD + id AS decimal(38, 0)) AS huge",
     )
     save(rows, place, columnsToIndex="id")
     table = load(spark, place).filter("id % 2 = 0")
     extremes = table.agg(
-        *(f(x).alias(f"{f.__name__} {x}") for f in (F.min, F.max) for x in ("whole", "price"))
+        *(f(x).alias(f"{f.__name__} {x}") for f in (F.min, F.max) for x in ("whole", "price", "ends", "huge"))
     )
     estimate = pyqbeast.tolerance(extremes, error=0.5)
     assert set(estimate.worth.values()) == {"certain bounds"}
-    assert assert_holds(estimate, extremes) == 4
+    assert assert_holds(estimate, extremes) == 8
     for exact in (F.min("whole"), F.max("price"), F.sum("price")):
         query = table.agg(exact.alias("wanted"), F.avg("id").alias("mean"))
         answer = pyqbeast.tolerance(query, error=1e-9)

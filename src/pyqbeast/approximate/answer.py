@@ -155,5 +155,7 @@ def _typed(number: Column, data_type: T.DataType) -> Column:
     if isinstance(data_type, T.TimestampType):
         return F.timestamp_micros(number.cast("bigint"))
     if isinstance(data_type, T.IntegralType):
-        return F.round(number).cast(data_type)
+        # Bounds of the least and the largest number of 64 bits lie beyond it.
+        within = F.least(F.greatest(F.round(number), F.lit(-(2.0**63))), F.lit(2.0**63))
+        return F.when(number.isNotNull(), within).cast(data_type)
     return number.cast(data_type)

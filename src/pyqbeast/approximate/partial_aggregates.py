@@ -16,7 +16,7 @@ from pyqbeast.approximate.estimate import (
     Requested,
     Term,
 )
-from pyqbeast.approximate.estimate.outcome import EXTREMES, exact_below
+from pyqbeast.approximate.estimate.outcome import ROUNDED, exact_below
 from pyqbeast.approximate.expressions import number_of, when
 from pyqbeast.bridge.aggregate_query import AggregateQuery, OutputColumn, TableColumn
 from pyqbeast.core.errors import UnsupportedError
@@ -123,7 +123,7 @@ class PartialAggregates:
                 self._named(f"d{number}", f"x{number}", output.condition, None) for number in output.inputs
             ]
             return Aggregate("count_distinct", tuple(names), one_per_key=output.one_per_key)
-        names, data_type = [], None
+        names = []
         for number in output.inputs:
             column, data_type = f"x{number}", schema[f"x{number}"].dataType
             prefix = "set" if kind == "count" else "x"
@@ -134,8 +134,10 @@ class PartialAggregates:
         if output.condition is not None and not names:
             names.append(self._named("rows", "1.0D", output.condition, None))
         aggregate = Aggregate(kind, tuple(names), output.percentage)
-        if kind in ("sum", *EXTREMES) and isinstance(data_type, T.IntegralType | T.DecimalType):
-            self.exact_below[aggregate] = exact_below(getattr(data_type, "scale", 0))
+        if kind in ROUNDED:
+            data_type = schema[f"x{output.inputs[0]}"].dataType
+            if isinstance(data_type, T.IntegralType | T.DecimalType):
+                self.exact_below[aggregate] = exact_below(getattr(data_type, "scale", 0))
         return aggregate
 
     def _named(self, name: str, value: str, condition: int | None, statistics: TableColumn | None) -> str:

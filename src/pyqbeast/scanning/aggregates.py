@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate, Requested
 from pyqbeast.approximate.estimate.formulas import COUNTS
-from pyqbeast.approximate.estimate.outcome import EXTREMES, HIGH, LOW, SURE, exact_below
+from pyqbeast.approximate.estimate.outcome import EXTREMES, HIGH, LOW, ROUNDED, SURE, exact_below
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.scanning.arrays import mask_of, numbers_of
@@ -118,7 +118,7 @@ class Request:
         """See `RowReader`."""
         limits: dict[Requested, float] = {}
         for each in self.aggregates.values():
-            of = self.sources[each.columns[0]].type if each.kind in ("sum", *EXTREMES) else None
+            of = self.sources[each.columns[0]].type if each.kind in ROUNDED else None
             if of is not None and (pa.types.is_integer(of) or pa.types.is_decimal(of)):
                 limits[each] = exact_below(getattr(of, "scale", 0))
         return limits

@@ -30,6 +30,7 @@ from pyqbeast.approximate.estimate.outcome import (
     SURE,
     Outcome,
     Reading,
+    is_rounded,
     known_numbers,
     worth_of,
 )
@@ -159,7 +160,7 @@ def _exact(rows: ScanRows, request: Request, confidence: float) -> tuple[State, 
             found[each] = _exact_percentile(each, state, percentiles[each])
         else:
             found[each] = estimate(state, each, 1.0, confidence, rows.known)
-            if (np.abs(found[each].value) >= rows.exact_below.get(each, np.inf)).any():
+            if is_rounded(found[each], rows.exact_below.get(each, np.inf)):
                 column = request.sources[each.columns[0]].column
                 raise UnsupportedError(
                     f"the exact {each.kind} of {column!r} has more digits than the doubles that a scan "

@@ -28,6 +28,8 @@ LOW, HIGH = "_low", "_high"
 SURE = "sure"
 #: Their bounds are values of the column, and have its type.
 EXTREMES = ("min", "max")
+#: Of whole numbers and decimals doubles may not hold the exact answer of these.
+ROUNDED = ("sum", *EXTREMES)
 #: Rows that a person is shown of an answer.
 SHOWN_ROWS = 20
 WORTH = {
@@ -193,12 +195,17 @@ def exact_below(scale: int) -> float:
     return 2.0**53 / 10.0**scale
 
 
+def is_rounded(found: Estimates, limit: float) -> bool:
+    """Whether a value reaches the limit of `exact_below`, so that doubles do not hold it."""
+    return bool((np.abs(found.value) >= limit).any())
+
+
 def extremes_outward(found: Estimates, limit: float) -> Estimates:
     """Bounds of a least or largest value that are true of the numbers that doubles beyond a limit were rounded from."""
     if found.aggregate.kind not in EXTREMES or math.isinf(limit):
         return found
     low, high = (
-        np.where(np.abs(bound) < limit, bound, np.clip(np.nextafter(bound, end), -(2.0**63), 2.0**63))
+        np.where(np.abs(bound) < limit, bound, np.nextafter(bound, end))
         for bound, end in ((found.low, -np.inf), (found.high, np.inf))
     )
     return replace(found, low=low, high=high)

@@ -18,7 +18,7 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 def column_bounds(
-    statistics: Iterable[Mapping[str, Any]], column: str, *, has_floats: bool = False
+    statistics: Iterable[Mapping[str, Any]], column: str, *, has_floats: bool
 ) -> tuple[float, float] | None:
     """Smallest and largest value of a column, by its name in the statistics; None where a file does not tell.
 

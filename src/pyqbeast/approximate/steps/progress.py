@@ -13,7 +13,7 @@ from pyqbeast.approximate.estimate.budget import Step
 from pyqbeast.approximate.estimate.centre import pilot_centres, recentre
 from pyqbeast.approximate.estimate.combination import Combination, Requested, axes_for
 from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
-from pyqbeast.approximate.estimate.outcome import Reading, extremes_outward
+from pyqbeast.approximate.estimate.outcome import Reading, extremes_outward, is_rounded
 from pyqbeast.approximate.estimate.scale import END, START
 from pyqbeast.approximate.estimate.selection import Selection, Verdict, verdict
 from pyqbeast.approximate.estimate.state import (
@@ -138,7 +138,7 @@ class Progress:
             grid = known_grids if isinstance(each, Combination) else grids[each]
             found = estimate(self.state, each, self._shares, confidence, self.reader.known, grid)
             limit = self.reader.exact_below.get(each, np.inf)
-            self._is_rounded |= bool((np.abs(found.value) >= limit).any())
+            self._is_rounded |= is_rounded(found, limit)
             yield each, extremes_outward(found, limit)
 
     def completeness(self, confidence: float) -> Completeness | None:
