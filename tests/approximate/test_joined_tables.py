@@ -221,10 +221,10 @@ def test_joins_that_look_at_the_weight_are_refused(spark, tables, tmp_path):
 def test_bounds_hold_as_often_as_they_say(spark, tmp_path):
     """500 groups with keys of their own, and so with samples of their own: 500 repetitions of one query.
 
-    See the test of this name for single tables. Rows of the join taken for independent would give about 40 %.
+    `test_coverage.py` has the same for single tables. Rows of the join taken for independent would give about 40 %.
     """
-    repetitions, count = REPETITIONS, 300
-    last = repetitions * count
+    count = 300
+    last = REPETITIONS * count
     values = "pmod(xxhash64(id), 1000000L) / 1000000"
     left = keys(spark, 0, last, 4, 4).selectExpr(
         "id AS k", f"id div {count} AS salt", f"10 - ln(1 - {values}) AS x"
