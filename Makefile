@@ -8,7 +8,7 @@ RUN := $(UV) run --frozen --all-extras
 TPCHGEN := tpchgen-cli==4.0.0
 MKDOCS := --with mkdocs==1.6.1 --with mkdocs-material==9.8.1 --with 'mkdocstrings[python]==1.0.8'
 
-.PHONY: help setup demo test with-session without-session test-fast test-scans test-spark test-cluster test-s3 test-hdfs test-catalogs test-page docs test-docs notebooks fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
+.PHONY: help setup demo test test-fast test-scans test-spark test-cluster test-s3 test-hdfs test-catalogs test-page docs test-docs notebooks fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,15 +25,9 @@ setup: $(UV) ## Install everything into .venv and compile the bridge
 demo: setup ## Index real flights and compare samples with the exact answer
 	@$(RUN) pyqbeast demo
 
-# Tests that share the Spark session are one process, all others another, and each has a core.
+# Each of the two processes has a core, and a Spark session that its tests share.
 test: check ## Check the code and run all tests
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line with-session without-session
-
-with-session:
-	$(RUN) pytest -m session
-
-without-session:
-	$(RUN) pytest -m "not session"
+	$(RUN) pytest -n 2 --dist worksteal
 
 test-fast: check ## Check the code and run the tests that need no JVM and no thousands of repetitions, for every commit
 	$(RUN) pytest -m "not jvm and not repetitions" -n 2

@@ -28,11 +28,10 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(items):
-    """Marks what needs a JVM, for `make test-fast` leaves it out, and what shares a session, for `make test`."""
+    """Marks what needs a JVM: `make test-fast` leaves it out."""
     for item in items:
         if "spark" in item.fixturenames:
             item.add_marker(pytest.mark.jvm)
-            item.add_marker(pytest.mark.session)
 
 
 @pytest.fixture(scope="session")

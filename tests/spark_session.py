@@ -10,6 +10,10 @@ from pyspark.sql import SparkSession
 
 import pyqbeast
 
+#: What a task evaluates is compiled, as in any session but that of the tests (see `conftest.py`): worth its time from
+#: some 100,000 rows on.
+COMPILED = {"spark.sql.codegen.factoryMode": "FALLBACK"}
+
 
 def make_session(
     folder: Path, settings: Mapping[str, str] | None = None, java_options: str = ""

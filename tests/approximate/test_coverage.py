@@ -16,6 +16,7 @@ from pyqbeast.approximate.estimate.scale import EVEN, START
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
+from tests.spark_session import COMPILED, under
 from tests.table.help import load, save
 
 REPETITIONS = 500
@@ -61,9 +62,10 @@ def assert_bounds_hold(query, fraction):
 
     Groups in which the sample met too few keys have none.
     """
-    truth = {row[0]: row for row in query.collect()}
     progress = Progress(QueryRows(AggregateQuery(query)))
-    progress.read(Step(START, EVEN.threshold(fraction), 0, fraction))
+    with under(query.sparkSession, COMPILED):
+        truth = {row[0]: row for row in query.collect()}
+        progress.read(Step(START, EVEN.threshold(fraction), 0, fraction))
     for name, (_, found) in zip(query.columns[1:], progress.estimates(0.95), strict=True):
         true = np.array([truth[group][name] for (group,) in progress.state.groups])
         answered = np.isfinite(found.low)

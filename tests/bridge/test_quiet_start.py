@@ -23,8 +23,17 @@ def test_the_first_session_of_the_readme_prints_its_results_only(tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     code = "\n".join(blocks).replace("/tmp/flights", str(tmp_path / "flights")).replace("1_000_000", "50_000")
     code += "\nspark._jvm.org.apache.logging.log4j.LogManager.getLogger('mine').warn('a real warning')"
+    # A log of a dozen commits needs no 50 parts, and a shuffle of 50,000 rows no 200.
+    small = "spark.databricks.delta.snapshotPartitions 2\nspark.sql.shuffle.partitions 4\n"
+    (tmp_path / "spark-defaults.conf").write_text(small)
+    environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     told = re.sub(r"(?m)^\S+ \S+ ", "", done.stderr).splitlines()

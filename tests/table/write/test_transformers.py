@@ -17,7 +17,7 @@ from pyqbeast.core.transform.quantiles import NumericQuantiles
 from pyqbeast.core.transform.registry import transformer_for
 from pyqbeast.core.transform.text_quantiles import StringHistogram, StringQuantiles
 from pyqbeast.table.coordinates import coordinate, coordinates
-from tests.spark_session import under
+from tests.spark_session import COMPILED, under
 from tests.table.help import count, holds, ids, load, save
 
 DOUBLE, FLOAT, LONG, STRING = "DoubleDataType", "FloatDataType", "LongDataType", "StringDataType"
@@ -74,9 +74,8 @@ def test_hashed_numbers_agree_with_the_core_whatever_the_java(spark, generated):
     doubles += [draw.uniform(-1, 1) * 10.0 ** draw.randint(-300, 300) for _ in range(500)]
     floats = [float(np.float32(draw.uniform(-1, 1) * 10.0 ** draw.randint(-37, 37))) for _ in range(1_000)]
     hashing = Hash(-7)
-    mode = "FALLBACK" if generated else "NO_CODEGEN"
-    settings = {"spark.sql.codegen.factoryMode": mode, "spark.sql.codegen.wholeStage": str(generated).lower()}
-    with under(spark, settings):
+    whole_stages = {"spark.sql.codegen.wholeStage": str(generated).lower()}
+    with under(spark, {**(COMPILED if generated else {}), **whole_stages}):
         of_doubles = coordinates_of(
             spark, doubles, "double", transformer_for("v", "hashing", DOUBLE), hashing
         )
