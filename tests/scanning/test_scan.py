@@ -25,11 +25,14 @@ from pyqbeast.core.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
+from pyqbeast.core.format.weight import weight_of
 from pyqbeast.delta import DeletionVector
+from pyqbeast.scanning import weighed_rows
 from pyqbeast.scanning.data_files import DataFiles
+from pyqbeast.scanning.row_weights import row_weights
 from pyqbeast.verification.without_spark import verify_log
 from tests.deletion_vectors.tables import PROTOCOL, commit, remove
-from tests.scanning.tables import fields_of, indexed_add, indexed_table, metadata
+from tests.scanning.tables import by_weight, fields_of, indexed_add, indexed_table, metadata
 from tests.tiledb.server import serve
 
 GOLDEN = [
@@ -92,6 +95,30 @@ def test_columns_files_and_the_page(golden):
     assert "16 files, all rows are too heavy" in page
     assert "2 files, no row meets the condition" in page
     assert scan.to_pandas()["id"].sum() == count_and_sum(scan)[1]
+
+
+def test_only_the_file_that_a_sample_cuts_is_hashed(tmp_path, monkeypatch):
+    """Of the others neither the indexed columns are read."""
+    hashed, read = [], []
+    truth, iter_batches = weighed_rows.row_weights, pq.ParquetFile.iter_batches
+
+    def weights(columns):
+        hashed.append(len(columns[0]))
+        return truth(columns)
+
+    def batches(parquet, *arguments, columns, **how):
+        read.append(columns)
+        return iter_batches(parquet, *arguments, columns=columns, **how)
+
+    by_weight(tmp_path, NUMBERS, files=10)
+    scan = pyqbeast.scan(tmp_path).sample(0.25).select(["text"])
+    lighter = row_weights([NUMBERS["id"].chunk(0)]) < weight_of(0.25)
+    wanted = sorted(NUMBERS.filter(pa.array(lighter))["text"].to_pylist())
+    monkeypatch.setattr(weighed_rows, "row_weights", weights)
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", batches)
+    assert sorted(scan.to_arrow()["text"].to_pylist()) == wanted
+    assert hashed == [100]
+    assert read == [["text"], ["text"], ["text", "id"]]
 
 
 def test_rows_without_a_column_are_counted(golden):

@@ -19,6 +19,7 @@ from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.files import readable_versions
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.delta_log.reader import LiveFile
 from pyqbeast.scanning.blocks import SCHEMA, block_rows
 from pyqbeast.scanning.conditions.column_types import arrow_field, can_be_read, is_collated, unpadded
 from pyqbeast.scanning.conditions.predicate import Predicate
@@ -253,11 +254,9 @@ class Scan:
 
         from pyqbeast.scanning.dataset import PlainFiles
 
-        bound, data = self._bound(), self._files_with(self._needed_names())
+        data = self._files_with(self._needed_names())
         opened = {file.path for file in self._plan().files if file.skipped is None}
-        prunable = self._index.prunable_revisions
-        whole = {f.path for f in self._index.files if bound is None or f.weights(prunable)[1] < bound}
-        plain = PlainFiles(data, whole & opened)
+        plain = PlainFiles(data, self._whole_files() & opened)
         files = [file for file in self._index.snapshot.files if file.path in opened]
         as_they_are = [file for file in files if plain.holds(file)]
         left = opened - {file.path for file in as_they_are}
@@ -388,17 +387,27 @@ class Scan:
         of_predicate = sorted(self._predicate.columns) if self._predicate else []
         return tuple(dict.fromkeys([*self._names(), *of_predicate]))
 
+    def _whole_files(self) -> frozenset[str]:
+        """The files of which the scan takes every row, by their weights in the log."""
+        bound, prunable = self._bound(), self._index.prunable_revisions
+        return frozenset(
+            file.path for file in self._index.files if bound is None or file.weights(prunable)[1] < bound
+        )
+
     def _batches(self, among: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of all files, or of those of some paths."""
-        bound, predicate, names = self._bound(), self._predicate, self._names()
+        opened = {file.path for file in self._plan().files if file.skipped is None}
+        if among is not None:
+            opened &= set(among)
+        files, taken = self._index.snapshot.files, self._whole_files()
+        yield from self._rows_of([file for file in files if file.path in opened & taken], None)
+        yield from self._rows_of([file for file in files if file.path in opened - taken], self._bound())
+
+    def _rows_of(self, files: Sequence[LiveFile], bound: int | None) -> Iterator[pa.RecordBatch]:
+        """The rows of some files below a weight. Without one, what weights are made of is not read."""
+        predicate, names = self._predicate, self._names()
         weighed = [] if bound is None else self._weighed_names()
         data = self._files_with([*self._needed_names(), *weighed])
-        live = {file.path: file for file in self._index.snapshot.files}
-        files = [
-            live[file.path]
-            for file in self._plan().files
-            if file.skipped is None and (among is None or file.path in among)
-        ]
 
         def chosen(batch: pa.RecordBatch) -> pa.RecordBatch:
             if bound is None:
