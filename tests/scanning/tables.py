@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.format.constants import TAG_MAX_ROW_WEIGHT, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block, blocks_to_json
 from pyqbeast.core.revisions.revision import Revision, configuration_entries
@@ -40,8 +40,10 @@ def metadata(fields, indexed="id", partitions=(), **configuration):
     }
 
 
-def indexed_add(path: Path, rows: pa.Table, lowest=WEIGHT_MIN, highest=WEIGHT_MAX, vector=None, **how):
-    """Writes a data file of one block, and returns its entry in the log."""
+def indexed_add(
+    path: Path, rows: pa.Table, lowest=WEIGHT_MIN, highest=WEIGHT_MAX, vector=None, heaviest=None, **how
+):
+    """Writes a data file of one block, and returns its entry in the log; with the tag of its heaviest row if stated."""
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(rows, path, **how)
     bounds = {}
@@ -64,7 +66,11 @@ def indexed_add(path: Path, rows: pa.Table, lowest=WEIGHT_MIN, highest=WEIGHT_MA
             "modificationTime": 0,
             "dataChange": True,
             "stats": json.dumps(statistics),
-            "tags": {"revision": "1", "blocks": blocks_to_json([block])},
+            "tags": {
+                "revision": "1",
+                "blocks": blocks_to_json([block]),
+                **({} if heaviest is None else {TAG_MAX_ROW_WEIGHT: str(heaviest)}),
+            },
             **({"deletionVector": struct(vector)} if vector else {}),
         }
     }
@@ -90,6 +96,7 @@ def by_weight(table, rows, files=20, **how):
                 rows.take(pa.array(part)),
                 int(held[0]),
                 int(held[-1]),
+                heaviest=int(held[-1]),
                 **how,
             )
         )

@@ -10,6 +10,7 @@ import sys
 import threading
 
 import fsspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -119,6 +120,19 @@ def test_only_the_file_that_a_sample_cuts_is_hashed(tmp_path, monkeypatch):
     assert sorted(scan.to_arrow()["text"].to_pylist()) == wanted
     assert hashed == [100]
     assert read == [["text"], ["text"], ["text", "id"]]
+
+
+def test_the_weight_of_a_block_is_not_taken_for_that_of_its_rows(tmp_path):
+    """Other writers say by it only which rows they left to a cube."""
+    weights = row_weights([NUMBERS["id"].chunk(0)])
+    in_first = (weights < weight_of(0.2)) | (np.arange(len(weights)) % 200 == 0)
+    first = indexed_add(tmp_path / "a", NUMBERS.filter(pa.array(in_first)), highest=weight_of(0.2))
+    second = indexed_add(tmp_path / "b", NUMBERS.filter(pa.array(~in_first)), weight_of(0.2))
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), first, second)
+    wanted = NUMBERS.filter(pa.array(weights < weight_of(0.25)))["id"].to_pylist()
+    scan = pyqbeast.scan(tmp_path).sample(0.25)
+    assert ids(scan) == wanted
+    assert sorted(scan.to_dataset().to_table()["id"].to_pylist()) == wanted
 
 
 def test_rows_without_a_column_are_counted(golden):

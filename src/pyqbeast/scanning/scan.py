@@ -388,10 +388,10 @@ class Scan:
         return tuple(dict.fromkeys([*self._names(), *of_predicate]))
 
     def _whole_files(self) -> frozenset[str]:
-        """The files of which the scan takes every row, by their weights in the log."""
+        """The files of which the scan surely takes every row that meets its condition."""
         bound, prunable = self._bound(), self._index.prunable_revisions
         return frozenset(
-            file.path for file in self._index.files if bound is None or file.weights(prunable)[1] < bound
+            file.path for file in self._index.files if bound is None or file.lies_below(bound, prunable)
         )
 
     def _batches(self, among: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX, WEIGHT_MIN
-from pyqbeast.core.format.file_tags import Block, max_row_weight
+from pyqbeast.core.format.file_tags import Block, max_row_weight, recorded_weight
 
 
 class LoggedFile(NamedTuple):
@@ -37,7 +37,7 @@ class LoggedFile(NamedTuple):
         """Whether a block of the file is marked as replicated."""
         return any(block.replicated for block in self.blocks)
 
-    def weights(self, prunable: Iterable[int]) -> tuple[int, int]:
+    def weights(self, prunable: Collection[int]) -> tuple[int, int]:
         """The smallest and the largest weight that its rows can have today.
 
         Args:
@@ -46,3 +46,18 @@ class LoggedFile(NamedTuple):
         if self.revision_id == STAGING_REVISION or not self.blocks or self.revision_id not in prunable:
             return WEIGHT_MIN, WEIGHT_MAX
         return min([block.min_weight for block in self.blocks]), max_row_weight(self.tags, self.blocks)
+
+    def lies_below(self, weight: int, prunable: Collection[int]) -> bool:
+        """Whether all its rows are surely lighter today, as far as its writer has looked at its rows.
+
+        The largest weight of a block is that of a cube. Other writers say by it only that they left lighter rows to
+        the cube.
+
+        Args:
+            weight: any.
+            prunable: as for `weights`.
+        """
+        if not self.blocks or self.revision_id not in prunable:
+            return False
+        heaviest = recorded_weight(self.tags, self.blocks)
+        return heaviest is not None and heaviest < weight
