@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
 
 from pyqbeast import QbeastTable, bridge
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions
@@ -59,6 +62,26 @@ def test_days_and_moments_are_stored_whole(spark, table_path):
     rows = [row for first in (0, 500, 1000, 1500) for row in moments(spark, first).collect()]
     assert sorted(load(spark, table_path).collect()) == rows
     samples_exactly(spark, table_path)
+    holds(spark, table_path)
+
+
+def test_timestamps_take_eight_bytes_unless_users_say_otherwise(spark, table_path):
+    """Parquet has bounds of those, by which filters skip pages."""
+
+    def kinds():
+        footers = (pq.ParquetFile(file).metadata for file in Path(table_path).glob("*.parquet"))
+        moments = (footer.row_group(0).column(footer.schema.names.index("moment")) for footer in footers)
+        return sorted((moment.physical_type, moment.is_stats_set) for moment in moments)
+
+    options = {"columnsToIndex": "moment", "cubeSize": 1_000}
+    session = spark.newSession()
+    session.conf.unset(TIMESTAMPS)
+    moments(session, 0).write.format("qbeast").options(**options).save(table_path)
+    assert kinds() == [("INT64", True)]
+    session.conf.set(TIMESTAMPS, "INT96")
+    moments(session, 500).write.format("qbeast").mode("append").options(**options).save(table_path)
+    assert [kind for kind, _ in kinds()] == ["INT64", "INT96"]
+    assert sorted(load(spark, table_path).collect()) == moments(spark, 0).union(moments(spark, 500)).collect()
     holds(spark, table_path)
 
 

@@ -308,7 +308,7 @@ public final class Transaction extends SureTransaction {
     if (own.conf().getOption(PAGE_ROWS).isEmpty()) {
       own.conf().set(PAGE_ROWS, Integer.toString(pageRows));
     }
-    ExactParquet.set(own.conf());
+    ExactParquet.set(own.sessionState().conf());
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
         (org.apache.spark.sql.classic.SparkSession) own,
         ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed());
