@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pyqbeast.core.format.constants import STAGING_REVISION, TAG_WEIGHTS
 from pyqbeast.core.format.cube import CubeId
-from pyqbeast.core.format.file_tags import FileTags
+from pyqbeast.core.format.file_tags import Block, FileTags
 from pyqbeast.core.format.hashed_layout import column_names
 from pyqbeast.core.format.weight_counts import rows_of_files
 from pyqbeast.core.otree.compaction import is_copy
@@ -157,8 +157,10 @@ def _check_index(table: LoggedTable, files: Sequence[VerifiedFile], problems: li
         revision = stored.get(number)
         of_revision = [file for file in files if file.tags.revision_id == number]
         # The rows of copies are read from files of other cubes, and checked there.
-        copies = [file.tags.blocks for file in of_revision if is_copy(file.tags.blocks)]
-        blocks = [file.tags.blocks for file in of_revision if not is_copy(file.tags.blocks)]
+        copies: list[Sequence[Block]] = []
+        blocks: list[Sequence[Block]] = []
+        for file in of_revision:
+            (copies if is_copy(file.tags.blocks) else blocks).append(file.tags.blocks)
         if not blocks:
             continue
         problems += _check_names(table.columns, revision)

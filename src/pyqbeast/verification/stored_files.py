@@ -102,7 +102,7 @@ class _Storage:
 
     def _inside(self, path: str) -> str:
         if not locations.is_absolute(path):
-            return locations.child(self._root, path)
+            return f"{self._root}/{path}"
         system, inner = locations.open_location(path, self._options)
         self._elsewhere[inner] = system
         return inner

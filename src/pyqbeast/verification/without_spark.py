@@ -61,7 +61,7 @@ def verify_log(table: locations.Location, storage_options: locations.Options = N
 def _entry(index: IndexedSnapshot, live: LiveFile, file: LoggedFile) -> LogEntry:
     if live.statistics is None and live.physical_rows is not None:
         raise UnsupportedError("a checkpoint has statistics as structs, which are not checked here")
-    is_false = file.is_marked and index.replicated_cubes.true_blocks(file) is not file.blocks
+    is_false = index.replicated_cubes.true_blocks(file) is not file.blocks
     vector = live.deletion_vector
     return LogEntry(
         file.path,
