@@ -5,22 +5,15 @@ A table may have 100,000 files, and decoding the statistics of each in Python ta
 
 from __future__ import annotations
 
-import io
 import struct
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.json as pj
 
-from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.stored_text import may_hold_long_number, read_json
+from pyqbeast.core.format.stored_text import may_hold_long_number
 from pyqbeast.delta_log.file_checks import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS
-
-#: Texts that are decoded together.
-_AT_ONCE = 10_000
-#: From how many texts of these the names and types of all are learned.
-_SAMPLED = 64
+from pyqbeast.delta_log.json_in_bulk import AT_ONCE, read_alike
 
 
 def _constant(kind: pa.DataType, stored: bytes) -> pa.Scalar:
@@ -51,11 +44,10 @@ def tables_in_order(texts: Sequence[str | None]) -> Iterator[tuple[list[int], pa
         for at, text in enumerate(texts)
         if text is not None and text.startswith("{") and text.endswith("}")
     ]
-    for start in range(0, len(usual), _AT_ONCE):
-        part = usual[start : start + _AT_ONCE]
+    for start in range(0, len(usual), AT_ONCE):
+        part = usual[start : start + AT_ONCE]
         told = _decoded([text for _, text in part])
-        # Rows that are none of the texts come from a text that holds several values.
-        if told is not None and told.num_rows == len(part):
+        if told is not None:
             keeps = _keep_the_rules(told)
             yield (
                 [at for (at, _), keep in zip(part, keeps, strict=True) if keep],
@@ -69,28 +61,10 @@ def _decoded(texts: Sequence[str]) -> pa.Table | None:
     if joined.count("\n") >= len(texts) or "\r" in joined or may_hold_long_number(joined):
         return None
     try:
-        sample = texts[:: -(-len(texts) // _SAMPLED)]
-        # Arrow does not look how deep lists and objects are, and takes NaN for a number.
-        for text in sample:
-            read_json(text, "statistics")
-        schema = pa.schema([_known(field) for field in _read("\n".join(sample), None).schema])
-        return _read(joined, schema)
+        return read_alike([text.encode() for text in texts])
     # A text with half of a character is no UTF-8.
-    except (FormatError, pa.ArrowException, UnicodeEncodeError):
+    except UnicodeEncodeError:
         return None
-
-
-def _read(lines: str, schema: pa.Schema | None) -> pa.Table:
-    # With a schema, other names end the reading: each would make a column as long as the table.
-    options = pj.ParseOptions(schema, unexpected_field_behavior="infer" if schema is None else "error")
-    return pj.read_json(io.BytesIO(lines.encode()), parse_options=options)
-
-
-def _known(field: pa.Field) -> pa.Field:
-    """A field as it was found, with times as the texts that they are."""
-    if pa.types.is_struct(field.type):
-        return pa.field(field.name, pa.struct([_known(inner) for inner in field.type]))
-    return pa.field(field.name, pa.string()) if pa.types.is_timestamp(field.type) else field
 
 
 def _keep_the_rules(told: pa.Table) -> list[bool]:

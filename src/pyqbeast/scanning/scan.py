@@ -256,7 +256,7 @@ class Scan:
 
         data = self._files_with(self._needed_names())
         opened = {file.path for file in self._plan().files if file.skipped is None}
-        plain = PlainFiles(data, self._whole_files() & opened)
+        plain = PlainFiles(data, self._whole_files(opened))
         files = [file for file in self._index.snapshot.files if file.path in opened]
         as_they_are = [file for file in files if plain.holds(file)]
         left = opened - {file.path for file in as_they_are}
@@ -387,21 +387,24 @@ class Scan:
         of_predicate = sorted(self._predicate.columns) if self._predicate else []
         return tuple(dict.fromkeys([*self._names(), *of_predicate]))
 
-    def _whole_files(self) -> frozenset[str]:
-        """The files of which the scan surely takes every row that meets its condition."""
+    def _whole_files(self, among: Collection[str]) -> set[str]:
+        """Those of some files of which the scan surely takes every row that meets its condition, by their paths."""
         bound, prunable = self._bound(), self._index.prunable_revisions
-        return frozenset(
-            file.path for file in self._index.files if bound is None or file.lies_below(bound, prunable)
-        )
+        return {
+            file.path
+            for file in self._index.files
+            if file.path in among and (bound is None or file.lies_below(bound, prunable))
+        }
 
     def _batches(self, among: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of all files, or of those of some paths."""
         opened = {file.path for file in self._plan().files if file.skipped is None}
         if among is not None:
             opened &= set(among)
-        files, taken = self._index.snapshot.files, self._whole_files()
-        yield from self._rows_of([file for file in files if file.path in opened & taken], None)
-        yield from self._rows_of([file for file in files if file.path in opened - taken], self._bound())
+        files, whole = self._index.snapshot.files, self._whole_files(opened)
+        cut = opened - whole
+        yield from self._rows_of([file for file in files if file.path in whole], None)
+        yield from self._rows_of([file for file in files if file.path in cut], self._bound())
 
     def _rows_of(self, files: Sequence[LiveFile], bound: int | None) -> Iterator[pa.RecordBatch]:
         """The rows of some files below a weight. Without one, what weights are made of is not read."""

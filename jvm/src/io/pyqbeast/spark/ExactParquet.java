@@ -7,8 +7,9 @@ import org.apache.spark.sql.delta.sources.DeltaSQLConf;
 import org.apache.spark.sql.internal.SQLConf;
 
 /**
- * Makes Parquet store every value as it is, and timestamps in 8 bytes. A row's weight is a hash of its values. A setting that stores other
- * values, such as timestamps cut to milliseconds, would give the stored rows other weights than the index has.
+ * Makes Parquet store every value as it is, and timestamps in 8 bytes. A row's weight is a hash of its values. A setting
+ * that stores other values, such as timestamps cut to milliseconds, would give the stored rows other weights than the
+ * index has.
  */
 public final class ExactParquet {
   private static final String TIMESTAMPS = SQLConf.PARQUET_OUTPUT_TIMESTAMP_TYPE().key();
