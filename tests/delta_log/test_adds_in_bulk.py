@@ -113,6 +113,11 @@ def test_lines_of_another_kind_are_left_to_a_closer_look(text, at):
     assert in_bulk(texts) is None
 
 
+@pytest.mark.parametrize("text", ['{"add": null}', '{"add": true}', '{"add": {}}', "{}"])
+def test_lines_without_any_file_are_left_too(text):
+    assert in_bulk([text] * 3) is None
+
+
 def test_bytes_that_are_no_text_are_left_too():
     line = line_of("a").encode().replace(b'"a"', b'"\xff"')
     with pytest.MonkeyPatch.context() as patched:

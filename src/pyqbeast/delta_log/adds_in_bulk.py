@@ -37,10 +37,11 @@ def adds_in_bulk(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
         # Arrow reads bytes that are no UTF-8.
         b"".join(lines).decode()
         rows = read_alike(lines)
-        if rows is None or rows.column_names != [_ADD] or not _is_exact(rows.schema.field(_ADD).type):
+        if rows is None or rows.column_names != [_ADD]:
             return None
         adds = rows[_ADD].combine_chunks()
-        return None if adds.null_count else _actions(adds)
+        is_read = pa.types.is_struct(adds.type) and _is_exact(adds.type) and not adds.null_count
+        return _actions(adds) if is_read else None
     # Half of a character, written with a backslash, is no UTF-8 either.
     except UnicodeError:
         return None
