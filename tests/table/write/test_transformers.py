@@ -236,3 +236,24 @@ def test_a_table_that_was_created_without_rows(spark, table_path):
     given = {"columnStats": json.dumps(A_QUANTILES), "columnsToIndex": None, "cubeSize": None}
     save(people(spark, 1_000), table_path, **given)
     assert is_exact(spark, table_path, people(spark, 1_000)).latest_revision.id == 1
+
+
+def test_what_is_stated_without_rows_is_kept(spark, table_path):
+    """With a new table, with an append and with an overwrite; a stream's first batch may have no rows."""
+    none, unstated = people(spark, 0), {"columnsToIndex": None, "cubeSize": None}
+    save(none, table_path, columnStats=json.dumps({**A_QUANTILES, "d_min": 0, "d_max": 5_000}), **ALL_KINDS)
+    save(people(spark, 1_000), table_path, **unstated)
+    table = is_exact(spark, table_path, people(spark, 1_000))
+    a, _, _, d = table.latest_revision.transformations
+    assert (table.latest_revision.id, a.quantiles, d.maximum) == (1, tuple(A_QUANTILES["a_quantiles"]), 5_000)
+
+    save(none, table_path, columnStats=json.dumps({"d_min": -5, "d_max": 10}), **unstated)
+    save(people(spark, 1_000, first=1_000), table_path, **unstated)
+    table = is_exact(spark, table_path, people(spark, 2_000))
+    d = table.latest_revision.transformations[3]
+    assert (table.latest_revision.id, d.minimum, d.maximum) == (2, -5, 5_000)
+
+    save(none, table_path, "overwrite", **unstated)
+    save(people(spark, 1_000), table_path, **unstated)
+    table = is_exact(spark, table_path, people(spark, 1_000))
+    assert table.latest_revision.transformations[0].quantiles == a.quantiles

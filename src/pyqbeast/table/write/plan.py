@@ -158,8 +158,9 @@ def _plan(
     known = known_before(current, transformers, stated)
     profiled = profile(data, transformers, known, types, weight_columns)
     now = int(time.time() * 1000)
-    if not profiled.rows:
-        # An empty table has its columns but no ranges yet, so its first rows make revision 1.
+    if not profiled.rows and not stated:
+        # An empty table has its columns but no ranges yet, so its first rows make revision 1. What users stated
+        # has no place in revision 0, so it makes revision 1 at once.
         begun = Revision(
             STAGING_REVISION, now, options.path, cube_size or 1, transformers, (), weight_columns
         )
@@ -178,6 +179,8 @@ def _plan(
     is_new = revision is not current
     if current is None:
         revision = replace(revision, weight_columns=weight_columns)
+    if not profiled.rows:
+        return Plan(revision, is_new, data, None)
     warn_of_coarse_keys(profiled, revision, options.path)
     status = IndexStatus(revision, {}) if is_new or log is None else status_of(log, revision)
     return plan_of(data, types, revision, fractions, profiled, status.cubes.values(), status, is_new=is_new)
