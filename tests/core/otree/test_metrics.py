@@ -66,6 +66,18 @@ def test_quartiles_are_numbers_that_occur(count, quartiles):
     assert SizeStats.of(range(count, 0, -1)).quartiles == quartiles
 
 
+def test_numbers_beyond_64_bits():
+    """A damaged log may count so many rows in each of several files."""
+    found = SizeStats.of([2**63 - 1, 2**63 - 1, 2**64])
+    assert (found.quartiles[0], found.quartiles[-1]) == (2**63 - 1, 2**64)
+    assert found.avg == pytest.approx(2**65 / 3)
+    whole = CubeId(2, (0,))
+    files = [file(name, 1, Block(whole, 0, 1, 2**63 - 1)) for name in ("a", "b", "c")]
+    metrics = index_metrics(REVISION, files)
+    assert metrics.element_count == 3 * (2**63 - 1)
+    assert metrics.leaf_levels[0].cube_element_count.quartiles[0] == 3 * (2**63 - 1)
+
+
 def test_size_stats_as_text():
     assert str(SizeStats.of([1, 2])) == "(count: 2, avg: 1, stddev: 0, quartiles: [1,1,1,2,2])"
 

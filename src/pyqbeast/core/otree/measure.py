@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.weight import fraction_of, weight_of
 from pyqbeast.core.otree.metrics import IndexMetrics, LevelStats, SizeStats
-from pyqbeast.core.otree.status import CubeStatus, IndexStatus
+from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.revisions.revision import Revision
 
 #: Fractions for which the metrics tell what a sample reads.
@@ -46,23 +47,30 @@ def index_metrics(
     now, which hashes otherwise. `bound_of` is the weight below which a sample of a fraction lies.
     """
     own = _files_of(revision, files)
-    blocks = [block for file in own for block in file.blocks if not block.replicated]
+    stored = [block for file in own for block in file.blocks]
+    blocks = [block for block in stored if not block.replicated]
     status = IndexStatus.from_blocks(revision, blocks) if blocks else IndexStatus(revision, {})
     cubes = status.cubes
-    # Paths stand for cubes: all have the same dimensions, and tuples are hashed faster.
-    blocks_of = Counter([block.cube.path for block in blocks])
-    rows = sum(block.element_count for block in blocks)
+    # A table may have 300,000 blocks, so all that is told of each stands in columns. Paths stand for cubes: all have
+    # the same dimensions, and tuples are hashed faster.
+    number_of = {cube.path: number for number, cube in enumerate(cubes)}
+    cube_of = np.array([number_of[block.cube.path] for block in blocks], np.int64)
+    block_rows = np.array([block.element_count for block in blocks])
+    tree = _Cubes(
+        np.array([cube.depth for cube in cubes], np.int64),
+        np.array([each.element_count for each in cubes.values()]),
+        np.array([each.max_weight for each in cubes.values()], np.int64),
+        np.bincount(cube_of, minlength=len(cubes)),
+    )
+    leaf = np.array([status.is_leaf(cube) for cube in cubes], np.bool_)
+    rows = sum(each.element_count for each in cubes.values())
+    sizes = np.array([file.size for file in own], np.int64)
     size = sum(file.size for file in own)
     deleted = sum(file.deleted for file in own)
     unindexed = [file for file in files if not file.blocks]
     unindexed_bytes = sum(file.size for file in unindexed)
     counts = [file.rows for file in unindexed if file.rows is not None]
-    leaf: dict[tuple[int, ...], CubeStatus] = {}
-    inner: dict[tuple[int, ...], CubeStatus] = {}
-    for cube, of_cube in cubes.items():
-        (leaf if status.is_leaf(cube) else inner)[cube.path] = of_cube
     lightest = np.array([min([block.min_weight for block in file.blocks]) for file in own], np.int64)
-    sizes = np.array([file.size for file in own], np.int64)
 
     def opened(fraction: float) -> int:
         return int(sizes[lightest < bound_of(fraction if prunes else 1.0)].sum())
@@ -82,18 +90,18 @@ def index_metrics(
         block_count=len(blocks),
         file_count=len(own),
         bytes=size,
-        cube_element_count_stats=SizeStats.of(cube.element_count for cube in cubes.values()),
-        block_element_count_stats=SizeStats.of(block.element_count for block in blocks),
-        file_bytes_stats=SizeStats.of(file.size for file in own),
-        block_count_per_cube_stats=SizeStats.of(blocks_of.values()),
-        block_count_per_file_stats=SizeStats.of(len(file.blocks) for file in own),
-        file_count_per_cube_stats=SizeStats.of(_files_of_cubes(own)),
-        inner_cube_element_count_stats=SizeStats.of(cube.element_count for cube in inner.values()),
-        inner_block_element_count_stats=SizeStats.of(b.element_count for b in blocks if b.cube.path in inner),
-        inner_levels=_level_stats(inner, blocks_of),
-        leaf_cube_element_count_stats=SizeStats.of(cube.element_count for cube in leaf.values()),
-        leaf_block_element_count_stats=SizeStats.of(b.element_count for b in blocks if b.cube.path in leaf),
-        leaf_levels=_level_stats(leaf, blocks_of),
+        cube_element_count_stats=SizeStats.of(tree.rows),
+        block_element_count_stats=SizeStats.of(block_rows),
+        file_bytes_stats=SizeStats.of(sizes),
+        block_count_per_cube_stats=SizeStats.of(tree.blocks),
+        block_count_per_file_stats=SizeStats.of([len(file.blocks) for file in own]),
+        file_count_per_cube_stats=SizeStats.of(_files_of_cubes(own, stored)),
+        inner_cube_element_count_stats=SizeStats.of(tree.rows[~leaf]),
+        inner_block_element_count_stats=SizeStats.of(block_rows[~leaf[cube_of]]),
+        inner_levels=tree.levels(~leaf),
+        leaf_cube_element_count_stats=SizeStats.of(tree.rows[leaf]),
+        leaf_block_element_count_stats=SizeStats.of(block_rows[leaf[cube_of]]),
+        leaf_levels=tree.levels(leaf),
         read_shares=read_shares,
         read_amplification={fraction: share / fraction for fraction, share in read_shares.items()},
         deleted_rows=deleted,
@@ -132,24 +140,36 @@ def _fanout(cubes: Iterable[CubeId]) -> float:
     return math.floor(100 * sum(children.values()) / len(children)) / 100 if children else 0.0
 
 
-def _files_of_cubes(files: Iterable[IndexedFile]) -> Iterable[int]:
-    """For each cube the number of files that it lies in."""
-    return Counter(path for file in files for path in {block.cube.path for block in file.blocks}).values()
+def _files_of_cubes(files: Iterable[IndexedFile], stored: Sequence[Block]) -> NDArray[np.int64]:
+    """For each cube the number of files that it lies in; `stored` are all blocks of the files, in order."""
+    numbers: dict[tuple[int, ...], int] = {}
+    cube_of = np.array([numbers.setdefault(block.cube.path, len(numbers)) for block in stored], np.int64)
+    blocks_in = [len(file.blocks) for file in files]
+    file_of = np.repeat(np.arange(len(blocks_in)), blocks_in)
+    once = np.unique(file_of * max(1, len(numbers)) + cube_of)
+    return np.bincount(once % max(1, len(numbers)))
 
 
-def _level_stats(
-    among: Mapping[tuple[int, ...], CubeStatus], blocks_of: Mapping[tuple[int, ...], int]
-) -> tuple[LevelStats, ...]:
-    levels: dict[int, list[CubeStatus]] = defaultdict(list)
-    for of_cube in among.values():
-        levels[of_cube.cube.depth].append(of_cube)
-    return tuple(
-        LevelStats(
-            depth,
-            len(cubes),
-            sum(blocks_of[each.cube.path] for each in cubes),
-            SizeStats.of(each.element_count for each in cubes),
-            sum(fraction_of(each.max_weight) for each in cubes) / len(cubes),
-        )
-        for depth, cubes in sorted(levels.items())
-    )
+class _Cubes(NamedTuple):
+    """The cubes of a tree as columns: depth, rows, largest weight kept, and number of blocks."""
+
+    depths: NDArray[np.int64]
+    rows: NDArray[Any]
+    weights: NDArray[np.int64]
+    blocks: NDArray[np.int64]
+
+    def levels(self, among: NDArray[np.bool_]) -> tuple[LevelStats, ...]:
+        """The chosen cubes by their depth."""
+        levels = []
+        for depth in np.unique(self.depths[among]).tolist():
+            here = among & (self.depths == depth)
+            levels.append(
+                LevelStats(
+                    depth,
+                    int(here.sum()),
+                    int(self.blocks[here].sum()),
+                    SizeStats.of(self.rows[here]),
+                    float(fraction_of(self.weights[here]).mean()),
+                )
+            )
+        return tuple(levels)

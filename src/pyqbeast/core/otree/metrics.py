@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pyqbeast.core.otree.metrics_page import metrics_html, metrics_page
 
@@ -19,15 +23,17 @@ class SizeStats:
     quartiles: tuple[int, ...]
 
     @classmethod
-    def of(cls, values: Iterable[int]) -> SizeStats:
-        """Of any numbers; zeros where there are none."""
-        ordered = sorted(values)
-        if not ordered:
+    def of(cls, values: Sequence[int] | NDArray[Any]) -> SizeStats:
+        """Of whole numbers of any size; zeros where there are none."""
+        n = len(values)
+        if not n:
             return cls(0, 0, 0, (0,) * 5)
-        n = len(ordered)
-        mean = sum(ordered) / n
-        deviation = math.sqrt(sum([(v - mean) ** 2 for v in ordered]) / (n - 1)) if n > 1 else 0.0
-        quartiles = tuple(ordered[max(math.ceil(n * i / 4) - 1, 0)] for i in range(5))
+        ordered = np.sort(values)
+        # In doubles, because a sum may exceed 64 bits.
+        doubles = ordered.astype(np.float64)
+        mean = float(doubles.sum()) / n
+        deviation = math.sqrt(float(((doubles - mean) ** 2).sum()) / (n - 1)) if n > 1 else 0.0
+        quartiles = tuple(int(ordered[max(math.ceil(n * i / 4) - 1, 0)]) for i in range(5))
         return cls(n, int(mean), int(deviation), quartiles)
 
     def __str__(self) -> str:
