@@ -64,6 +64,23 @@ def test_create_then_insert(spark, name, source, how):
         spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast {how}")
 
 
+def test_create_with_statistics(spark, name, source):
+    """Inserts have no options, so a table of quantiles is told of them when it is made."""
+    given = '{"a_quantiles": [0, 1000, 500000, 1000000], "b_min": -5, "b_max": 5000}'
+    how = f"OPTIONS (columnsToIndex = 'a:quantiles,b', cubeSize = 500, columnStats = '{given}')"
+    spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast {how}")
+    spark.sql(f"INSERT INTO {name} SELECT * FROM source")
+    spark.sql(f"INSERT INTO {name} SELECT id + 3000, a, b, name FROM source")
+    revision = all_indexed(spark, name, 6_000).latest_revision
+    of_a, of_b = revision.transformations
+    assert (revision.id, of_a.quantiles, of_b.minimum, of_b.maximum) == (
+        1,
+        (0, 1_000, 500_000, 1_000_000),
+        -5,
+        5_000,
+    )
+
+
 def test_location_makes_an_external_table(spark, name, source, tmp_path):
     where = f"LOCATION '{tmp_path / 'here'}'"
     spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'a') {where}")

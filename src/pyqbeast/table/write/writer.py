@@ -42,7 +42,7 @@ def configuration(no_rows: DataFrame, options: Mapping[str, str]) -> dict[str, s
 
     Args:
         no_rows: an empty frame of the table's columns.
-        options: columnsToIndex and cubeSize, names in any case.
+        options: those of a write, names in any case.
 
     Raises:
         InvalidInputError: an option or a column that cannot be used.
@@ -50,10 +50,6 @@ def configuration(no_rows: DataFrame, options: Mapping[str, str]) -> dict[str, s
     parsed = WriteOptions.parse(options)
     types = bridge.simple_types(no_rows)
     _check_names(types)
-    if parsed.column_stats is not None:
-        raise InvalidInputError(
-            "columnStats belongs to rows: give it with the first write, not with CREATE TABLE"
-        )
     revision = plan_new(no_rows, types, parsed, parsed.fractions({}), None).revision
     return configuration_entries(revision, {}) | parsed.new_table_properties(no_rows.sparkSession)
 
