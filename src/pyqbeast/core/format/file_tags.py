@@ -184,21 +184,29 @@ def _checked(cube: str, dimensions: int, low: int, high: int, count: int, *, rep
     return Block(CubeId.from_string(cube, dimensions), low, high, count, replicated)
 
 
-def max_row_weight(tags: Mapping[str, str], blocks: Sequence[Block]) -> int:
-    """The largest weight that a row of a file can have.
+def row_weights(tags: Mapping[str, str], blocks: Sequence[Block]) -> tuple[int, int]:
+    """The smallest and the largest weight that a row of a file with these blocks can have.
 
     A block's largest weight is that of its cube, which may be above all rows of the block. So pyqbeast also
     writes a tag with the largest weight of the file's own rows.
     """
-    recorded = recorded_weight(tags, blocks)
-    return max([block.max_weight for block in blocks]) if recorded is None else recorded
+    lowest, highest = _block_weights(blocks)
+    recorded = _recorded(tags, lowest, highest)
+    return lowest, highest if recorded is None else recorded
 
 
 def recorded_weight(tags: Mapping[str, str], blocks: Sequence[Block]) -> int | None:
     """The largest weight of a file's rows by its tag; None where that is no weight of its blocks, or missing."""
+    return _recorded(tags, *_block_weights(blocks))
+
+
+def _block_weights(blocks: Sequence[Block]) -> tuple[int, int]:
+    return min([block.min_weight for block in blocks]), max([block.max_weight for block in blocks])
+
+
+def _recorded(tags: Mapping[str, str], lowest: int, highest: int) -> int | None:
     try:
         recorded = whole_number(tags[TAG_MAX_ROW_WEIGHT], TAG_MAX_ROW_WEIGHT)
     except (KeyError, FormatError):
         return None
-    lowest, highest = min([block.min_weight for block in blocks]), max([block.max_weight for block in blocks])
     return recorded if lowest <= recorded <= highest else None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX, WEIGHT_MIN
-from pyqbeast.core.format.file_tags import Block, max_row_weight, recorded_weight
+from pyqbeast.core.format.file_tags import Block, recorded_weight, row_weights
 
 
 class LoggedFile(NamedTuple):
@@ -45,7 +45,7 @@ class LoggedFile(NamedTuple):
         """
         if self.revision_id == STAGING_REVISION or not self.blocks or self.revision_id not in prunable:
             return WEIGHT_MIN, WEIGHT_MAX
-        return min([block.min_weight for block in self.blocks]), max_row_weight(self.tags, self.blocks)
+        return row_weights(self.tags, self.blocks)
 
     def lies_below(self, weight: int, prunable: Collection[int]) -> bool:
         """Whether all its rows are surely lighter today, as far as its writer has looked at its rows.
