@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import geometric_mean
 
 from benchmarks import results
 from benchmarks.measure import SELECTED, Measured, Spread, figures, ratios, values
@@ -46,6 +47,8 @@ def _section(result: Result) -> Iterator[str]:
     classes = [case for case in result.cases if case.is_class]
     if single:
         yield from ("", *_medians(single))
+    if result.workload == "tpch":
+        yield from ("", *_means(single))
     for peer in _others(classes):
         yield from ("", f"Ours over {peer}'s: the median of the boxes / the worst tenth.")
         yield from ("", *_ratios(classes, peer))
@@ -77,6 +80,17 @@ def _medians(cases: Sequence[Measured]) -> Iterator[str]:
             against = ", ".join(f"{spread.median:.2f} × {peer}" for peer, spread in ratios(case, figure))
             yield _row(name, _title(figure), *cells, against, case.goal if name else "")
             name = ""
+
+
+def _means(cases: Sequence[Measured]) -> Iterator[str]:
+    """Of each figure the first peer over the others, in the geometric mean of the cases."""
+    for figure in figures(cases[0]):
+        of_peers: dict[str, list[float]] = {}
+        for case in cases:
+            for peer, spread in ratios(case, figure):
+                of_peers.setdefault(peer, []).append(spread.median)
+        means = (f"{geometric_mean(each):.2f} × {peer}" for peer, each in of_peers.items())
+        yield f"- Geometric mean of {_title(figure)}: {', '.join(means)}."
 
 
 def _ratios(cases: Sequence[Measured], peer: str) -> Iterator[str]:

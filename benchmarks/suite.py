@@ -16,6 +16,7 @@ from benchmarks import results, setting
 from benchmarks.lab import Lab
 from benchmarks.measure import Case, Measured, Spread, measure, values
 from benchmarks.results import Result
+from benchmarks.tpch import CUBE_SIZE
 
 #: Workloads, and whether they run where nobody names one. The others take long, or need more than is installed.
 WORKLOADS = {
@@ -68,13 +69,17 @@ def _arguments() -> argparse.Namespace:
 
 def _run(workload: str, wanted: list[str], given: argparse.Namespace) -> None:
     cube_size = given.cube_size or given.rows // CUBES_OF_A_TABLE
-    options = {
-        "size": f"scale-{given.scale:g}" if workload == "tpch" else _millions(given.rows),
+    synthetic = {
+        "size": _millions(given.rows),
         "rows": given.rows,
         "cube size": cube_size,
-        "rounds": given.runs,
         "boxes of a class": given.questions,
         "small appends": given.appends,
+    }
+    of_tpch = {"size": f"scale-{given.scale:g}", "cube size": CUBE_SIZE}
+    options = {
+        **(of_tpch if workload == "tpch" else synthetic),
+        "rounds": given.runs,
         **({"only": " ".join(wanted)} if any(wanted) else {}),
     }
     kept = {
