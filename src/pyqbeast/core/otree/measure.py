@@ -47,8 +47,7 @@ def index_metrics(
     now, which hashes otherwise. `bound_of` is the weight below which a sample of a fraction lies.
     """
     own = _files_of(revision, files)
-    stored = [block for file in own for block in file.blocks]
-    blocks = [block for block in stored if not block.replicated]
+    blocks = [block for file in own for block in file.blocks if not block.replicated]
     status = IndexStatus.from_blocks(revision, blocks) if blocks else IndexStatus(revision, {})
     cubes = status.cubes
     # A table may have 300,000 blocks, so all that is told of each stands in columns. Paths stand for cubes: all have
@@ -95,7 +94,7 @@ def index_metrics(
         file_bytes_stats=SizeStats.of(sizes),
         block_count_per_cube_stats=SizeStats.of(tree.blocks),
         block_count_per_file_stats=SizeStats.of([len(file.blocks) for file in own]),
-        file_count_per_cube_stats=SizeStats.of(_files_of_cubes(own, stored)),
+        file_count_per_cube_stats=SizeStats.of(_files_of_cubes(own)),
         inner_cube_element_count_stats=SizeStats.of(tree.rows[~leaf]),
         inner_block_element_count_stats=SizeStats.of(block_rows[~leaf[cube_of]]),
         inner_levels=tree.levels(~leaf),
@@ -140,14 +139,9 @@ def _fanout(cubes: Iterable[CubeId]) -> float:
     return math.floor(100 * sum(children.values()) / len(children)) / 100 if children else 0.0
 
 
-def _files_of_cubes(files: Iterable[IndexedFile], stored: Sequence[Block]) -> NDArray[np.int64]:
-    """For each cube the number of files that it lies in; `stored` are all blocks of the files, in order."""
-    numbers: dict[tuple[int, ...], int] = {}
-    cube_of = np.array([numbers.setdefault(block.cube.path, len(numbers)) for block in stored], np.int64)
-    blocks_in = [len(file.blocks) for file in files]
-    file_of = np.repeat(np.arange(len(blocks_in)), blocks_in)
-    once = np.unique(file_of * max(1, len(numbers)) + cube_of)
-    return np.bincount(once % max(1, len(numbers)))
+def _files_of_cubes(files: Iterable[IndexedFile]) -> list[int]:
+    """For each cube the number of files that it lies in."""
+    return [*Counter(path for file in files for path in {block.cube.path for block in file.blocks}).values()]
 
 
 class _Cubes(NamedTuple):
