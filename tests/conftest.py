@@ -51,13 +51,14 @@ def golden():
 def spark(tmp_path_factory, request):
     """One session for all tests: two threads, a bounded heap, a warehouse that goes away."""
     from tests import faults as faulty
+    from tests import jvm
     from tests.protocol import gates
     from tests.spark_session import make_session
 
     folder = tmp_path_factory.mktemp("spark")
     settings = {
         "spark.qbeast.hooks.fromOptions": "true",
-        "spark.jars": str(faulty.compile_jar(folder)),
+        **jvm.settings(folder),
         **faulty.SETTINGS,
         **gates.SETTINGS,
         # Spark would compile what a task evaluates, for a handful of rows: a sixth of the time of all tests. Stages are

@@ -15,20 +15,12 @@ A test asks for the fixture `faults`, writes its table below `faults.path(tmp_pa
 from __future__ import annotations
 
 import contextlib
-import os
-import subprocess
-import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-import pyspark
-
-from pyqbeast.bridge import maven
 from tests.faulty_files import FaultyFiles
-from tests.machine import jdk
 
-SOURCES = Path(__file__).resolve().parent / "jvm"
 SCHEME = "faulty"
 #: The call that makes a commit of Delta's part of the table.
 COMMITTED = r"rename .*_delta_log/\d{20}\.json$"
@@ -37,21 +29,6 @@ SETTINGS = {
     "spark.hadoop.fs.faulty.impl": "faults.FaultyFileSystem",
     "spark.hadoop.fs.AbstractFileSystem.faulty.impl": "faults.FaultyFileSystem$Context",
 }
-
-
-def compile_jar(folder: Path) -> Path:
-    """The jar of the file system, compiled into a folder."""
-    classes = folder / "classes"
-    hadoop = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-*.jar")
-    storage = maven.cache_folder().glob("delta-storage-*.jar")
-    sources = sorted(str(path) for path in SOURCES.rglob("*.java"))
-    command = [jdk("javac"), "-Xlint:all,-path,-classfile", "-Werror", "-proc:none", "-d", str(classes)]
-    subprocess.run([*command, "-cp", os.pathsep.join(map(str, [*hadoop, *storage])), *sources], check=True)
-    jar = folder / "faults.jar"
-    with zipfile.ZipFile(jar, "w") as out:
-        for path in classes.rglob("*.class"):
-            out.write(path, path.relative_to(classes).as_posix())
-    return jar
 
 
 class Faults:

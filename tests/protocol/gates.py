@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tests.faults import compile_jar
+from tests import jvm
 from tests.spark_session import make_session
 
 SCHEME = "gated"
@@ -23,7 +23,7 @@ SETTINGS = {
 
 def make_gated_session(folder: Path) -> SparkSession:
     """A session that knows the scheme, and writes what belongs to no test into a folder."""
-    return make_session(folder, {"spark.jars": str(compile_jar(folder)), **SETTINGS})
+    return make_session(folder, {**jvm.settings(folder), **SETTINGS})
 
 
 #: Looks after which a writer counts as stuck: ten minutes on an idle machine.

@@ -15,7 +15,8 @@ from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
 
-from tests.faults import SETTINGS, Faults, compile_jar
+from tests import jvm
+from tests.faults import SETTINGS, Faults
 from tests.spark_session import make_session
 from tests.sweep import arrays, tables
 from tests.sweep.operations import OPERATIONS
@@ -33,7 +34,7 @@ def main() -> int:
             if operation.name in chosen:
                 wrong += sweep(arrays.Sweep(operation, folder / operation.name), operation.name)
         if any(operation.name in chosen for operation in OPERATIONS):
-            settings = {"spark.jars": str(compile_jar(folder)), **SETTINGS}
+            settings = {**jvm.settings(folder), **SETTINGS}
             spark = make_session(folder, settings)
             spark.sparkContext.setLogLevel("OFF")
             for operation in OPERATIONS:

@@ -11,12 +11,12 @@ import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.RawLocalFileSystem;
+import local.LocalFiles;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.util.Progressable;
 
 /** The local file system under the scheme {@code faulty}, whose calls fail as {@link Faults} says. */
-public final class FaultyFileSystem extends RawLocalFileSystem {
+public final class FaultyFileSystem extends LocalFiles.Raw {
   static final String SCHEME = "faulty";
 
   /** The same for Hadoop's {@code FileContext}, through which Delta renames its commits. */

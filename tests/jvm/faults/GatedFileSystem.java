@@ -7,10 +7,10 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.DelegateToFileSystem;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.RawLocalFileSystem;
+import local.LocalFiles;
 
 /** The local file system under the scheme {@code gated}, where a dead writer can do nothing. */
-public final class GatedFileSystem extends RawLocalFileSystem {
+public final class GatedFileSystem extends LocalFiles.Raw {
   static final String SCHEME = "gated";
 
   /** The same for Hadoop's {@code FileContext}, through which Delta renames its commits. */
