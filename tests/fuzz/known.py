@@ -32,6 +32,11 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "the twin writes files where ours marks rows in vectors",
     ),
     (
+        "overwrite by rows",
+        r"the twin: (?s:.)*INVALID_ATTRIBUTE_NAME_SYNTAX.*packedData",
+        "Delta's change feed of replaceWhere takes no name with a backtick",
+    ),
+    (
         "delete_rows",
         "non-pinned table snapshot",
         "it looks for rows first, and without data skipping Delta reads no table that has vectors",

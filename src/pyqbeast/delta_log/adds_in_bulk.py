@@ -7,13 +7,11 @@ What Arrow takes for the same as `read_json` is read here, and every other line 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from pyqbeast.delta_log.json_in_bulk import read_alike
+from pyqbeast.delta_log.json_in_bulk import listed, read_alike
 
 #: From fewer lines there is nothing to gain.
 _WORTH = 500
@@ -68,8 +66,8 @@ def _actions(adds: pa.StructArray) -> list[dict[str, Any]] | None:
         return None
     vectors = held[_VECTOR].to_pylist() if _VECTOR in held else [None] * len(adds)
     names = [field.name for field in tags.type]
-    columns = [_listed(values) for values in tags.flatten()]
-    rows = zip(*(_listed(held[name]) for name in _FIELDS), vectors, zip(*columns, strict=True), strict=True)
+    columns = [listed(values) for values in tags.flatten()]
+    rows = zip(*(listed(held[name]) for name in _FIELDS), vectors, zip(*columns, strict=True), strict=True)
     return [
         {
             _ADD: {
@@ -82,18 +80,3 @@ def _actions(adds: pa.StructArray) -> list[dict[str, Any]] | None:
         }
         for path, size, stats, vector, texts in rows
     ]
-
-
-def _listed(values: pa.Array) -> list[Any]:
-    """What `to_pylist` gives, several times as fast. `to_numpy` would import pandas."""
-    if values.null_count or values.offset:
-        return list(values.to_pylist())
-    if pa.types.is_int64(values.type):
-        numbers: list[int] = np.frombuffer(values.buffers()[1], np.int64, len(values)).tolist()
-        return numbers
-    _, offsets, data = values.buffers()
-    text = data.to_pybytes().decode() if data else ""
-    if not text.isascii():
-        return list(values.to_pylist())
-    ends: list[int] = np.frombuffer(offsets, np.int32, len(values) + 1).tolist()
-    return [text[start:end] for start, end in pairwise(ends)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pyqbeast.core.errors import FormatError, NotIndexedError, UnsupportedError
-from pyqbeast.core.format.file_tags import Block, parse_tags
+from pyqbeast.core.format.file_tags import Block, FileTags
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.otree.measure import IndexedFile, index_metrics
@@ -20,6 +20,7 @@ from pyqbeast.core.sampling.replicated_cubes import ReplicatedCubes
 from pyqbeast.core.sampling.weight_profile import WeightProfile
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.reader import NO_METADATA, LiveFile, Snapshot, read_snapshot
+from pyqbeast.delta_log.tags_in_bulk import tags_in_bulk
 
 _MAPPING_MODE = "delta.columnMapping.mode"
 
@@ -78,8 +79,7 @@ class IndexedSnapshot:
         """All live files, in the order of their paths."""
         dimensions = {number: revision.dimensions for number, revision in self.revisions.revisions.items()}
 
-        def logged(file: LiveFile) -> LoggedFile:
-            tags = parse_tags(file.tags, dimensions.get)
+        def logged(file: LiveFile, tags: FileTags) -> LoggedFile:
             deleted = file.deletion_vector.cardinality if file.deletion_vector else 0
             return LoggedFile(
                 file.path,
@@ -92,7 +92,8 @@ class IndexedSnapshot:
                 tags.problem,
             )
 
-        return [logged(file) for file in self.snapshot.files]
+        files = self.snapshot.files
+        return list(map(logged, files, tags_in_bulk([file.tags for file in files], dimensions.get)))
 
     @cached_property
     def replicated_cubes(self) -> ReplicatedCubes:
