@@ -74,6 +74,11 @@ class Transaction:
         return bool(self.exists and self._java.isClustered())
 
     @property
+    def is_overtaken(self) -> bool:
+        """Whether this began without a table, and another writer has made one since."""
+        return bool(self._java.isOvertaken())
+
+    @property
     def has_legacy_files(self) -> bool:
         """Whether files of the table were written before format 0.6. One Spark job."""
         return bool(self._java.hasLegacyFiles())

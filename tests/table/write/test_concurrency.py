@@ -38,6 +38,40 @@ def test_six_writers_make_one_table(spark, table_path):
     holds(spark, table_path)
 
 
+@pytest.mark.parametrize("overtaken", ["_plan", "_write_files"])
+def test_a_writer_that_finds_a_table_where_there_was_none_begins_again(
+    spark, table_path, monkeypatch, overtaken
+):
+    """Delta would compare its rows with a table that its transaction has not seen, and refuse them."""
+    step = getattr(writing._Write, overtaken)
+    others = [lambda: save(rows_2d(spark, 500), table_path)]
+
+    def late(self, *arguments):
+        if others:
+            others.pop()()
+        return step(self, *arguments)
+
+    monkeypatch.setattr(writing._Write, overtaken, late)
+    save(rows_2d(spark, 500, first=500), table_path)
+    assert ids(load(spark, table_path)) == list(range(1_000))
+    holds(spark, table_path)
+
+
+def test_an_overwrite_that_finds_a_table_where_there_was_none_says_so(spark, table_path, monkeypatch):
+    step = writing._Write._write_files
+    others = [lambda: save(rows_2d(spark, 500), table_path)]
+
+    def late(self, *arguments):
+        if others:
+            others.pop()()
+        return step(self, *arguments)
+
+    monkeypatch.setattr(writing._Write, "_write_files", late)
+    with pytest.raises(CommitConflictError, match="run it again"):
+        save(rows_2d(spark, 500, first=500), table_path, mode="overwrite")
+    assert ids(load(spark, table_path)) == list(range(500))
+
+
 @pytest.fixture
 def before_commit(monkeypatch):
     """Runs a function once, right before the first commit of the next write."""

@@ -77,11 +77,22 @@ class _Write:
             transaction = bridge.Transaction(self.spark, self.options.path)
             if self._is_superfluous(transaction):
                 return
-            plan = self._plan(transaction)
-            self._write_files(transaction, plan)
-            if self._commit(transaction, plan, may_rebuild=rebuilds > 0):
+            if self._is_written(transaction, may_rebuild=rebuilds > 0):
                 return
             rebuilds -= 1
+
+    def _is_written(self, transaction: bridge.Transaction, *, may_rebuild: bool) -> bool:
+        """Returns False if the rows have to be laid out again; the files are deleted then."""
+        try:
+            plan = self._plan(transaction)
+            self._write_files(transaction, plan)
+        except Exception as error:
+            # Delta compares the rows with the table that it finds now, of which this transaction knows no column.
+            if not transaction.is_overtaken:
+                raise
+            self._check_may_rebuild(str(error), may_rebuild=may_rebuild)
+            return False
+        return self._commit(transaction, plan, may_rebuild=may_rebuild)
 
     def _is_superfluous(self, transaction: bridge.Transaction) -> bool:
         if transaction.exists and self.mode == "ErrorIfExists":
@@ -149,12 +160,15 @@ class _Write:
             transaction.discard()
             raise
         transaction.discard()
+        self._check_may_rebuild(transaction.conflict, may_rebuild=may_rebuild)
+        return False
+
+    def _check_may_rebuild(self, conflict: str, *, may_rebuild: bool) -> None:
         if not may_rebuild or self.mode == "Overwrite":
             raise CommitConflictError(
                 f"another writer changed {self.options.path} and this write could not be combined with the change, so "
-                f"nothing was written; run it again. Delta says: {transaction.conflict}"
+                f"nothing was written; run it again. Delta says: {conflict}"
             )
-        return False
 
     def _rebased(
         self, plan: Plan, old: bridge.Transaction, newer: bridge.Transaction, *, may_rebuild: bool

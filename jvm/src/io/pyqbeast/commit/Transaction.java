@@ -136,6 +136,11 @@ public final class Transaction extends SureTransaction {
     return readVersion() >= 0;
   }
 
+  /** Whether this began without a table, and another writer has made one since. */
+  public boolean isOvertaken() {
+    return !exists() && deltaLog().tableExists();
+  }
+
   public String configuration() {
     return door.open(() -> JSON.writeValueAsString(ScalaInterop.map(metadata().configuration())));
   }
