@@ -32,8 +32,8 @@ def read_alike(texts: Sequence[bytes]) -> pa.Table | None:
         # Arrow does not look how deep lists and objects are, and takes NaN for a number.
         for text in sample:
             read_json(text, "a text")
-        schema = pa.schema([_known(field) for field in _read(sample, None).schema])
-        rows = _read(texts, schema)
+        schema = pa.schema([_known(field) for field in read_lines(b"\n".join(sample), None).schema])
+        rows = read_lines(b"\n".join(texts), schema)
     # Arrow refuses a name that an object has twice, as `read_json` does.
     except (FormatError, pa.ArrowException):
         return None
@@ -59,10 +59,11 @@ def numbers(values: pa.Array) -> NDArray[np.int64]:
     return np.frombuffer(values.buffers()[1], np.int64, len(values) + values.offset)[values.offset :]
 
 
-def _read(texts: Sequence[bytes], schema: pa.Schema | None) -> pa.Table:
+def read_lines(lines: bytes, schema: pa.Schema | None) -> pa.Table:
+    """The objects of a JSON text, one a line; of a schema, or of what they have. Raises ArrowException for others."""
     # With a schema, other names end the reading: each would make a column as long as the table.
     options = pj.ParseOptions(schema, unexpected_field_behavior="infer" if schema is None else "error")
-    return pj.read_json(io.BytesIO(b"\n".join(texts)), parse_options=options)
+    return pj.read_json(io.BytesIO(lines), parse_options=options)
 
 
 def _known(field: pa.Field) -> pa.Field:

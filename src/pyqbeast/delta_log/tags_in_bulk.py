@@ -6,14 +6,12 @@ as `parse_tags` is read here, and all else there.
 
 from __future__ import annotations
 
-import io
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.json as pj
 
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import (
@@ -31,7 +29,7 @@ from pyqbeast.core.format.constants import (
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block, FileTags, parse_tags
 from pyqbeast.core.format.stored_text import whole_number
-from pyqbeast.delta_log.json_in_bulk import AT_ONCE, numbers
+from pyqbeast.delta_log.json_in_bulk import AT_ONCE, numbers, read_lines
 
 #: From fewer files there is nothing to gain.
 _WORTH = 500
@@ -82,9 +80,8 @@ def _blocks(texts: Sequence[str], dimensions: int) -> list[list[Block]]:
     # Arrow takes the end of a line for that of an object.
     if len(texts) < _WORTH or "\r" in lines or lines.count("\n") != len(texts) - 1:
         return []
-    options = pj.ParseOptions(_LINE, unexpected_field_behavior="error")
     try:
-        rows = pj.read_json(io.BytesIO(lines.encode()), parse_options=options)
+        rows = read_lines(lines.encode(), _LINE)
         return _of_rows(rows["blocks"].combine_chunks(), dimensions) if len(rows) == len(texts) else []
     except (FormatError, pa.ArrowException, UnicodeError):
         return []

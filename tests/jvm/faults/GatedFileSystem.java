@@ -3,11 +3,11 @@ package faults;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
+import local.LocalFiles;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.DelegateToFileSystem;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
-import local.LocalFiles;
 
 /** The local file system under the scheme {@code gated}, where a dead writer can do nothing. */
 public final class GatedFileSystem extends LocalFiles.Raw {

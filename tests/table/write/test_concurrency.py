@@ -13,6 +13,30 @@ from tests.spark_session import under
 from tests.table.help import holds, ids, load, rows_2d, save
 
 
+@pytest.fixture
+def before(monkeypatch):
+    """Runs a function once, right before the first call of a method that follows."""
+
+    def schedule(owner, method, function):
+        called = getattr(owner, method)
+        waiting = [function]
+
+        def interrupted(self, *arguments):
+            if waiting:
+                waiting.pop()()
+            return called(self, *arguments)
+
+        monkeypatch.setattr(owner, method, interrupted)
+
+    return schedule
+
+
+@pytest.fixture
+def before_commit(before):
+    """Runs a function once, right before the first commit of the next write."""
+    return lambda function: before(bridge.Transaction, "commit", function)
+
+
 def at_once(tasks):
     with ThreadPoolExecutor(len(tasks)) as pool:
         for future in [pool.submit(task) for task in tasks]:
@@ -39,55 +63,19 @@ def test_six_writers_make_one_table(spark, table_path):
 
 
 @pytest.mark.parametrize("overtaken", ["_plan", "_write_files"])
-def test_a_writer_that_finds_a_table_where_there_was_none_begins_again(
-    spark, table_path, monkeypatch, overtaken
-):
+def test_a_writer_that_finds_a_table_where_there_was_none_begins_again(spark, table_path, before, overtaken):
     """Delta would compare its rows with a table that its transaction has not seen, and refuse them."""
-    step = getattr(writing._Write, overtaken)
-    others = [lambda: save(rows_2d(spark, 500), table_path)]
-
-    def late(self, *arguments):
-        if others:
-            others.pop()()
-        return step(self, *arguments)
-
-    monkeypatch.setattr(writing._Write, overtaken, late)
+    before(writing._Write, overtaken, lambda: save(rows_2d(spark, 500), table_path))
     save(rows_2d(spark, 500, first=500), table_path)
     assert ids(load(spark, table_path)) == list(range(1_000))
     holds(spark, table_path)
 
 
-def test_an_overwrite_that_finds_a_table_where_there_was_none_says_so(spark, table_path, monkeypatch):
-    step = writing._Write._write_files
-    others = [lambda: save(rows_2d(spark, 500), table_path)]
-
-    def late(self, *arguments):
-        if others:
-            others.pop()()
-        return step(self, *arguments)
-
-    monkeypatch.setattr(writing._Write, "_write_files", late)
+def test_an_overwrite_that_finds_a_table_where_there_was_none_says_so(spark, table_path, before):
+    before(writing._Write, "_write_files", lambda: save(rows_2d(spark, 500), table_path))
     with pytest.raises(CommitConflictError, match="run it again"):
         save(rows_2d(spark, 500, first=500), table_path, mode="overwrite")
     assert ids(load(spark, table_path)) == list(range(500))
-
-
-@pytest.fixture
-def before_commit(monkeypatch):
-    """Runs a function once, right before the first commit of the next write."""
-
-    def schedule(function):
-        commit = bridge.Transaction.commit
-        waiting = [function]
-
-        def interrupted(self, *arguments):
-            if waiting:
-                waiting.pop()()
-            return commit(self, *arguments)
-
-        monkeypatch.setattr(bridge.Transaction, "commit", interrupted)
-
-    return schedule
 
 
 def test_files_are_written_once_when_another_revision_comes_first(
