@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pyqbeast.core.format.constants import TAG_MAX_ROW_WEIGHT, TAG_WEIGHTS, WEIGHT_MAX, WEIGHT_MIN
@@ -48,6 +48,7 @@ TAGS = st.one_of(
 
 
 @given(st.lists(TAGS, max_size=6))
+@example([f"{2**63 - 1},0"])
 def test_many_files_are_read_at_once_as_one_by_one(texts):
     found = counts_of_files(texts)
     read = [parse_weights_tag({TAG_WEIGHTS: text} if text is not None else {}) for text in texts]

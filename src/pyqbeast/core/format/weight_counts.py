@@ -78,7 +78,8 @@ def counts_of_files(texts: Iterable[object]) -> CountsOfFiles:
     joined = ",".join([text for _, text in usable])
     numbers = np.fromstring(joined, np.int64, sep=",") if joined else np.zeros(0, np.int64)
     starts = np.cumsum(lengths) - lengths
-    fits = numbers[starts] + lengths - 1 <= len(BORDERS) + 1
+    # Subtracted from what is small: the first number may be as large as 64 bits are.
+    fits = numbers[starts] <= len(BORDERS) + 2 - lengths
     within = np.arange(len(numbers)) - np.repeat(starts, lengths)
     kept = (within > 0) & np.repeat(fits, lengths)
     files = np.array([at for at, _ in usable], np.int64)
