@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -12,6 +13,7 @@ from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.delta import DeletionVector
 from pyqbeast.delta_log import adds_in_bulk
+from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.reader import read_snapshot
 from tests.core.hostile import damaged, hostile_texts
 from tests.deletion_vectors.tables import METADATA, PROTOCOL
@@ -48,20 +50,15 @@ def in_bulk(texts):
         return adds_in_bulk.adds_in_bulk([text.encode("utf-8", "surrogatepass") + b"\n" for text in texts])
 
 
-def told(action):
-    """What is read of an added file; a field that is null says nothing."""
-    assert list(action) == ["add"]
-    names = ("path", "size", "stats", "deletionVector", "tags")
-    told_of = map((action["add"] or {}).get, names)
-    return [_with_values(value) if isinstance(value, dict) else value for value in told_of]
-
-
-def _with_values(fields):
-    return {key: value for key, value in fields.items() if value is not None} or None
+def told(file):
+    """All that is read of an added file."""
+    return dataclasses.astuple(file)
 
 
 def one_by_one(texts):
-    return [read_json(text, "a line") for text in texts]
+    actions = [read_json(text, "a line") for text in texts]
+    assert all(list(action) == ["add"] for action in actions)
+    return [LiveFile.of_entry(action["add"], "a line: add") for action in actions]
 
 
 def test_usual_lines_are_read_at_once():
@@ -69,7 +66,7 @@ def test_usual_lines_are_read_at_once():
     assert list(map(told, found)) == list(map(told, one_by_one([*OTHERS, *OTHERS])))
     vectors = [line_of(f"part-{number}.parquet", deletionVector=VECTOR) for number in range(9)]
     assert list(map(told, in_bulk(vectors))) == list(map(told, one_by_one(vectors)))
-    assert in_bulk([line_of("2020-01-01")])[0]["add"]["path"] == "2020-01-01"
+    assert in_bulk([line_of("2020-01-01")])[0].path == "2020-01-01"
 
 
 @pytest.mark.parametrize("text", READ)
@@ -91,6 +88,11 @@ def test_a_table_with_such_a_line_has_the_files_that_it_says(tmp_path, monkeypat
         line_of(size=float("nan")),
         line_of(other=float("nan")),
         line_of(size="7"),
+        line_of(size=-1),
+        line_of(path=None),
+        line_of(stats='{"numRecords": 3}'),
+        line_of(stats='{"numRecords":3,"minValues":{"numRecords":1,"a":{"numRecords":2}}}'),
+        line_of(deletionVector={**VECTOR, "storageType": "x"}),
         line_of(tags={"revision": 1}),
         line_of(path=7),
         line_of(path="\ud800"),

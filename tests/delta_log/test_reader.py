@@ -13,7 +13,8 @@ import pytest
 
 from pyqbeast.core.errors import FormatError, StorageError, TableNotFoundError, UnsupportedError
 from pyqbeast.delta import DeletionVector
-from pyqbeast.delta_log.reader import LiveFile, Protocol, read_snapshot
+from pyqbeast.delta_log.live_file import LiveFile
+from pyqbeast.delta_log.reader import Protocol, read_snapshot
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, remove, write_json
 from tests.faulty_files import FaultyFiles, PythonFaults
 

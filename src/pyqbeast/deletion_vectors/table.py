@@ -10,7 +10,8 @@ from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.deletion_vectors.vector import DeletionVector
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
-from pyqbeast.delta_log.reader import LiveFile, Snapshot, read_snapshot
+from pyqbeast.delta_log.live_file import LiveFile
+from pyqbeast.delta_log.reader import Snapshot, read_snapshot
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Set
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +19,8 @@ from pyqbeast.delta_log.files import LogFiles
 from pyqbeast.delta_log.json_in_bulk import AT_ONCE
 from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 
-#: One entry of the log: `{"add": {…}}`, `{"remove": {…}}`, `{"protocol": {…}}` and the like.
+#: One entry of the log: `{"add": {…}}`, `{"remove": {…}}`, `{"protocol": {…}}` and the like. Files that were read in
+#: bulk stand as LiveFile.
 Action = dict[str, Any]
 
 # Statistics can be a struct, a JSON text, or both; a column that a checkpoint lacks is left out by pyarrow.
@@ -96,13 +97,19 @@ def _actions(content: bytes, path: str) -> Iterator[Action]:
     # The lines of a large commit a few at a time take half of its memory.
     lines: Iterator[bytes] = iter(content.splitlines() if b"\r" in content else io.BytesIO(content))
     first = 1
-    while part := list(islice(lines, AT_ONCE)):
-        adds = adds_in_bulk(part)
-        if adds is not None:
-            yield from adds
-        else:
-            yield from _actions_one_by_one(part, first, path)
-        first += len(part)
+    for are_adds, alike in groupby(lines, _is_add):
+        while part := list(islice(alike, AT_ONCE)):
+            adds = adds_in_bulk(part) if are_adds else None
+            if adds is not None:
+                yield from ({"add": file} for file in adds)
+            else:
+                yield from _actions_one_by_one(part, first, path)
+            first += len(part)
+
+
+def _is_add(line: bytes) -> bool:
+    """Whether a line seems to add a file. Those that do stand together in most commits."""
+    return line.startswith(b'{"add":')
 
 
 def _actions_one_by_one(lines: Iterable[bytes], first: int, path: str) -> Iterator[Action]:

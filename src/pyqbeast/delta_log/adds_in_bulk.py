@@ -6,12 +6,14 @@ What Arrow takes for the same as `read_json` is read here, and every other line 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
+from pyqbeast.core.errors import FormatError
+from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 from pyqbeast.delta_log.json_in_bulk import listed, read_alike
+from pyqbeast.delta_log.live_file import LiveFile, rows_told_first
 
 #: From fewer lines there is nothing to gain.
 _WORTH = 500
@@ -24,11 +26,8 @@ _OF_TAGS = {pa.string(), pa.null()}
 _FIELDS = {"path": pa.string(), "size": pa.int64(), "stats": pa.string()}
 
 
-def adds_in_bulk(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
-    """The actions of lines that are all of added files with the same names and types; None for all other lines.
-
-    An action has of its file what is read of it: path, size, deletion vector, statistics and tags.
-    """
+def adds_in_bulk(lines: Sequence[bytes]) -> list[LiveFile] | None:
+    """The files of lines that all add one and have the same names and types; None for all other lines."""
     if len(lines) < _WORTH or not all(map(_is_object, lines)):
         return None
     try:
@@ -39,9 +38,9 @@ def adds_in_bulk(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
             return None
         adds = rows[_ADD].combine_chunks()
         is_read = pa.types.is_struct(adds.type) and _is_exact(adds.type) and not adds.null_count
-        return _actions(adds) if is_read else None
+        return _files(adds) if is_read else None
     # Half of a character, written with a backslash, is no UTF-8 either.
-    except UnicodeError:
+    except (FormatError, UnicodeError):
         return None
 
 
@@ -57,26 +56,32 @@ def _is_exact(kind: pa.DataType) -> bool:
     return kind in _EXACT
 
 
-def _actions(adds: pa.StructArray) -> list[dict[str, Any]] | None:
+def _files(adds: pa.StructArray) -> list[LiveFile] | None:
+    """Raises FormatError where a deletion vector is none."""
     held = {field.name: values for field, values in zip(adds.type, adds.flatten(), strict=True)}
     if any(name not in held or held[name].type != kind for name, kind in _FIELDS.items()):
         return None
     tags = held.get(_TAGS)
     if tags is None or not pa.types.is_struct(tags.type) or not {f.type for f in tags.type} <= _OF_TAGS:
         return None
-    vectors = held[_VECTOR].to_pylist() if _VECTOR in held else [None] * len(adds)
-    names = [field.name for field in tags.type]
-    columns = [listed(values) for values in tags.flatten()]
-    rows = zip(*(listed(held[name]) for name in _FIELDS), vectors, zip(*columns, strict=True), strict=True)
-    return [
-        {
-            _ADD: {
-                "path": path,
-                "size": size,
-                "stats": stats,
-                _VECTOR: vector,
-                _TAGS: dict(zip(names, texts, strict=True)),
-            }
-        }
-        for path, size, stats, vector, texts in rows
-    ]
+    paths, sizes, statistics = (listed(held[name]) for name in _FIELDS)
+    rows = list(map(rows_told_first, statistics))
+    are_told = all(row is not None or not text for row, text in zip(rows, statistics, strict=True))
+    if held["path"].null_count or min(size or 0 for size in sizes) < 0 or not are_told:
+        return None
+    vectors: Iterable[DeletionVectorDescriptor | None] = [None] * len(adds)
+    if _VECTOR in held:
+        structs = held[_VECTOR].to_pylist()
+        vectors = (
+            None if struct is None else DeletionVectorDescriptor.from_struct(struct) for struct in structs
+        )
+    return list(map(LiveFile, paths, vectors, rows, _tags(tags), (size or 0 for size in sizes), statistics))
+
+
+def _tags(tags: pa.StructArray) -> Iterable[dict[str, str]]:
+    """The tags of each file. One that is null is none."""
+    names, columns = [field.name for field in tags.type], tags.flatten()
+    of_files = zip(*map(listed, columns), strict=True)
+    if not any(column.null_count for column in columns):
+        return (dict(zip(names, texts, strict=True)) for texts in of_files)
+    return ({n: text for n, text in zip(names, texts, strict=True) if text is not None} for texts in of_files)

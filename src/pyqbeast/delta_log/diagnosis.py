@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.file_tags import are_legacy, parse_tags
+from pyqbeast.core.format.file_tags import are_legacy
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
 from pyqbeast.core.sharing.findings import Finding, SharedFile, SharedTable, findings, in_order
 from pyqbeast.core.sharing.readers import READERS
 from pyqbeast.delta_log import locations
-from pyqbeast.delta_log.reader import LiveFile, read_snapshot
+from pyqbeast.delta_log.live_file import LiveFile
+from pyqbeast.delta_log.reader import read_snapshot
+from pyqbeast.delta_log.tags_in_bulk import tags_in_bulk
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ def diagnose(table: locations.Location, reader: str | None = None) -> list[Diagn
         snapshot.protocol.writer_features,
         snapshot.metadata.fields,
         revisions,
-        [_file(file, revisions) for file in snapshot.files],
+        _shared(snapshot.files, revisions),
     )
     return [
         Diagnosis(shared.path, snapshot.version, name, READERS[name].title, tuple(findings(shared, name)))
@@ -111,12 +114,12 @@ def _full(table: locations.Location) -> str:
     return text if locations.is_absolute(text) else str(Path(text).absolute())
 
 
-def _file(file: LiveFile, revisions: RevisionSet) -> SharedFile:
-    def dimensions_of(number: int) -> int | None:
-        revision = revisions.revisions.get(number)
-        return revision.dimensions if revision else None
-
-    vector = file.deletion_vector
-    return SharedFile(
-        parse_tags(file.tags, dimensions_of), are_legacy(file.tags), vector.cardinality if vector else 0
-    )
+def _shared(files: Sequence[LiveFile], revisions: RevisionSet) -> list[SharedFile]:
+    dimensions = {number: revision.dimensions for number, revision in revisions.revisions.items()}
+    all_tags = tags_in_bulk([file.tags for file in files], dimensions.get)
+    return [
+        SharedFile(
+            tags, are_legacy(file.tags), file.deletion_vector.cardinality if file.deletion_vector else 0
+        )
+        for file, tags in zip(files, all_tags, strict=True)
+    ]

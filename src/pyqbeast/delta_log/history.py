@@ -15,7 +15,8 @@ from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.actions import Action, checkpoint_actions, commit_actions
 from pyqbeast.delta_log.files import find_log_files, readable_versions
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
-from pyqbeast.delta_log.reader import LiveFile, Replay
+from pyqbeast.delta_log.live_file import FileKey, LiveFile
+from pyqbeast.delta_log.reader import Replay
 
 #: The most versions that a history has.
 MOST_VERSIONS = 500
@@ -88,13 +89,13 @@ def _apply(actions: Iterator[Action], replay: Replay, live: _CountedFiles, sourc
     return info
 
 
-class _CountedFiles(dict[tuple[str, str | None], LiveFile]):
+class _CountedFiles(dict[FileKey, LiveFile]):
     """Live files, with the sums of their figures kept up to date as files come and go."""
 
     def __init__(self, revisions: Mapping[int, Revision]) -> None:
         super().__init__()
         self._sums = np.zeros(6, np.int64)
-        self._figures: dict[tuple[str, str | None], NDArray[np.int64]] = {}
+        self._figures: dict[FileKey, NDArray[np.int64]] = {}
         self._dimensions: dict[int, int] = {}
         self.learn(revisions)
 
@@ -102,13 +103,13 @@ class _CountedFiles(dict[tuple[str, str | None], LiveFile]):
         """Takes note of revisions, which tell whether the tags of files can be used."""
         self._dimensions.update({number: revision.dimensions for number, revision in revisions.items()})
 
-    def __setitem__(self, key: tuple[str, str | None], file: LiveFile) -> None:
+    def __setitem__(self, key: FileKey, file: LiveFile) -> None:
         self.pop(key, None)
         super().__setitem__(key, file)
         self._figures[key] = self._of(file)
         self._sums += self._figures[key]
 
-    def pop(self, key: tuple[str, str | None], default: Any = None) -> Any:  # noqa: ANN401 (as dict's)
+    def pop(self, key: FileKey, default: Any = None) -> Any:  # noqa: ANN401 (as dict's)
         """Takes a file out."""
         if key in self:
             self._sums -= self._figures.pop(key)

@@ -19,7 +19,8 @@ from pyqbeast.core.sampling.prunable_revisions import prunable_revisions
 from pyqbeast.core.sampling.replicated_cubes import ReplicatedCubes
 from pyqbeast.core.sampling.weight_profile import WeightProfile
 from pyqbeast.delta_log import locations
-from pyqbeast.delta_log.reader import NO_METADATA, LiveFile, Snapshot, read_snapshot
+from pyqbeast.delta_log.live_file import LiveFile
+from pyqbeast.delta_log.reader import NO_METADATA, Snapshot, read_snapshot
 from pyqbeast.delta_log.tags_in_bulk import tags_in_bulk
 
 _MAPPING_MODE = "delta.columnMapping.mode"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -24,7 +25,7 @@ class LogEntry(NamedTuple):
     size: int
     rows: int | None
     deleted: int
-    tags: dict[str, str]
+    tags: Mapping[str, str]
     falsely_replicated: bool
     statistics: str | None = None
     vector: str | None = None

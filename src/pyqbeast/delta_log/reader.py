@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import re
 from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any
 
 from pyqbeast.core.errors import FormatError, UnsupportedError
-from pyqbeast.core.format.constants import LONG_MAX
 from pyqbeast.core.format.stored_text import read_json, shown
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.actions import Action, actions_of_commits, checkpoint_actions
-from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 from pyqbeast.delta_log.files import find_log_files
+from pyqbeast.delta_log.live_file import FileKey, LiveFile, RemovedFile, key_of, texts_of
 
 # The reader features that do not change the list of files and their vectors. `catalogManaged` is not one of
 # them: only the catalog knows the newest commits of such a table.
@@ -35,36 +33,6 @@ _READER_FEATURES = frozenset(
         "variantType-preview",
     }
 )
-_ONLY_TEXTS = {str}
-#: How Delta's statistics begin.
-_ROWS_FIRST = re.compile(r'\{"numRecords":([0-9]{1,18})[,}]', re.ASCII)
-
-
-@dataclasses.dataclass(frozen=True)
-class LiveFile:
-    """A data file of a version of a table.
-
-    `path` is as the log has it: URL-encoded, relative to the table or absolute. `physical_rows` counts the
-    rows in the file, deleted ones included, and is None where the log has no statistics of the file.
-    `tags` are what writers noted beside it. `size` counts its bytes. `statistics` is the JSON text of its
-    statistics, None where the log has none or has them in another form.
-    """
-
-    path: str
-    deletion_vector: DeletionVectorDescriptor | None
-    physical_rows: int | None
-    tags: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    size: int = dataclasses.field(default=0, compare=False)
-    statistics: str | None = dataclasses.field(default=None, compare=False, repr=False)
-
-
-@dataclasses.dataclass(frozen=True)
-class RemovedFile:
-    """A data file, or a deletion vector of one, that versions before needed. `timestamp` is in epoch milliseconds."""
-
-    path: str
-    deletion_vector: DeletionVectorDescriptor | None
-    timestamp: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,96 +112,24 @@ class Replay:
     def __init__(self, *, with_removed: bool = False) -> None:
         self._with_removed = with_removed
         self.removed: list[RemovedFile] = []
-        self.live: dict[tuple[str, str | None], LiveFile] = {}
+        self.live: dict[FileKey, LiveFile] = {}
         self.protocol: Protocol | None = None
         self.metadata = NO_METADATA
 
     def apply(self, action: Action, source: str) -> None:
         """Brings the state up to date with one action."""
         if (add := action.get("add")) is not None:
-            path, vector = _identity(add, f"{source}: add")
-            key = _key(path, vector)
-            where = f"{source}: add {path}"
-            rows, tags, size = _physical_rows(add, where), _texts(add, "tags", where), _size(add, where)
-            self.live[key] = LiveFile(path, vector, rows, tags, size, add.get("stats"))
+            # Files that were read in bulk come as what they are.
+            file = add if isinstance(add, LiveFile) else LiveFile.of_entry(add, f"{source}: add")
+            self.live[file.key] = file
         elif (remove := action.get("remove")) is not None:
-            path, vector = _identity(remove, f"{source}: remove")
-            self.live.pop(_key(path, vector), None)
+            self.live.pop(key_of(remove, f"{source}: remove"), None)
             if self._with_removed:
-                self.removed.append(
-                    RemovedFile(path, vector, _removal_time(remove, f"{source}: remove {path}"))
-                )
+                self.removed.append(RemovedFile.of_entry(remove, f"{source}: remove"))
         elif (protocol := action.get("protocol")) is not None:
             self.protocol = _protocol(protocol, source)
         elif (metadata := action.get("metaData")) is not None:
             self.metadata = _metadata(metadata, f"{source}: metaData")
-
-
-def _identity(entry: Any, source: str) -> tuple[str, DeletionVectorDescriptor | None]:  # noqa: ANN401 - JSON
-    if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
-        raise FormatError(f"{source}: path: it has none")
-    path, struct = entry["path"], entry.get("deletionVector")
-    try:
-        return path, None if struct is None else DeletionVectorDescriptor.from_struct(struct)
-    except FormatError as error:
-        raise FormatError(f"{source} {path}: deletionVector: {error}") from error
-
-
-def _key(path: str, vector: DeletionVectorDescriptor | None) -> tuple[str, str | None]:
-    return locations.same_file_key(path), vector.unique_id if vector else None
-
-
-def _removal_time(remove: Action, source: str) -> int:
-    timestamp = remove.get("deletionTimestamp") or 0
-    if type(timestamp) is not int:
-        raise FormatError(f"{source}: deletionTimestamp: {shown(timestamp)} is no time")
-    return timestamp
-
-
-def _size(add: Action, source: str) -> int:
-    size = add.get("size") or 0
-    if type(size) is not int or not 0 <= size <= LONG_MAX:
-        raise FormatError(f"{source}: size: {shown(size)} is no count of bytes")
-    return size
-
-
-def _physical_rows(add: Action, source: str) -> int | None:
-    """Return `numRecords` of the statistics: a struct, which checkpoints may hold, or JSON text."""
-    parsed, text = add.get("stats_parsed"), add.get("stats")
-    rows = parsed.get("numRecords") if isinstance(parsed, dict) else None
-    if rows is None and text:
-        rows = _rows_told_first(text)
-    if rows is None and text:
-        stats = read_json(text, f"{source}: stats")
-        rows = stats.get("numRecords") if isinstance(stats, dict) else stats
-    if rows is not None and (type(rows) is not int or not 0 <= rows <= LONG_MAX):
-        raise FormatError(f"{source}: stats: numRecords is {shown(rows)}, no count of rows")
-    return rows
-
-
-def _rows_told_first(stats: object) -> int | None:
-    """`numRecords` of statistics that begin with it and tell it once: decoding all bounds of 100,000 files takes long,
-    and is left to those who need them.
-    """
-    if not isinstance(stats, str):
-        return None
-    match = _ROWS_FIRST.match(stats)
-    # A name can be written with a backslash, too.
-    if match is None or "\\" in stats or stats.count('"numRecords"') > 1:
-        return None
-    return int(match[1])
-
-
-def _texts(entry: Any, name: str, source: str) -> dict[str, str]:  # noqa: ANN401 - what JSON holds
-    """A map of texts; a Parquet checkpoint has it as pairs."""
-    stored = entry.get(name) or {}
-    try:
-        entries = dict(stored)
-    except (TypeError, ValueError) as error:
-        raise FormatError(f"{source}: {name}: no map of texts: {shown(stored)}") from error
-    if set(map(type, itertools.chain(entries, entries.values()))) <= _ONLY_TEXTS:
-        return entries
-    return {str(key): str(value) for key, value in entries.items() if value is not None}
 
 
 def _metadata(metadata: Any, source: str) -> Metadata:  # noqa: ANN401 - what JSON holds
@@ -247,7 +143,7 @@ def _metadata(metadata: Any, source: str) -> Metadata:  # noqa: ANN401 - what JS
         raise FormatError(f"{source}: schemaString: no list of columns: {shown(schema)}")
     partition_columns = _names(metadata, "partitionColumns", f"{source}: metaData")
     return Metadata(
-        _texts(metadata, "configuration", source), tuple(fields), tuple(sorted(partition_columns))
+        texts_of(metadata, "configuration", source), tuple(fields), tuple(sorted(partition_columns))
     )
 
 

@@ -17,8 +17,8 @@ from pyqbeast.core.errors import FormatError, StorageError, UnsupportedError
 from pyqbeast.deletion_vectors.table import read_vector
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.read_ahead import is_local, read_ahead
-from pyqbeast.delta_log.reader import LiveFile
 from pyqbeast.scanning.arrays import mask_array
 from pyqbeast.scanning.conditions.column_types import Field, column_type, conformed, find_stored, is_padded
 from pyqbeast.scanning.conditions.predicate import Predicate

@@ -12,8 +12,8 @@ from pyarrow import fs as pafs
 
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.read_ahead import is_local
-from pyqbeast.delta_log.reader import LiveFile
 from pyqbeast.scanning.conditions.column_types import find_stored, is_padded
 from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
 from pyqbeast.scanning.data_files import DataFiles, errors_about, has_old_calendar

@@ -19,7 +19,7 @@ from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.files import readable_versions
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
-from pyqbeast.delta_log.reader import LiveFile
+from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.scanning.blocks import SCHEMA, block_rows
 from pyqbeast.scanning.conditions.column_types import arrow_field, can_be_read, is_collated, unpadded
 from pyqbeast.scanning.conditions.predicate import Predicate

@@ -34,7 +34,7 @@ from pyqbeast.core.format.key_frequency import most_rows_of_a_key
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
-from pyqbeast.delta_log.reader import LiveFile
+from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.conditions.column_types import may_hold_floats
 from pyqbeast.scanning.conditions.predicate import Predicate

@@ -15,9 +15,10 @@ from typing import Any
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
+from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.log_entry import FileOnDisk
 from pyqbeast.delta_log.read_ahead import is_local
-from pyqbeast.delta_log.reader import LiveFile, Snapshot
+from pyqbeast.delta_log.reader import Snapshot
 
 _RETENTION = "delta.deletedFileRetentionDuration"
 _SECONDS = {"week": 604_800, "day": 86_400, "hour": 3_600, "minute": 60, "second": 1}

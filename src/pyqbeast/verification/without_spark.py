@@ -18,8 +18,9 @@ from pyqbeast.core.revisions.revision import revisions_from_configuration
 from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.log_entry import LogEntry
-from pyqbeast.delta_log.reader import LiveFile, read_snapshot
+from pyqbeast.delta_log.reader import read_snapshot
 from pyqbeast.verification.log_checks import LoggedTable, check_log
 from pyqbeast.verification.report import VerifyReport
 from pyqbeast.verification.stored_files import files_on_disk
@@ -68,7 +69,7 @@ def _entry(index: IndexedSnapshot, live: LiveFile, file: LoggedFile) -> LogEntry
         file.size,
         file.rows,
         file.deleted,
-        _unmarked(file.tags) if is_false else dict(file.tags),
+        _unmarked(file.tags) if is_false else file.tags,
         is_false,
         live.statistics,
         vector.to_json() if vector else None,

@@ -61,7 +61,7 @@ def index_metrics(
         np.array([each.max_weight for each in cubes.values()], np.int64),
         np.bincount(cube_of, minlength=len(cubes)),
     )
-    leaf = np.array([status.is_leaf(cube) for cube in cubes], np.bool_)
+    leaf = np.array(status.leaves, np.bool_)
     rows = sum(each.element_count for each in cubes.values())
     sizes = np.array([file.size for file in own], np.int64)
     size = sum(file.size for file in own)
@@ -139,9 +139,13 @@ def _fanout(cubes: Iterable[CubeId]) -> float:
     return math.floor(100 * sum(children.values()) / len(children)) / 100 if children else 0.0
 
 
-def _files_of_cubes(files: Iterable[IndexedFile]) -> list[int]:
+def _files_of_cubes(files: Sequence[IndexedFile]) -> NDArray[np.int64]:
     """For each cube the number of files that it lies in."""
-    return [*Counter(path for file in files for path in {block.cube.path for block in file.blocks}).values()]
+    number_of: dict[tuple[int, ...], int] = {}
+    cubes = [number_of.setdefault(b.cube.path, len(number_of)) for file in files for b in file.blocks]
+    file_of = np.repeat(np.arange(len(files)), [len(file.blocks) for file in files])
+    once_a_file = np.unique(file_of * len(number_of) + np.array(cubes, np.int64))
+    return np.bincount(once_a_file % max(1, len(number_of)))
 
 
 class _Cubes(NamedTuple):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import pairwise
 
 from pyqbeast.core.format.constants import WEIGHT_MAX
 from pyqbeast.core.format.cube import CubeId
@@ -45,10 +45,6 @@ class IndexStatus:
 
     revision: Revision
     cubes: dict[CubeId, CubeStatus]
-    _paths: list[tuple[int, ...]] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_paths", [cube.path for cube in self.cubes])
 
     @classmethod
     def from_blocks(cls, revision: Revision, blocks: Iterable[Block]) -> IndexStatus:
@@ -67,23 +63,24 @@ class IndexStatus:
         figures = {
             cube.path: (cube, s.max_weight, s.element_count, s.min_weight) for cube, s in self.cubes.items()
         }
-        for block in blocks:
-            if not block.replicated:
-                cube = block.cube
-                _, max_weight, count, min_weight = figures.get(cube.path, (cube, WEIGHT_MAX, 0, WEIGHT_MAX))
-                figures[cube.path] = (
-                    cube,
-                    min(max_weight, block.max_weight),
-                    count + block.element_count,
-                    min(min_weight, block.min_weight),
-                )
+        for cube, low, high, count, replicated in blocks:
+            if replicated:
+                continue
+            known = figures.get(cube.path)
+            if known is None:
+                figures[cube.path] = (cube, high, count, low)
+            else:
+                first, max_weight, rows, min_weight = known
+                figures[cube.path] = (first, min(max_weight, high), rows + count, min(min_weight, low))
         ordered = (figures[path] for path in sorted(figures))
         return IndexStatus(self.revision, {each[0]: CubeStatus(*each) for each in ordered})
 
-    def is_leaf(self, cube: CubeId) -> bool:
-        """Whether no stored cube lies strictly inside this one, which need not be stored itself."""
-        following = bisect_right(self._paths, cube.path)
-        return following == len(self._paths) or self._paths[following][: cube.depth] != cube.path
+    @property
+    def leaves(self) -> list[bool]:
+        """For each cube whether no other one lies in it."""
+        paths = [cube.path for cube in self.cubes]
+        # What lies in a cube comes right after it.
+        return [following[: len(path)] != path for path, following in pairwise(paths)] + [True] * bool(paths)
 
 
 def kept_above(cubes: Iterable[CubeId], max_weights: Mapping[CubeId, int]) -> dict[CubeId, int | None]:

@@ -1,0 +1,137 @@
+"""A data file of a table, and one that is gone, as an entry of the log tells of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.constants import LONG_MAX
+from pyqbeast.core.format.stored_text import read_json, shown
+from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
+
+#: What tells a file apart: all spellings of its path are one, and its deletion vector.
+FileKey = tuple[str, str | None]
+
+_ONLY_TEXTS = {str}
+#: How Delta's statistics begin.
+_ROWS_FIRST = re.compile(r'\{"numRecords":([0-9]{1,18})[,}]', re.ASCII)
+
+
+@dataclasses.dataclass(frozen=True)
+class LiveFile:
+    """A data file of a version of a table.
+
+    `path` is as the log has it: URL-encoded, relative to the table or absolute. `physical_rows` counts the
+    rows in the file, deleted ones included, and is None where the log has no statistics of the file.
+    `tags` are what writers noted beside it. `size` counts its bytes. `statistics` is the JSON text of its
+    statistics, None where the log has none or has them in another form.
+    """
+
+    path: str
+    deletion_vector: DeletionVectorDescriptor | None
+    physical_rows: int | None
+    tags: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    size: int = dataclasses.field(default=0, compare=False)
+    statistics: str | None = dataclasses.field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of_entry(cls, add: Any, source: str) -> LiveFile:  # noqa: ANN401 - what JSON holds
+        """The file of an entry `add`. Raises FormatError, naming the field, for an entry that is none."""
+        path, vector = _identity(add, source)
+        where = f"{source} {path}"
+        rows = _physical_rows(add, where)
+        return cls(path, vector, rows, texts_of(add, "tags", where), _size(add, where), add.get("stats"))
+
+    @property
+    def key(self) -> FileKey:
+        """What tells it apart in a version of its table."""
+        return _key(self.path, self.deletion_vector)
+
+
+@dataclasses.dataclass(frozen=True)
+class RemovedFile:
+    """A data file, or a deletion vector of one, that versions before needed. `timestamp` is in epoch milliseconds."""
+
+    path: str
+    deletion_vector: DeletionVectorDescriptor | None
+    timestamp: int
+
+    @classmethod
+    def of_entry(cls, remove: Any, source: str) -> RemovedFile:  # noqa: ANN401 - what JSON holds
+        """The file of an entry `remove`. Raises FormatError, naming the field, for an entry that is none."""
+        path, vector = _identity(remove, source)
+        timestamp = remove.get("deletionTimestamp") or 0
+        if type(timestamp) is not int:
+            raise FormatError(f"{source} {path}: deletionTimestamp: {shown(timestamp)} is no time")
+        return cls(path, vector, timestamp)
+
+
+def key_of(entry: Any, source: str) -> FileKey:  # noqa: ANN401 - what JSON holds
+    """The key of the file of an entry. Raises FormatError, naming the field, for an entry that is none."""
+    return _key(*_identity(entry, source))
+
+
+def rows_told_first(statistics: object) -> int | None:
+    """`numRecords` of statistics that begin with it and tell it once; None for all others.
+
+    Decoding all bounds of 100,000 files takes long, and is left to those who need them.
+    """
+    if not isinstance(statistics, str):
+        return None
+    match = _ROWS_FIRST.match(statistics)
+    # A name can be written with a backslash, too.
+    if match is None or "\\" in statistics or statistics.count('"numRecords"') > 1:
+        return None
+    return int(match[1])
+
+
+def texts_of(entry: Any, name: str, source: str) -> dict[str, str]:  # noqa: ANN401 - what JSON holds
+    """A map of texts; a Parquet checkpoint has it as pairs. Raises FormatError for what is no map."""
+    stored = entry.get(name) or {}
+    try:
+        entries = dict(stored)
+    except (TypeError, ValueError) as error:
+        raise FormatError(f"{source}: {name}: no map of texts: {shown(stored)}") from error
+    if set(map(type, itertools.chain(entries, entries.values()))) <= _ONLY_TEXTS:
+        return entries
+    return {str(key): str(value) for key, value in entries.items() if value is not None}
+
+
+def _identity(entry: Any, source: str) -> tuple[str, DeletionVectorDescriptor | None]:  # noqa: ANN401 - JSON
+    if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
+        raise FormatError(f"{source}: path: it has none")
+    path, struct = entry["path"], entry.get("deletionVector")
+    try:
+        return path, None if struct is None else DeletionVectorDescriptor.from_struct(struct)
+    except FormatError as error:
+        raise FormatError(f"{source} {path}: deletionVector: {error}") from error
+
+
+def _key(path: str, vector: DeletionVectorDescriptor | None) -> FileKey:
+    return locations.same_file_key(path), vector.unique_id if vector else None
+
+
+def _size(add: Mapping[str, Any], source: str) -> int:
+    size = add.get("size") or 0
+    if type(size) is not int or not 0 <= size <= LONG_MAX:
+        raise FormatError(f"{source}: size: {shown(size)} is no count of bytes")
+    return size
+
+
+def _physical_rows(add: Mapping[str, Any], source: str) -> int | None:
+    """Return `numRecords` of the statistics: a struct, which checkpoints may hold, or JSON text."""
+    parsed, text = add.get("stats_parsed"), add.get("stats")
+    rows = parsed.get("numRecords") if isinstance(parsed, dict) else None
+    if rows is None and text:
+        rows = rows_told_first(text)
+    if rows is None and text:
+        stats = read_json(text, f"{source}: stats")
+        rows = stats.get("numRecords") if isinstance(stats, dict) else stats
+    if rows is not None and (type(rows) is not int or not 0 <= rows <= LONG_MAX):
+        raise FormatError(f"{source}: stats: numRecords is {shown(rows)}, no count of rows")
+    return rows
