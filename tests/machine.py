@@ -7,6 +7,8 @@ import socket
 from pathlib import Path
 
 HOST = "127.0.0.1"
+#: For a JVM that runs most of its code once: the compiler that optimizes takes more time than it spares.
+RUNS_ONCE = "-XX:TieredStopAtLevel=1"
 
 
 def free_port() -> int:

@@ -19,7 +19,7 @@ import pytest
 import pyqbeast
 from pyqbeast.bridge.jars import bridge_jar, delta_jars
 from pyqbeast.bridge.session import CATALOG, CATALOG_CLASS, DELTA_EXTENSION, EXTENSION
-from tests.machine import free_port, listens
+from tests.machine import RUNS_ONCE, free_port, listens
 from tests.test_docs import ROOT, blocks_of
 
 SERVER, CLIENT = blocks_of(ROOT / "docs" / "connect.md")
@@ -37,6 +37,7 @@ def server(folder, command):
     settings = {
         "spark.connect.grpc.binding.port": port,
         "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": RUNS_ONCE,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
