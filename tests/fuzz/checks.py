@@ -30,9 +30,19 @@ _FRACTIONS = (0.01, 0.1, 0.3, 0.5, 0.7)
 
 def compare(pair: Pair, rng: random.Random) -> None:
     """The tables hold the same rows, whatever part of them is asked for, and every sample of ours is what it says."""
-    # The weight of a row is that of the value as it is stored; Spark pads texts of a fixed length when it reads them.
-    with under(pair.spark, {"spark.sql.readSideCharPadding": "false"} if _is_padded(pair) else {}):
+    ours, schema = pair.ours.read().schema.simpleString(), pair.schema.simpleString()
+    if ours != schema:
+        raise FoundError(f"schema\nours {ours}\ntwin {schema}")
+    if not _is_padded(pair):
         _compare(pair, rng)
+        return
+    # The weight of a row is that of the value as it is stored; Spark pads texts of a fixed length when it reads them.
+    with under(pair.spark, {"spark.sql.readSideCharPadding": "false"}):
+        if _rows(pair.ours.read(), pair.schema, []) == _rows(pair.twin.read(), pair.schema, []):
+            _compare(pair, rng)
+            return
+    # What is rewritten is stored as it was read, blanks and all, and not every step rewrites both tables.
+    _compare(pair, rng, samples=False)
 
 
 def _is_padded(pair: Pair) -> bool:
@@ -41,12 +51,9 @@ def _is_padded(pair: Pair) -> bool:
     return any("char(" in str(schema[name].metadata) for name in pair.hashed if name in schema.names)
 
 
-def _compare(pair: Pair, rng: random.Random) -> None:
-    ours, twin = pair.ours.read(), pair.twin.read()
-    schema = twin.schema
-    if ours.schema.simpleString() != schema.simpleString():
-        raise FoundError(f"schema\nours {ours.schema.simpleString()}\ntwin {schema.simpleString()}")
-    parts = _filters(pair, ours, schema, rng) + _samples(pair, ours, rng)
+def _compare(pair: Pair, rng: random.Random, *, samples: bool = True) -> None:
+    ours, twin, schema = pair.ours.read(), pair.twin.read(), pair.schema
+    parts = _filters(pair, ours, schema, rng) + (_samples(pair, ours, rng) if samples else [])
     conditions = [condition for _, condition, _ in parts]
     truth = _rows(twin, schema, conditions)
     mine = _rows(ours, schema, conditions)
