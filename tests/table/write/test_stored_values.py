@@ -111,6 +111,34 @@ def test_columns_that_delta_fills_in(spark, table_path):
     spark.sql("DROP TABLE filled")
 
 
+def test_days_that_the_julian_calendar_skips(spark, table_path):
+    """Spark itself looks for 1582-10-15 in Parquet, where all of these days and times are dictionaries."""
+    times = "timestamp_seconds(-12220156800 + 3600 * (id % 200))"
+    rows = spark.range(2_000).selectExpr("id", f"{times} AS at", f"cast({times} AS date) AS day")
+    save(rows, table_path, columnsToIndex="id", cubeSize=500)
+    table = load(spark, table_path)
+    many = ", ".join(f"TIMESTAMP'1582-10-08 {hour:02}:00:00Z'" for hour in range(24))
+    for condition in (
+        "at = TIMESTAMP'1582-10-06 05:00:00Z'",
+        "at <=> TIMESTAMP'1582-10-06 05:00:00Z'",
+        "TIMESTAMP'1582-10-08 05:00:00Z' < at",
+        "at BETWEEN TIMESTAMP'1582-10-06 00:00:00Z' AND TIMESTAMP'1582-10-06 02:00:00Z'",
+        "at IN (TIMESTAMP'1582-10-06 05:00:00Z', TIMESTAMP'2020-01-01 00:00:00Z', NULL)",
+        f"at IN ({many})",
+        "day = DATE'1582-10-07'",
+        "day >= DATE'1582-10-07' AND id > 1000",
+        "day IN (DATE'1582-10-07', DATE'1582-10-08')",
+    ):
+        with settings(spark, **{"spark.sql.parquet.filterPushdown": "false"}):
+            wanted = ids(table.where(condition))
+        assert wanted
+        assert ids(table.where(condition)) == wanted, condition
+    QbeastTable.for_path(spark, table_path).delete("at = TIMESTAMP'1582-10-06 05:00:00Z'")
+    spark.sql(f"DELETE FROM delta.`{table_path}` WHERE day = DATE'1582-10-07'")
+    left = load(spark, table_path).selectExpr("count_if(day = DATE'1582-10-07')", "count(*)").first()
+    assert tuple(left) == (0, 2_000 - 10 - 240)
+
+
 def test_texts_that_are_padded_as_they_are_read(spark, table_path):
     """A sample weighs what the files hold, a query that names a hash what it reads; signs of zeros and NaN too."""
     spark.sql(

@@ -11,6 +11,7 @@ import io.pyqbeast.sample.WholeFiles;
 import io.pyqbeast.spark.CommandPlan;
 import io.pyqbeast.spark.MapPartitionsWithExpressions;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.SkippedDays;
 import io.pyqbeast.spark.TileDBFilters;
 import java.util.List;
 import org.apache.spark.sql.SparkSessionExtensions;
@@ -30,6 +31,7 @@ public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensi
     extensions.injectPostHocResolutionRule(ScalaInterop.function(session -> new TileDBFilters()));
     extensions.injectOptimizerRule(ScalaInterop.function(SampleRule::new));
     extensions.injectPreCBORule(ScalaInterop.function(IndexedScan::new));
+    extensions.injectPreCBORule(ScalaInterop.function(session -> new SkippedDays()));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new WholeFiles()));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new MapPartitionsWithExpressions.Strategy()));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new CommandPlan.Strategy(IndexedRestore::of)));
