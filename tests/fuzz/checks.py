@@ -54,7 +54,8 @@ def _is_padded(pair: Pair) -> bool:
 
 
 def _compare(pair: Pair, rng: random.Random, *, samples: bool = True) -> None:
-    ours, twin, schema = pair.ours.read(), pair.twin.read(), pair.schema
+    ours, twin = pair.ours.read(), pair.twin.read()
+    schema = twin.schema
     parts = _filters(pair, ours, schema, rng) + (_samples(pair, ours, rng) if samples else [])
     conditions = [condition for _, condition, _ in parts]
     truth = _rows(twin, schema, conditions)

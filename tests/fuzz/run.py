@@ -16,11 +16,12 @@ from pathlib import Path
 from tests.fuzz.cases import Case, Outcome, run_case
 from tests.fuzz.settings import QUICK
 from tests.fuzz.shrink import shrink
+from tests.machine import RUNS_ONCE
 from tests.spark_session import make_session
 
 #: The Java compiler's second stage takes longer than it saves with tables so small. Without it the JVM reserves 48 MB
 #: for compiled code; a long run fills them, and all that comes later is interpreted.
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=400m"
+JAVA_OPTIONS = f"{RUNS_ONCE} -XX:ReservedCodeCacheSize=400m"
 
 
 def main() -> int:

@@ -98,7 +98,7 @@ def _below(file: str, table: locations.Location) -> list[str]:
 
 def _file_vector(file: LiveFile) -> FileVector:
     vector, rows = file.deletion_vector, file.physical_rows
-    cardinality = vector.cardinality if vector else 0
+    cardinality = file.deleted
     if rows is not None and cardinality > rows:
         raise FormatError(
             f"{file.path}: cardinality: {cardinality} rows deleted of the {rows} that the file has"

@@ -64,10 +64,11 @@ def _files(adds: pa.StructArray) -> list[LiveFile] | None:
     tags = held.get(_TAGS)
     if tags is None or not pa.types.is_struct(tags.type) or not {f.type for f in tags.type} <= _OF_TAGS:
         return None
-    paths, sizes, statistics = (listed(held[name]) for name in _FIELDS)
+    paths, told_sizes, statistics = (listed(held[name]) for name in _FIELDS)
+    sizes = [size or 0 for size in told_sizes]
     rows = list(map(rows_told_first, statistics))
     are_told = all(row is not None or not text for row, text in zip(rows, statistics, strict=True))
-    if held["path"].null_count or min(size or 0 for size in sizes) < 0 or not are_told:
+    if held["path"].null_count or min(sizes) < 0 or not are_told:
         return None
     vectors: Iterable[DeletionVectorDescriptor | None] = [None] * len(adds)
     if _VECTOR in held:
@@ -75,7 +76,7 @@ def _files(adds: pa.StructArray) -> list[LiveFile] | None:
         vectors = (
             None if struct is None else DeletionVectorDescriptor.from_struct(struct) for struct in structs
         )
-    return list(map(LiveFile, paths, vectors, rows, _tags(tags), (size or 0 for size in sizes), statistics))
+    return list(map(LiveFile, paths, vectors, rows, _tags(tags), sizes, statistics))
 
 
 def _tags(tags: pa.StructArray) -> Iterable[dict[str, str]]:

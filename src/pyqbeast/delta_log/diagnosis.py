@@ -118,8 +118,6 @@ def _shared(files: Sequence[LiveFile], revisions: RevisionSet) -> list[SharedFil
     dimensions = {number: revision.dimensions for number, revision in revisions.revisions.items()}
     all_tags = tags_in_bulk([file.tags for file in files], dimensions.get)
     return [
-        SharedFile(
-            tags, are_legacy(file.tags), file.deletion_vector.cardinality if file.deletion_vector else 0
-        )
+        SharedFile(tags, are_legacy(file.tags), file.deleted)
         for file, tags in zip(files, all_tags, strict=True)
     ]

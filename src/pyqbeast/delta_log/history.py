@@ -126,7 +126,6 @@ class _CountedFiles(dict[FileKey, LiveFile]):
         )
 
     def _of(self, file: LiveFile) -> NDArray[np.int64]:
-        deleted = file.deletion_vector.cardinality if file.deletion_vector else 0
-        rows = max(0, (file.physical_rows or 0) - deleted)
+        rows = max(0, (file.physical_rows or 0) - file.deleted)
         is_unindexed = not parse_tags(file.tags, self._dimensions.get).blocks
-        return np.array([1, file.size, rows, deleted, is_unindexed, is_unindexed * file.size], np.int64)
+        return np.array([1, file.size, rows, file.deleted, is_unindexed, is_unindexed * file.size], np.int64)

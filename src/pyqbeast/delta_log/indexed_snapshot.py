@@ -81,12 +81,11 @@ class IndexedSnapshot:
         dimensions = {number: revision.dimensions for number, revision in self.revisions.revisions.items()}
 
         def logged(file: LiveFile, tags: FileTags) -> LoggedFile:
-            deleted = file.deletion_vector.cardinality if file.deletion_vector else 0
             return LoggedFile(
                 file.path,
                 file.size,
                 file.physical_rows,
-                deleted,
+                file.deleted,
                 file.tags,
                 tags.revision_id,
                 tuple(tags.blocks),

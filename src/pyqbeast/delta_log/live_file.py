@@ -42,15 +42,20 @@ class LiveFile:
     @classmethod
     def of_entry(cls, add: Any, source: str) -> LiveFile:  # noqa: ANN401 - what JSON holds
         """The file of an entry `add`. Raises FormatError, naming the field, for an entry that is none."""
-        path, vector = _identity(add, source)
+        path, vector = identity_of(add, source)
         where = f"{source} {path}"
         rows = _physical_rows(add, where)
         return cls(path, vector, rows, texts_of(add, "tags", where), _size(add, where), add.get("stats"))
 
     @property
+    def deleted(self) -> int:
+        """How many of its rows its deletion vector hides."""
+        return self.deletion_vector.cardinality if self.deletion_vector else 0
+
+    @property
     def key(self) -> FileKey:
         """What tells it apart in a version of its table."""
-        return _key(self.path, self.deletion_vector)
+        return key_of(self.path, self.deletion_vector)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,19 +66,29 @@ class RemovedFile:
     deletion_vector: DeletionVectorDescriptor | None
     timestamp: int
 
-    @classmethod
-    def of_entry(cls, remove: Any, source: str) -> RemovedFile:  # noqa: ANN401 - what JSON holds
-        """The file of an entry `remove`. Raises FormatError, naming the field, for an entry that is none."""
-        path, vector = _identity(remove, source)
-        timestamp = remove.get("deletionTimestamp") or 0
-        if type(timestamp) is not int:
-            raise FormatError(f"{source} {path}: deletionTimestamp: {shown(timestamp)} is no time")
-        return cls(path, vector, timestamp)
+
+def identity_of(entry: Any, source: str) -> tuple[str, DeletionVectorDescriptor | None]:  # noqa: ANN401 - JSON
+    """The path and the vector of the file of an entry. Raises FormatError, naming the field, for one that has none."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
+        raise FormatError(f"{source}: path: it has none")
+    path, struct = entry["path"], entry.get("deletionVector")
+    try:
+        return path, None if struct is None else DeletionVectorDescriptor.from_struct(struct)
+    except FormatError as error:
+        raise FormatError(f"{source} {path}: deletionVector: {error}") from error
 
 
-def key_of(entry: Any, source: str) -> FileKey:  # noqa: ANN401 - what JSON holds
-    """The key of the file of an entry. Raises FormatError, naming the field, for an entry that is none."""
-    return _key(*_identity(entry, source))
+def key_of(path: str, vector: DeletionVectorDescriptor | None) -> FileKey:
+    """What tells a file apart in a version of its table."""
+    return locations.same_file_key(path), vector.unique_id if vector else None
+
+
+def removal_time(remove: Mapping[str, Any], source: str) -> int:
+    """When an entry `remove` says that its file went, in epoch milliseconds. Raises FormatError for what is no time."""
+    timestamp = remove.get("deletionTimestamp") or 0
+    if type(timestamp) is not int:
+        raise FormatError(f"{source}: deletionTimestamp: {shown(timestamp)} is no time")
+    return timestamp
 
 
 def rows_told_first(statistics: object) -> int | None:
@@ -100,20 +115,6 @@ def texts_of(entry: Any, name: str, source: str) -> dict[str, str]:  # noqa: ANN
     if set(map(type, itertools.chain(entries, entries.values()))) <= _ONLY_TEXTS:
         return entries
     return {str(key): str(value) for key, value in entries.items() if value is not None}
-
-
-def _identity(entry: Any, source: str) -> tuple[str, DeletionVectorDescriptor | None]:  # noqa: ANN401 - JSON
-    if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
-        raise FormatError(f"{source}: path: it has none")
-    path, struct = entry["path"], entry.get("deletionVector")
-    try:
-        return path, None if struct is None else DeletionVectorDescriptor.from_struct(struct)
-    except FormatError as error:
-        raise FormatError(f"{source} {path}: deletionVector: {error}") from error
-
-
-def _key(path: str, vector: DeletionVectorDescriptor | None) -> FileKey:
-    return locations.same_file_key(path), vector.unique_id if vector else None
 
 
 def _size(add: Mapping[str, Any], source: str) -> int:

@@ -13,7 +13,15 @@ from pyqbeast.core.format.stored_text import read_json, shown
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.actions import Action, actions_of_commits, checkpoint_actions
 from pyqbeast.delta_log.files import find_log_files
-from pyqbeast.delta_log.live_file import FileKey, LiveFile, RemovedFile, key_of, texts_of
+from pyqbeast.delta_log.live_file import (
+    FileKey,
+    LiveFile,
+    RemovedFile,
+    identity_of,
+    key_of,
+    removal_time,
+    texts_of,
+)
 
 # The reader features that do not change the list of files and their vectors. `catalogManaged` is not one of
 # them: only the catalog knows the newest commits of such a table.
@@ -123,9 +131,12 @@ class Replay:
             file = add if isinstance(add, LiveFile) else LiveFile.of_entry(add, f"{source}: add")
             self.live[file.key] = file
         elif (remove := action.get("remove")) is not None:
-            self.live.pop(key_of(remove, f"{source}: remove"), None)
+            path, vector = identity_of(remove, f"{source}: remove")
+            self.live.pop(key_of(path, vector), None)
             if self._with_removed:
-                self.removed.append(RemovedFile.of_entry(remove, f"{source}: remove"))
+                self.removed.append(
+                    RemovedFile(path, vector, removal_time(remove, f"{source}: remove {path}"))
+                )
         elif (protocol := action.get("protocol")) is not None:
             self.protocol = _protocol(protocol, source)
         elif (metadata := action.get("metaData")) is not None:

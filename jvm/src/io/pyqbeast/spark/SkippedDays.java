@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import scala.PartialFunction;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -25,13 +26,8 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class SkippedDays extends Rule<LogicalPlan> {
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
-    return LogicalPlans.replaced(plan, Filter.class, SkippedDays::kept);
-  }
-
-  private static LogicalPlan kept(Filter filter) {
-    Expression condition =
-        filter.condition().transformUp(ScalaInterop.partial(Expression.class, SkippedDays::ofNumbers));
-    return condition.fastEquals(filter.condition()) ? filter : new Filter(condition, filter.child());
+    PartialFunction<Expression, Expression> rule = ScalaInterop.partial(Expression.class, SkippedDays::ofNumbers);
+    return LogicalPlans.replaced(plan, Filter.class, filter -> filter.transformExpressionsUp(rule));
   }
 
   private static Expression ofNumbers(Expression condition) {
