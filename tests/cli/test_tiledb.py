@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
-from pyqbeast.cli.tiledb import commands
-from pyqbeast.cli.tiledb.app import app
+from pyqbeast.cli.tiledb import commands, tiledb
 from pyqbeast.core.errors import InvalidInputError
 from tests.tiledb.test_golden import ENCRYPTED, KEY
 
 
 @pytest.fixture
 def run():
-    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+    return lambda *arguments: CliRunner().invoke(tiledb, [str(a) for a in arguments])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import time
 import numpy as np
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from pyqbeast.cli import common
 from pyqbeast.cli.app import app

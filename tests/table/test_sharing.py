@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from deltalake import DeltaTable
 from pyspark.sql import functions as F
-from typer.testing import CliRunner
 
 from pyqbeast import QbeastTable
 from pyqbeast.cli import common

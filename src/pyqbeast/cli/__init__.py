@@ -9,7 +9,7 @@ from pyqbeast.core.extras import of_extra
 def main() -> None:
     """Runs the command line."""
     try:
-        for package in ("typer", "rich"):
+        for package in ("click", "rich"):
             of_extra("cli", package, "pyqbeast's commands")
     except MissingPackageError as error:
         raise SystemExit(f"error: {error}") from None

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
 
-import typer
-from typer.core import TyperGroup
+import click
 
-#: Modules of this package, in the order of the help page.
+#: Modules of this package, in the order of the help page. Each has its command under its own name.
 _COMMANDS = [
     "demo",
     "index",
@@ -29,28 +27,21 @@ _COMMANDS = [
 ]
 
 
-class _Commands(TyperGroup):
+class _Commands(click.Group):
     """All commands. Most of them import Spark, which takes longer than what others do."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 (a context of click)
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names."""
         return _COMMANDS
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401 (a context and a command of click)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a name; None if there is none."""
         if cmd_name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"pyqbeast.cli.{cmd_name}")
-        if hasattr(module, "app"):
-            return typer.main.get_group(module.app)
-        alone = typer.Typer(add_completion=False)
-        alone.command()(getattr(module, cmd_name))
-        return typer.main.get_command(alone)
+        command: click.Command = getattr(importlib.import_module(f"pyqbeast.cli.{cmd_name}"), cmd_name)
+        return command
 
 
-app = typer.Typer(cls=_Commands, no_args_is_help=True, add_completion=False)
-
-
-@app.callback()
-def commands() -> None:
+@click.group(cls=_Commands)
+def app() -> None:
     """Multi-dimensionally indexed Delta tables: index, look into and sample them."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import json
 import sys
-from collections.abc import Iterator
-from enum import Enum
-from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
 
+import click
 import pyarrow as pa
-import typer
 
 import pyqbeast
 from pyqbeast.core.errors import QbeastError
@@ -21,36 +19,57 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-class Output(str, Enum):
-    """How results are printed."""
-
-    text = "text"
-    json = "json"
+#: How results are printed.
+Output = Literal["text", "json"]
 
 
-OutputOption = Annotated[Output, typer.Option("--output", help="Text for people, or JSON.")]
-DebugOption = Annotated[bool, typer.Option("--debug", help="Show the trace of an error.")]
-PathArgument = Annotated[str, typer.Argument(help="Where the table lies.")]
+def command(function: Callable[..., None]) -> click.Command:
+    """A command with a function's name, its help from the docstring, and the two options that all commands have.
+
+    It ends with one line and exit code 1 after an error of pyqbeast's or of Spark's.
+    """
+
+    @functools.wraps(function)
+    def run(*, debug: bool, **arguments: Any) -> None:  # noqa: ANN401 (each command has its own)
+        try:
+            function(**arguments)
+        except Exception as error:
+            if debug or not _is_expected(error):
+                raise
+            click.echo(f"error: {' '.join(str(error).split())}", err=True)
+            raise click.exceptions.Exit(1) from None
+
+    made = click.command(run)
+    made.params += [
+        click.Option(
+            ["--output"],
+            type=click.Choice(["text", "json"]),
+            default="text",
+            show_default=True,
+            help="Text for people, or JSON.",
+        ),
+        click.Option(["--debug"], is_flag=True, help="Show the trace of an error."),
+    ]
+    return made
 
 
-@cache
+def limit_option(default: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """How many rows a command prints at the most."""
+    return click.option(
+        "--limit",
+        type=click.IntRange(min=0),
+        default=default,
+        show_default=True,
+        help="Rows to print at the most.",
+    )
+
+
+@functools.cache
 def console() -> Console:
     """The terminal. Commands that print lines do without it, and its import takes a tenth of their time."""
     from rich.console import Console
 
     return Console()
-
-
-@contextlib.contextmanager
-def errors_as_one_line(*, debug: bool) -> Iterator[None]:
-    """Ends a command with one line and exit code 1 after an error of pyqbeast's or of Spark's."""
-    try:
-        yield
-    except Exception as error:
-        if debug or not _is_expected(error):
-            raise
-        typer.echo(f"error: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(1) from None
 
 
 def _is_expected(error: Exception) -> bool:
@@ -92,4 +111,12 @@ def plain_rows(rows: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
 
 def print_json(data: Any) -> None:  # noqa: ANN401 (whatever JSON can hold)
     """One JSON text on one line."""
-    typer.echo(json.dumps(data, default=str))
+    click.echo(json.dumps(data, default=str))
+
+
+def show(output: Output, data: Callable[[], Any], text: Callable[[], str]) -> None:
+    """Prints a result in the form that was asked for."""
+    if output == "json":
+        print_json(data())
+    else:
+        click.echo(text())

@@ -8,9 +8,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -28,13 +28,14 @@ FRACTIONS = (1.0, 0.1, 0.01)
 BOX = "dep_delay BETWEEN 30 AND 120 AND distance > 2000 AND time_hour >= '2013-06-01' AND time_hour < '2013-07-01'"
 
 
-def demo(
-    path: Annotated[str | None, typer.Option("--path", help="Keep the table here.")] = None,
-    output: common.OutputOption = common.Output.text,
-    debug: common.DebugOption = False,
-) -> None:
-    """Index the 336,776 flights that left New York in 2013 and compare samples with the exact answer."""
-    with common.errors_as_one_line(debug=debug), contextlib.ExitStack() as stack:
+@common.command
+@click.option("--path", help="Keep the table here.")
+def demo(path: str | None, output: common.Output) -> None:
+    """Index the flights that left New York in 2013 and sample them.
+
+    Compares what samples of the 336,776 flights say with the exact answer.
+    """
+    with contextlib.ExitStack() as stack:
         rows = read_flights()
         table_path = path or str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "flights")
         progress = stack.enter_context(_progress(output))
@@ -51,7 +52,7 @@ def demo(
         metrics = pyqbeast.QbeastTable.for_path(spark, table_path).metrics()
         progress.stop()
         summary = {"rows": rows.num_rows, "write_seconds": round(seconds, 2), "path": path}
-        if output is common.Output.json:
+        if output == "json":
             common.print_json({**summary, "index": metrics.to_dict(), "queries": queries})
         else:
             common.console().print(
@@ -129,7 +130,7 @@ def next_steps(path: str | None) -> str:
 
 def _progress(output: common.Output) -> Progress:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    return Progress(*columns, console=common.console(), transient=True, disable=output is common.Output.json)
+    return Progress(*columns, console=common.console(), transient=True, disable=output == "json")
 
 
 @contextlib.contextmanager

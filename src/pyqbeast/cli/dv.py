@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from pyqbeast.cli import common
 from pyqbeast.deletion_vectors import reports
@@ -12,19 +12,19 @@ from pyqbeast.deletion_vectors import reports
 _STORAGE = {None: "", "u": "file (u)", "p": "absolute path (p)", "i": "inline (i)"}
 
 
-def dv(
-    path: common.PathArgument,
-    rows: Annotated[str | None, typer.Option("--rows", help="Print the deleted rows of this file.")] = None,
-    output: common.OutputOption = common.Output.text,
-    debug: common.DebugOption = False,
-) -> None:
-    """List which files of a table have deleted rows, and how many; needs no Spark."""
-    with common.errors_as_one_line(debug=debug):
-        report = reports.table_report(path) if rows is None else reports.rows_report(path, rows)
-        if output is common.Output.json:
-            common.print_json(report)
-        else:
-            typer.echo(table_text(report) if rows is None else rows_text(report))
+@common.command
+@click.argument("path")
+@click.option("--rows", help="Print the deleted rows of this file.")
+def dv(path: str, rows: str | None, output: common.Output) -> None:
+    """List which files of the table at PATH have deleted rows.
+
+    And how many, or which with --rows. Needs no Spark.
+    """
+    if rows is None:
+        report, text = reports.table_report(path), table_text
+    else:
+        report, text = reports.rows_report(path, rows), rows_text
+    common.show(output, lambda: report, lambda: text(report))
 
 
 def table_text(report: dict[str, Any]) -> str:

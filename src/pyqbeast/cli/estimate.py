@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import Outcome, check_confidence, goal_within
@@ -26,59 +26,65 @@ _AGGREGATE = re.compile(
 )
 
 
+@common.command
+@click.argument("path")
+@click.argument("aggregates", nargs=-1, required=True)
+@click.option("--where", help="Only rows that meet this condition.")
+@click.option("--group-by", help="Columns, with commas between them.")
+@click.option("--error", type=float, help="Largest error, as a share of the truth; 0.01 without a budget.")
+@click.option("--budget", help='The most to read, such as "200 MB" or "2 s".')
+@click.option("--absolute", is_flag=True, help="The error is in the value's own unit.")
+@click.option(
+    "--confidence", type=float, default=0.95, show_default=True, help="How often a bound has to hold."
+)
+@click.option(
+    "--smallest-group",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Groups of so many rows have to meet the error; 0 for all.",
+)
+@click.option("--exact", is_flag=True, help="Read all rows.")
 def estimate(
-    path: common.PathArgument,
-    aggregates: Annotated[list[str], typer.Argument(help='What to estimate, for example "avg(dep_delay)".')],
-    where: Annotated[str | None, typer.Option("--where", help="Only rows that meet this condition.")] = None,
-    group_by: Annotated[
-        str | None, typer.Option("--group-by", help="Columns, with commas between them.")
-    ] = None,
-    error: Annotated[
-        float | None,
-        typer.Option("--error", help="Largest error, as a share of the truth; 0.01 without a budget."),
-    ] = None,
-    budget: Annotated[
-        str | None, typer.Option("--budget", help='The most to read, such as "200 MB" or "2 s".')
-    ] = None,
-    absolute: Annotated[
-        bool, typer.Option("--absolute", help="The error is in the value's own unit.")
-    ] = False,
-    confidence: Annotated[float, typer.Option("--confidence", help="How often a bound has to hold.")] = 0.95,
-    smallest_group: Annotated[
-        int,
-        typer.Option(
-            "--smallest-group", min=0, help="Groups of so many rows have to meet the error; 0 for all."
-        ),
-    ] = 0,
-    exact: Annotated[bool, typer.Option("--exact", help="Read all rows.")] = False,
-    output: common.OutputOption = common.Output.text,
-    debug: common.DebugOption = False,
+    path: str,
+    aggregates: Sequence[str],
+    where: str | None,
+    group_by: str | None,
+    error: float | None,
+    budget: str | None,
+    absolute: bool,
+    confidence: float,
+    smallest_group: int,
+    exact: bool,
+    output: common.Output,
 ) -> None:
-    """Answer an aggregation within a stated error, from as few bytes as that takes; starts Spark for expressions."""
-    with common.errors_as_one_line(debug=debug):
-        groups = [name.strip() for name in (group_by or "").split(",") if name.strip()]
-        goal_within(error, Limit.of(budget), relative=not absolute, smallest_group=smallest_group)
-        check_confidence(confidence)
-        bounds: dict[str, Any] = {
-            "error": error,
-            "confidence": confidence,
-            "relative": not absolute,
-            "exact": exact,
-            "budget": budget,
-            "smallest_group": smallest_group,
-        }
-        try:
-            table = scan(path)
-            requested = _requested(aggregates, table.schema.names)
-            rows = table if where is None else table.where(where)
-            found = rows.tolerance(requested, by=groups, **bounds)
-            columns, values = found.table.column_names, common.plain_rows(found.table)
-            _print(columns, values, found, output)
-        except (InvalidInputError, NotIndexedError, UnsupportedError) as problem:
-            typer.echo(f"starting Spark: {problem}", err=True)
-            answer = _by_spark(path, aggregates, where, groups, bounds)
-            values = [row.asDict(recursive=True) for row in answer.df.collect()]
-            _print(answer.df.columns, values, answer, output)
+    """Answer AGGREGATES of the table at PATH within an error.
+
+    AGGREGATES are such as "avg(dep_delay)". Reads as few bytes as they take, and starts Spark for expressions.
+    """
+    groups = [name.strip() for name in (group_by or "").split(",") if name.strip()]
+    goal_within(error, Limit.of(budget), relative=not absolute, smallest_group=smallest_group)
+    check_confidence(confidence)
+    bounds: dict[str, Any] = {
+        "error": error,
+        "confidence": confidence,
+        "relative": not absolute,
+        "exact": exact,
+        "budget": budget,
+        "smallest_group": smallest_group,
+    }
+    try:
+        table = scan(path)
+        requested = _requested(aggregates, table.schema.names)
+        rows = table if where is None else table.where(where)
+        found = rows.tolerance(requested, by=groups, **bounds)
+        columns, values = found.table.column_names, common.plain_rows(found.table)
+        _print(columns, values, found, output)
+    except (InvalidInputError, NotIndexedError, UnsupportedError) as problem:
+        click.echo(f"starting Spark: {problem}", err=True)
+        answer = _by_spark(path, aggregates, where, groups, bounds)
+        values = [row.asDict(recursive=True) for row in answer.df.collect()]
+        _print(answer.df.columns, values, answer, output)
 
 
 def _requested(aggregates: Sequence[str], columns: Sequence[str]) -> dict[str, tuple[Any, ...]]:
@@ -132,22 +138,18 @@ def _by_spark(
 def _print(
     columns: Sequence[str], rows: list[dict[str, Any]], answer: Outcome, output: common.Output
 ) -> None:
-    if output is common.Output.json:
-        common.print_json(
-            {
-                "rows": rows,
-                "fraction": answer.fraction,
-                "exact": answer.exact,
-                "bytes_read": answer.bytes_read,
-                "exact_bytes": answer.exact_bytes,
-                "steps": [step._asdict() for step in answer.steps],
-                "confidence": answer.confidence,
-                "worth": answer.worth,
-                "complete_groups": answer.groups is None or answer.groups.complete,
-            }
-        )
-        return
-    typer.echo(grid(columns, rows))
-    typer.echo(answer.cost)
-    for note in answer.notes:
-        typer.echo(note)
+    common.show(
+        output,
+        lambda: {
+            "rows": rows,
+            "fraction": answer.fraction,
+            "exact": answer.exact,
+            "bytes_read": answer.bytes_read,
+            "exact_bytes": answer.exact_bytes,
+            "steps": [step._asdict() for step in answer.steps],
+            "confidence": answer.confidence,
+            "worth": answer.worth,
+            "complete_groups": answer.groups is None or answer.groups.complete,
+        },
+        lambda: "\n".join([grid(columns, rows), answer.cost, *answer.notes]),
+    )

@@ -2,38 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+import click
 
 import pyqbeast
 from pyqbeast.cli import common
 
 
+@common.command
+@click.argument("source")
+@click.argument("path")
+@click.option("--columns", required=True, help="Columns to index, with commas between them.")
+@click.option("--cube-size", type=int, help="Rows a cube.")
+@click.option(
+    "--format",
+    "source_format",
+    default="parquet",
+    show_default=True,
+    help="parquet, csv, json or delta.",
+)
+@click.option("--mode", default="error", show_default=True, help="error, append, overwrite or ignore.")
 def index(
-    source: Annotated[str, typer.Argument(help="What to read: a file or folder.")],
-    path: Annotated[str, typer.Argument(help="Where the table is written.")],
-    columns: Annotated[str, typer.Option("--columns", help="Columns to index, with commas between them.")],
-    cube_size: Annotated[int | None, typer.Option("--cube-size", help="Rows a cube.")] = None,
-    source_format: Annotated[str, typer.Option("--format", help="parquet, csv, json or delta.")] = "parquet",
-    mode: Annotated[str, typer.Option("--mode", help="error, append, overwrite or ignore.")] = "error",
-    output: common.OutputOption = common.Output.text,
-    debug: common.DebugOption = False,
+    source: str,
+    path: str,
+    columns: str,
+    cube_size: int | None,
+    source_format: str,
+    mode: str,
+    output: common.Output,
 ) -> None:
-    """Write files as a table that is indexed on some of its columns."""
-    with common.errors_as_one_line(debug=debug):
-        spark = common.local_session()
-        reader = spark.read.format(source_format)
-        if source_format == "csv":
-            reader = reader.option("header", "true").option("inferSchema", "true")
-        writer = reader.load(source).write.format("qbeast").mode(mode).option("columnsToIndex", columns)
-        if cube_size is not None:
-            writer = writer.option("cubeSize", cube_size)
-        writer.save(path)
-        metrics = pyqbeast.QbeastTable.for_path(spark, path).metrics()
-        if output is common.Output.json:
-            common.print_json(metrics.to_dict())
-        else:
-            typer.echo(
-                f"{path}: {metrics.element_count} rows in {metrics.cube_count} cubes, {metrics.file_count} files"
-            )
+    """Write files as a table that is indexed on some columns.
+
+    SOURCE is a file or folder, PATH where the table goes.
+    """
+    spark = common.local_session()
+    reader = spark.read.format(source_format)
+    if source_format == "csv":
+        reader = reader.option("header", "true").option("inferSchema", "true")
+    writer = reader.load(source).write.format("qbeast").mode(mode).option("columnsToIndex", columns)
+    if cube_size is not None:
+        writer = writer.option("cubeSize", cube_size)
+    writer.save(path)
+    metrics = pyqbeast.QbeastTable.for_path(spark, path).metrics()
+    common.show(
+        output,
+        metrics.to_dict,
+        lambda: (
+            f"{path}: {metrics.element_count} rows in {metrics.cube_count} cubes, {metrics.file_count} files"
+        ),
+    )

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+import click
 
 import pyqbeast
 from pyqbeast.cli import common
 
 
-def optimize(
-    path: common.PathArgument,
-    revision: Annotated[int | None, typer.Option("--revision", help="By default the latest.")] = None,
-    fraction: Annotated[float, typer.Option("--fraction", help="What samples of this share read.")] = 1.0,
-    output: common.OutputOption = common.Output.text,
-    debug: common.DebugOption = False,
-) -> None:
-    """Put scattered rows in order; --revision 0 indexes what plain Delta writers added."""
-    with common.errors_as_one_line(debug=debug):
-        table = pyqbeast.QbeastTable.for_path(common.local_session(), path)
-        result = table.optimize(revision, fraction=fraction)
-        if output is common.Output.json:
-            common.print_json(result.to_dict())
-        else:
-            typer.echo(str(result))
+@common.command
+@click.argument("path")
+@click.option("--revision", type=int, help="By default the latest.")
+@click.option(
+    "--fraction", type=float, default=1.0, show_default=True, help="What samples of this share read."
+)
+def optimize(path: str, revision: int | None, fraction: float, output: common.Output) -> None:
+    """Put scattered rows of the table at PATH in order.
+
+    With --revision 0 it indexes what plain Delta writers added.
+    """
+    table = pyqbeast.QbeastTable.for_path(common.local_session(), path)
+    result = table.optimize(revision, fraction=fraction)
+    common.show(output, result.to_dict, lambda: str(result))

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+import click
 
 import pyqbeast
 from pyqbeast.cli import common
 
 
-def repair(
-    path: common.PathArgument,
-    yes: Annotated[bool, typer.Option("--yes", help="Commit it. Without, print what would change.")] = False,
-    output: common.OutputOption = common.Output.text,
-    debug: common.DebugOption = False,
-) -> None:
-    """Heal what `verify` finds, in one commit that changes no row; exit code 1 where something is left."""
-    with common.errors_as_one_line(debug=debug):
-        report = pyqbeast.QbeastTable.for_path(common.local_session(), path).repair(dry_run=not yes)
-        if output is common.Output.json:
-            common.print_json(report.to_dict())
-        else:
-            typer.echo(str(report))
-        if not report.ok:
-            raise typer.Exit(1)
+@common.command
+@click.argument("path")
+@click.option("--yes", is_flag=True, help="Commit it. Without, print what would change.")
+def repair(path: str, yes: bool, output: common.Output) -> None:
+    """Heal what `verify` finds in the table at PATH.
+
+    One commit that changes no row. The exit code is 1 where something is left.
+    """
+    report = pyqbeast.QbeastTable.for_path(common.local_session(), path).repair(dry_run=not yes)
+    common.show(output, report.to_dict, lambda: str(report))
+    if not report.ok:
+        raise click.exceptions.Exit(1)

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from pyqbeast.cli import common
-
-LimitOption = Annotated[int, typer.Option("--limit", min=0, help="Rows to print at the most.")]
 
 
 def print_rows(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], output: common.Output) -> None:
     """Prints rows, each with a value for every column."""
-    if output is common.Output.json:
-        common.print_json([dict(row) for row in rows])
-    else:
-        typer.echo(grid(columns, rows))
+    common.show(output, lambda: [dict(row) for row in rows], lambda: grid(columns, rows))
 
 
 def grid(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:

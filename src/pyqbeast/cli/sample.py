@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 import pyqbeast
 from pyqbeast.cli import common
-from pyqbeast.cli.rows import LimitOption, print_rows
+from pyqbeast.cli.rows import print_rows
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.scanning.scan import Scan, scan
 
 
-def sample(
-    path: common.PathArgument,
-    fraction: Annotated[float, typer.Option("--fraction", help="Share of the rows, from 0 to 1.")] = 0.01,
-    limit: LimitOption = 20,
-    output: common.OutputOption = common.Output.text,
-    debug: common.DebugOption = False,
-) -> None:
-    """Print rows of a sample; starts Spark only where it has to draw the rows one by one."""
-    with common.errors_as_one_line(debug=debug):
-        try:
-            sampled = scan(path).sample(fraction)
-            columns, rows = sampled.schema.names, list(islice(_rows(sampled), limit))
-        except UnsupportedError as error:
-            typer.echo(f"starting Spark: {error}", err=True)
-            columns, rows = _by_spark(path, fraction, limit)
-        print_rows(columns, rows, output)
+@common.command
+@click.argument("path")
+@click.option(
+    "--fraction", type=float, default=0.01, show_default=True, help="Share of the rows, from 0 to 1."
+)
+@common.limit_option(20)
+def sample(path: str, fraction: float, limit: int, output: common.Output) -> None:
+    """Print rows of a sample of the table at PATH.
+
+    Starts Spark only where it has to draw the rows one by one.
+    """
+    try:
+        sampled = scan(path).sample(fraction)
+        columns, rows = sampled.schema.names, list(islice(_rows(sampled), limit))
+    except UnsupportedError as error:
+        click.echo(f"starting Spark: {error}", err=True)
+        columns, rows = _by_spark(path, fraction, limit)
+    print_rows(columns, rows, output)
 
 
 def _rows(sampled: Scan) -> Iterator[dict[str, Any]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
 
-import typer
+import click
 
 import pyqbeast
 from pyqbeast.cli import common
@@ -14,21 +13,18 @@ from pyqbeast.verification.report import VerifyReport, check_level
 from pyqbeast.verification.without_spark import verify_log
 
 
-def verify(
-    path: common.PathArgument,
-    level: Annotated[str, typer.Option("--level", help="log, sample or data.")] = "data",
-    output: common.OutputOption = common.Output.text,
-    debug: common.DebugOption = False,
-) -> None:
-    """Check that a table's index says the truth; exit code 1 where it does not. --level log needs no Spark."""
-    with common.errors_as_one_line(debug=debug):
-        report = _verified(path, level)
-        if output is common.Output.json:
-            common.print_json({"ok": report.ok, **asdict(report)})
-        else:
-            typer.echo(str(report))
-        if not report.ok:
-            raise typer.Exit(1)
+@common.command
+@click.argument("path")
+@click.option("--level", default="data", show_default=True, help="log, sample or data.")
+def verify(path: str, level: str, output: common.Output) -> None:
+    """Check that the index of the table at PATH says the truth.
+
+    The exit code is 1 where it does not. With --level log it needs no Spark.
+    """
+    report = _verified(path, level)
+    common.show(output, lambda: {"ok": report.ok, **asdict(report)}, lambda: str(report))
+    if not report.ok:
+        raise click.exceptions.Exit(1)
 
 
 def _verified(path: str, level: str) -> VerifyReport:
@@ -38,5 +34,5 @@ def _verified(path: str, level: str) -> VerifyReport:
         try:
             return verify_log(path)
         except (FormatError, UnsupportedError) as error:
-            typer.echo(f"starting Spark: {error}", err=True)
+            click.echo(f"starting Spark: {error}", err=True)
     return pyqbeast.QbeastTable.for_path(common.local_session(), path).verify(level)

@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from pyqbeast import InvalidInputError, QbeastTable
 from pyqbeast.cli import common

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from pyqbeast import QbeastTable, StorageError, tiledb
 from pyqbeast.cli import common

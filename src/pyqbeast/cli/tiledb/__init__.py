@@ -1,5 +1,5 @@
 """`pyqbeast tiledb`: look into arrays, and move rows between an array and an indexed table."""
 
-from pyqbeast.cli.tiledb.app import app
+from pyqbeast.cli.tiledb.app import tiledb
 
-__all__ = ["app"]
+__all__ = ["tiledb"]

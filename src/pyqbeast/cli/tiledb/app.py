@@ -2,113 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any
-
-import typer
+import click
 
 from pyqbeast.cli import common
 from pyqbeast.cli.tiledb import commands, render
 
-app = typer.Typer(
-    name="tiledb", help="Look into TileDB arrays, check them, and move them into indexed tables."
-)
-
-Uri = Annotated[str, typer.Argument(help="The array: a path or URI.")]
-TimestampOption = Annotated[
-    int | None, typer.Option("--timestamp", help="As of this time, in ms since 1970 (UTC).")
-]
-KeyOption = Annotated[
-    str | None, typer.Option("--encryption-key", help="The 32-byte key of an encrypted array.")
-]
+_TIMESTAMP = click.option("--timestamp", type=int, help="As of this time, in ms since 1970 (UTC).")
+_KEY = click.option("--encryption-key", help="The 32-byte key of an encrypted array.")
 
 
-def _run(
-    output: common.Output, text: Callable[[dict[str, Any]], str], command: Callable[[], dict[str, Any]]
-) -> dict[str, Any]:
-    """Run a command and print its result; an error is one line and exit code 1."""
-    with common.errors_as_one_line(debug=False):
-        data = command()
-    if output is common.Output.json:
-        common.print_json(data)
-    else:
-        typer.echo(text(data))
-    return data
+@click.group()
+def tiledb() -> None:
+    """Look into TileDB arrays, check them, and move their cells.
+
+    URI is where an array lies.
+    """
 
 
-@app.command()
-def info(
-    uri: Uri,
-    timestamp: TimestampOption = None,
-    encryption_key: KeyOption = None,
-    output: common.OutputOption = common.Output.text,
-) -> None:
+@common.command
+@click.argument("uri")
+@_TIMESTAMP
+@_KEY
+def info(uri: str, timestamp: int | None, encryption_key: str | None, output: common.Output) -> None:
     """Show the schema, fragments and metadata of an array."""
-    _run(output, render.info_text, lambda: commands.info(uri, timestamp, encryption_key))
+    data = commands.info(uri, timestamp, encryption_key)
+    common.show(output, lambda: data, lambda: render.info_text(data))
 
 
-@app.command()
-def verify(
-    uri: Uri,
-    timestamp: TimestampOption = None,
-    encryption_key: KeyOption = None,
-    output: common.OutputOption = common.Output.text,
-) -> None:
-    """Check bounds, checksums, statistics and files; exit code 1 where something is wrong."""
-    data = _run(output, render.verify_text, lambda: commands.verify(uri, timestamp, encryption_key))
+@common.command
+@click.argument("uri")
+@_TIMESTAMP
+@_KEY
+def verify(uri: str, timestamp: int | None, encryption_key: str | None, output: common.Output) -> None:
+    """Check bounds, checksums, statistics and files.
+
+    The exit code is 1 where something is wrong.
+    """
+    data = commands.verify(uri, timestamp, encryption_key)
+    common.show(output, lambda: data, lambda: render.verify_text(data))
     if not data["ok"]:
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
-@app.command()
-def clean(
-    uri: Uri,
-    retain_hours: Annotated[float, typer.Option("--retain-hours", help="How old a file has to be.")] = 168,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete the files; without it they are listed.")] = False,
-    output: common.OutputOption = common.Output.text,
-) -> None:
-    """List what failed writes left in an array's folder; --yes deletes it."""
-    _run(output, render.clean_text, lambda: commands.clean(uri, retain_hours, dry_run=not yes))
+@common.command
+@click.argument("uri")
+@click.option("--retain-hours", type=float, default=168, show_default=True, help="How old a file has to be.")
+@click.option("--yes", is_flag=True, help="Delete the files; without it they are listed.")
+def clean(uri: str, retain_hours: float, yes: bool, output: common.Output) -> None:
+    """List what failed writes left in an array's folder.
+
+    With --yes it is deleted.
+    """
+    data = commands.clean(uri, retain_hours, dry_run=not yes)
+    common.show(output, lambda: data, lambda: render.clean_text(data))
 
 
-@app.command()
+@common.command
+@click.argument("uri")
+@click.argument("fragment", required=False)
+@_TIMESTAMP
+@_KEY
 def dump(
-    uri: Uri,
-    fragment: Annotated[str | None, typer.Argument(help="A fragment's name, or the beginning of it.")] = None,
-    timestamp: TimestampOption = None,
-    encryption_key: KeyOption = None,
-    output: common.OutputOption = common.Output.text,
+    uri: str, fragment: str | None, timestamp: int | None, encryption_key: str | None, output: common.Output
 ) -> None:
-    """Show everything that the metadata of fragments says."""
-    _run(output, render.dump_text, lambda: commands.dump(uri, fragment, timestamp, encryption_key))
+    """Show everything that the metadata of fragments says.
+
+    FRAGMENT is a fragment's name, or the beginning of it.
+    """
+    data = commands.dump(uri, fragment, timestamp, encryption_key)
+    common.show(output, lambda: data, lambda: render.dump_text(data))
 
 
-@app.command()
+@common.command
+@click.argument("uri")
+@click.argument("table")
+@click.option("--columns-to-index", help="Columns, joined by commas; the dimensions by default.")
+@_TIMESTAMP
 def export(
-    uri: Uri,
-    table: Annotated[str, typer.Argument(help="Where the indexed table goes.")],
-    columns_to_index: Annotated[
-        str | None, typer.Option(help="Columns, joined by commas; the dimensions by default.")
-    ] = None,
-    timestamp: TimestampOption = None,
-    output: common.OutputOption = common.Output.text,
+    uri: str, table: str, columns_to_index: str | None, timestamp: int | None, output: common.Output
 ) -> None:
-    """Write an array's cells into a new indexed table."""
-    _run(
-        output,
-        render.moved_text,
-        lambda: commands.export(common.local_session(), uri, table, columns_to_index, timestamp),
-    )
+    """Write an array's cells into a new indexed table at TABLE."""
+    data = commands.export(common.local_session(), uri, table, columns_to_index, timestamp)
+    common.show(output, lambda: data, lambda: render.moved_text(data))
 
 
-@app.command(name="import")
-def import_(
-    table: Annotated[str, typer.Argument(help="The indexed table.")],
-    uri: Uri,
-    dimensions: Annotated[
-        str | None, typer.Option(help="For a new array: the columns of its key, joined by commas.")
-    ] = None,
-    output: common.OutputOption = common.Output.text,
-) -> None:
-    """Write an indexed table's rows into an array."""
-    _run(output, render.moved_text, lambda: commands.import_(common.local_session(), table, uri, dimensions))
+@common.command
+@click.argument("table")
+@click.argument("uri")
+@click.option("--dimensions", help="For a new array: the columns of its key, joined by commas.")
+def import_(table: str, uri: str, dimensions: str | None, output: common.Output) -> None:
+    """Write the rows of the indexed table at TABLE into an array."""
+    data = commands.import_(common.local_session(), table, uri, dimensions)
+    common.show(output, lambda: data, lambda: render.moved_text(data))
+
+
+for each in (info, verify, clean, dump, export):
+    tiledb.add_command(each)
+tiledb.add_command(import_, "import")
