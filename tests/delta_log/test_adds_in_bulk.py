@@ -13,6 +13,7 @@ from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.delta import DeletionVector
 from pyqbeast.delta_log import adds_in_bulk
+from pyqbeast.delta_log.json_in_bulk import Lines
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.reader import read_snapshot
 from tests.core.hostile import damaged, hostile_texts
@@ -47,7 +48,9 @@ def in_bulk(texts):
     """What is read at once, with as few lines as a test has."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(adds_in_bulk, "_WORTH", 1)
-        return adds_in_bulk.adds_in_bulk([text.encode("utf-8", "surrogatepass") + b"\n" for text in texts])
+        return adds_in_bulk.adds_in_bulk(
+            Lines.of("".join([text + "\n" for text in texts]).encode("utf-8", "surrogatepass"))
+        )
 
 
 def told(file):
@@ -124,7 +127,7 @@ def test_bytes_that_are_no_text_are_left_too():
     line = line_of("a").encode().replace(b'"a"', b'"\xff"')
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(adds_in_bulk, "_WORTH", 1)
-        assert adds_in_bulk.adds_in_bulk([line, line]) is None
+        assert adds_in_bulk.adds_in_bulk(Lines.of(line + b"\n" + line)) is None
 
 
 @given(
@@ -135,7 +138,8 @@ def test_bytes_that_are_no_text_are_left_too():
     )
 )
 def test_whatever_is_read_at_once_is_read_so_one_by_one(texts):
-    texts = [line for text in texts for line in text.split("\n")]
+    stored = "\n".join(texts).encode("utf-8", "surrogatepass")
+    texts = [line.decode("utf-8", "surrogatepass") for line in stored.splitlines()]
     found = in_bulk(texts)
     if found is None:
         return

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator, Set
 from functools import partial
-from itertools import groupby, islice
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -16,12 +16,13 @@ from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.delta_log import locations, parsed_statistics
 from pyqbeast.delta_log.adds_in_bulk import adds_in_bulk
 from pyqbeast.delta_log.files import LogFiles
-from pyqbeast.delta_log.json_in_bulk import AT_ONCE
+from pyqbeast.delta_log.json_in_bulk import AT_ONCE, Lines
 from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 
-#: One entry of the log: `{"add": {…}}`, `{"remove": {…}}`, `{"protocol": {…}}` and the like. Files that were read in
-#: bulk stand as LiveFile.
+#: One entry of the log: `{"add": {…}}`, `{"remove": {…}}`, `{"protocol": {…}}` and the like; or many that were read in
+#: bulk, `{ADDED: [LiveFile, …]}`.
 Action = dict[str, Any]
+ADDED = "files added"
 
 # Statistics can be a struct, a JSON text, or both; a column that a checkpoint lacks is left out by pyarrow.
 _COLUMNS = [
@@ -94,31 +95,29 @@ def _content(files: LogFiles, path: str) -> bytes:
 
 def _actions(content: bytes, path: str) -> Iterator[Action]:
     """The actions of a JSON file, one a line."""
-    # The lines of a large commit a few at a time take half of its memory.
-    lines: Iterator[bytes] = iter(content.splitlines() if b"\r" in content else io.BytesIO(content))
-    first = 1
-    for are_adds, alike in groupby(lines, _is_add):
-        while part := list(islice(alike, AT_ONCE)):
-            adds = adds_in_bulk(part) if are_adds else None
-            if adds is not None:
-                yield from ({"add": file} for file in adds)
+    lines = Lines.of(content)
+    # Files that are added stand together in most commits.
+    are_adds = lines.begin_with(b'{"add":')
+    borders = [0, *(np.flatnonzero(are_adds[1:] != are_adds[:-1]) + 1).tolist(), lines.count]
+    for start, end in pairwise(borders):
+        # The lines of a large commit a few at a time take half of its memory.
+        for first in range(start, end, AT_ONCE):
+            part = lines.part(first, min(first + AT_ONCE, end))
+            files = adds_in_bulk(part) if are_adds[first] else None
+            if files is not None:
+                yield {ADDED: files}
             else:
-                yield from _actions_one_by_one(part, first, path)
-            first += len(part)
+                yield from _actions_one_by_one(part, first + 1, path)
 
 
-def _is_add(line: bytes) -> bool:
-    """Whether a line seems to add a file. Those that do stand together in most commits."""
-    return line.startswith(b'{"add":')
-
-
-def _actions_one_by_one(lines: Iterable[bytes], first: int, path: str) -> Iterator[Action]:
-    for number, line in enumerate(lines, first):
+def _actions_one_by_one(lines: Lines, first: int, path: str) -> Iterator[Action]:
+    for at in range(lines.count):
+        line = lines.line(at)
         if not line or line.isspace():
             continue
-        action = read_json(line, f"{path}, line {number}")
+        action = read_json(line, f"{path}, line {first + at}")
         if not isinstance(action, dict):
-            raise FormatError(f"{path}, line {number}: an object is expected")
+            raise FormatError(f"{path}, line {first + at}: an object is expected")
         yield action
 
 

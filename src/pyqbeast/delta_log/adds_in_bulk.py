@@ -6,13 +6,13 @@ What Arrow takes for the same as `read_json` is read here, and every other line 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import pyarrow as pa
 
 from pyqbeast.core.errors import FormatError
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
-from pyqbeast.delta_log.json_in_bulk import listed, read_alike
+from pyqbeast.delta_log.json_in_bulk import Lines, listed, read_alike
 from pyqbeast.delta_log.live_file import LiveFile, rows_told_first
 
 #: From fewer lines there is nothing to gain.
@@ -26,13 +26,13 @@ _OF_TAGS = {pa.string(), pa.null()}
 _FIELDS = {"path": pa.string(), "size": pa.int64(), "stats": pa.string()}
 
 
-def adds_in_bulk(lines: Sequence[bytes]) -> list[LiveFile] | None:
+def adds_in_bulk(lines: Lines) -> list[LiveFile] | None:
     """The files of lines that all add one and have the same names and types; None for all other lines."""
-    if len(lines) < _WORTH or not all(map(_is_object, lines)):
+    if lines.count < _WORTH or not lines.are_braced():
         return None
     try:
         # Arrow reads bytes that are no UTF-8.
-        b"".join(lines).decode()
+        lines.text.decode()
         rows = read_alike(lines)
         if rows is None or rows.column_names != [_ADD]:
             return None
@@ -42,11 +42,6 @@ def adds_in_bulk(lines: Sequence[bytes]) -> list[LiveFile] | None:
     # Half of a character, written with a backslash, is no UTF-8 either.
     except (FormatError, UnicodeError):
         return None
-
-
-def _is_object(line: bytes) -> bool:
-    """Whether a line begins and ends like an object."""
-    return line.startswith(b"{") and line.endswith((b"}\n", b"}"))
 
 
 def _is_exact(kind: pa.DataType) -> bool:

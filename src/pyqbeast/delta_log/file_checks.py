@@ -58,8 +58,11 @@ def check_on_disk(file: str, size: int, on_disk: int | None) -> list[Problem]:
 
 def check_live_once(locations: Iterable[tuple[str, str]]) -> list[Problem]:
     """No file is in the table under two paths, which would double its rows. Takes paths and whole locations."""
+    files = list(locations)
+    if len({location for _, location in files}) == len(files):
+        return []
     paths: dict[str, list[str]] = defaultdict(list)
-    for path, location in locations:
+    for path, location in files:
         paths[location].append(path)
     return [
         Problem(LIVE_ONCE, one, "", f"it is the same file as {other}, so its rows are in the table twice")

@@ -11,7 +11,7 @@ from typing import Any
 from pyqbeast.core.errors import FormatError, UnsupportedError
 from pyqbeast.core.format.stored_text import read_json, shown
 from pyqbeast.delta_log import locations
-from pyqbeast.delta_log.actions import Action, actions_of_commits, checkpoint_actions
+from pyqbeast.delta_log.actions import ADDED, Action, actions_of_commits, checkpoint_actions
 from pyqbeast.delta_log.files import find_log_files
 from pyqbeast.delta_log.live_file import (
     FileKey,
@@ -126,10 +126,12 @@ class Replay:
 
     def apply(self, action: Action, source: str) -> None:
         """Brings the state up to date with one action."""
-        if (add := action.get("add")) is not None:
-            # Files that were read in bulk come as what they are.
-            file = add if isinstance(add, LiveFile) else LiveFile.of_entry(add, f"{source}: add")
-            self.live[file.key] = file
+        if (files := action.get(ADDED)) is not None:
+            for file in files:
+                self.live[file.key] = file
+        elif (add := action.get("add")) is not None:
+            added = LiveFile.of_entry(add, f"{source}: add")
+            self.live[added.key] = added
         elif (remove := action.get("remove")) is not None:
             path, vector = identity_of(remove, f"{source}: remove")
             self.live.pop(key_of(path, vector), None)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from pyqbeast.core.format.stored_text import may_hold_long_number
 from pyqbeast.delta_log.file_checks import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS
-from pyqbeast.delta_log.json_in_bulk import AT_ONCE, read_alike
+from pyqbeast.delta_log.json_in_bulk import AT_ONCE, Lines, read_alike
 
 
 def _constant(kind: pa.DataType, stored: bytes) -> pa.Scalar:
@@ -61,7 +61,7 @@ def _decoded(texts: Sequence[str]) -> pa.Table | None:
     if joined.count("\n") >= len(texts) or "\r" in joined or may_hold_long_number(joined):
         return None
     try:
-        return read_alike([text.encode() for text in texts])
+        return read_alike(Lines.of(joined.encode()))
     # A text with half of a character is no UTF-8.
     except UnicodeEncodeError:
         return None

@@ -68,37 +68,61 @@ class CountsOfFiles(NamedTuple):
     rows: NDArray[np.float64]
 
 
+class _Numbers(NamedTuple):
+    """The numbers of the tags of many files that may have counts, one tag after the other.
+
+    Attributes:
+        file: n positions of files, ascending.
+        length: for the same files how many numbers they have.
+        start: for the same files the position of the first, which is an interval. Counts follow it.
+        fits: for the same files whether there are as many intervals as counts.
+        numbers: of all of them.
+    """
+
+    file: NDArray[np.int64]
+    length: NDArray[np.int64]
+    start: NDArray[np.int64]
+    fits: NDArray[np.bool_]
+    numbers: NDArray[np.int64]
+
+
 def counts_of_files(texts: Iterable[object]) -> CountsOfFiles:
     """What `parse_weights_tag` reads in the texts of the tags of many files, all at once.
 
     A table may have 100,000 files, each with dozens of numbers.
     """
-    usable = [(at, text) for at, text in enumerate(map(_plain, texts)) if text is not None]
-    lengths = np.array([text.count(",") + 1 for _, text in usable], np.int64)
-    joined = ",".join([text for _, text in usable])
-    numbers = np.fromstring(joined, np.int64, sep=",") if joined else np.zeros(0, np.int64)
-    starts = np.cumsum(lengths) - lengths
-    # Subtracted from what is small: the first number may be as large as 64 bits are.
-    fits = numbers[starts] <= len(BORDERS) + 2 - lengths
-    within = np.arange(len(numbers)) - np.repeat(starts, lengths)
-    kept = (within > 0) & np.repeat(fits, lengths)
-    files = np.array([at for at, _ in usable], np.int64)
+    file, length, start, fits, numbers = _numbers_of(texts)
+    within = np.arange(len(numbers)) - np.repeat(start, length)
+    kept = (within > 0) & np.repeat(fits, length)
     return CountsOfFiles(
-        files[fits],
-        np.repeat(files, lengths)[kept],
-        (np.repeat(numbers[starts], lengths) + within - 1)[kept],
+        file[fits],
+        np.repeat(file, length)[kept],
+        (np.repeat(numbers[start], length) + within - 1)[kept],
         numbers[kept].astype(np.float64),
     )
 
 
 def rows_of_files(texts: Sequence[object]) -> list[int | None]:
     """How many rows each of these texts counts; None where it cannot be used."""
-    counts = counts_of_files(texts)
-    sums = np.bincount(counts.file, counts.rows, len(texts)).astype(np.int64)
+    file, _, start, fits, numbers = _numbers_of(texts)
+    rows = numbers.astype(np.float64)
+    rows[start] = 0
+    sums = np.add.reduceat(rows, start) if len(start) else rows
     found: list[int | None] = [None] * len(texts)
-    for at, rows in zip(counts.counted.tolist(), sums[counts.counted].tolist(), strict=True):
-        found[at] = rows
+    for at, counted in zip(file[fits].tolist(), sums[fits].tolist(), strict=True):
+        found[at] = int(counted)
     return found
+
+
+def _numbers_of(texts: Iterable[object]) -> _Numbers:
+    usable = [(at, text) for at, text in enumerate(map(_plain, texts)) if text is not None]
+    length = np.array([text.count(",") + 1 for _, text in usable], np.int64)
+    joined = ",".join([text for _, text in usable])
+    numbers = np.fromstring(joined, np.int64, sep=",") if joined else np.zeros(0, np.int64)
+    start = np.cumsum(length) - length
+    # Subtracted from what is small: the first number may be as large as 64 bits are.
+    fits = numbers[start] <= len(BORDERS) + 2 - length
+    return _Numbers(np.array([at for at, _ in usable], np.int64), length, start, fits, numbers)
 
 
 def _plain(text: object) -> str | None:

@@ -104,7 +104,7 @@ def check_rows(
 
 
 def check_own_tags(
-    file: str, tags: Mapping[str, str], blocks: Sequence[Block], by_weight: int | None
+    file: str, tags: Mapping[str, str], blocks: Sequence[Block], counted: int, by_weight: int | None
 ) -> list[Problem]:
     """Whether tags of ours can be read, and agree with the blocks of the same file.
 
@@ -112,13 +112,14 @@ def check_own_tags(
         file: its path, for the report.
         tags: of the file. Those that it does not have say nothing.
         blocks: what the log says of it.
+        counted: how many rows its blocks count.
         by_weight: how many rows its tag counts by weight; None where there is no tag that can be used.
     """
     problems = []
     if TAG_MAX_ROW_WEIGHT in tags and recorded_weight(tags, blocks) is None:
         text = f"the tag {TAG_MAX_ROW_WEIGHT} is {shown(tags[TAG_MAX_ROW_WEIGHT])}, no weight of its blocks"
         problems.append(Problem(HEAVIEST, file, "", text))
-    if TAG_WEIGHTS in tags and by_weight != sum([block.element_count for block in blocks]):
+    if TAG_WEIGHTS in tags and by_weight != counted:
         text = f"the tag {TAG_WEIGHTS} is {shown(tags[TAG_WEIGHTS])}, no count of the rows of its blocks"
         problems.append(Problem(ROWS_BY_WEIGHT, file, "", text))
     if TAG_KEY_ROWS in tags and parse_key_frequency(tags) is None:
