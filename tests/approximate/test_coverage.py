@@ -1,14 +1,13 @@
 """How often bounds hold on Spark: each query has 500 groups with keys of their own, and so with samples of their own,
-which are 500 repetitions of one query.
+which are 500 repetitions of one query. Two populations are enough to see that the sums come over from Spark: the tests
+in `estimate` draw 2,000 repetitions of these and others without it.
 
-If 95 % of bounds hold, of 500 fewer than 91 % or more than 98.5 % do once in 5,000 times. The tests in `estimate` draw
-2,000 repetitions without Spark.
+If 95 % of bounds hold, of 500 fewer than 91 % or more than 98.5 % do once in 5,000 times.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast.approximate.estimate import Step
@@ -35,7 +34,6 @@ def normal(seed):
 
 #: For each population the rows of a key, and the value of one of them, which is the `copy`-th.
 POPULATIONS = {
-    "heavy": ("1", f"exp({normal(1)})"),
     # The rows of a key are close to each other.
     "clustered": ("1 + pmod(hash(key), 6)", f"10 - ln({uniform(1, 'key')}) + 0.1 * copy"),
     # The formulas were not made with this one.
@@ -87,10 +85,9 @@ def share_of_naive_bounds(table, fraction):
     return sample.join(sums, "salt").agg(F.avg(within.cast("int"))).first()[0]
 
 
-@pytest.mark.parametrize("population", POPULATIONS)
-def test_sums_means_counts_distinct_keys_and_arithmetic(spark, tmp_path, population):
+def test_sums_means_counts_distinct_keys_and_arithmetic(spark, tmp_path):
     place, fraction = str(tmp_path / "table"), 0.5
-    save(groups_of(spark, population, 250), place, columnsToIndex="key", cubeSize=200_000)
+    save(groups_of(spark, "held out", 250), place, columnsToIndex="key", cubeSize=200_000)
     x, y = F.col("x"), F.col("y")
     query = (
         load(spark, place)
@@ -105,8 +102,7 @@ def test_sums_means_counts_distinct_keys_and_arithmetic(spark, tmp_path, populat
         )
     )
     assert_bounds_hold(query, fraction)
-    if population != "heavy":
-        assert share_of_naive_bounds(load(spark, place), fraction) < 0.8
+    assert share_of_naive_bounds(load(spark, place), fraction) < 0.8
 
 
 def test_medians(spark, tmp_path):

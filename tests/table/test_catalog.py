@@ -45,12 +45,18 @@ def history(spark, name):
 @pytest.mark.parametrize(
     "how",
     [
-        "OPTIONS (columnsToIndex = 'a,b', cubeSize = 500)",
         "TBLPROPERTIES (columnsToIndex = 'a,b', cubeSize = '500')",
         "TBLPROPERTIES ('qbeast.columnsToIndex' = 'a,b', 'qbeast.cubeSize' = '500')",
     ],
 )
-def test_create_then_insert(spark, name, source, how):
+def test_an_index_as_properties_of_a_new_table(spark, name, how):
+    spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast {how}")
+    made = QbeastTable.for_name(spark, name)
+    assert (made.columns_to_index, made.cube_size) == (["a", "b"], 500)
+
+
+def test_create_then_insert(spark, name, source):
+    how = "OPTIONS (columnsToIndex = 'a,b', cubeSize = 500)"
     spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast {how}")
     assert QbeastTable.for_name(spark, name).columns_to_index == ["a", "b"]
     spark.sql(f"CREATE TABLE IF NOT EXISTS {name} {SCHEMA} USING qbeast {how}")
