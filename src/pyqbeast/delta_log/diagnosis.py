@@ -115,8 +115,7 @@ def _full(table: locations.Location) -> str:
 
 
 def _shared(files: Sequence[LiveFile], revisions: RevisionSet) -> list[SharedFile]:
-    dimensions = {number: revision.dimensions for number, revision in revisions.revisions.items()}
-    all_tags = tags_in_bulk([file.tags for file in files], dimensions.get)
+    all_tags = tags_in_bulk([file.tags for file in files], revisions.dimensions.get)
     return [
         SharedFile(tags, are_legacy(file.tags), file.deleted)
         for file, tags in zip(files, all_tags, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.core.format.file_tags import parse_tags
-from pyqbeast.core.revisions.revision import Revision, revisions_from_configuration
+from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.actions import Action, checkpoint_actions, commit_actions
 from pyqbeast.delta_log.files import find_log_files, readable_versions
@@ -61,7 +61,7 @@ def read_history(index: IndexedSnapshot, storage_options: locations.Options = No
     readable = readable_versions(table, storage_options)
     first = max(readable.start, version - MOST_VERSIONS + 1) if version in readable else version
     beginning = find_log_files(table, first, options=storage_options)
-    live = _CountedFiles(index.revisions.revisions)
+    live = _CountedFiles(index.revisions)
     replay = Replay()
     replay.live = live
     for path in beginning.checkpoint[:1]:
@@ -83,7 +83,7 @@ def _apply(actions: Iterator[Action], replay: Replay, live: _CountedFiles, sourc
     for action in actions:
         replay.apply(action, source)
         if "metaData" in action:
-            live.learn(revisions_from_configuration(replay.metadata.configuration).revisions)
+            live.learn(revisions_from_configuration(replay.metadata.configuration))
         said = action.get("commitInfo")
         info = said if isinstance(said, dict) else info
     return info
@@ -92,16 +92,16 @@ def _apply(actions: Iterator[Action], replay: Replay, live: _CountedFiles, sourc
 class _CountedFiles(dict[FileKey, LiveFile]):
     """Live files, with the sums of their figures kept up to date as files come and go."""
 
-    def __init__(self, revisions: Mapping[int, Revision]) -> None:
+    def __init__(self, revisions: RevisionSet) -> None:
         super().__init__()
         self._sums = np.zeros(6, np.int64)
         self._figures: dict[FileKey, NDArray[np.int64]] = {}
         self._dimensions: dict[int, int] = {}
         self.learn(revisions)
 
-    def learn(self, revisions: Mapping[int, Revision]) -> None:
+    def learn(self, revisions: RevisionSet) -> None:
         """Takes note of revisions, which tell whether the tags of files can be used."""
-        self._dimensions.update({number: revision.dimensions for number, revision in revisions.items()})
+        self._dimensions.update(revisions.dimensions)
 
     def __setitem__(self, key: FileKey, file: LiveFile) -> None:
         self.pop(key, None)

@@ -78,7 +78,6 @@ class IndexedSnapshot:
     @cached_property
     def files(self) -> list[LoggedFile]:
         """All live files, in the order of their paths."""
-        dimensions = {number: revision.dimensions for number, revision in self.revisions.revisions.items()}
 
         def logged(file: LiveFile, tags: FileTags) -> LoggedFile:
             return LoggedFile(
@@ -93,7 +92,9 @@ class IndexedSnapshot:
             )
 
         files = self.snapshot.files
-        return list(map(logged, files, tags_in_bulk([file.tags for file in files], dimensions.get)))
+        return list(
+            map(logged, files, tags_in_bulk([file.tags for file in files], self.revisions.dimensions.get))
+        )
 
     @cached_property
     def replicated_cubes(self) -> ReplicatedCubes:

@@ -131,7 +131,7 @@ class QbeastTable:
 
         Columns: revision, cube, depth, file, file_bytes, min_weight, max_weight, element_count, replicated.
         """
-        dimensions = {revision.id: revision.dimensions for revision in self.revisions()}
+        dimensions = self._revisions().dimensions
         # A level of a cube's name takes one symbol for six dimensions.
         symbols = F.create_map(
             [x for number, d in dimensions.items() for x in (F.lit(number).cast("bigint"), F.lit(-(-d // 6)))]
@@ -309,7 +309,7 @@ class QbeastTable:
         return stored.revisions[revision_id]
 
     def _files(self) -> list[IndexedFile]:
-        dimensions = {revision.id: revision.dimensions for revision in self.revisions()}
+        dimensions = self._revisions().dimensions
         files = []
         for file in bridge.TableLog(self._spark, self._path).files():
             tags = parse_tags(file.tags, dimensions.get)

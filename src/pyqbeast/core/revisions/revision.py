@@ -146,6 +146,11 @@ class RevisionSet:
         """The revision that new rows go to, None for a table without any. Raises FormatError as `get`."""
         return None if self.last_id < 0 else self.get(self.last_id)
 
+    @property
+    def dimensions(self) -> dict[int, int]:
+        """How many dimensions the cubes of each revision have."""
+        return {number: revision.dimensions for number, revision in self.revisions.items()}
+
     def get(self, revision_id: int) -> Revision:
         """The revision of this id. Raises FormatError, with the problems found, where it cannot be read."""
         if revision_id not in self.revisions:

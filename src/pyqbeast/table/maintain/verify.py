@@ -55,7 +55,7 @@ def look_at(spark: SparkSession, path: str, level: str) -> Verified:
         return Verified(log, stored, [], VerifyReport(level, 0, (problem,)), {})
     _log.info("%s: checking the log of %d files", log.path, len(entries))
     on_disk, orphans = files_on_disk(log)
-    dimensions = {number: revision.dimensions for number, revision in stored.revisions.items()}
+    dimensions = stored.dimensions
     tags = [parse_tags(entry.tags, dimensions.get) for entry in entries]
     table = LoggedTable(stored, log.names_in_files, log.prunable_revisions, entries, tags, on_disk, orphans)
     files, problems, notes = check_log(table)
