@@ -181,7 +181,14 @@ def _compare_extremes(pair: Pair, schema: T.StructType) -> None:
     answers = []
     for side in (pair.ours, pair.twin):
         answer = side.read().selectExpr(*aliased)
-        texts = [as_text(f"c{i}", field.dataType) for i, field in enumerate(answer.schema.fields)]
+        # Of 0.0 and -0.0, which are equal, either is the largest.
+        texts = [
+            as_text(
+                f"c{i} + 0" if isinstance(field.dataType, T.FloatType | T.DoubleType) else f"c{i}",
+                field.dataType,
+            )
+            for i, field in enumerate(answer.schema.fields)
+        ]
         answers.append(list(answer.selectExpr(*(f"{text} as c{i}" for i, text in enumerate(texts))).first()))
     wrong = [f"{a}: {b} instead of {c}" for a, b, c in zip(asked, *answers, strict=True) if b != c]
     if wrong:
