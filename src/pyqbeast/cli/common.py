@@ -16,7 +16,6 @@ from pyqbeast.core.errors import QbeastError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from rich.console import Console
 
 
 #: How results are printed.
@@ -62,14 +61,6 @@ def limit_option(default: int) -> Callable[[Callable[..., None]], Callable[..., 
         show_default=True,
         help="Rows to print at the most.",
     )
-
-
-@functools.cache
-def console() -> Console:
-    """The terminal. Commands that print lines do without it, and its import takes a tenth of their time."""
-    from rich.console import Console
-
-    return Console()
 
 
 def _is_expected(error: Exception) -> bool:
@@ -120,3 +111,8 @@ def show(output: Output, data: Callable[[], Any], text: Callable[[], str]) -> No
         print_json(data())
     else:
         click.echo(text())
+
+
+def show_data(output: Output, data: dict[str, Any], text: Callable[[dict[str, Any]], str]) -> None:
+    """Prints what is JSON already, or the text that a function makes of it."""
+    show(output, lambda: data, lambda: text(data))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -38,7 +39,8 @@ def demo(path: str | None, output: common.Output) -> None:
     with contextlib.ExitStack() as stack:
         rows = read_flights()
         table_path = path or str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "flights")
-        progress = stack.enter_context(_progress(output))
+        console = Console()
+        progress = stack.enter_context(_progress(console, output))
         with _step(progress, "starting Spark"):
             spark = common.local_session()
         flights = spark.createDataFrame(rows)
@@ -55,13 +57,13 @@ def demo(path: str | None, output: common.Output) -> None:
         if output == "json":
             common.print_json({**summary, "index": metrics.to_dict(), "queries": queries})
         else:
-            common.console().print(
+            console.print(
                 f"{rows.num_rows:,} flights in {metrics.file_count} files and {metrics.cube_count} cubes, "
                 f"{metrics.bytes / 1e6:.1f} MB, written in {seconds:.1f} s; height {metrics.height}, "
                 f"unindexed {metrics.unindexed_share:.0%}"
             )
-            common.console().print(_table(queries))
-            common.console().print(next_steps(path), highlight=False, soft_wrap=True)
+            console.print(_table(queries))
+            console.print(next_steps(path), highlight=False, soft_wrap=True)
 
 
 def _queries(spark: SparkSession, path: str) -> list[dict[str, Any]]:
@@ -128,9 +130,9 @@ def next_steps(path: str | None) -> str:
     return "\n".join(["Try next (none but the demo starts Spark):", *lines])
 
 
-def _progress(output: common.Output) -> Progress:
+def _progress(console: Console, output: common.Output) -> Progress:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    return Progress(*columns, console=common.console(), transient=True, disable=output == "json")
+    return Progress(*columns, console=console, transient=True, disable=output == "json")
 
 
 @contextlib.contextmanager

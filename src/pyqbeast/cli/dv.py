@@ -24,7 +24,7 @@ def dv(path: str, rows: str | None, output: common.Output) -> None:
         report, text = reports.table_report(path), table_text
     else:
         report, text = reports.rows_report(path, rows), rows_text
-    common.show(output, lambda: report, lambda: text(report))
+    common.show_data(output, report, text)
 
 
 def table_text(report: dict[str, Any]) -> str:

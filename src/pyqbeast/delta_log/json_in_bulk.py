@@ -18,7 +18,7 @@ from pyqbeast.core.format.stored_text import read_json
 AT_ONCE = 10_000
 #: From how many texts of these the names and types of all are learned.
 _SAMPLED = 64
-_LINE_END = 10
+_LINE_END = ord("\n")
 #: Bytes that are looked through at once. A mask of a whole log is fresh memory, and takes five times as long.
 _LOOKED_THROUGH = 1 << 18
 

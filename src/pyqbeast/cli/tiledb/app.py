@@ -26,7 +26,7 @@ def tiledb() -> None:
 def info(uri: str, timestamp: int | None, encryption_key: str | None, output: common.Output) -> None:
     """Show the schema, fragments and metadata of an array."""
     data = commands.info(uri, timestamp, encryption_key)
-    common.show(output, lambda: data, lambda: render.info_text(data))
+    common.show_data(output, data, render.info_text)
 
 
 @common.command
@@ -39,7 +39,7 @@ def verify(uri: str, timestamp: int | None, encryption_key: str | None, output: 
     The exit code is 1 where something is wrong.
     """
     data = commands.verify(uri, timestamp, encryption_key)
-    common.show(output, lambda: data, lambda: render.verify_text(data))
+    common.show_data(output, data, render.verify_text)
     if not data["ok"]:
         raise click.exceptions.Exit(1)
 
@@ -54,7 +54,7 @@ def clean(uri: str, retain_hours: float, yes: bool, output: common.Output) -> No
     With --yes it is deleted.
     """
     data = commands.clean(uri, retain_hours, dry_run=not yes)
-    common.show(output, lambda: data, lambda: render.clean_text(data))
+    common.show_data(output, data, render.clean_text)
 
 
 @common.command
@@ -70,7 +70,7 @@ def dump(
     FRAGMENT is a fragment's name, or the beginning of it.
     """
     data = commands.dump(uri, fragment, timestamp, encryption_key)
-    common.show(output, lambda: data, lambda: render.dump_text(data))
+    common.show_data(output, data, render.dump_text)
 
 
 @common.command
@@ -83,7 +83,7 @@ def export(
 ) -> None:
     """Write an array's cells into a new indexed table at TABLE."""
     data = commands.export(common.local_session(), uri, table, columns_to_index, timestamp)
-    common.show(output, lambda: data, lambda: render.moved_text(data))
+    common.show_data(output, data, render.moved_text)
 
 
 @common.command
@@ -93,7 +93,7 @@ def export(
 def import_(table: str, uri: str, dimensions: str | None, output: common.Output) -> None:
     """Write the rows of the indexed table at TABLE into an array."""
     data = commands.import_(common.local_session(), table, uri, dimensions)
-    common.show(output, lambda: data, lambda: render.moved_text(data))
+    common.show_data(output, data, render.moved_text)
 
 
 for each in (info, verify, clean, dump, export):
