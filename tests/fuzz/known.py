@@ -32,7 +32,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "the twin writes files where ours marks rows in vectors",
     ),
     (
-        "overwrite by rows",
+        "overwrite by rows|writeTo overwrite",
         r"the twin: (?s:.)*INVALID_ATTRIBUTE_NAME_SYNTAX.*packedData",
         "Delta's change feed of replaceWhere takes no name with a backtick",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
@@ -27,12 +28,17 @@ def lenient_session(spark: SparkSession) -> SparkSession:
     return SparkSession(spark.sparkContext, copy)
 
 
-def live_rows(log: TableLog, spark: SparkSession, files: DataFrame) -> DataFrame:
-    """The rows of some files that no deletion vector hides, for the session `spark` to read.
+def live_rows(log: TableLog, spark: SparkSession, files: Mapping[str, tuple[int, int]]) -> DataFrame:
+    """The rows of some live files that no deletion vector hides, for the session `spark` to read.
 
-    `files` has the fields of Delta's `AddFile`, and need not say what the log says.
+    `files` tells for each path in the log the bytes of the file and how many of its rows are hidden, whatever the log
+    says.
     """
-    return DataFrame(java(spark).verify.FileContents.rows(log._java, spark._jsparkSession, files._jdf), spark)
+    with handed_over() as told:
+        told.write_text(json.dumps(files), "utf-8")
+        return DataFrame(
+            java(spark).verify.FileContents.rows(log._java, spark._jsparkSession, str(told)), spark
+        )
 
 
 def file_statistics(log: TableLog) -> Column:

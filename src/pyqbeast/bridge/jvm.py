@@ -60,7 +60,7 @@ def java(spark: SparkSession) -> Any:  # noqa: ANN401 (a py4j package)
 
 @contextlib.contextmanager
 def handed_over() -> Iterator[Path]:
-    """A file through which the JVM hands a large result to Python, deleted afterwards.
+    """A file through which the JVM and Python hand each other what is large, deleted afterwards.
 
     A text of more than 8 KB takes 40 ms more over py4j's socket. The JVM sends it in parts, and each part waits until
     the one before is confirmed, which the operating system puts off.

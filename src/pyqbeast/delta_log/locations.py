@@ -77,14 +77,18 @@ def url_decode(url: str) -> str:
     return hadoop_path(unquote(url))
 
 
+def is_plain(path: str) -> bool:
+    """Say whether `path`, as a log has it, is spelled as the file is called, like nearly all of 100,000 files."""
+    return "%" not in path and ":" not in path and "//" not in path and "./" not in path
+
+
 def same_file_key(path: str) -> str:
     """Return what is equal for all spellings by which entries of a log name one file, as Delta compares them.
 
     Delta compares normalized URIs: `./a` is `a`, and `%2b` is `%2B`. It decodes nothing: `%61` is another file than
     `a`. `path` is as the log has it, relative to the table or absolute.
     """
-    # Most are plain names, and there may be 100,000 of them.
-    if "%" not in path and ":" not in path and "//" not in path and "./" not in path:
+    if is_plain(path):
         return path
     in_upper_case = re.sub("%[0-9a-f]{2}", lambda code: code[0].upper(), path, flags=re.IGNORECASE)
     return posixpath.normpath(in_upper_case).removeprefix("file:")

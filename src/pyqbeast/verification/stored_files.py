@@ -66,6 +66,11 @@ class _Storage:
         self._root_location = locations.hadoop_path(self._system.unstrip_protocol(self._root))
 
     def look_up(self, file: LiveFile) -> FileOnDisk:
+        plain = f"{self._root}/{file.path}"
+        # Most are plain names of files that are there, and there may be 100,000 of them.
+        if plain in self._sizes and file.deletion_vector is None and locations.is_plain(file.path):
+            self._named.add(plain)
+            return FileOnDisk(file.path, f"{self._root_location}/{file.path}", self._size(plain), None, None)
         path = self.path_of(file.path)
         self.name(path)
         location, size = self._location(path or file.path), self._size(path)

@@ -29,7 +29,6 @@ from pyqbeast import bridge
 from pyqbeast.bridge.file_contents import file_location, file_statistics, live_rows
 from pyqbeast.core.problems import BOUNDS, Problem
 from pyqbeast.delta_log.file_checks import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS, TIGHT_BOUNDS
-from pyqbeast.table.maintain.changed_files import FileChange, changed_files
 
 #: Delta answers the least and the largest value of these from the log, so there they have to be exact.
 _EXACT = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DateType)
@@ -139,8 +138,7 @@ def check_statistics(
     """
     if not files:
         return SeenStatistics([], {}, {})
-    changes = {file.path: FileChange(size=file.size, deleted=file.deleted) for file in files}
-    rows = live_rows(log, spark, changed_files(log, changes))
+    rows = live_rows(log, spark, {file.path: (file.size, file.deleted) for file in files})
     # Spark 4.0 reads no columns without a type; they hold nulls alone.
     unread = {field.name: F.lit(None) for field in log.schema if field.name not in rows.columns}
     rows = rows.withColumns(unread) if unread else rows

@@ -76,10 +76,10 @@ public final class TableLog {
     return snapshot;
   }
 
-  /** All live files as Delta reads them from the log, collected once: who verifies a table relies on no memory. */
+  /** All live files as Delta reads them from the log, read once: who verifies a table relies on no memory. */
   public synchronized List<AddFile> liveFiles() {
     if (files == null) {
-      files = List.of((AddFile[]) snapshot.allFiles().collect());
+      files = LiveFiles.fromLog(snapshot);
     }
     return files;
   }

@@ -2,6 +2,7 @@ package io.pyqbeast.spark;
 
 import java.util.Map;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
 import org.apache.spark.sql.delta.actions.Metadata;
 
 /** Actions of Delta's log, made of others. */
@@ -22,6 +23,21 @@ public final class DeltaActions {
         file.path(), file.partitionValues(), file.size(), file.modificationTime(), false, file.stats(), file.tags(),
         file.deletionVector(), file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(),
         file.backReference(), file.amtPassthrough());
+  }
+
+  /** A file of another size, whose deletion vector, if it has one, hides so many rows. */
+  public static AddFile counted(AddFile file, long size, long deleted) {
+    DeletionVectorDescriptor vector = file.deletionVector();
+    DeletionVectorDescriptor counted =
+        vector == null
+            ? null
+            : vector.copy(
+                vector.storageType(), vector.pathOrInlineDv(), vector.offset(), vector.sizeInBytes(), deleted,
+                vector.maxRowIndex());
+    return file.copy(
+        file.path(), file.partitionValues(), size, file.modificationTime(), false, file.stats(), file.tags(), counted,
+        file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(), file.backReference(),
+        file.amtPassthrough());
   }
 
   /** The same table with other entries in its configuration. */

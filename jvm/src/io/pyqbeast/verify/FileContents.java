@@ -1,9 +1,14 @@
 package io.pyqbeast.verify;
 
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.commit.TableLog;
 import io.pyqbeast.errors.Door;
+import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.ScalaInterop;
+import java.io.File;
 import java.util.List;
+import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.broadcast.Broadcast;
@@ -31,6 +36,8 @@ public final class FileContents {
           .add("rows", DataTypes.LongType)
           .add("last", DataTypes.LongType)
           .add("problem", DataTypes.StringType);
+
+  private static final ObjectMapper JSON = new ObjectMapper();
 
   private FileContents() {}
 
@@ -79,14 +86,24 @@ public final class FileContents {
     return lenient;
   }
 
-  /** The live rows of files, given as rows of Delta's {@code AddFile}, for a session to read. */
-  public static Dataset<Row> rows(TableLog log, SparkSession session, Dataset<Row> files) {
-    AddFile[] chosen = (AddFile[]) files.as(log.snapshot().allFiles().encoder()).collect();
+  /**
+   * The live rows of some live files, for a session to read.
+   *
+   * @param told a file with an object of JSON: for each path in the log the bytes of the file, and how many rows its
+   *     deletion vector hides, whatever the log says
+   */
+  public static Dataset<Row> rows(TableLog log, SparkSession session, String told) {
     return Door.reading(session, "the files of " + log.path())
         .open(
-            () ->
-                log.deltaLog()
-                    .createDataFrame(log.snapshot(), ScalaInterop.seq(List.of(chosen)), false, Option.empty()));
+            () -> {
+              Map<String, long[]> counts = JSON.readValue(new File(told), new TypeReference<Map<String, long[]>>() {});
+              List<AddFile> chosen =
+                  log.liveFiles().stream()
+                      .filter(file -> counts.containsKey(file.path()))
+                      .map(file -> DeltaActions.counted(file, counts.get(file.path())[0], counts.get(file.path())[1]))
+                      .toList();
+              return log.deltaLog().createDataFrame(log.snapshot(), ScalaInterop.seq(chosen), false, Option.empty());
+            });
   }
 
   /** What Delta stores of the rows of a file, as an aggregate of its rows. */
