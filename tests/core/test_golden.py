@@ -81,7 +81,7 @@ def test_stored_blocks_are_read_and_say_how_many_rows_a_file_has(golden, family)
         for file, (revision_id, blocks, problem) in tagged_files(expected, revisions):
             assert problem is None
             if not file["tags"]:
-                assert (revision_id, blocks) == (0, [])
+                assert (revision_id, blocks) == (0, ())
                 continue
             assert revision_id == int(file["tags"]["revision"])
             assert sum(block.element_count for block in blocks) == file["numRecords"]

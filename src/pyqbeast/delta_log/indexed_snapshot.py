@@ -87,7 +87,7 @@ class IndexedSnapshot:
                 file.deleted,
                 file.tags,
                 tags.revision_id,
-                tuple(tags.blocks),
+                tags.blocks,
                 tags.problem,
             )
 

@@ -74,7 +74,7 @@ def _known_revision(stored: str, dimensions_of: Callable[[int], int | None]) -> 
     return revision, None if revision == STAGING_REVISION else dimensions_of(revision)
 
 
-def _blocks(texts: Sequence[str], dimensions: int) -> list[list[Block]]:
+def _blocks(texts: Sequence[str], dimensions: int) -> list[tuple[Block, ...]]:
     """The blocks of each of these texts; nothing where they are few, or one of them is not as blocks are written."""
     lines = "\n".join([f'{{"blocks":{text}}}' for text in texts])
     # Arrow takes the end of a line for that of an object.
@@ -87,7 +87,7 @@ def _blocks(texts: Sequence[str], dimensions: int) -> list[list[Block]]:
         return []
 
 
-def _of_rows(lists: pa.ListArray, dimensions: int) -> list[list[Block]]:
+def _of_rows(lists: pa.ListArray, dimensions: int) -> list[tuple[Block, ...]]:
     """The blocks of each row. Raises FormatError for a cube that is none."""
     structs = lists.flatten()
     columns = structs.flatten()
@@ -102,7 +102,7 @@ def _of_rows(lists: pa.ListArray, dimensions: int) -> list[list[Block]]:
     encoded = cubes.dictionary_encode()
     distinct = [CubeId.from_string(text, dimensions) for text in encoded.dictionary.to_pylist()]
     cube_of = np.frombuffer(encoded.indices.buffers()[1], np.int32, len(cubes)).tolist()
-    blocks = list(
+    blocks = tuple(
         map(
             Block._make,
             zip(

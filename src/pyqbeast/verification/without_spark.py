@@ -50,7 +50,7 @@ def verify_log(table: locations.Location, storage_options: locations.Options = N
     entries = [_entry(index, *both) for both in zip(snapshot.files, index.files, strict=True)]
     on_disk, orphans = files_on_disk(table, snapshot, storage_options)
     tags = [
-        FileTags(file.revision_id, [*index.replicated_cubes.true_blocks(file)], file.problem)
+        FileTags(file.revision_id, index.replicated_cubes.true_blocks(file), file.problem)
         for file in index.files
     ]
     table_to_check = LoggedTable(revisions, index.physical_names, prunable, entries, tags, on_disk, orphans)

@@ -14,10 +14,10 @@ from pyqbeast.core.format.file_tags import Block, FileTags, blocks_to_json, pars
 from tests.core.strategies import cubes
 
 ROOT = CubeId.root(2)
-TWO = [
+TWO = (
     Block(ROOT, -2146691226, 0, 956),
     Block(CubeId.from_string("Q", 2), 443070, 2147483647, 506),
-]
+)
 TAG = (
     '[{"cubeId":"","minWeight":-2146691226,"maxWeight":0,"elementCount":956},'
     '{"cubeId":"Q","minWeight":443070,"maxWeight":2147483647,"elementCount":506}]'
@@ -43,7 +43,7 @@ def test_blocks_are_written_with_replicated_last():
 
 def test_the_other_name_of_the_cube_and_the_flag_are_read():
     text = '[{"replicated":true,"elementCount":3,"cube":"Q","minWeight":1,"maxWeight":2}]'
-    assert parse(text).blocks == [Block(CubeId.from_string("Q", 2), 1, 2, 3, replicated=True)]
+    assert parse(text).blocks == (Block(CubeId.from_string("Q", 2), 1, 2, 3, replicated=True),)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_tags_of_older_releases(state, replicated):
     }
     cube = CubeId.from_string("wgQ", 2)
     assert parse_tags(tags, dimensions_of) == FileTags(
-        1, [Block(cube, 872490489, 2147483647, 140, replicated)], None
+        1, (Block(cube, 872490489, 2147483647, 140, replicated),), None
     )
     del tags["minWeight"]
     assert "minWeight" in parse_tags(tags, dimensions_of).problem
@@ -68,13 +68,13 @@ def test_tags_of_older_releases(state, replicated):
 
 @pytest.mark.parametrize("tags", [None, {}, {"revision": "0"}, {"INSERTION_TIME": "1"}])
 def test_files_that_are_not_indexed_are_no_problem(tags):
-    assert parse_tags(tags, dimensions_of) == FileTags(0, [], None)
+    assert parse_tags(tags, dimensions_of) == FileTags(0, (), None)
 
 
 def test_a_file_without_blocks_is_one_root_block():
-    assert parse_tags({"revision": "7"}, dimensions_of).blocks == [
-        Block(CubeId.root(3), WEIGHT_MIN, WEIGHT_MAX, 0)
-    ]
+    assert parse_tags({"revision": "7"}, dimensions_of).blocks == (
+        Block(CubeId.root(3), WEIGHT_MIN, WEIGHT_MAX, 0),
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_file_without_blocks_is_one_root_block():
 )
 def test_a_file_with_broken_tags_counts_as_not_indexed(revision, blocks):
     revision_id, found, problem = parse(blocks, revision)
-    assert (revision_id, found) == (0, [])
+    assert (revision_id, found) == (0, ())
     assert "cannot be used" in problem
 
 
@@ -110,7 +110,7 @@ weights = st.tuples(st.integers(WEIGHT_MIN, WEIGHT_MAX), st.integers(WEIGHT_MIN,
 def test_what_is_written_reads_back(parts):
     blocks = [Block(cube, low, high, count, flag) for cube, (low, high), count, flag in parts]
     text = blocks_to_json(blocks)
-    assert parse(text) == FileTags(1, blocks, None)
+    assert parse(text) == FileTags(1, tuple(blocks), None)
     assert list(json.loads(text)[0]) == ["cubeId", "minWeight", "maxWeight", "elementCount", "replicated"]
 
 

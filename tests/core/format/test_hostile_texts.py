@@ -148,7 +148,7 @@ def test_tags_are_always_taken(tags):
     "tags", [{"revision": None}, {"revision": 1}, {"revision": "1", "blocks": None}, [], "revision"]
 )
 def test_what_is_no_map_of_texts_is_not_indexed(tags):
-    assert parse_tags(tags, {1: 2}.get).blocks == []
+    assert parse_tags(tags, {1: 2}.get).blocks == ()
 
 
 @given(hostile_texts(['{"write":"w1","rows":7}']))

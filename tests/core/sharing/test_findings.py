@@ -28,7 +28,7 @@ def column(name, data_type="integer", **metadata):
 
 
 def file(*blocks, legacy=False, deleted=0):
-    return SharedFile(FileTags(1, list(blocks)), legacy, deleted)
+    return SharedFile(FileTags(1, blocks), legacy, deleted)
 
 
 WHOLE = file(Block(ROOT, WEIGHT_MIN, 0, 9)), file(Block(ROOT.child(1), 1, WEIGHT_MAX, 9))
@@ -70,7 +70,7 @@ def test_every_effect_and_reader_is_of_a_known_concern():
 CREATED_EMPTY = RevisionSet(
     {0: Revision(0, 0, "/t", 100, revision("a").transformers, ()), 1: revision("a")}, 1
 )
-UNINDEXED = SharedFile(FileTags(0, []), False, 0)
+UNINDEXED = SharedFile(FileTags(0, ()), False, 0)
 COPY = file(Block(ROOT, WEIGHT_MIN, 0, 9, replicated=True))
 MAPPED = column("a", **{"delta.columnMapping.physicalName": "col-1"})
 INSIDE = column("s", {"type": "array", "elementType": {"type": "struct", "fields": [MAPPED]}})

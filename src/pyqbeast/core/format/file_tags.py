@@ -64,7 +64,7 @@ class FileTags(NamedTuple):
     """
 
     revision_id: int
-    blocks: list[Block]
+    blocks: tuple[Block, ...]
     problem: str | None = None
 
 
@@ -91,17 +91,17 @@ def parse_tags(tags: Mapping[str, str] | None, dimensions_of: Callable[[int], in
     Never raises: a file whose tags cannot be understood counts as not indexed, so that it is still read.
     """
     if not isinstance(tags, Mapping) or TAG_REVISION not in tags:
-        return FileTags(STAGING_REVISION, [])
+        return FileTags(STAGING_REVISION, ())
     try:
         revision_id = whole_number(tags[TAG_REVISION], f"tag {TAG_REVISION!r}")
         if revision_id == STAGING_REVISION:
-            return FileTags(STAGING_REVISION, [])
+            return FileTags(STAGING_REVISION, ())
         dimensions = dimensions_of(revision_id)
         if dimensions is None:
             raise FormatError(f"revision {revision_id} is not in the table's configuration")
-        return FileTags(revision_id, _blocks(tags, dimensions))
+        return FileTags(revision_id, tuple(_blocks(tags, dimensions)))
     except FormatError as error:
-        return FileTags(STAGING_REVISION, [], f"index tags cannot be used: {error}")
+        return FileTags(STAGING_REVISION, (), f"index tags cannot be used: {error}")
 
 
 def are_legacy(tags: Mapping[str, str]) -> bool:

@@ -8,7 +8,7 @@ replicated. A mark alone is not believed, because a damaged or foreign one would
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pyqbeast.core.errors import UnsupportedError
@@ -91,7 +91,7 @@ class ReplicatedCubes:
         """The files that hold each row once. Raises as `hold_all_of`."""
         return [file for file in files if not self.hold_all_of(file)]
 
-    def true_blocks(self, file: LoggedFile) -> Sequence[Block]:
+    def true_blocks(self, file: LoggedFile) -> tuple[Block, ...]:
         """The blocks of the file, without marks where none of its rows is seen in another file."""
         if (
             not self.has_marks
