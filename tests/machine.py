@@ -9,8 +9,8 @@ from pathlib import Path
 HOST = "127.0.0.1"
 #: For a JVM that runs most of its code once: the compiler that optimizes takes more time than it spares.
 RUNS_ONCE = "-XX:TieredStopAtLevel=1"
-#: For a JVM that lives for minutes and runs most of its code some hundred times: ten times as often as by default before
-#: that compiler looks at it. By default it has a quarter of the time of all tests; so these take a seventh less.
+#: For a JVM that lives for minutes and runs most of its code some hundred times: that compiler looks only at what runs
+#: ten times as often as it would have to. By its own measure it has a quarter of the time of all tests.
 RUNS_SELDOM = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
