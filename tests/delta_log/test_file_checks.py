@@ -73,3 +73,9 @@ def test_what_storage_lists():
 def test_a_file_under_two_paths_is_a_problem_of_both():
     problems = check_live_once([("a", "/t/a"), ("b", "/t/b"), ("%61", "/t/a")])
     assert [(p.rule, p.file) for p in problems] == [(LIVE_ONCE, "a"), (LIVE_ONCE, "%61")]
+
+
+def test_a_path_with_two_vectors_is_two_files():
+    (problem, _) = check_live_once([("a", "/t/a"), ("b", "/t/b"), ("a", "/t/a")])
+    assert (problem.rule, problem.file) == (LIVE_ONCE, "a")
+    assert "the same path" in problem.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import permutations
 from typing import Any
 
 from pyqbeast.core.errors import FormatError
@@ -57,7 +58,7 @@ def check_on_disk(file: str, size: int, on_disk: int | None) -> list[Problem]:
 
 
 def check_live_once(locations: Iterable[tuple[str, str]]) -> list[Problem]:
-    """No file is in the table under two paths, which would double its rows. Takes paths and whole locations."""
+    """No file is in the table twice, which would double its rows. Takes paths and whole locations."""
     files = list(locations)
     if len({location for _, location in files}) == len(files):
         return []
@@ -65,12 +66,15 @@ def check_live_once(locations: Iterable[tuple[str, str]]) -> list[Problem]:
     for path, location in files:
         paths[location].append(path)
     return [
-        Problem(LIVE_ONCE, one, "", f"it is the same file as {other}, so its rows are in the table twice")
+        Problem(LIVE_ONCE, one, "", f"{_twice(one, other)}, so its rows are in the table twice")
         for of_file in paths.values()
-        for one in of_file
-        for other in of_file
-        if one != other
+        for one, other in permutations(of_file, 2)
     ]
+
+
+def _twice(path: str, other: str) -> str:
+    # Deletion vectors tell the entries of one path apart.
+    return "another entry has the same path" if path == other else f"it is the same file as {other}"
 
 
 def _contradictions(stored: Any, *, has_vector: bool) -> list[str]:  # noqa: ANN401 (what JSON holds)

@@ -35,7 +35,7 @@ class LoggedTable:
         prunable_revisions: the revisions whose blocks tell the weights that rows have today.
         entries: the live files.
         tags: what the tags of each entry say.
-        on_disk: the same as storage has them.
+        on_disk: each entry as storage has it.
         orphans: the locations and sizes of files in the table's folder that the log names nowhere.
     """
 
@@ -92,12 +92,11 @@ def check_log(table: LoggedTable) -> LogFindings:
 
 def _files(table: LoggedTable, problems: list[Problem]) -> list[VerifiedFile]:
     """The live files, and what is wrong with the log of each by itself."""
-    listed = {file.path: file for file in table.on_disk}
     files = []
     in_order = statistics_in_bulk.in_order([file.statistics for file in table.entries])
     by_weight = rows_of_files([file.tags.get(TAG_WEIGHTS) for file in table.entries])
-    for file, tags, has_statistics, rows in zip(table.entries, table.tags, in_order, by_weight, strict=True):
-        found = listed[file.path]
+    told = zip(table.entries, table.on_disk, table.tags, in_order, by_weight, strict=True)
+    for file, found, tags, has_statistics, rows in told:
         vector, of_vector = _check_vector(file, found)
         broken = [
             *check_on_disk(file.path, file.size, found.size),

@@ -217,6 +217,19 @@ def test_files_that_no_version_names_are_a_note(spark, small, tmp_path):
     assert "clean()" in note
 
 
+def test_an_entry_that_brings_deleted_rows_back(spark, good, tmp_path):
+    """To Delta it is another file, as it has another deletion vector, and the rows left are there twice."""
+    path = shutil.copytree(good, tmp_path / "table")
+    *_, newest = sorted((path / "_delta_log").glob("*.json"))
+    again = next(add for add in TableLog(path).files.values() if add.get("deletionVector"))
+    entry = {key: value for key, value in again.items() if key != "deletionVector"}
+    newest.with_name(f"{int(newest.stem) + 1:020}.json").write_text(json.dumps({"add": entry}))
+    report = QbeastTable.for_path(spark, str(path)).verify("log")
+    assert found(report) == {again["path"]: {problems.LIVE_ONCE}}
+    with pytest.raises(FormatError, match="two deletion vectors"):
+        verify_log(path)
+
+
 def test_another_writer_between_looking_and_repairing_keeps_what_it_wrote(
     spark, small, tmp_path, monkeypatch
 ):

@@ -37,8 +37,8 @@ ADVICE = {
     REPLICATED: "RESTORE a version in which all files have an index, and run upgrade(drop_replicated=True) on it",
     COLUMNS_EXIST: "add the column again, or call optimize(revision=…) after writing with other columnsToIndex",
     SAME_COLUMNS: "rename the columns back, or call optimize(revision=…)",
-    LIVE_ONCE: "RESTORE a version in which it is there once, or delete the rows of one of the two by a condition on "
-    "_metadata.file_path",
+    LIVE_ONCE: "RESTORE a version in which it is there once, or, if the paths differ, delete the rows of one of the "
+    "two by a condition on _metadata.file_path",
     EXISTS: "bring the file back from a backup, or RESTORE a version that does not name it; its rows are in no other",
     READABLE: "bring the file back from a backup, or RESTORE a version that does not name it",
     SIZE: "bring the file back from a backup, or RESTORE a version that does not name it",

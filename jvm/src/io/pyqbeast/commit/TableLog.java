@@ -76,10 +76,10 @@ public final class TableLog {
     return snapshot;
   }
 
-  /** All live files as Delta reads them from the log, read once: who verifies a table relies on no memory. */
+  /** All live files as Delta reads them from the log, collected once: who verifies a table relies on no memory. */
   public synchronized List<AddFile> liveFiles() {
     if (files == null) {
-      files = LiveFiles.fromLog(snapshot);
+      files = List.of((AddFile[]) snapshot.allFiles().collect());
     }
     return files;
   }

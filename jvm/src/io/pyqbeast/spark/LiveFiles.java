@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.WeakHashMap;
-import java.util.regex.Pattern;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -35,9 +34,6 @@ public final class LiveFiles {
   /** More commits, or more bytes of them, are left to a job, which reads them in parallel. */
   private static final int MOST_COMMITS = 100;
   private static final long MOST_BYTES = 16L << 20;
-
-  /** A path below the table's folder, of which there is one spelling. */
-  private static final Pattern PLAIN = Pattern.compile("[\\w=-][\\w=.-]*(/[\\w=-][\\w=.-]*)*");
 
   /** The version before the first, which has no files. */
   private static final long NOTHING = -1;
@@ -70,42 +66,26 @@ public final class LiveFiles {
         before != null
             && known.version <= snapshot.version()
             && known.table.equals(snapshot.metadata().id());
-    List<AddFile> files = isUsable ? since(known.version, before, snapshot) : since(NOTHING, List.of(), snapshot);
-    if (files != null) {
-      remember(snapshot, files);
-    }
-    return files;
-  }
-
-  /**
-   * All live files of a snapshot as Delta reads them, whatever this process remembers. One Spark job, or none where the
-   * log has no checkpoint and Delta spells no path otherwise than the log does.
-   */
-  public static List<AddFile> fromLog(Snapshot snapshot) {
-    if (snapshot.checkpointProvider().isEmpty()) {
-      List<AddFile> files = since(NOTHING, List.of(), snapshot);
-      if (files != null && files.stream().allMatch(file -> PLAIN.matcher(file.path()).matches())) {
-        return files;
-      }
-    }
-    return List.of((AddFile[]) snapshot.allFiles().collect());
-  }
-
-  /** The files of a snapshot by those of a version and the commits after it; null where this cannot be told. */
-  private static List<AddFile> since(long version, List<AddFile> before, Snapshot snapshot) {
+    before = isUsable ? before : List.of();
+    long version = isUsable ? known.version : NOTHING;
     if (snapshot.version() - version > MOST_COMMITS) {
       return null;
     }
+    List<AddFile> files;
     try {
       List<FileStatus> commits = commits(snapshot, version);
       if (bytes(commits) > MOST_BYTES) {
         return null;
       }
-      List<AddFile> files = commits.isEmpty() ? before : after(before, commits, snapshot);
-      return agree(files, snapshot) ? files : null;
+      files = commits.isEmpty() ? before : after(before, commits, snapshot);
     } catch (IOException e) {
       return null; // Delta may find all that it needs in a checkpoint
     }
+    if (!agree(files, snapshot)) {
+      return null;
+    }
+    remember(snapshot, files);
+    return files;
   }
 
   /**
