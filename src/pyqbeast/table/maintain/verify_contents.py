@@ -242,8 +242,8 @@ def _checked(
 ) -> DataFrame:
     def check(key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
         file, blocks, tags = logged[key[0].as_py()]
-        columns = [rows.column(name).to_numpy() for name in rows.column_names]
-        points, weights = np.column_stack(columns[1:-1]), columns[-1]
+        *coordinate, weights = (column.to_numpy() for column in rows.columns[1:])
+        points = np.column_stack(coordinate)
         found = [*check_rows(file, blocks, points, weights), *check_weights(file, tags, points, weights)]
         fields = ([getattr(problem, name) for problem in found] for name in names)
         return pa.table(dict(zip(names, (pa.array(field, pa.string()) for field in fields), strict=True)))

@@ -68,8 +68,26 @@ public final class FileContents {
 
   /** The whole location that Spark's {@code input_file_name()} stands for, spelled as {@code FilesOnDisk} does. */
   public static Column location(Column name) {
-    UDF1<String, String> answer = url -> SparkPath.fromUrlString(url).toPath().toString();
-    return functions.udf(answer, DataTypes.StringType).apply(name);
+    return functions.udf(new Location(), DataTypes.StringType).apply(name);
+  }
+
+  /** Rows come file by file, so a name is nearly always that of the row before. */
+  private static final class Location implements UDF1<String, String> {
+    private static final long serialVersionUID = 1;
+
+    private record Answer(String name, String location) {}
+
+    private transient Answer last;
+
+    @Override
+    public String call(String name) {
+      Answer answer = last;
+      if (answer == null || !answer.name.equals(name)) {
+        answer = new Answer(name, SparkPath.fromUrlString(name).toPath().toString());
+        last = answer;
+      }
+      return answer.location;
+    }
   }
 
   /**
