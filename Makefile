@@ -4,6 +4,8 @@ PYTHON ?= python3
 JAR := src/pyqbeast/jars/pyqbeast-bridge-spark-4.2.jar
 # Certificates of the system, as pip and Python use them too.
 export UV_SYSTEM_CERTS := 1
+# Tests are collected in a third of the time where Python may keep what it compiled of them.
+unexport PYTHONDONTWRITEBYTECODE
 RUN := $(UV) run --frozen --all-extras
 TPCHGEN := tpchgen-cli==4.0.0
 MKDOCS := --with mkdocs==1.6.1 --with mkdocs-material==9.8.1 --with 'mkdocstrings[python]==1.0.8'
