@@ -14,7 +14,10 @@ import pytest
 
 import pyqbeast
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
-from tests.scanning.tables import by_weight
+from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT
+from pyqbeast.delta import DeletionVector
+from tests.deletion_vectors.tables import PROTOCOL, commit
+from tests.scanning.tables import by_weight, fields_of, indexed_add, metadata
 
 ROWS = 60_000
 SURE = 0.999
@@ -256,3 +259,51 @@ def test_the_best_answer_for_a_budget(table):
     assert scan.tolerance(wanted, budget="1 TB").exact
     with pytest.raises(InvalidInputError, match="more bytes than the budget"):
         scan.tolerance(wanted, budget=1)
+
+
+def test_the_number_of_rows_is_in_the_log(tmp_path):
+    """No file is opened for it: this table has none. Deleted rows do not count."""
+    table, rows = by_weight(tmp_path, rows_of(rows=1_000), files=4), {"rows": ("*", "count")}
+    deleted = indexed_add(
+        table / "deleted.parquet", rows_of(rows=100), vector=DeletionVector([0, 7, 99]).to_inline()
+    )
+    commit(table, 1, deleted)
+    whole = pyqbeast.scan(table)
+    expected = {"n": 1_097, "n_low": 1_097.0, "n_high": 1_097.0}
+    by_rows = whole.where("id >= 0").tolerance({"n": ("*", "count")}, exact=True)
+    assert by_rows.table.to_pylist() == [expected]
+    assert by_rows.bytes_read > 0
+    for file in table.glob("*.parquet"):
+        file.unlink()
+    for bounds in ({}, {"exact": True}, {"budget": "1 MB"}):
+        found = whole.tolerance({"n": ("*", "count")}, **bounds)
+        assert found.table.to_pylist() == [expected]
+        assert (found.exact, found.bytes_read, found.exact_bytes, found.worth) == (True, 0, 0, {"n": "exact"})
+    assert pyqbeast.scan(table, 0).tolerance(rows).table["rows"].to_pylist() == [1_000]
+
+
+def test_files_are_counted_where_the_log_does_not_tell_their_rows(tmp_path):
+    add = indexed_add(tmp_path / "rows.parquet", rows_of(rows=50))
+    del add["add"]["stats"]
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(rows_of(rows=1).schema)), add)
+    found = pyqbeast.scan(tmp_path).tolerance({"n": ("*", "count")})
+    assert found.table["n"].to_pylist() == [50]
+    assert found.bytes_read > 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "configuration", "why"),
+    [
+        (["id", "n"], {CHOSEN_BY_WEIGHT: "true"}, "its rows were chosen"),
+        (["n"], {}, "it has no column 'id'"),
+    ],
+)
+def test_all_rows_are_read_where_a_sample_cannot_be_taken(tmp_path, columns, configuration, why):
+    """The error says to pass `exact=True`, and that works: the answer from all rows takes no weights."""
+    rows = rows_of(rows=500)
+    add = indexed_add(tmp_path / "rows.parquet", rows)
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(rows.select(columns).schema), **configuration), add)
+    table, asked = pyqbeast.scan(tmp_path), {"total": ("n", "sum")}
+    with pytest.raises(UnsupportedError, match=why + ".*pass exact=True"):
+        table.tolerance(asked, error=0.1)
+    assert table.tolerance(asked, exact=True).table["total"].to_pylist() == [pc.sum(rows["n"]).as_py()]

@@ -123,6 +123,14 @@ class IndexedSnapshot:
         """The share of the rows that the most frequent key may hold."""
         return key_granularity(self.files)
 
+    @property
+    def weighing_problem(self) -> str | None:
+        """Why rows cannot be chosen by their weight; None if they can. Raises as `revision`."""
+        names = {field["name"] for field in self.snapshot.metadata.fields}
+        if missing := [column for column in self.revision().hashed_columns if column not in names]:
+            return f"it has no column {missing[0]!r}, which weights are made of"
+        return self.weight_profile.problem
+
     def bound_of(self, fraction: float) -> int | None:
         """The weight below which the rows of a sample lie; None if it takes all rows.
 
@@ -133,14 +141,10 @@ class IndexedSnapshot:
         """
         if checked_fraction(fraction) == 1:
             return None
-        latest = self.revision()
-        names = {field["name"] for field in self.snapshot.metadata.fields}
-        problem = self.weight_profile.problem
-        if missing := [column for column in latest.hashed_columns if column not in names]:
-            problem = f"it has no column {missing[0]!r}, which weights are made of"
-        elif self.key_granularity > fraction:
+        problem = self.weighing_problem
+        if problem is None and self.key_granularity > fraction:
             problem = f"one key holds up to {self.key_granularity:.3g} of the rows"
-        elif self.weight_profile.is_uneven and self.revisions.problems:
+        elif problem is None and self.weight_profile.is_uneven and self.revisions.problems:
             problem = self.revisions.problems[0]
         if problem is not None:
             raise UnsupportedError(

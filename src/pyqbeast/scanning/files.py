@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
 from pyqbeast.scanning.conditions.predicate import Predicate
@@ -70,12 +71,12 @@ def plan_files(
         may_hold = predicate.files(bounds).to_pylist()
         ruled_out = frozenset(file.path for file, may in zip(live, may_hold, strict=True) if may is False)
 
-    def skipped(path: str, lowest: int) -> str | None:
-        if path in replicated:
+    def skipped(file: LoggedFile) -> str | None:
+        if file.path in replicated:
             return "other files hold the same rows"
-        if bound is not None and lowest >= bound:
+        if bound is not None and file.weights(index.prunable_revisions)[0] >= bound:
             return "all rows are too heavy for the sample"
-        return "no row meets the condition, by the bounds of its columns" if path in ruled_out else None
+        return "no row meets the condition, by the bounds of its columns" if file.path in ruled_out else None
 
     return Plan(
         index.snapshot.version,
@@ -84,7 +85,7 @@ def plan_files(
                 file.path,
                 file.size,
                 file.rows,
-                skipped(file.path, file.weights(index.prunable_revisions)[0]),
+                skipped(file),
             )
             for file in index.files
         ),

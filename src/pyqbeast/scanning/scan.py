@@ -335,13 +335,18 @@ class Scan:
         spent = Limit() if exact else Limit.of(budget)
         goal = goal_within(error, spent, relative=relative, smallest_group=smallest_group)
         check_confidence(confidence)
-        hashed = self._index.revision().hashed_columns
-        request = Request.of(aggregates, by, self._readable_schema(), None if exact else hashed)
+        problem = None if exact else self._index.weighing_problem
+        if problem is not None:
+            raise UnsupportedError(
+                f"the table at {self._index.table} cannot be estimated: {problem}; pass exact=True"
+            )
+        hashed = None if exact else self._index.revision().hashed_columns
+        request = Request.of(aggregates, by, self._readable_schema(), hashed)
         kept = Kept.of(request, having, order_by, limit)
         told_apart = {*request.groups, *request.distinct.values()}
         self._refuse_collations(told_apart, "pyqbeast.tolerance groups and counts them on Spark")
         needed = [*request.columns, *(sorted(self._predicate.columns) if self._predicate else [])]
-        weighed = self._weighed_names()
+        weighed = [] if exact else self._weighed_names()
         data = self._files_with([*needed, *weighed])
         opened = {file.path for file in self._plan().files if file.skipped is None}
         files = [file for file in self._index.files if file.path in opened]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from pyqbeast.approximate.estimate import (
@@ -26,10 +27,9 @@ from pyqbeast.approximate.estimate import (
     value_span,
 )
 from pyqbeast.approximate.estimate.percentile import fewest_keys
-from pyqbeast.approximate.estimate.scale import END, START
 from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.approximate.estimate.value_spans import column_bounds
-from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.key_frequency import most_rows_of_a_key
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.core.sampling.logged_file import LoggedFile
@@ -40,7 +40,7 @@ from pyqbeast.scanning.conditions.column_types import may_hold_floats
 from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.scanning.row_sums import Rows, Thresholds, quantiles, sums_of
-from pyqbeast.scanning.weighed_rows import weighed_rows
+from pyqbeast.scanning.weighed_rows import rows_that_meet, weighed_rows
 
 
 class ScanRows:
@@ -63,15 +63,8 @@ class ScanRows:
             files: those that may hold rows of the predicate, each row once.
             predicate: which rows take part.
             request: what is asked of them.
-            hashed: the columns of `data` that make weights, in order.
-
-        Raises:
-            UnsupportedError: no weight stands for a fraction of the rows.
+            hashed: the columns of `data` that make weights, in order; none where only `read_all` is called.
         """
-        if index.weight_profile.problem is not None:
-            raise UnsupportedError(
-                f"the table at {index.table} cannot be estimated: {index.weight_profile.problem}; pass exact=True"
-            )
         self._index, self._data, self._predicate, self._request = index, data, predicate, request
         self._hashed = hashed
         self._chosen = files
@@ -103,6 +96,16 @@ class ScanRows:
             sum(block.element_count for block in file.blocks) if file.rows is None else file.rows
             for file in self._chosen
         )
+
+    @cached_property
+    def count_in_log(self) -> int | None:
+        """The number of rows, where nothing else is asked for and the log tells it."""
+        only_rows = all(each.kind == "count" and not each.columns for each in self.requested)
+        if not only_rows or self._request.groups or self._predicate is not None:
+            return None
+        stored = [file.rows for file in self._chosen]
+        known = [rows for rows in stored if rows is not None]
+        return sum(known) - sum(file.deleted for file in self._chosen) if len(known) == len(stored) else None
 
     @property
     def other_bytes(self) -> int:
@@ -166,12 +169,12 @@ class ScanRows:
 
     def read_all(self) -> tuple[State, dict[Aggregate, dict[Group, FloatArray]]]:
         """The sums of all rows, and the percentiles by group. The values of percentiles are in memory at once."""
-        step = Step(START, END, self.files.total, 1.0)
         others = [each for each in self.requested if each.kind != "percentile"]
         percentiles = [each for each in dict.fromkeys(self.requested) if each.kind == "percentile"]
         counts = [Aggregate("count", each.columns) for each in percentiles]
         axes = axes_for([*others, *counts])
-        parts = list(self._rows(step)) if percentiles else self._rows(step)
+        rows = self._all_rows()
+        parts = list(rows) if percentiles else rows
         state = self._sums(parts, axes, is_whole=True)
         return state, {
             each: quantiles(parts, each, lambda group, p=each.p or 0.0: [p])  # type: ignore[misc, arg-type]
@@ -198,6 +201,15 @@ class ScanRows:
         needed = zip(self._chosen, self.files.of_step(step), strict=True)
         files = [self._live[file.path] for file, is_needed in needed if is_needed]
         return self._data.parts(files, self._predicate, rows_of)
+
+    def _all_rows(self) -> Iterator[Rows]:
+        """The rows of all files. What depends on no weight is asked of them, so none is computed."""
+
+        def rows_of(batch: pa.RecordBatch) -> Rows:
+            chosen = rows_that_meet(batch, self._predicate)
+            return Rows.of(chosen, np.zeros(len(chosen), np.int32), self._request)
+
+        return self._data.parts([self._live[file.path] for file in self._chosen], self._predicate, rows_of)
 
 
 def _group_kind(of: pa.DataType) -> GroupKind | None:

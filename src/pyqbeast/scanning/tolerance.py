@@ -18,6 +18,7 @@ from pyqbeast.approximate.estimate import (
     Requested,
     State,
     Status,
+    axes_for,
     estimate,
     has_rows,
 )
@@ -82,6 +83,8 @@ def estimated(
     rows: ScanRows, request: Request, kept: Kept, goal: Goal | None, limit: Limit, confidence: float
 ) -> ScanEstimate:
     """The aggregates within a goal and a limit; exactly where there is neither, or where a sample would not do."""
+    if rows.count_in_log is not None and kept.selection is None:
+        return _of_log(rows, rows.count_in_log, request, kept, confidence)
     progress = Progress(rows, kept.selection)
     is_bounded = goal is not None or limit.is_stated
     by_aggregate = read_until(progress, goal, limit, confidence) if is_bounded else None
@@ -105,6 +108,24 @@ def estimated(
         worth={name: worth_of(by_aggregate[each]) for name, each in request.aggregates.items()},
         groups=groups,
         choice=chosen,
+    )
+
+
+def _of_log(rows: ScanRows, count: int, request: Request, kept: Kept, confidence: float) -> ScanEstimate:
+    """The number of rows, for which no file has to be opened."""
+    state = State.empty(axes_for(rows.requested), [()])
+    values: dict[Group, FloatArray] = {(): np.array([float(count)])}
+    found: dict[Requested, Estimates] = {each: _known_exactly(each, state, values) for each in rows.requested}
+    table, _ = _answer(request, kept, state, found, None, exact=True)
+    return ScanEstimate(
+        table=table,
+        fraction=1.0,
+        exact=True,
+        bytes_read=0,
+        exact_bytes=0,
+        steps=(Reading(0.0, 1.0, 0),),
+        confidence=confidence,
+        worth={name: worth_of(found[each]) for name, each in request.aggregates.items()},
     )
 
 
@@ -157,7 +178,7 @@ def _exact(rows: ScanRows, request: Request, confidence: float) -> tuple[State, 
     found: dict[Requested, Estimates] = {}
     for each in dict.fromkeys(rows.requested):
         if each in percentiles:
-            found[each] = _exact_percentile(each, state, percentiles[each])
+            found[each] = _known_exactly(each, state, percentiles[each])
         else:
             found[each] = estimate(state, each, 1.0, confidence, rows.known)
             if is_rounded(found[each], rows.exact_below.get(each, np.inf)):
@@ -169,7 +190,7 @@ def _exact(rows: ScanRows, request: Request, confidence: float) -> tuple[State, 
     return state, found
 
 
-def _exact_percentile(aggregate: Aggregate, state: State, values: Mapping[Group, FloatArray]) -> Estimates:
+def _known_exactly(aggregate: Aggregate, state: State, values: Mapping[Group, FloatArray]) -> Estimates:
     found = np.array([values[group][0] if group in values else np.nan for group in state.groups])
     status = np.full(len(found), Status.EXACT, np.int8)
     zeros = np.zeros(len(found))
