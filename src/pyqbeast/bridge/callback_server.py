@@ -18,6 +18,9 @@ from pyspark.sql import SparkSession
 
 from pyqbeast.bridge.jvm import java
 
+#: Each attached session has a thread that waits to listen, and all of them wake at once.
+_STARTING = threading.Lock()
+
 
 def secure(spark: SparkSession) -> None:
     """Makes this process listen only when the JVM asks for it, and only to those that know the secret."""
@@ -32,5 +35,9 @@ def _listen_once_asked(spark: SparkSession, gateway: Any) -> None:  # noqa: ANN4
     # The call fails if the JVM ends before it asks. Nothing is left to do then.
     with contextlib.suppress(Exception):
         java(spark).python.CallbackServer.awaitAsked()
-        ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+        with _STARTING:
+            ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+            # py4j has bound the port, and listens as soon as a thread of its own gets that far. Until then the JVM is
+            # refused.
+            gateway._callback_server.server_socket.listen()
         java(spark).python.CallbackServer.listening()
