@@ -73,8 +73,8 @@ def test_an_indexed_table_is_what_a_plain_one_is(spark, tmp_path):
         run_state_machine_as_test(
             Tables,
             settings=settings(
-                max_examples=2,
-                stateful_step_count=3,
+                max_examples=1,
+                stateful_step_count=4,
                 derandomize=True,
                 phases=(Phase.generate, Phase.shrink),
             ),

@@ -8,6 +8,7 @@ If 95 % of bounds hold, of 250 fewer than 89.5 % or more than 99 % do once in 2,
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast.approximate.estimate import Step
@@ -20,6 +21,13 @@ from tests.table.help import load, save
 
 REPETITIONS = 250
 LEAST, MOST = 0.895, 0.99
+
+
+@pytest.fixture(autouse=True)
+def compiled(spark):
+    """Hundreds of thousands of rows are worth compiling for."""
+    with under(spark, COMPILED):
+        yield
 
 
 def uniform(seed, *columns):
@@ -61,9 +69,8 @@ def assert_bounds_hold(query, fraction):
     Groups in which the sample met too few keys have none.
     """
     progress = Progress(QueryRows(AggregateQuery(query)))
-    with under(query.sparkSession, COMPILED):
-        truth = {row[0]: row for row in query.collect()}
-        progress.read(Step(START, EVEN.threshold(fraction), 0, fraction))
+    truth = {row[0]: row for row in query.collect()}
+    progress.read(Step(START, EVEN.threshold(fraction), 0, fraction))
     for name, (_, found) in zip(query.columns[1:], progress.estimates(0.95), strict=True):
         true = np.array([truth[group][name] for (group,) in progress.state.groups])
         answered = np.isfinite(found.low)

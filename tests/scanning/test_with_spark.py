@@ -108,16 +108,16 @@ PADDED = (
 
 
 def test_samples_filters_and_versions(spark, table_path):
-    rows = rows_2d(spark, 3_000).selectExpr("*", *MIXED)
-    save(rows, table_path, columnsToIndex="a,s,d", weightColumns="t,n,x", cubeSize=300)
+    rows = rows_2d(spark, 1_500).selectExpr("*", *MIXED)
+    save(rows, table_path, columnsToIndex="a,s,d", weightColumns="t,n,x", cubeSize=150)
     first = rows_of(load(spark, table_path))
     save(
         rows.selectExpr("*").withColumn("a", F.col("a") + 2_000_000),
         table_path,
-        cubeSize=300,
+        cubeSize=150,
         columnsToIndex=None,
     )
-    rows.limit(200).write.format("delta").mode("append").save(table_path)  # without an index
+    rows.limit(100).write.format("delta").mode("append").save(table_path)  # without an index
     spark.sql(f"DELETE FROM qbeast.`{table_path}` WHERE id % 7 = 3")
     scan = same_samples(spark, table_path)
     assert rows_of_scan(pyqbeast.scan(table_path, version=0)) == first

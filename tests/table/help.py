@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from functools import reduce
 
 import pyspark
 import pytest
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable, bridge
@@ -84,6 +86,15 @@ def jobs_of(spark, body):
 def jobs(spark, query):
     """How many Spark jobs it takes to collect a query, planning included."""
     return jobs_of(spark, query.collect)
+
+
+def counts_and_sums(frames):
+    """How many rows each frame has and the sum of their ids: one query for all, each with a scan of its own."""
+    told = [
+        frame.agg(F.lit(place).alias("place"), F.count("*"), F.sum("id"))
+        for place, frame in enumerate(frames)
+    ]
+    return [tuple(row)[1:] for row in sorted(reduce(DataFrame.union, told).collect())]
 
 
 def count(frame):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 
-from pyspark.sql import functions as F
+from tests.table.help import counts_and_sums
 
 CASES = ["o1_linear2d", "o3_replicated", "o4_replicated_then_append", "o6_identity_nulls"]
 #: Version 0.5.0 doubles rows of this table itself. It holds the rows of the other one.
@@ -28,16 +28,10 @@ def expected_of(golden, name):
     return json.loads((golden(f"qbeast_old/{TRUE_VALUES.get(name, name)}") / "expected.json").read_text())
 
 
-def count_and_sum(frame):
-    return tuple(frame.agg(F.count("*"), F.sum("id")).first())
-
-
 def reads_right(spark, path, expected):
     """Rows, filters and samples are those that the writer's own reader found."""
     table = spark.read.format("qbeast").load(path)
-    assert count_and_sum(table) == (expected["full"]["count"], expected["full"]["sum_id"])
-    for query in expected["filters"]:
-        assert count_and_sum(table.filter(query["sql"])) == (query["count"], query["sum_id"]), query["sql"]
-    for sample in expected["samples"]:
-        found = count_and_sum(table.sample(sample["fraction"]))
-        assert found == (sample["count"], sample["sum_id"]), sample
+    asked = [table, *(table.filter(query["sql"]) for query in expected["filters"])]
+    asked += [table.sample(sample["fraction"]) for sample in expected["samples"]]
+    wanted = [expected["full"], *expected["filters"], *expected["samples"]]
+    assert counts_and_sums(asked) == [(each["count"], each["sum_id"]) for each in wanted]

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable, bridge
+from tests.table.help import counts_and_sums
 
 CASES = [
     "a_linear2d",
@@ -40,34 +41,27 @@ def case(request, golden):
     return str(folder / "table"), json.loads((folder / "expected.json").read_text())
 
 
-def count_and_sum(frame):
-    row = frame.agg(F.count("*").alias("n"), F.sum("id").alias("s")).first()
-    return row["n"], row["s"]
-
-
 def test_rows_filters_and_samples(spark, case):
     path, expected = case
     table = spark.read.format("qbeast").load(path)
-    full = expected["full_delta"]
-    assert count_and_sum(table) == (full["count"], full["sum_id"])
-    for query in expected["filters"]:
-        assert table.filter(query["sql"]).count() == query["delta_count"], query["sql"]
+    asked = {"all rows": (table, expected["full_delta"])}
     for sample in expected["samples"]:
         # Where the Scala project shows deleted rows, its samples count them too.
         if expected["case"] == "i2_deleted_dv":
             continue
-        sampled = table.sample(sample["fraction"])
+        fraction, name = sample["fraction"], str(sample)
         if "filter" in sample:
-            wanted = sample["filter_then_sample"]
-            assert count_and_sum(table.filter(sample["filter"]).sample(sample["fraction"])) == (
-                wanted["count"],
-                wanted["sum_id"],
-            )
-            wanted = sample["sample_then_filter"]
-            sampled = sampled.filter(sample["filter"])
+            condition = sample["filter"]
+            asked[f"filter, {name}"] = table.filter(condition).sample(fraction), sample["filter_then_sample"]
+            asked[f"{name}, filter"] = table.sample(fraction).filter(condition), sample["sample_then_filter"]
         else:
-            wanted = sample
-        assert count_and_sum(sampled) == (wanted["count"], wanted["sum_id"]), sample
+            asked[name] = table.sample(fraction), sample
+    wanted = {name: (told["count"], told["sum_id"]) for name, (_, told) in asked.items()}
+    found = counts_and_sums([frame for frame, _ in asked.values()])
+    assert dict(zip(asked, found, strict=True)) == wanted
+    filtered = counts_and_sums([table.filter(query["sql"]) for query in expected["filters"]])
+    counted = {query["sql"]: rows for query, (rows, _) in zip(expected["filters"], filtered, strict=True)}
+    assert counted == {query["sql"]: query["delta_count"] for query in expected["filters"]}
 
 
 def test_cubes(spark, case):

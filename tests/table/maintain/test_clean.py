@@ -31,13 +31,21 @@ LEFT = {
 KEPT = {"_delta_log/.tmp/00000000000000000009.json"}
 
 
+@pytest.fixture(scope="module")
+def written(spark, tmp_path_factory):
+    """A table of two versions and a delete."""
+    path = str(tmp_path_factory.mktemp("written") / "table")
+    save(rows_2d(spark, 300), path, cubeSize=100)
+    save(rows_2d(spark, 200), path, "overwrite")
+    QbeastTable.for_path(spark, path).delete("id < 10")
+    assert not strays(Path(path))
+    return path
+
+
 @pytest.fixture
-def table(spark, table_path):
-    """A table of two versions and a delete, old in all its files, and what could be left in it."""
-    save(rows_2d(spark, 300), table_path, cubeSize=100)
-    save(rows_2d(spark, 200), table_path, "overwrite")
-    QbeastTable.for_path(spark, table_path).delete("id < 10")
-    assert not strays(Path(table_path))
+def table(spark, written, table_path):
+    """A copy of it, old in all its files, and what could be left in it."""
+    shutil.copytree(written, table_path)
     for name in LEFT | KEPT:
         Path(table_path, name).parent.mkdir(exist_ok=True)
         Path(table_path, name).write_bytes(b"half")
