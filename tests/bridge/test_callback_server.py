@@ -14,7 +14,7 @@ from pyqbeast.bridge import callback_server
 
 @pytest.fixture
 def gateway(monkeypatch):
-    """A gateway of PySpark, as far as this is about it: its port is bound by one thread, and nobody listens on it yet."""
+    """PySpark's gateway, as far as this needs it: one thread binds the port, and nobody listens on it yet."""
     made = SimpleNamespace(_callback_server=None)
 
     def ensure(gateway):
