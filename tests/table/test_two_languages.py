@@ -20,6 +20,7 @@ from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.stored_text import stored_float
 from pyqbeast.core.format.weight import fraction_of, weight_of
+from pyqbeast.core.format.weight_counts import BORDERS
 from pyqbeast.core.otree import file_layout, weight_bands
 from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.tree import SampledRows, build_tree
@@ -124,3 +125,11 @@ def test_a_table_has_one_granularity_of_keys(spark, table_path):
     files = QueriedFiles.of(AggregateQuery(load(spark, table_path).agg(F.sum("b"))))
     assert files.key_rows == 3 + 1 + 7
     assert log.key_granularity == pytest.approx((2 + 0 + 6) / (200 * 11))
+
+
+def test_a_weight_lies_in_one_interval(java):
+    """Files count their rows by these. The borders themselves, and the weights beside them, are asked for too."""
+    beside = (BORDERS[:, None].astype(np.int64) + [-1, 0, 1]).ravel().tolist()
+    weights = [*drawn(WEIGHTS, 200), *beside, WEIGHT_MIN, WEIGHT_MAX]
+    found = [java("format.WeightCounts", "interval", ("int", weight)) for weight in weights]
+    assert found == np.searchsorted(BORDERS, weights, side="right").tolist()

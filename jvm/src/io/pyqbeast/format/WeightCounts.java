@@ -12,6 +12,13 @@ public final class WeightCounts {
       Arrays.stream(Constants.text("WEIGHT_BORDERS").split(" "))
           .mapToInt(fraction -> Constants.weightOf(Double.parseDouble(fraction)))
           .toArray();
+
+  /** Weights that agree in all bits but these lie in one slice. Most slices have no border inside. */
+  private static final int SLICE_BITS = 22;
+
+  /** The interval of the smallest weight of each slice. A writer looks for the interval of every row. */
+  private static final int[] FIRST = firstOfSlices();
+
   private static final String TAG = Constants.text("TAG_WEIGHTS");
 
   /** How many intervals there are. */
@@ -25,8 +32,20 @@ public final class WeightCounts {
   }
 
   public static int interval(int weight) {
-    int found = Arrays.binarySearch(BORDERS, weight);
-    return found < 0 ? -found - 1 : found + 1;
+    int i = FIRST[(weight >> SLICE_BITS) - (Integer.MIN_VALUE >> SLICE_BITS)];
+    while (i < BORDERS.length && weight >= BORDERS[i]) {
+      i++;
+    }
+    return i;
+  }
+
+  private static int[] firstOfSlices() {
+    int[] first = new int[1 << (Integer.SIZE - SLICE_BITS)];
+    for (int slice = 0; slice < first.length; slice++) {
+      int found = Arrays.binarySearch(BORDERS, Integer.MIN_VALUE + (slice << SLICE_BITS));
+      first[slice] = found < 0 ? -found - 1 : found + 1;
+    }
+    return first;
   }
 
   /** The rows of each interval; null where the tags tell nothing that can be used. */
