@@ -129,7 +129,7 @@ def test_a_table_has_one_granularity_of_keys(spark, table_path):
 
 def test_a_weight_lies_in_one_interval(java):
     """Files count their rows by these. The borders themselves, and the weights beside them, are asked for too."""
-    beside = (BORDERS[:, None].astype(np.int64) + [-1, 0, 1]).ravel().tolist()
+    beside = [border + step for border in BORDERS.tolist() for step in (-1, 0, 1)]
     weights = [*drawn(WEIGHTS, 200), *beside, WEIGHT_MIN, WEIGHT_MAX]
     found = [java("format.WeightCounts", "interval", ("int", weight)) for weight in weights]
     assert found == np.searchsorted(BORDERS, weights, side="right").tolist()
