@@ -17,8 +17,9 @@ from pyqbeast import bridge
 from pyqbeast.approximate.estimate.scale import EVEN, START
 from pyqbeast.approximate.queried_files import QueriedFiles
 from pyqbeast.bridge.aggregate_query import AggregateQuery
+from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
-from pyqbeast.core.format.stored_text import stored_float
+from pyqbeast.core.format.stored_text import stored_float, whole_number
 from pyqbeast.core.format.weight import fraction_of, weight_of
 from pyqbeast.core.format.weight_counts import BORDERS
 from pyqbeast.core.otree import file_layout, weight_bands
@@ -26,6 +27,7 @@ from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.tree import SampledRows, build_tree
 from pyqbeast.table.write.arrange import tree_bytes
 from tests.core.hostile import drawn
+from tests.delta_log.test_tags_in_bulk import USUAL, texts
 from tests.table.help import load, rows_2d, save
 
 #: Coordinates, and those at which a cell ends.
@@ -133,3 +135,30 @@ def test_a_weight_lies_in_one_interval(java):
     weights = [*drawn(WEIGHTS, 200), *beside, WEIGHT_MIN, WEIGHT_MAX]
     found = [java("format.WeightCounts", "interval", ("int", weight)) for weight in weights]
     assert found == np.searchsorted(BORDERS, weights, side="right").tolist()
+
+
+def test_blocks_as_they_are_written_are_read_without_a_tree_of_json(java):
+    """Of any text the quick way says nothing, or what the other way says."""
+
+    def quick(text):
+        return java("format.UsualBlocks", "read", ("String", text))
+
+    def by_tree(text):
+        return java("format.FileTags", "listed", ("JsonNode", java("format.Json", "read", ("String", text))))
+
+    # The last two of these are of other writers.
+    assert [quick(text) is not None for text in USUAL] == [True, False, True, False, False]
+    for text in [*USUAL, *(text for text in drawn(texts, 400) if text.isascii())]:
+        blocks = quick(text)
+        assert blocks is None or blocks.toString() == by_tree(text).toString(), text
+
+
+@pytest.mark.parametrize("text", ["0", "-0", "007", str(2**63 - 1), str(-(2**63)), str(2**63), "1" * 20])
+@pytest.mark.parametrize("odd", ["{}", " {}", "+{}", "{}.0", "{}a", "-{}", "-", ""])
+def test_whole_numbers_as_texts(java, text, odd):
+    told = odd.format(text)
+    try:
+        wanted = whole_number(told, "it")
+    except FormatError:
+        wanted = None
+    assert java("format.Json", "wholeNumber", ("String", told)) == wanted

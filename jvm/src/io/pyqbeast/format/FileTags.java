@@ -53,7 +53,9 @@ public final class FileTags {
       return List.of();
     }
     if (tags.containsKey(Constants.TAG_BLOCKS)) {
-      return listed(Json.read(tags.get(Constants.TAG_BLOCKS)));
+      String text = tags.get(Constants.TAG_BLOCKS);
+      List<Block> usual = UsualBlocks.read(text);
+      return usual == null ? listed(Json.read(text)) : usual;
     }
     return areLegacy(tags)
         ? orNone(legacy(tags))
@@ -123,7 +125,7 @@ public final class FileTags {
   }
 
   /** A block, if its figures can be true; else null. Samples skip files by these figures. */
-  private static Block checked(String cube, Long low, Long high, Long rows, boolean replicated) {
+  static Block checked(String cube, Long low, Long high, Long rows, boolean replicated) {
     boolean canBe =
         low != null && high != null && rows != null
             && Constants.WEIGHT_MIN <= low && low <= high && high <= Constants.WEIGHT_MAX && rows >= 0;
@@ -131,9 +133,15 @@ public final class FileTags {
   }
 
   private static boolean isCube(String text) {
-    return text != null
-        && text.length() <= MOST_SYMBOLS
-        && text.chars().allMatch(symbol -> SYMBOLS.indexOf(symbol) >= 0);
+    if (text == null || text.length() > MOST_SYMBOLS) {
+      return false;
+    }
+    for (int i = 0; i < text.length(); i++) {
+      if (SYMBOLS.indexOf(text.charAt(i)) < 0) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private static List<Block> orNone(Block block) {

@@ -8,14 +8,15 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.MissingNode;
-import java.util.regex.Pattern;
 
 /**
  * Reads all texts that other programs may have stored. Anybody can write to a table's log, so a text may be anything.
  * Python reads the same texts by the same rules in {@code core/format/stored_text.py}.
  */
 public final class Json {
-  private static final Pattern WHOLE = Pattern.compile("-?[0-9]{1,19}");
+  /** A long has at most so many. */
+  private static final int MOST_DIGITS = 19;
+
   private static final ObjectMapper MAPPER =
       JsonMapper.builder(JsonFactory.builder().streamReadConstraints(bounds()).build())
           .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS, DeserializationFeature.FAIL_ON_READING_DUP_TREE_KEY)
@@ -38,7 +39,7 @@ public final class Json {
 
   /** The number of 64 bits that a text of decimal digits stands for; null for every other text. */
   static Long wholeNumber(String text) {
-    if (text == null || !WHOLE.matcher(text).matches()) {
+    if (text == null || !areDigits(text)) {
       return null;
     }
     try {
@@ -46,6 +47,17 @@ public final class Json {
     } catch (NumberFormatException e) {
       return null; // 19 digits that are too large
     }
+  }
+
+  /** Whether a text is decimal digits, as many as a long may have, with a minus before them or without. */
+  private static boolean areDigits(String text) {
+    int begin = text.startsWith("-") ? 1 : 0;
+    for (int i = begin; i < text.length(); i++) {
+      if (text.charAt(i) < '0' || text.charAt(i) > '9') {
+        return false;
+      }
+    }
+    return text.length() > begin && text.length() - begin <= MOST_DIGITS;
   }
 
   /** The whole number that a value is; null for every other value, be it 1.0 or of more than 64 bits. */

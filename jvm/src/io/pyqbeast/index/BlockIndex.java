@@ -43,13 +43,19 @@ public final class BlockIndex {
     List<AddFile> all = LiveFiles.of(snapshot);
     complete = new SoftReference<>(all);
     replicatedCubes = ReplicatedCubes.among(all);
-    for (AddFile file : ReplicatedFiles.without(all, replicatedCubes)) {
-      Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
-      boolean known = weighed.contains(String.valueOf(FileTags.revision(tags)));
-      FileTags.Weights ofFile = known ? FileTags.weights(tags) : FileTags.Weights.ANY;
-      weights.put(file.path(), ofFile);
-      files.add(DeltaActions.withoutTagsAndStatistics(file));
+    List<AddFile> read = ReplicatedFiles.without(all, replicatedCubes);
+    // Tags are texts of a kilobyte each. All cores read them, or the first sample of a large table waits for one.
+    List<FileTags.Weights> found = read.parallelStream().map(file -> weightsOf(file, weighed)).toList();
+    for (int i = 0; i < found.size(); i++) {
+      weights.put(read.get(i).path(), found.get(i));
+      files.add(DeltaActions.withoutTagsAndStatistics(read.get(i)));
     }
+  }
+
+  private static FileTags.Weights weightsOf(AddFile file, Set<String> weighed) {
+    Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
+    boolean isKnown = weighed.contains(String.valueOf(FileTags.revision(tags)));
+    return isKnown ? FileTags.weights(tags) : FileTags.Weights.ANY;
   }
 
   public static BlockIndex of(Snapshot snapshot) {

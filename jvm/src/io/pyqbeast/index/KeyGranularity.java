@@ -5,9 +5,9 @@ import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.Json;
 import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.spark.PerSnapshot;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 
@@ -40,16 +40,16 @@ public final class KeyGranularity {
   }
 
   /** How many rows beyond the first the most frequent key may hold, as far as the writers recorded it. */
-  static long excess(Iterable<AddFile> files) {
-    Map<String, Long> ofWrite = new HashMap<>();
-    for (AddFile file : files) {
+  static long excess(List<AddFile> files) {
+    Map<String, Long> ofWrite = new ConcurrentHashMap<>();
+    files.parallelStream().forEach(file -> {
       JsonNode stored = Json.read(file.tagsOrEmpty().get(Constants.text("TAG_KEY_ROWS")).getOrElse(() -> null));
       JsonNode write = stored.path(Constants.text("KEY_ROWS_WRITE"));
       Long ofKey = Json.wholeNumber(stored.path(Constants.text("KEY_ROWS_ROWS")));
       if (write.isTextual() && ofKey != null && ofKey > 0) { // a damaged tag says nothing
         ofWrite.merge(write.textValue(), ofKey - 1, Math::max);
       }
-    }
+    });
     return ofWrite.values().stream().mapToLong(Long::longValue).sum();
   }
 }

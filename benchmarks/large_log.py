@@ -1,0 +1,100 @@
+"""Planning a sample of ten million blocks: `python -m benchmarks.large_log`, in five minutes and with 8 GB of heap.
+
+The log is made up from that of a small table, with a checkpoint, and no file of it is ever opened. It prints what
+docs/scale.md tells of such a table.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from benchmarks import lab
+from benchmarks.workloads.planning import log_of
+
+FILES, BLOCKS, HEAP = 833_333, 12, "8g"
+
+
+def make_log(spark: SparkSession, path: str) -> None:
+    """An indexed table of `FILES` files of `BLOCKS` blocks each, by its log.
+
+    It is made under another path, as Delta remembers a log by its path.
+    """
+    first = f"{path}-first"
+    frame = spark.range(40_000).selectExpr("id", "hash(id) as a", "id % 1000 as b")
+    frame.write.format("qbeast").option("columnsToIndex", "a,b").option("cubeSize", "1000").save(first)
+    rest, adds = log_of(first)
+    name = "@"
+    lines = []
+    for add in adds:
+        blocks = json.loads(add["tags"]["blocks"])
+        tags = {**add["tags"], "blocks": json.dumps((blocks * BLOCKS)[:BLOCKS], separators=(",", ":"))}
+        lines.append(json.dumps({"add": {**add, "path": name, "tags": tags}}) + "\n")
+    with Path(first, "_delta_log", f"{0:020d}.json").open("w") as out:
+        out.writelines(json.dumps(action) + "\n" for action in rest)
+        out.writelines(
+            lines[i % len(lines)].replace(f'"{name}"', f'"copy-{i:07d}.parquet"', 1) for i in range(FILES)
+        )
+    Path(first).rename(path)
+    logs_of(spark).forTable(spark._jsparkSession, path).checkpoint()
+    logs_of(spark).clearCache()
+
+
+def logs_of(spark: SparkSession) -> Any:  # noqa: ANN401 (an object of Java)
+    """Delta's logs."""
+    jvm: Any = spark._jvm
+    return jvm.org.apache.spark.sql.delta.DeltaLog
+
+
+def files_of(spark: SparkSession, path: str) -> int:
+    """How many files Delta counts, for which it reads the whole log and keeps it."""
+    return int(logs_of(spark).forTable(spark._jsparkSession, path).unsafeVolatileSnapshot().numOfFiles())
+
+
+def used(spark: SparkSession) -> float:
+    """MB of the heap that are in use after a garbage collection. Caches that it may still take are among them."""
+    lab.reset_heap_peak(spark)
+    return lab.heap_peak(spark)
+
+
+def planned(query: DataFrame) -> None:
+    """Plans a query and does not run it."""
+    query._jdf.queryExecution().executedPlan()
+
+
+def told(spark: SparkSession, what: str, work: Callable[[], object]) -> None:
+    """Prints how long some work takes and how much memory it keeps."""
+    before = used(spark)
+    began = time.perf_counter()
+    work()
+    seconds = time.perf_counter() - began
+    print(f"{what}: {seconds:.1f} s, {used(spark) - before:+,.0f} MB", flush=True)
+
+
+def main() -> None:
+    """Makes the log and prints the figures."""
+    folder = tempfile.mkdtemp()
+    spark = lab.session(HEAP)
+    path, read = f"{folder}/table", spark.read.format
+    try:
+        make_log(spark, path)
+        told(spark, "Delta reads the log", lambda: files_of(spark, path))
+        for call in ("first", "second"):
+            told(
+                spark, f"the {call} sample", lambda: planned(read("qbeast").load(path).sample(fraction=0.01))
+            )
+        told(spark, "a filter", lambda: planned(read("qbeast").load(path).filter("b < 10")))
+    finally:
+        spark.stop()
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
