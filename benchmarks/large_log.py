@@ -17,7 +17,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks import lab
-from benchmarks.workloads.planning import log_of
+from benchmarks.workloads.planning import small_log
 
 FILES, BLOCKS, HEAP = 833_333, 12, "8g"
 
@@ -28,9 +28,7 @@ def make_log(spark: SparkSession, path: str) -> None:
     It is made under another path, as Delta remembers a log by its path.
     """
     first = f"{path}-first"
-    frame = spark.range(40_000).selectExpr("id", "hash(id) as a", "id % 1000 as b")
-    frame.write.format("qbeast").option("columnsToIndex", "a,b").option("cubeSize", "1000").save(first)
-    rest, adds = log_of(first)
+    rest, adds = small_log(spark, first)
     name = "@"
     lines = []
     for add in adds:

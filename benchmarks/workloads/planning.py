@@ -62,15 +62,20 @@ def make_table(spark: SparkSession, path: str) -> None:
     It is made under another path, as Delta remembers a log by its path.
     """
     first = f"{path}-first"
-    frame = spark.range(40_000).selectExpr("id", "hash(id) as a", "id % 1000 as b")
-    frame.write.format("qbeast").option("columnsToIndex", "a,b").option("cubeSize", "1000").save(first)
-    rest, adds = log_of(first)
+    rest, adds = small_log(spark, first)
     with Path(first, "_delta_log", "00000000000000000000.json").open("w") as out:
         out.writelines(json.dumps(action) + "\n" for action in rest)
         for i in range(FILES):
             add = {**adds[i % len(adds)], "path": f"copy-{i:06d}.parquet"}
             out.write(json.dumps({"add": add}) + "\n")
     Path(first).rename(path)
+
+
+def small_log(spark: SparkSession, path: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Makes an indexed table of some forty files; see `log_of`."""
+    frame = spark.range(40_000).selectExpr("id", "hash(id) as a", "id % 1000 as b")
+    frame.write.format("qbeast").option("columnsToIndex", "a,b").option("cubeSize", "1000").save(path)
+    return log_of(path)
 
 
 def log_of(path: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
