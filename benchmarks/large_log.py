@@ -1,4 +1,4 @@
-"""Planning a sample of ten million blocks: `python -m benchmarks.large_log`, in five minutes and with 8 GB of heap.
+"""Planning a sample of ten million blocks: `python -m benchmarks.large_log`, in two minutes and with 8 GB of heap.
 
 The log is made up from that of a small table, with a checkpoint, and no file of it is ever opened. It prints what
 docs/scale.md tells of such a table.

@@ -7,14 +7,13 @@ import re
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 
 from pyqbeast.bridge import quiet_start
 from tests.machine import RUNS_ONCE
+from tests.test_docs import README, blocks_of
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 LOG = "spark.driver.defaultJavaOptions"
 #: So many pieces of the README's code write, scan and ask in SQL. All of it runs in `test_docs.py`.
 FIRST = 3
@@ -23,7 +22,7 @@ FIRST = 3
 @pytest.mark.jvm
 def test_the_first_session_of_the_readme_prints_its_results_only(tmp_path):
     """And a real warning comes through."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    blocks = blocks_of(README)
     assert "SELECT" in blocks[FIRST - 1]
     code = (
         "\n".join(blocks[:FIRST])

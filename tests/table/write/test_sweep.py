@@ -12,13 +12,10 @@ from tests.sweep.tables import Sweep
 CASES = 1
 #: Of the others `test_faults.py` has tests by hand.
 SWEPT = ("write", "growing append", "optimize two revisions", "delete rows", "stream batch")
+NUMBERED = {each.name: (number, each) for number, each in enumerate(OPERATIONS)}
 
 
-@pytest.mark.parametrize(
-    ("number", "operation"),
-    [(number, each) for number, each in enumerate(OPERATIONS) if each.name in SWEPT],
-    ids=SWEPT,
-)
+@pytest.mark.parametrize(("number", "operation"), [NUMBERED[name] for name in SWEPT], ids=SWEPT)
 def test_old_or_new_content_exactly(spark, faults, tmp_path, number, operation):
     sweep = Sweep(spark, faults, operation, tmp_path)
     # Each operation begins elsewhere, so that all ways have their turn.

@@ -53,11 +53,15 @@ public final class Json {
   private static boolean areDigits(String text) {
     int begin = text.startsWith("-") ? 1 : 0;
     for (int i = begin; i < text.length(); i++) {
-      if (text.charAt(i) < '0' || text.charAt(i) > '9') {
+      if (!isDigit(text.charAt(i))) {
         return false;
       }
     }
     return text.length() > begin && text.length() - begin <= MOST_DIGITS;
+  }
+
+  static boolean isDigit(char symbol) {
+    return symbol >= '0' && symbol <= '9';
   }
 
   /** The whole number that a value is; null for every other value, be it 1.0 or of more than 64 bits. */

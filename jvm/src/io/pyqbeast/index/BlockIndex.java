@@ -45,14 +45,14 @@ public final class BlockIndex {
     replicatedCubes = ReplicatedCubes.among(all);
     List<AddFile> read = ReplicatedFiles.without(all, replicatedCubes);
     // Tags are texts of a kilobyte each. All cores read them, or the first sample of a large table waits for one.
-    List<FileTags.Weights> found = read.parallelStream().map(file -> weightsOf(file, weighed)).toList();
+    List<FileTags.Weights> found = read.parallelStream().map(file -> weightsByTags(file, weighed)).toList();
     for (int i = 0; i < found.size(); i++) {
       weights.put(read.get(i).path(), found.get(i));
       files.add(DeltaActions.withoutTagsAndStatistics(read.get(i)));
     }
   }
 
-  private static FileTags.Weights weightsOf(AddFile file, Set<String> weighed) {
+  private static FileTags.Weights weightsByTags(AddFile file, Set<String> weighed) {
     Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
     boolean isKnown = weighed.contains(String.valueOf(FileTags.revision(tags)));
     return isKnown ? FileTags.weights(tags) : FileTags.Weights.ANY;
