@@ -13,7 +13,6 @@ from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.otree.measure import IndexedFile, index_metrics
 from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_from_configuration
-from pyqbeast.core.sampling.key_granularity import key_granularity
 from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.core.sampling.prunable_revisions import prunable_revisions
 from pyqbeast.core.sampling.replicated_cubes import ReplicatedCubes
@@ -118,11 +117,6 @@ class IndexedSnapshot:
         """How the rows are spread over the weights."""
         return WeightProfile(self.read_files, self.prunable_revisions, self.snapshot.metadata.configuration)
 
-    @cached_property
-    def key_granularity(self) -> float:
-        """The share of the rows that the most frequent key may hold."""
-        return key_granularity(self.files)
-
     @property
     def weighing_problem(self) -> str | None:
         """Why rows cannot be chosen by their weight; None if they can. Raises as `revision`."""
@@ -142,8 +136,8 @@ class IndexedSnapshot:
         if checked_fraction(fraction) == 1:
             return None
         problem = self.weighing_problem
-        if problem is None and self.key_granularity > fraction:
-            problem = f"one key holds up to {self.key_granularity:.3g} of the rows"
+        if problem is None and self.weight_profile.key_granularity > fraction:
+            problem = f"one key holds up to {self.weight_profile.key_granularity:.3g} of the rows"
         elif problem is None and self.weight_profile.is_uneven and self.revisions.problems:
             problem = self.revisions.problems[0]
         if problem is not None:
@@ -185,7 +179,7 @@ class IndexedSnapshot:
             chosen,
             files,
             prunes=chosen.id in self.prunable_revisions,
-            key_granularity=self.key_granularity,
+            key_granularity=self.weight_profile.key_granularity,
             bound_of=self.weight_profile.weight_of,
         )
 

@@ -18,7 +18,6 @@ from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.format.weight_counts import count_weights, weights_tag
-from pyqbeast.core.sampling.key_granularity import key_granularity
 from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.core.sampling.replicated_cubes import ReplicatedCubes
 from pyqbeast.core.sampling.weight_profile import WeightProfile
@@ -84,8 +83,14 @@ def test_an_empty_table_is_sampled_like_any_other():
 
 def test_granularity_is_the_sum_over_writes():
     files = [file(rows=50, **{TAG_KEY_ROWS: f'{{"write":"{w}","rows":{n}}}'}) for w, n in ("a3", "a5", "b2")]
-    assert key_granularity(files) == (4 + 1) / 150
-    assert key_granularity([file(rows=1)]) == 0
+    assert WeightProfile(files, {1}, {}).key_granularity == (4 + 1) / 150
+    assert WeightProfile([file(rows=1)], {1}, {}).key_granularity == 0
+    assert WeightProfile([], {1}, {}).key_granularity == 0
+
+
+def test_granularity_of_files_without_statistics_is_that_of_their_counts():
+    tags = {TAG_KEY_ROWS: '{"write":"w","rows":251}', TAG_WEIGHTS: weights_tag(count_weights(even(1_000)))}
+    assert WeightProfile([file(rows=None, **tags)], {1}, {}).key_granularity == 0.25
 
 
 MARKED = Block(ROOT, -100, 100, 10, replicated=True)

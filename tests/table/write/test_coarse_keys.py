@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 import pyqbeast
 from pyqbeast import InvalidInputError, QbeastTable
 from pyqbeast.core.format.constants import CLASS_PREFIX
+from tests.spark_session import under
 from tests.table.help import count, holds, ids, load, opened, rows_2d, save
 
 ROWS = 10_000
@@ -34,6 +35,14 @@ def test_the_writer_warns_and_small_samples_are_left_to_spark(spark, table_path,
     metrics = QbeastTable.for_path(spark, table_path).metrics()
     assert metrics.key_granularity == pytest.approx(0.3333, abs=0.0002)
     assert "keyGranularity: 0.33" in str(metrics)
+
+
+def test_a_table_without_statistics_has_coarse_keys_too(spark, table_path):
+    """Files tell their rows beside their statistics as well."""
+    with under(spark, {"spark.databricks.delta.stats.collect": "false"}):
+        save(three_keys(spark, 1_000), table_path)
+    assert QbeastTable.for_path(spark, table_path).metrics().key_granularity == pytest.approx(0.333)
+    assert 0 < count(load(spark, table_path).sample(0.1)) < 300
 
 
 def test_distinct_keys_do_not_warn(spark, table_path, caplog):

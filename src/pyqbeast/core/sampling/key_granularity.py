@@ -1,12 +1,12 @@
-"""How small a sample by weight can be.
+"""How many rows of a table share one key, and so how small a sample by weight can be.
 
 Rows of one key have one weight and are sampled together, so no sample is finer than the share of rows that the most
-frequent key may hold. `KeyGranularity.java` computes the same for Spark.
+frequent key may hold. `WeightSums.java` computes the same for Spark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from pyqbeast.core.format.key_frequency import parse_key_frequency
 from pyqbeast.core.sampling.logged_file import LoggedFile
@@ -22,7 +22,11 @@ def key_excess(files: Iterable[LoggedFile]) -> int:
     return sum(of_write.values())
 
 
-def key_granularity(files: Sequence[LoggedFile]) -> float:
-    """The share of the rows that the most frequent key may hold, as far as it is recorded; 0 for distinct keys."""
-    excess, rows = key_excess(files), sum(file.rows or 0 for file in files)
-    return min(1.0, excess / rows) if excess and rows else 0.0
+def key_granularity(excess: int, rows: float) -> float:
+    """The share of the rows that the most frequent key may hold; 0 for distinct keys.
+
+    Args:
+        excess: how many rows beyond its first one the key may hold.
+        rows: all stored rows, deleted ones too.
+    """
+    return min(1.0, excess / rows) if rows else 0.0

@@ -23,7 +23,7 @@ from pyqbeast.core.format.constants import (
 )
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.format.weight_counts import BORDERS, counts_of_files
-from pyqbeast.core.sampling.key_granularity import key_excess
+from pyqbeast.core.sampling.key_granularity import key_excess, key_granularity
 from pyqbeast.core.sampling.logged_file import LoggedFile
 
 #: How rarely an even spread is taken for an uneven one: with a chance of e to the power of minus this.
@@ -38,7 +38,8 @@ class _Spread:
     """How the rows of a table's files are spread.
 
     Attributes:
-        live: for each file the rows that are not deleted.
+        stored: for each file its rows, deleted ones too, by its counts, or else by its statistics.
+        live: those of them that are not deleted.
         lowest, highest: between which weights they lie.
         is_counted: whether the file tells how many of its rows lie in which interval.
         held: the live rows of each interval, of the files that tell.
@@ -55,10 +56,10 @@ class _Spread:
         self.highest = np.array([high for _, high in weights], np.int64)
         in_statistics = np.array([file.rows or 0 for file in files], np.float64)
         in_counts = np.bincount(counts.file, counts.rows, len(files))
-        stored = np.where(self.is_counted, in_counts, in_statistics)
-        self.live = np.maximum(stored - np.array([file.deleted for file in files], np.float64), 0.0)
+        self.stored = np.where(self.is_counted, in_counts, in_statistics)
+        self.live = np.maximum(self.stored - np.array([file.deleted for file in files], np.float64), 0.0)
         # Deleted rows are taken to be spread over the weights of their file.
-        kept = self.live / np.maximum(stored, 1)
+        kept = self.live / np.maximum(self.stored, 1)
         self.held = np.bincount(counts.interval, counts.rows * kept[counts.file], len(_ENDS)).astype(
             np.float64
         )
@@ -81,6 +82,7 @@ class WeightProfile:
     Attributes:
         is_uneven: whether evenly spread weights cannot have come out like this.
         problem: why it is not known which weight stands for a fraction; None if it is known.
+        key_granularity: the share of the rows that the most frequent key may hold, as far as it is recorded.
     """
 
     def __init__(
@@ -99,7 +101,9 @@ class WeightProfile:
         self._lightest = int(spread.lowest.min(initial=WEIGHT_MAX))
         self._heaviest = int(spread.highest.max(initial=WEIGHT_MIN))
         self._below, self._above = spread.sums()
-        key_rows = 1.0 + key_excess(files)
+        excess = key_excess(files)
+        self.key_granularity = key_granularity(excess, float(spread.stored.sum()))
+        key_rows = 1.0 + excess
         if not all(TAG_KEY_ROWS in file.tags for file in files):
             key_rows = max(key_rows, _UNRECORDED_KEY * self._rows)
         self.is_uneven = not self._is_plausible(key_rows)

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.format.FileTags;
 import io.pyqbeast.format.StoredRows;
-import io.pyqbeast.index.KeyGranularity;
+import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.ReplicatedCubes;
 import io.pyqbeast.index.WeightProfile;
@@ -111,7 +111,7 @@ public final class TableLog {
 
   /** The share of the rows that the most frequent key may hold. */
   public double keyGranularity() {
-    return door.open(() -> KeyGranularity.of(snapshot));
+    return door.open(() -> BlockIndex.of(snapshot).keyGranularity());
   }
 
   /** The weight below which a sample of a fraction lies. */

@@ -2,6 +2,7 @@ package io.pyqbeast.format;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 
@@ -11,7 +12,8 @@ import java.util.Map;
  * those of {@code core/format/file_tags.py}, and a test holds the two together.
  */
 public final class FileTags {
-  private static final String SYMBOLS = Constants.text("CUBE_SYMBOLS");
+  private static final BitSet SYMBOLS =
+      Constants.text("CUBE_SYMBOLS").chars().collect(BitSet::new, BitSet::set, BitSet::or);
   private static final int MOST_SYMBOLS = Integer.parseInt(Constants.text("MOST_CUBE_SYMBOLS"));
   private static final long STAGING = Long.parseLong(Constants.text("STAGING_REVISION"));
 
@@ -137,7 +139,7 @@ public final class FileTags {
       return false;
     }
     for (int i = 0; i < text.length(); i++) {
-      if (SYMBOLS.indexOf(text.charAt(i)) < 0) {
+      if (!SYMBOLS.get(text.charAt(i))) {
         return false;
       }
     }

@@ -39,25 +39,30 @@ public final class Json {
 
   /** The number of 64 bits that a text of decimal digits stands for; null for every other text. */
   static Long wholeNumber(String text) {
-    if (text == null || !areDigits(text)) {
+    return text == null ? null : wholeNumber(text, 0, text.length());
+  }
+
+  /** The same of a part of a text. */
+  static Long wholeNumber(String text, int begin, int end) {
+    if (!areDigits(text, begin, end)) {
       return null;
     }
     try {
-      return Long.parseLong(text);
+      return Long.parseLong(text, begin, end, 10);
     } catch (NumberFormatException e) {
       return null; // 19 digits that are too large
     }
   }
 
   /** Whether a text is decimal digits, as many as a long may have, with a minus before them or without. */
-  private static boolean areDigits(String text) {
-    int begin = text.startsWith("-") ? 1 : 0;
-    for (int i = begin; i < text.length(); i++) {
+  private static boolean areDigits(String text, int begin, int end) {
+    int first = begin < end && text.charAt(begin) == '-' ? begin + 1 : begin;
+    for (int i = first; i < end; i++) {
       if (!isDigit(text.charAt(i))) {
         return false;
       }
     }
-    return text.length() > begin && text.length() - begin <= MOST_DIGITS;
+    return end > first && end - first <= MOST_DIGITS;
   }
 
   static boolean isDigit(char symbol) {

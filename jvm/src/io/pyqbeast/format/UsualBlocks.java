@@ -1,7 +1,9 @@
 package io.pyqbeast.format;
 
 import io.pyqbeast.format.FileTags.Block;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -10,21 +12,28 @@ import java.util.List;
  * of JSON. Any other text is left to {@link FileTags}, whatever it says.
  */
 final class UsualBlocks {
-  private static final String CUBE = "{\"" + Constants.BLOCK_CUBE_ID + "\":\"";
-  private static final String LOWEST = "\",\"" + Constants.BLOCK_MIN_WEIGHT + "\":";
-  private static final String HIGHEST = ",\"" + Constants.BLOCK_MAX_WEIGHT + "\":";
-  private static final String ROWS = ",\"" + Constants.BLOCK_ELEMENT_COUNT + "\":";
-  private static final String REPLICATED = ",\"" + Constants.BLOCK_REPLICATED + "\":";
+  private static final byte[] CUBE = bytes("{\"" + Constants.BLOCK_CUBE_ID + "\":\"");
+  private static final byte[] LOWEST = bytes("\",\"" + Constants.BLOCK_MIN_WEIGHT + "\":");
+  private static final byte[] HIGHEST = bytes(",\"" + Constants.BLOCK_MAX_WEIGHT + "\":");
+  private static final byte[] ROWS = bytes(",\"" + Constants.BLOCK_ELEMENT_COUNT + "\":");
+  private static final byte[] REPLICATED = bytes(",\"" + Constants.BLOCK_REPLICATED + "\":");
+  private static final byte[] TRUE = bytes("true");
+  private static final byte[] FALSE = bytes("false");
 
   /** Every number of so many digits fits a long. */
   private static final int MOST_DIGITS = 18;
 
-  private final String text;
+  private final byte[] text;
   private int at;
   private boolean isUsual = true;
 
   private UsualBlocks(String text) {
-    this.text = text;
+    this.text = bytes(text);
+  }
+
+  /** Each symbol as a byte. Those that need more become question marks, which no usual text holds. */
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.ISO_8859_1);
   }
 
   /** The blocks, of which there is at least one; null for a text that is not the usual one. */
@@ -34,26 +43,25 @@ final class UsualBlocks {
 
   private List<Block> all() {
     List<Block> blocks = new ArrayList<>();
-    skip("[");
+    skip('[');
     do {
       Block block = next();
       if (block == null) {
         return null;
       }
       blocks.add(block);
-    } while (skipIfThere(","));
-    skip("]");
-    return isUsual && at == text.length() ? blocks : null;
+    } while (skipIfThere(','));
+    skip(']');
+    return isUsual && at == text.length ? blocks : null;
   }
 
   private Block next() {
     skip(CUBE);
-    int end = text.indexOf('"', at);
-    if (!isUsual || end < 0) {
-      return null;
+    int begin = at;
+    while (at < text.length && text[at] != '"') {
+      at++;
     }
-    String cube = text.substring(at, end);
-    at = end;
+    String cube = new String(text, begin, at - begin, StandardCharsets.ISO_8859_1);
     skip(LOWEST);
     long lowest = number();
     skip(HIGHEST);
@@ -61,33 +69,44 @@ final class UsualBlocks {
     skip(ROWS);
     long rows = number();
     skip(REPLICATED);
-    boolean replicated = skipIfThere("true");
+    boolean replicated = skipIfThere(TRUE);
     if (!replicated) {
-      skip("false");
+      skip(FALSE);
     }
-    skip("}");
+    skip('}');
     return isUsual ? FileTags.checked(cube, lowest, highest, rows, replicated) : null;
   }
 
-  private void skip(String expected) {
+  private void skip(byte[] expected) {
     isUsual = isUsual && skipIfThere(expected);
   }
 
-  private boolean skipIfThere(String expected) {
-    boolean isThere = text.startsWith(expected, at);
-    at += isThere ? expected.length() : 0;
+  private void skip(char expected) {
+    isUsual = isUsual && skipIfThere(expected);
+  }
+
+  private boolean skipIfThere(byte[] expected) {
+    int end = at + expected.length;
+    boolean isThere = end <= text.length && Arrays.equals(text, at, end, expected, 0, expected.length);
+    at = isThere ? end : at;
+    return isThere;
+  }
+
+  private boolean skipIfThere(char expected) {
+    boolean isThere = at < text.length && text[at] == expected;
+    at += isThere ? 1 : 0;
     return isThere;
   }
 
   private long number() {
-    boolean isNegative = skipIfThere("-");
+    boolean isNegative = skipIfThere('-');
     int begin = at;
     long value = 0;
-    while (at < text.length() && at - begin <= MOST_DIGITS && Json.isDigit(text.charAt(at))) {
-      value = 10 * value + (text.charAt(at++) - '0');
+    while (at < text.length && at - begin <= MOST_DIGITS && Json.isDigit((char) text[at])) {
+      value = 10 * value + (text[at++] - '0');
     }
     int digits = at - begin;
-    boolean isPlain = digits == 1 || digits > 1 && text.charAt(begin) != '0';
+    boolean isPlain = digits == 1 || digits > 1 && text[begin] != '0';
     isUsual &= isPlain && digits <= MOST_DIGITS && !(isNegative && value == 0);
     return isNegative ? -value : value;
   }

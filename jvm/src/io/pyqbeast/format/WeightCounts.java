@@ -54,18 +54,21 @@ public final class WeightCounts {
     if (text == null) {
       return null;
     }
-    String[] parts = text.split(",", -1);
-    long[] rows = new long[INTERVALS];
-    Long first = Json.wholeNumber(parts[0]);
-    if (first == null || first < 0 || first > INTERVALS || parts.length < 2 || first + parts.length - 1 > INTERVALS) {
+    int comma = text.indexOf(',');
+    Long first = comma < 0 ? null : Json.wholeNumber(text, 0, comma);
+    if (first == null || first < 0) {
       return null;
     }
-    for (int i = 1; i < parts.length; i++) {
-      Long ofInterval = Json.wholeNumber(parts[i]);
-      if (ofInterval == null || ofInterval < 0) {
+    long[] rows = new long[INTERVALS];
+    for (long i = first; comma < text.length(); i++) {
+      int next = text.indexOf(',', comma + 1);
+      next = next < 0 ? text.length() : next;
+      Long ofInterval = Json.wholeNumber(text, comma + 1, next);
+      if (i >= INTERVALS || ofInterval == null || ofInterval < 0) {
         return null;
       }
-      rows[first.intValue() + i - 1] = ofInterval;
+      rows[(int) i] = ofInterval;
+      comma = next;
     }
     return rows;
   }

@@ -1,11 +1,9 @@
 package io.pyqbeast.index;
 
 import io.pyqbeast.format.FileTags;
-import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.DriverSnapshot;
 import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.PerSnapshot;
-import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.WidenedFloats;
 import java.lang.ref.SoftReference;
 import java.util.ArrayList;
@@ -26,10 +24,18 @@ public final class BlockIndex {
   /** Filters of more files are left to a Spark job, which looks at them in parallel. */
   private static final int MOST_FILES_ON_DRIVER = 10_000;
 
-  private static final PerSnapshot<BlockIndex> KNOWN = new PerSnapshot<>(BlockIndex::new);
+  /**
+   * Of more files the driver takes from Spark only what samples need: a tenth of their bytes, made on all executors.
+   * Fewer files come whole, and then one append after another needs no job (see {@link LiveFiles}).
+   */
+  private static final long MOST_WHOLE_FILES = 100_000;
+
+  private static final PerSnapshot<BlockIndex> KNOWN = new PerSnapshot<>(BlockIndex::read);
 
   private final List<AddFile> files = new ArrayList<>();
   private final Map<String, FileTags.Weights> weights = new HashMap<>();
+  private final WeightSums sums = new WeightSums();
+  private final WeightCopies copies = new WeightCopies();
   private final ReplicatedCubes replicatedCubes;
 
   /** The files with their tags and statistics. The garbage collector may take them when memory runs short. */
@@ -38,24 +44,38 @@ public final class BlockIndex {
   /** The files with their statistics, as Delta's filters take them; may be taken as well. */
   private volatile SoftReference<DriverSnapshot.Files> filtered = new SoftReference<>(null);
 
-  private BlockIndex(Snapshot snapshot) {
-    Set<String> weighed = PrunableRevisions.of(snapshot.metadata());
-    List<AddFile> all = LiveFiles.of(snapshot);
-    complete = new SoftReference<>(all);
-    replicatedCubes = ReplicatedCubes.among(all);
-    List<AddFile> read = ReplicatedFiles.without(all, replicatedCubes);
-    // Tags are texts of a kilobyte each. All cores read them, or the first sample of a large table waits for one.
-    List<FileTags.Weights> found = read.parallelStream().map(file -> weightsByTags(file, weighed)).toList();
-    for (int i = 0; i < found.size(); i++) {
-      weights.put(read.get(i).path(), found.get(i));
-      files.add(DeltaActions.withoutTagsAndStatistics(read.get(i)));
-    }
+  /** @param complete the files as the log has them; null where they are not on the driver */
+  private BlockIndex(List<FilePart> parts, ReplicatedCubes replicatedCubes, List<AddFile> complete) {
+    this.replicatedCubes = replicatedCubes;
+    this.complete = new SoftReference<>(complete);
+    parts.forEach(this::add);
   }
 
-  private static FileTags.Weights weightsByTags(AddFile file, Set<String> weighed) {
-    Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
-    boolean isKnown = weighed.contains(String.valueOf(FileTags.revision(tags)));
-    return isKnown ? FileTags.weights(tags) : FileTags.Weights.ANY;
+  private static BlockIndex read(Snapshot snapshot) {
+    Set<String> weighed = PrunableRevisions.of(snapshot.metadata());
+    if (areMany(snapshot) && LiveFiles.ifKnown(snapshot) == null) {
+      List<FilePart> parts = FilePart.byJob(snapshot, weighed);
+      if (parts.stream().noneMatch(FilePart::isMarked)) {
+        return new BlockIndex(parts, ReplicatedCubes.NONE, null);
+      }
+    }
+    List<AddFile> all = LiveFiles.of(snapshot);
+    ReplicatedCubes cubes = ReplicatedCubes.among(all);
+    return new BlockIndex(FilePart.of(ReplicatedFiles.without(all, cubes), weighed), cubes, all);
+  }
+
+  private static boolean areMany(Snapshot snapshot) {
+    Option<Object> known = snapshot.numOfFilesIfKnown();
+    return known.isDefined() && (long) known.get() > MOST_WHOLE_FILES;
+  }
+
+  private void add(FilePart part) {
+    for (int i = 0; i < part.files().size(); i++) {
+      files.add(part.files().get(i));
+      weights.put(part.files().get(i).path(), part.weights(i));
+    }
+    sums.add(part.sums());
+    copies.add(part.copies());
   }
 
   public static BlockIndex of(Snapshot snapshot) {
@@ -94,6 +114,25 @@ public final class BlockIndex {
       filtered = new SoftReference<>(known);
     }
     return known.of(snapshot);
+  }
+
+  /** How the rows of the files that are read are spread over the weights. */
+  WeightSums sums() {
+    return sums;
+  }
+
+  /** The columns that seem to store the weight, by their names in statistics. */
+  Set<String> copiesOfWeight() {
+    return copies.names();
+  }
+
+  /**
+   * How small a sample by weight can be. Rows of one key have one weight and are sampled together, so no sample is finer
+   * than the share of rows that the most frequent key may hold. That share is known as far as writers recorded it. Only a
+   * key's rows beyond the first count, so a table of distinct keys has granularity 0.
+   */
+  public double keyGranularity() {
+    return sums.keyGranularity();
   }
 
   public ReplicatedCubes replicatedCubes() {

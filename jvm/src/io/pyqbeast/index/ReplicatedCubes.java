@@ -35,7 +35,7 @@ public final class ReplicatedCubes implements Serializable {
   private static final long serialVersionUID = 1L;
 
   /** For a table in which no block is marked. */
-  private static final ReplicatedCubes NONE = new ReplicatedCubes(Set.of(), false);
+  static final ReplicatedCubes NONE = new ReplicatedCubes(Set.of(), false);
 
   private record Name(long revision, String cube) implements Serializable {}
 

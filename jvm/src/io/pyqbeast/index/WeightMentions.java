@@ -1,8 +1,5 @@
 package io.pyqbeast.index;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import io.pyqbeast.format.FileTags;
-import io.pyqbeast.format.Json;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
@@ -27,7 +24,6 @@ import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.delta.Snapshot;
-import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.IntegerType;
 import org.apache.spark.sql.types.LongType;
@@ -172,38 +168,17 @@ public final class WeightMentions {
     return isWhole && copies().contains(column.exprId());
   }
 
-  /**
-   * The columns that seem to store the weight: in every file with statistics, their bounds are the smallest and the
-   * largest weight of the file's rows.
-   */
+  /** The columns of the relation that seem to store the weight. */
   private Set<ExprId> copies() {
     if (copies == null) {
+      Set<String> names = BlockIndex.of(snapshot).copiesOfWeight();
       copies = new HashSet<>();
-      Map<String, ExprId> candidates = new HashMap<>();
-      ScalaInterop.list(relation.output()).forEach(a -> candidates.put(LogicalPlans.physicalName(a), a.exprId()));
-      boolean hasStatistics = false;
-      for (AddFile file : BlockIndex.completeFiles(snapshot)) {
-        FileTags.Weights held = FileTags.weights(ScalaInterop.map(file.tagsOrEmpty()));
-        if (!held.equals(FileTags.Weights.ANY) && file.stats() != null && !candidates.isEmpty()) {
-          hasStatistics = true;
-          keepEqual(candidates, file.stats(), held);
+      for (Attribute column : ScalaInterop.list(relation.output())) {
+        if (names.contains(LogicalPlans.physicalName(column))) {
+          copies.add(column.exprId());
         }
-      }
-      if (hasStatistics) {
-        copies.addAll(candidates.values());
       }
     }
     return copies;
-  }
-
-  private static void keepEqual(Map<String, ExprId> columns, String statistics, FileTags.Weights held) {
-    JsonNode stored = Json.read(statistics);
-    JsonNode low = stored.path("minValues");
-    JsonNode high = stored.path("maxValues");
-    columns.keySet().removeIf(
-        name ->
-            !low.path(name).isIntegralNumber()
-                || low.path(name).asLong() != held.lowest()
-                || high.path(name).asLong() != held.highest());
   }
 }

@@ -1,16 +1,11 @@
 package io.pyqbeast.index;
 
 import io.pyqbeast.format.Constants;
-import io.pyqbeast.format.FileTags;
-import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.format.WeightCounts;
 import io.pyqbeast.spark.PerSnapshot;
-import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.function.Function;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 
@@ -34,44 +29,15 @@ public final class WeightProfile {
 
   private static final PerSnapshot<WeightProfile> KNOWN = new PerSnapshot<>(WeightProfile::read);
 
-  /** For each interval of {@code WeightCounts} the rows that are surely below its end, and surely not below it. */
-  private final double[] below = new double[WeightCounts.INTERVALS];
-
-  private final double[] above = new double[WeightCounts.INTERVALS];
+  private final WeightSums sums;
+  private final double keyRows;
   private final boolean isUneven;
-  private double rows;
-  private double uncounted;
-  private double deleted;
-  private double keyRows;
-  private int lightest = Constants.WEIGHT_MAX;
-  private int maxRowWeight = Constants.WEIGHT_MIN;
   private final String problem;
 
-  /**
-   * @param prunable the revisions whose weights are those that rows have today
-   * @param weightsOf the weights that a file of such a revision can hold
-   */
-  private WeightProfile(
-      List<AddFile> files,
-      Set<String> prunable,
-      Function<AddFile, FileTags.Weights> weightsOf,
-      boolean isDeletedByWeight,
-      boolean isChosenByWeight) {
-    boolean areKeysRecorded = true;
-    for (AddFile file : files) {
-      Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
-      boolean isIndexed = prunable.contains(String.valueOf(FileTags.revision(tags)));
-      areKeysRecorded &= tags.containsKey(Constants.text("TAG_KEY_ROWS"));
-      if (isIndexed) {
-        add(file, weightsOf.apply(file), WeightCounts.of(tags));
-      } else {
-        add(file, FileTags.Weights.ANY, null);
-      }
-    }
-    keyRows = 1 + KeyGranularity.excess(files);
-    if (!areKeysRecorded) {
-      keyRows = Math.max(keyRows, UNRECORDED_KEY * rows);
-    }
+  private WeightProfile(WeightSums sums, boolean isDeletedByWeight, boolean isChosenByWeight) {
+    this.sums = sums;
+    double recorded = 1 + sums.keyExcess();
+    keyRows = sums.areKeysRecorded ? recorded : Math.max(recorded, UNRECORDED_KEY * sums.rows);
     isUneven = !isPlausible();
     problem = problem(isDeletedByWeight, isUneven || isChosenByWeight);
   }
@@ -79,9 +45,7 @@ public final class WeightProfile {
   private static WeightProfile read(Snapshot snapshot) {
     scala.collection.immutable.Map<String, String> configuration = snapshot.metadata().configuration();
     return new WeightProfile(
-        ReplicatedFiles.without(BlockIndex.completeFiles(snapshot), snapshot),
-        PrunableRevisions.of(snapshot.metadata()),
-        BlockIndex.of(snapshot)::weightsOf,
+        BlockIndex.of(snapshot).sums(),
         configuration.contains(Constants.text("DELETED_BY_WEIGHT")),
         configuration.contains(Constants.text("CHOSEN_BY_WEIGHT")));
   }
@@ -96,7 +60,7 @@ public final class WeightProfile {
    */
   public static boolean isMadeUneven(
       Snapshot joined, Set<String> replaced, List<AddFile> written, Set<String> prunable) {
-    if (!new WeightProfile(written, prunable, WeightProfile::toldWeights, false, false).isUneven) {
+    if (!isUneven(written, prunable)) {
       return false;
     }
     List<AddFile> all = new ArrayList<>(written);
@@ -105,11 +69,11 @@ public final class WeightProfile {
           BlockIndex.completeFiles(joined).stream().filter(file -> !replaced.contains(file.path())).toList();
       all.addAll(ReplicatedFiles.without(kept, joined));
     }
-    return new WeightProfile(all, prunable, WeightProfile::toldWeights, false, false).isUneven;
+    return isUneven(all, prunable);
   }
 
-  private static FileTags.Weights toldWeights(AddFile file) {
-    return FileTags.weights(ScalaInterop.map(file.tagsOrEmpty()));
+  private static boolean isUneven(List<AddFile> files, Set<String> prunable) {
+    return new WeightProfile(WeightSums.of(files, prunable), false, false).isUneven;
   }
 
   /** The profile of a snapshot. It needs the {@link BlockIndex}, which costs one Spark job a version. */
@@ -127,16 +91,16 @@ public final class WeightProfile {
     if (!isUneven) {
       return Constants.weightOf(fraction);
     }
-    double wanted = fraction * rows;
+    double wanted = fraction * sums.rows;
     double before = 0;
-    long start = lightest;
-    for (int i = 0; i < below.length; i++) {
-      long end = Math.min(WeightCounts.end(i), maxRowWeight + 1L);
-      if (below[i] >= wanted && below[i] > before) {
-        return (int) (start + (long) ((end - start) * (wanted - before) / (below[i] - before)));
+    long start = sums.lightest;
+    for (int i = 0; i < sums.below.length; i++) {
+      long end = Math.min(WeightCounts.end(i), sums.maxRowWeight + 1L);
+      if (sums.below[i] >= wanted && sums.below[i] > before) {
+        return (int) (start + (long) ((end - start) * (wanted - before) / (sums.below[i] - before)));
       }
-      before = below[i];
-      start = Math.max(lightest, end);
+      before = sums.below[i];
+      start = Math.max(sums.lightest, end);
     }
     return Constants.WEIGHT_MAX;
   }
@@ -147,46 +111,17 @@ public final class WeightProfile {
    */
   public List<List<Number>> counted() {
     List<List<Number>> counted = new ArrayList<>();
-    for (int i = 0; isUneven && i < below.length; i++) {
-      counted.add(List.of(WeightCounts.end(i), below[i]));
+    for (int i = 0; isUneven && i < sums.below.length; i++) {
+      counted.add(List.of(WeightCounts.end(i), sums.below[i]));
     }
     return counted;
   }
 
-  /** @param counts of the file's rows, by weight; null where it has none */
-  private void add(AddFile file, FileTags.Weights held, long[] counts) {
-    double gone = file.numDeletedRecords();
-    double stored = counts == null ? StoredRows.orNone(file) : sum(counts);
-    double live = Math.max(0, stored - gone);
-    rows += live;
-    deleted += gone;
-    lightest = Math.min(lightest, held.lowest());
-    maxRowWeight = Math.max(maxRowWeight, held.highest());
-    if (counts == null) {
-      uncounted += live;
-      addUncounted(held, live);
-      return;
-    }
-    double lighter = 0;
-    for (int i = 0; i < below.length; i++) {
-      lighter += stored == 0 ? 0 : counts[i] * live / stored;
-      below[i] += lighter;
-      above[i] += live - lighter;
-    }
-  }
-
-  private void addUncounted(FileTags.Weights held, double live) {
-    for (int i = 0; i < below.length; i++) {
-      below[i] += held.highest() < WeightCounts.end(i) ? live : 0;
-      above[i] += held.lowest() >= WeightCounts.end(i) ? live : 0;
-    }
-  }
-
   /** Whether evenly spread weights can have come out like this. */
   private boolean isPlausible() {
-    for (int i = 0; i < below.length - 1; i++) {
+    for (int i = 0; i < sums.below.length - 1; i++) {
       double share = (WeightCounts.end(i) - (double) Constants.WEIGHT_MIN) / (1L << 32);
-      if (evidence(below[i], share) > EVIDENCE || evidence(above[i], 1 - share) > EVIDENCE) {
+      if (evidence(sums.below[i], share) > EVIDENCE || evidence(sums.above[i], 1 - share) > EVIDENCE) {
         return false;
       }
     }
@@ -195,16 +130,16 @@ public final class WeightProfile {
 
   /** Chernoff's bound: minus the logarithm of the chance that so many rows or more fall into a share of the weights. */
   private double evidence(double found, double share) {
-    double part = Math.min(1, found / rows);
-    if (rows == 0 || part <= share) {
+    double part = Math.min(1, found / sums.rows);
+    if (sums.rows == 0 || part <= share) {
       return 0;
     }
     double rest = part == 1 ? 0 : (1 - part) * Math.log((1 - part) / (1 - share));
-    return (part * Math.log(part / share) + rest) * rows / keyRows;
+    return (part * Math.log(part / share) + rest) * sums.rows / keyRows;
   }
 
   private String problem(boolean isDeletedByWeight, boolean isChosenByWeight) {
-    boolean isCounted = uncounted == 0 && deleted == 0;
+    boolean isCounted = sums.uncounted == 0 && sums.deleted == 0;
     if (isCounted || !(isChosenByWeight || isDeletedByWeight)) {
       return null;
     }
@@ -216,13 +151,5 @@ public final class WeightProfile {
         + ", and files with deleted rows, without an index or of an older release do not tell how theirs are spread: run"
         + " optimize on the table (with revision=0 for files without an index, with files=[…] for those of an older"
         + " release), which counts them";
-  }
-
-  private static double sum(long[] counts) {
-    double sum = 0;
-    for (long count : counts) {
-      sum += count;
-    }
-    return sum;
   }
 }

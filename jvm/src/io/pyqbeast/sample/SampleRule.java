@@ -2,7 +2,7 @@ package io.pyqbeast.sample;
 
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.IndexedColumns;
-import io.pyqbeast.index.KeyGranularity;
+import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.index.WeightProfile;
 import io.pyqbeast.spark.LogicalPlans;
@@ -138,7 +138,7 @@ public final class SampleRule extends Rule<LogicalPlan> {
     if (fraction >= 1.0) {
       return null;
     }
-    double granularity = KeyGranularity.of(snapshot);
+    double granularity = BlockIndex.of(snapshot).keyGranularity();
     return granularity > fraction
         ? "one key holds up to " + granularity + " of the rows"
         : WeightProfile.of(snapshot).problem();

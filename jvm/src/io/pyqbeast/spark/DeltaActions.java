@@ -4,6 +4,7 @@ import java.util.Map;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
 import org.apache.spark.sql.delta.actions.Metadata;
+import scala.Option;
 
 /** Actions of Delta's log, made of others. */
 public final class DeltaActions {
@@ -15,6 +16,13 @@ public final class DeltaActions {
         file.path(), file.partitionValues(), file.size(), file.modificationTime(), file.dataChange(), null, null,
         file.deletionVector(), file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(),
         file.backReference(), file.amtPassthrough());
+  }
+
+  /** What a scan needs of a file of a table without partitions, vectors and row ids. */
+  public static AddFile plain(String path, long size, long modificationTime) {
+    return new AddFile(
+        path, ScalaInterop.map(Map.of()), size, modificationTime, false, null, null, null, Option.empty(),
+        Option.empty(), Option.empty(), Option.empty(), Option.empty());
   }
 
   /** A file whose rows were in the table before. */

@@ -1,0 +1,137 @@
+package io.pyqbeast.index;
+
+import io.pyqbeast.format.FileTags;
+import io.pyqbeast.spark.DeltaActions;
+import io.pyqbeast.spark.ScalaInterop;
+import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.apache.spark.api.java.function.MapPartitionsFunction;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
+
+/**
+ * What samples need of some files of a table: the files without tags and statistics, the weights that each can hold, and
+ * what the tags of all of them tell together. Tags and statistics are most of a table's log, and whoever makes a part
+ * can forget them.
+ */
+public final class FilePart implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  /** Files of a part that a core of the driver makes. */
+  private static final int FILES = 4_000;
+
+  /** Symbols of a path that is surely no longer than Java writes as a text of its own. */
+  private static final int MOST_OF_PATH = 10_000;
+
+  private transient List<AddFile> files = new ArrayList<>();
+  private int[] lowest = new int[16];
+  private int[] highest = new int[16];
+  private final BitSet ofRows = new BitSet();
+  private final WeightSums sums = new WeightSums();
+  private final WeightCopies copies = new WeightCopies();
+  private boolean isMarked;
+
+  /** @param weighed the revisions whose weights are those that rows have today */
+  static FilePart of(Iterator<AddFile> files, Set<String> weighed) {
+    FilePart part = new FilePart();
+    files.forEachRemaining(file -> part.add(file, weighed));
+    return part;
+  }
+
+  /** Parts of files that are on the driver. Tags are texts of a kilobyte each, and all cores read them. */
+  static List<FilePart> of(List<AddFile> files, Set<String> weighed) {
+    return IntStream.range(0, (files.size() + FILES - 1) / FILES)
+        .parallel()
+        .mapToObj(i -> files.subList(i * FILES, Math.min(files.size(), (i + 1) * FILES)))
+        .map(some -> of(some.iterator(), weighed))
+        .toList();
+  }
+
+  /** Parts that Spark's executors make, so that tags and statistics do not come to the driver. */
+  static List<FilePart> byJob(Snapshot snapshot, Set<String> weighed) {
+    MapPartitionsFunction<AddFile, FilePart> part = files -> List.of(of(files, weighed)).iterator();
+    return snapshot.allFiles().mapPartitions(part, Encoders.javaSerialization(FilePart.class)).collectAsList();
+  }
+
+  private void add(AddFile file, Set<String> weighed) {
+    Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
+    FileTags.Weights told = FileTags.weights(tags);
+    boolean isWeighed = weighed.contains(String.valueOf(FileTags.revision(tags)));
+    FileTags.Weights held = isWeighed ? told : FileTags.Weights.ANY;
+    int i = files.size();
+    files.add(DeltaActions.withoutTagsAndStatistics(file));
+    if (i == lowest.length) {
+      lowest = Arrays.copyOf(lowest, 2 * i);
+      highest = Arrays.copyOf(highest, 2 * i);
+    }
+    lowest[i] = held.lowest();
+    highest[i] = held.highest();
+    ofRows.set(i, held.ofRows());
+    sums.add(file, held, isWeighed);
+    copies.add(file.stats(), told);
+    isMarked |= FileTags.haveMark(tags);
+  }
+
+  /** Most files are a path and two numbers, which take a fifth of the time that Java takes for any object. */
+  private void writeObject(ObjectOutputStream out) throws IOException {
+    out.defaultWriteObject();
+    out.writeInt(files.size());
+    for (AddFile file : files) {
+      boolean isPlain =
+          file.path().length() <= MOST_OF_PATH
+              && file.equals(DeltaActions.plain(file.path(), file.size(), file.modificationTime()));
+      out.writeBoolean(isPlain);
+      if (isPlain) {
+        out.writeUTF(file.path());
+        out.writeLong(file.size());
+        out.writeLong(file.modificationTime());
+      } else {
+        out.writeObject(file);
+      }
+    }
+  }
+
+  private void readObject(ObjectInputStream in) throws IOException, ClassNotFoundException {
+    in.defaultReadObject();
+    int count = in.readInt();
+    files = new ArrayList<>(count);
+    for (int i = 0; i < count; i++) {
+      boolean isPlain = in.readBoolean();
+      files.add(
+          isPlain ? DeltaActions.plain(in.readUTF(), in.readLong(), in.readLong()) : (AddFile) in.readObject());
+    }
+  }
+
+  List<AddFile> files() {
+    return files;
+  }
+
+  /** The weights that a file can hold; all there are, where its tags do not tell those that its rows have today. */
+  FileTags.Weights weights(int i) {
+    return new FileTags.Weights(lowest[i], highest[i], ofRows.get(i));
+  }
+
+  WeightSums sums() {
+    return sums;
+  }
+
+  WeightCopies copies() {
+    return copies;
+  }
+
+  /** Whether a block of a file is marked as replicated. */
+  boolean isMarked() {
+    return isMarked;
+  }
+}

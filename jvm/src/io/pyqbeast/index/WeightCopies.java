@@ -1,0 +1,61 @@
+package io.pyqbeast.index;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.pyqbeast.format.FileTags;
+import io.pyqbeast.format.Json;
+import java.io.Serializable;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The columns that seem to store the weight: in every file with statistics, their bounds are the smallest and the
+ * largest weight of the file's rows.
+ */
+final class WeightCopies implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  /** Names as statistics have them; null until a file with statistics is seen. */
+  private Set<String> names;
+
+  /** @param held the weights that the file says it holds */
+  void add(String statistics, FileTags.Weights held) {
+    boolean isTold = statistics != null && !held.equals(FileTags.Weights.ANY);
+    if (isTold && (names == null || !names.isEmpty())) { // most files are not parsed
+      keep(equalTo(held, Json.read(statistics)));
+    }
+  }
+
+  void add(WeightCopies others) {
+    if (others.names != null) {
+      keep(others.names);
+    }
+  }
+
+  Set<String> names() {
+    return names == null ? Set.of() : names;
+  }
+
+  private void keep(Set<String> found) {
+    if (names == null) {
+      names = new HashSet<>(found);
+    } else {
+      names.retainAll(found);
+    }
+  }
+
+  private static Set<String> equalTo(FileTags.Weights held, JsonNode statistics) {
+    Set<String> found = new HashSet<>();
+    JsonNode high = statistics.path("maxValues");
+    for (Map.Entry<String, JsonNode> low : statistics.path("minValues").properties()) {
+      if (isNumber(low.getValue(), held.lowest()) && isNumber(high.path(low.getKey()), held.highest())) {
+        found.add(low.getKey());
+      }
+    }
+    return found;
+  }
+
+  private static boolean isNumber(JsonNode value, int wanted) {
+    return value.isIntegralNumber() && value.asLong() == wanted;
+  }
+}

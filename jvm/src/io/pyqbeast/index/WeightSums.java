@@ -1,0 +1,136 @@
+package io.pyqbeast.index;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.FileTags;
+import io.pyqbeast.format.Json;
+import io.pyqbeast.format.StoredRows;
+import io.pyqbeast.format.WeightCounts;
+import io.pyqbeast.spark.ScalaInterop;
+import java.io.Serializable;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.delta.actions.AddFile;
+
+/** How the rows of files are spread over the weights, as the tags of the files tell. Sums of parts of a table add up. */
+final class WeightSums implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  /** For each interval of {@code WeightCounts} the rows that are surely below its end, and surely not below it. */
+  final double[] below = new double[WeightCounts.INTERVALS];
+
+  final double[] above = new double[WeightCounts.INTERVALS];
+
+  /** The rows that are not deleted, those of them that no tag counts by weight, and the deleted rows. */
+  double rows;
+
+  double uncounted;
+  double deleted;
+
+  int lightest = Constants.WEIGHT_MAX;
+  int maxRowWeight = Constants.WEIGHT_MIN;
+
+  /** Whether each file tells the rows of the most frequent key. */
+  boolean areKeysRecorded = true;
+
+  private double stored;
+  private final Map<String, Long> excessOfWrite = new HashMap<>();
+
+  /** The last tag of the most frequent key: most files of one write have the same. */
+  private transient String lastKey;
+
+  /** @param prunable the revisions whose weights are those that rows have today */
+  static WeightSums of(Iterable<AddFile> files, Set<String> prunable) {
+    WeightSums sums = new WeightSums();
+    for (AddFile file : files) {
+      Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
+      boolean isIndexed = prunable.contains(String.valueOf(FileTags.revision(tags)));
+      sums.add(file, isIndexed ? FileTags.weights(tags) : FileTags.Weights.ANY, isIndexed);
+    }
+    return sums;
+  }
+
+  /**
+   * @param held the weights that the file can hold
+   * @param isIndexed whether the file's weights are those that its rows have today
+   */
+  void add(AddFile file, FileTags.Weights held, boolean isIndexed) {
+    Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
+    addKey(tags.get(Constants.text("TAG_KEY_ROWS")));
+    long[] counts = isIndexed ? WeightCounts.of(tags) : null;
+    double gone = file.numDeletedRecords();
+    double ofFile = counts == null ? StoredRows.orNone(file) : sum(counts);
+    double live = Math.max(0, ofFile - gone);
+    stored += ofFile;
+    rows += live;
+    deleted += gone;
+    lightest = Math.min(lightest, held.lowest());
+    maxRowWeight = Math.max(maxRowWeight, held.highest());
+    if (counts == null) {
+      uncounted += live;
+      addUncounted(held, live);
+      return;
+    }
+    double lighter = 0;
+    for (int i = 0; i < below.length; i++) {
+      lighter += ofFile == 0 ? 0 : counts[i] * live / ofFile;
+      below[i] += lighter;
+      above[i] += live - lighter;
+    }
+  }
+
+  void add(WeightSums others) {
+    for (int i = 0; i < below.length; i++) {
+      below[i] += others.below[i];
+      above[i] += others.above[i];
+    }
+    rows += others.rows;
+    uncounted += others.uncounted;
+    deleted += others.deleted;
+    stored += others.stored;
+    lightest = Math.min(lightest, others.lightest);
+    maxRowWeight = Math.max(maxRowWeight, others.maxRowWeight);
+    areKeysRecorded &= others.areKeysRecorded;
+    others.excessOfWrite.forEach((write, excess) -> excessOfWrite.merge(write, excess, Math::max));
+  }
+
+  /** How many rows beyond the first the most frequent key may hold, as far as the writers recorded it. */
+  long keyExcess() {
+    return excessOfWrite.values().stream().mapToLong(Long::longValue).sum();
+  }
+
+  /** The share of the stored rows, deleted ones included, that the most frequent key may hold; 0 for distinct keys. */
+  double keyGranularity() {
+    return stored == 0 ? 0.0 : Math.min(1.0, keyExcess() / stored);
+  }
+
+  private void addKey(String text) {
+    areKeysRecorded &= text != null;
+    if (text == null || text.equals(lastKey)) {
+      return;
+    }
+    lastKey = text;
+    JsonNode key = Json.read(text);
+    JsonNode write = key.path(Constants.text("KEY_ROWS_WRITE"));
+    Long ofKey = Json.wholeNumber(key.path(Constants.text("KEY_ROWS_ROWS")));
+    if (write.isTextual() && ofKey != null && ofKey > 0) { // a damaged tag says nothing
+      excessOfWrite.merge(write.textValue(), ofKey - 1, Math::max);
+    }
+  }
+
+  private void addUncounted(FileTags.Weights held, double live) {
+    for (int i = 0; i < below.length; i++) {
+      below[i] += held.highest() < WeightCounts.end(i) ? live : 0;
+      above[i] += held.lowest() >= WeightCounts.end(i) ? live : 0;
+    }
+  }
+
+  private static double sum(long[] counts) {
+    double sum = 0;
+    for (long count : counts) {
+      sum += count;
+    }
+    return sum;
+  }
+}
