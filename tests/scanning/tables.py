@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pyqbeast.core.format.constants import TAG_MAX_ROW_WEIGHT, WEIGHT_MAX, WEIGHT_MIN
@@ -47,10 +48,10 @@ def indexed_add(
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(rows, path, **how)
     bounds = {}
-    for name in rows.column_names:
-        held = [value for value in rows[name].to_pylist() if isinstance(value, (int, str))]
-        if held:
-            bounds[name] = (min(held), max(held))
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        held = pc.min_max(column).as_py()
+        if isinstance(held["min"], (int, str)):
+            bounds[name] = (held["min"], held["max"])
     statistics = {
         "numRecords": rows.num_rows,
         "minValues": {name: low for name, (low, _) in bounds.items()},

@@ -184,7 +184,11 @@ def samples(name, stops, repetitions, rng, spans=False, batch=50):
         place = place[: np.searchsorted(place, count * keys)]
         repetition = place // keys
         key = place - repetition * keys
-        step = np.searchsorted(stops, rng.random(len(key)) * last, side="right")
+        drawn = rng.random(len(key)) * last
+        # A search takes longer for so few stops.
+        step = np.zeros(len(key), np.int64)
+        for stop in stops:
+            step += drawn >= stop
         at = repetition * steps + step
         slot = at * buckets + rng.integers(0, buckets, len(key))
         sums = np.zeros((count, steps, buckets, pop.sums.shape[1]))

@@ -73,9 +73,15 @@ class Table:
         taken = (step.start <= self.weight) & (self.weight < step.stop)
         taken &= np.isin(self.file, np.flatnonzero(self.files.of_step(step)))
         y = self.y[taken]
-        sums = np.stack([y ** sum(moment.powers) for moment in axes.moments], axis=1)
-        keys = [(int(group),) for group in self.group[taken]]
-        return State.from_rows(axes, keys, self.weight[taken] % 128, sums, y[:, None], y[:, None])
+        cell, at = np.unique(self.group[taken] * 128 + self.weight[taken] % 128, return_inverse=True)
+        sums = np.stack(
+            [np.bincount(at, y ** sum(moment.powers), len(cell)) for moment in axes.moments], axis=1
+        )
+        low, high = np.full(len(cell), np.inf), np.full(len(cell), -np.inf)
+        np.minimum.at(low, at, y)
+        np.maximum.at(high, at, y)
+        keys = [(int(group),) for group in cell // 128]
+        return State.from_rows(axes, keys, cell % 128, sums, low[:, None], high[:, None])
 
     def grid(self, aggregate, groups):
         return None

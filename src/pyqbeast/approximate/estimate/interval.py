@@ -59,9 +59,11 @@ def bounds(
     with np.errstate(all="ignore"):
         error = np.sqrt(np.maximum(1 - share, 0) * (buckets - 1) / buckets * np.sum(influence**2, axis=1))
         centred = influence - influence.mean(axis=1, keepdims=True)
-        square = np.mean(centred**2, axis=1)
-        kurtosis = np.mean(centred**4, axis=1) / square**2
-        skew = np.mean(centred**3, axis=1) / square**1.5 / np.sqrt(buckets)
+        # NumPy takes ten times as long for a third or fourth power as for the products.
+        squares = centred * centred
+        square = np.mean(squares, axis=1)
+        kurtosis = np.mean(squares * squares, axis=1) / square**2
+        skew = np.mean(squares * centred, axis=1) / square**1.5 / np.sqrt(buckets)
         df = np.clip(2 * buckets / (kurtosis - 1), 3, buckets - 1)
     # Influences that are all equal have no kurtosis and no skewness; their spread is 0, so any quantile does.
     quantile = t_quantile((1 + confidence) / 2, np.nan_to_num(df, nan=buckets - 1))
