@@ -15,8 +15,7 @@ from tests.machine import RUNS_SELDOM
 #: some 100,000 rows on.
 COMPILED = {"spark.sql.codegen.factoryMode": "FALLBACK"}
 
-#: What spares time with large data, and what Spark keeps for pages that nobody looks at, costs tests of small tables a
-#: twentieth of their time.
+#: What spares time with large data costs tests of small tables some of theirs.
 SMALL_DATA = {
     "spark.sql.shuffle.partitions": "2",
     "spark.broadcast.compress": "false",
@@ -24,11 +23,6 @@ SMALL_DATA = {
     "spark.shuffle.compress": "false",
     "spark.shuffle.spill.compress": "false",
     "spark.shuffle.checksum.enabled": "false",
-    "spark.ui.liveUpdate.period": "-1",
-    "spark.ui.retainedJobs": "20",
-    "spark.ui.retainedStages": "20",
-    "spark.ui.retainedTasks": "100",
-    "spark.sql.ui.retainedExecutions": "10",
 }
 
 

@@ -53,7 +53,7 @@ public final class BlockIndex {
 
   private static BlockIndex read(Snapshot snapshot) {
     Set<String> weighed = PrunableRevisions.of(snapshot.metadata());
-    if (areMany(snapshot) && LiveFiles.ifKnown(snapshot) == null) {
+    if (LiveFiles.ifKnown(snapshot) == null && areMany(snapshot)) {
       List<FilePart> parts = FilePart.byJob(snapshot, weighed);
       if (parts.stream().noneMatch(FilePart::isMarked)) {
         return new BlockIndex(parts, ReplicatedCubes.NONE, null);
@@ -64,9 +64,10 @@ public final class BlockIndex {
     return new BlockIndex(FilePart.of(ReplicatedFiles.without(all, cubes), weighed), cubes, all);
   }
 
+  /** A job, where no checksum tells how many files there are. */
   private static boolean areMany(Snapshot snapshot) {
-    Option<Object> known = snapshot.numOfFilesIfKnown();
-    return known.isDefined() && (long) known.get() > MOST_WHOLE_FILES;
+    Option<VersionChecksum> told = snapshot.checksumOpt();
+    return (told.isDefined() ? told.get().numFiles() : snapshot.numOfFiles()) > MOST_WHOLE_FILES;
   }
 
   private void add(FilePart part) {
