@@ -97,9 +97,10 @@ def read_cube(cube: int) -> tuple[int, int | None]:
     return cube >> _CHILD_BITS, child - 1 if child else None
 
 
-def sample_to(data: DataFrame, rows: int, target: Path) -> None:
-    """Samples the rows of a frame of doubles and longs, with the weight last, into a file; see `Sampler.java`."""
-    java(data.sparkSession).layout.Sampler.sample(data._jdf, rows, str(target))
+def sample_to(data: DataFrame, columns: Sequence[Column], rows: int, target: Path) -> None:
+    """Samples doubles and longs of a frame's rows, with the weight last, into a file; see `Sampler.java`."""
+    asked = [java_column(column) for column in columns]
+    java(data.sparkSession).layout.Sampler.sample(data._jdf, asked, rows, str(target))
 
 
 class ScanTotals(NamedTuple):

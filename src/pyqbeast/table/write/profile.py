@@ -68,14 +68,11 @@ def profile(
         weight_columns: columns that are hashed after the indexed ones.
     """
     spark = data.sparkSession
-    columns = [
-        measured(spark, each, known.get(each.column), types[each.column]).alias(f"c{i}")
-        for i, each in enumerate(transformers)
-    ]
+    columns = [measured(spark, each, known.get(each.column), types[each.column]) for each in transformers]
     indexed = [transformer.column for transformer in transformers]
-    row_weight = weight(spark, [*indexed, *weight_columns]).alias("w")
+    row_weight = weight(spark, [*indexed, *weight_columns])
     with bridge.handed_over() as target:
-        bridge.sample_to(data.select(*columns, row_weight), SAMPLE_ROWS, target)
+        bridge.sample_to(data, [*columns, row_weight], SAMPLE_ROWS, target)
         blocks = _read_blocks(target.read_bytes(), len(transformers))
     statistics = {}
     for i, transformer in enumerate(transformers):

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.function.Function2;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -44,14 +45,15 @@ public final class Sampler implements Function2<Integer, Iterator<InternalRow>, 
   }
 
   /**
-   * Samples {@code data}, whose last column is the weight (int) and whose other columns are doubles or longs, into a
+   * Samples columns of {@code data}, of which the last is the weight (int) and the others are doubles or longs, into a
    * file: for each partition a block as {@link Partition#toBytes} writes it.
    */
-  public static void sample(Dataset<Row> data, int rows, String target) {
+  public static void sample(Dataset<Row> data, List<Column> columns, int rows, String target) {
+    Dataset<Row> sampled = data.select(columns.toArray(new Column[0]));
     Door.reading(data.sparkSession(), "the rows to be written")
         .open(
             () -> {
-              sampleTo(data, rows, target);
+              sampleTo(sampled, rows, target);
               return null;
             });
   }
