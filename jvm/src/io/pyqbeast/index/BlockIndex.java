@@ -30,6 +30,9 @@ public final class BlockIndex {
    */
   private static final long MOST_WHOLE_FILES = 100_000;
 
+  /** A file takes more of a log than that, however well it is compressed. */
+  private static final long LEAST_BYTES = 10;
+
   private static final PerSnapshot<BlockIndex> KNOWN = new PerSnapshot<>(BlockIndex::read);
 
   private final List<AddFile> files = new ArrayList<>();
@@ -64,10 +67,14 @@ public final class BlockIndex {
     return new BlockIndex(FilePart.of(ReplicatedFiles.without(all, cubes), weighed), cubes, all);
   }
 
-  /** A job, where no checksum tells how many files there are. */
+  /** Whether there are more files than come whole. A job, if the log is large and no checksum tells. */
   private static boolean areMany(Snapshot snapshot) {
     Option<VersionChecksum> told = snapshot.checksumOpt();
-    return (told.isDefined() ? told.get().numFiles() : snapshot.numOfFiles()) > MOST_WHOLE_FILES;
+    if (told.isDefined()) {
+      return told.get().numFiles() > MOST_WHOLE_FILES;
+    }
+    long bytes = snapshot.checkpointSizeInBytes() + snapshot.deltaFileSizeInBytes();
+    return bytes > MOST_WHOLE_FILES * LEAST_BYTES && snapshot.numOfFiles() > MOST_WHOLE_FILES;
   }
 
   private void add(FilePart part) {
