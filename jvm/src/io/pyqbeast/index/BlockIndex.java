@@ -21,18 +21,6 @@ import scala.Option;
  * a sample then costs no Spark job.
  */
 public final class BlockIndex {
-  /** Filters of more files are left to a Spark job, which looks at them in parallel. */
-  private static final int MOST_FILES_ON_DRIVER = 10_000;
-
-  /**
-   * Of more files the driver takes from Spark only what samples need: a tenth of their bytes, made on all executors.
-   * Fewer files come whole, and then one append after another needs no job (see {@link LiveFiles}).
-   */
-  private static final long MOST_WHOLE_FILES = 100_000;
-
-  /** A file takes more of a log than that, however well it is compressed. */
-  private static final long LEAST_BYTES = 10;
-
   private static final PerSnapshot<BlockIndex> KNOWN = new PerSnapshot<>(BlockIndex::read);
 
   private final List<AddFile> files = new ArrayList<>();
@@ -48,7 +36,7 @@ public final class BlockIndex {
   private volatile SoftReference<DriverSnapshot.Files> filtered = new SoftReference<>(null);
 
   /** @param complete the files as the log has them; null where they are not on the driver */
-  private BlockIndex(List<FilePart> parts, ReplicatedCubes replicatedCubes, List<AddFile> complete) {
+  BlockIndex(List<FilePart> parts, ReplicatedCubes replicatedCubes, List<AddFile> complete) {
     this.replicatedCubes = replicatedCubes;
     this.complete = new SoftReference<>(complete);
     parts.forEach(this::add);
@@ -56,10 +44,10 @@ public final class BlockIndex {
 
   private static BlockIndex read(Snapshot snapshot) {
     Set<String> weighed = PrunableRevisions.of(snapshot.metadata());
-    if (LiveFiles.ifKnown(snapshot) == null && areMany(snapshot)) {
-      List<FilePart> parts = FilePart.byJob(snapshot, weighed);
-      if (parts.stream().noneMatch(FilePart::isMarked)) {
-        return new BlockIndex(parts, ReplicatedCubes.NONE, null);
+    if (LiveFiles.ifKnown(snapshot) == null && LargeTables.isOne(snapshot)) {
+      BlockIndex large = LargeTables.index(snapshot, weighed);
+      if (large != null) {
+        return large;
       }
     }
     List<AddFile> all = LiveFiles.of(snapshot);
@@ -67,14 +55,15 @@ public final class BlockIndex {
     return new BlockIndex(FilePart.of(ReplicatedFiles.without(all, cubes), weighed), cubes, all);
   }
 
-  /** Whether there are more files than come whole. A job, if the log is large and no checksum tells. */
-  private static boolean areMany(Snapshot snapshot) {
-    Option<VersionChecksum> told = snapshot.checksumOpt();
-    if (told.isDefined()) {
-      return told.get().numFiles() > MOST_WHOLE_FILES;
-    }
-    long bytes = snapshot.checkpointSizeInBytes() + snapshot.deltaFileSizeInBytes();
-    return bytes > MOST_WHOLE_FILES * LEAST_BYTES && snapshot.numOfFiles() > MOST_WHOLE_FILES;
+  /** The index of these files and of some more. */
+  BlockIndex with(FilePart more) {
+    BlockIndex index = new BlockIndex(List.of(), replicatedCubes, null);
+    index.files.addAll(files);
+    index.weights.putAll(weights);
+    index.sums.add(sums);
+    index.copies.add(copies);
+    index.add(more);
+    return index;
   }
 
   private void add(FilePart part) {
@@ -111,7 +100,7 @@ public final class BlockIndex {
    */
   public static Snapshot filtering(Snapshot snapshot) {
     Option<VersionChecksum> told = snapshot.checksumOpt();
-    boolean isSmall = told.isDefined() && told.get().numFiles() <= MOST_FILES_ON_DRIVER;
+    boolean isSmall = told.isDefined() && told.get().numFiles() <= LargeTables.MOST_WHOLE_FILES;
     return isSmall || WidenedFloats.areIn(snapshot.metadata().schema()) ? of(snapshot).onDriver(snapshot) : snapshot;
   }
 

@@ -181,7 +181,7 @@ public final class LiveFiles {
   }
 
   /** Whether files are as many and as large as the checksum of a snapshot says. */
-  private static boolean agree(List<AddFile> files, Snapshot snapshot) {
+  public static boolean agree(List<AddFile> files, Snapshot snapshot) {
     Option<VersionChecksum> told = snapshot.checksumOpt();
     return told.isDefined()
         && told.get().numFiles() == files.size()

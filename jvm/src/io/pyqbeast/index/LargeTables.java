@@ -1,0 +1,80 @@
+package io.pyqbeast.index;
+
+import io.pyqbeast.spark.DeltaActions;
+import io.pyqbeast.spark.LiveFiles;
+import java.lang.ref.SoftReference;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.WeakHashMap;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.VersionChecksum;
+import org.apache.spark.sql.delta.actions.AddFile;
+import scala.Option;
+
+/**
+ * The {@link BlockIndex} of a table with many files. Spark's executors read tags and statistics, and the driver takes only
+ * what samples need. After appends to a version whose index is known, the driver reads the new files alone.
+ */
+final class LargeTables {
+  /** Of more files the driver takes the essence, and leaves filters to a job. Fewer come whole. */
+  static final long MOST_WHOLE_FILES = 10_000;
+
+  /** A file takes more of a log than that, however well it is compressed. */
+  private static final long LEAST_BYTES = 10;
+
+  private static final Map<DeltaLog, Known> NEWEST = Collections.synchronizedMap(new WeakHashMap<>());
+
+  /**
+   * @param table its id
+   * @param weighed the revisions whose weights are those that rows have today
+   * @param index of that version; the garbage collector may take it when memory runs short
+   */
+  private record Known(long version, String table, Set<String> weighed, SoftReference<BlockIndex> index) {}
+
+  private LargeTables() {}
+
+  /** Whether a snapshot has more files than come whole. A job, if the log is large and no checksum tells. */
+  static boolean isOne(Snapshot snapshot) {
+    Option<VersionChecksum> told = snapshot.checksumOpt();
+    if (told.isDefined()) {
+      return told.get().numFiles() > MOST_WHOLE_FILES;
+    }
+    long bytes = snapshot.checkpointSizeInBytes() + snapshot.deltaFileSizeInBytes();
+    return bytes > MOST_WHOLE_FILES * LEAST_BYTES && snapshot.numOfFiles() > MOST_WHOLE_FILES;
+  }
+
+  /** The index of a snapshot; null where a block is marked as replicated, which only whole files can judge. */
+  static BlockIndex index(Snapshot snapshot, Set<String> weighed) {
+    BlockIndex index = grown(snapshot, weighed);
+    if (index == null) {
+      List<FilePart> parts = FilePart.byJob(snapshot, weighed);
+      if (parts.stream().anyMatch(FilePart::isMarked)) {
+        return null;
+      }
+      index = new BlockIndex(parts, ReplicatedCubes.NONE, null);
+    }
+    NEWEST.merge(
+        snapshot.deltaLog(),
+        new Known(snapshot.version(), snapshot.metadata().id(), weighed, new SoftReference<>(index)),
+        (old, found) -> old.version > found.version && old.table.equals(found.table) ? old : found);
+    return index;
+  }
+
+  /** The index of an earlier version with the files that came since; null where something else happened to its files. */
+  private static BlockIndex grown(Snapshot snapshot, Set<String> weighed) {
+    Known known = NEWEST.get(snapshot.deltaLog());
+    BlockIndex before = known == null ? null : known.index.get();
+    boolean isUsable =
+        before != null && known.table.equals(snapshot.metadata().id()) && known.weighed.equals(weighed);
+    List<AddFile> added = isUsable ? LiveFiles.addedSince(snapshot, known.version) : null;
+    if (added == null) {
+      return null;
+    }
+    FilePart part = FilePart.of(added.stream().map(DeltaActions::withoutDataChange).iterator(), weighed);
+    BlockIndex index = part.isMarked() ? null : before.with(part);
+    return index != null && LiveFiles.agree(index.files(), snapshot) ? index : null;
+  }
+}
