@@ -7,9 +7,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Reads the blocks of a file where their text is just what writers write: no blanks, all fields, and in this order. The
- * driver reads millions of them before its first sample of a large table, and this takes a fifth of the time of a tree
- * of JSON. Any other text is left to {@link FileTags}, whatever it says.
+ * Reads the blocks of a file where their text is just what writers write: no blanks, all fields, and in this order.
+ * Millions of them are read before the first sample of a large table, and this takes a fifth of the time of a tree of
+ * JSON. Any other text is left to {@link FileTags}, whatever it says.
  */
 final class UsualBlocks {
   private static final byte[] CUBE = bytes("{\"" + Constants.BLOCK_CUBE_ID + "\":\"");

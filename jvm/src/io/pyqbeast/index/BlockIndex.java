@@ -44,13 +44,14 @@ public final class BlockIndex {
 
   private static BlockIndex read(Snapshot snapshot) {
     Set<String> weighed = PrunableRevisions.of(snapshot.metadata());
-    if (LiveFiles.ifKnown(snapshot) == null && LargeTables.isOne(snapshot)) {
+    List<AddFile> all = LiveFiles.ifKnown(snapshot);
+    if (all == null && LargeTables.isOne(snapshot)) {
       BlockIndex large = LargeTables.index(snapshot, weighed);
       if (large != null) {
         return large;
       }
     }
-    List<AddFile> all = LiveFiles.of(snapshot);
+    all = all == null ? LiveFiles.byJob(snapshot) : all;
     ReplicatedCubes cubes = ReplicatedCubes.among(all);
     return new BlockIndex(FilePart.of(ReplicatedFiles.without(all, cubes), weighed), cubes, all);
   }

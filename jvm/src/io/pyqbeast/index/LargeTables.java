@@ -2,13 +2,9 @@ package io.pyqbeast.index;
 
 import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.LiveFiles;
-import java.lang.ref.SoftReference;
-import java.util.Collections;
+import io.pyqbeast.spark.PerSnapshot;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.WeakHashMap;
-import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.VersionChecksum;
 import org.apache.spark.sql.delta.actions.AddFile;
@@ -25,14 +21,10 @@ final class LargeTables {
   /** A file takes more of a log than that, however well it is compressed. */
   private static final long LEAST_BYTES = 10;
 
-  private static final Map<DeltaLog, Known> NEWEST = Collections.synchronizedMap(new WeakHashMap<>());
+  private static final PerSnapshot.Newest<Weighed> NEWEST = new PerSnapshot.Newest<>();
 
-  /**
-   * @param table its id
-   * @param weighed the revisions whose weights are those that rows have today
-   * @param index of that version; the garbage collector may take it when memory runs short
-   */
-  private record Known(long version, String table, Set<String> weighed, SoftReference<BlockIndex> index) {}
+  /** @param revisions those whose weights are what rows have today */
+  private record Weighed(Set<String> revisions, BlockIndex index) {}
 
   private LargeTables() {}
 
@@ -56,25 +48,20 @@ final class LargeTables {
       }
       index = new BlockIndex(parts, ReplicatedCubes.NONE, null);
     }
-    NEWEST.merge(
-        snapshot.deltaLog(),
-        new Known(snapshot.version(), snapshot.metadata().id(), weighed, new SoftReference<>(index)),
-        (old, found) -> old.version > found.version && old.table.equals(found.table) ? old : found);
+    NEWEST.remember(snapshot, new Weighed(weighed, index));
     return index;
   }
 
   /** The index of an earlier version with the files that came since; null where something else happened to its files. */
   private static BlockIndex grown(Snapshot snapshot, Set<String> weighed) {
-    Known known = NEWEST.get(snapshot.deltaLog());
-    BlockIndex before = known == null ? null : known.index.get();
-    boolean isUsable =
-        before != null && known.table.equals(snapshot.metadata().id()) && known.weighed.equals(weighed);
-    List<AddFile> added = isUsable ? LiveFiles.addedSince(snapshot, known.version) : null;
+    PerSnapshot.Newest.Known<Weighed> known = NEWEST.before(snapshot);
+    boolean isUsable = known != null && known.value().revisions().equals(weighed);
+    List<AddFile> added = isUsable ? LiveFiles.addedSince(snapshot, known.version()) : null;
     if (added == null) {
       return null;
     }
     FilePart part = FilePart.of(added.stream().map(DeltaActions::withoutDataChange).iterator(), weighed);
-    BlockIndex index = part.isMarked() ? null : before.with(part);
+    BlockIndex index = part.isMarked() ? null : known.value().index().with(part);
     return index != null && LiveFiles.agree(index.files(), snapshot) ? index : null;
   }
 }

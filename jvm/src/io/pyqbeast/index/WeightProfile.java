@@ -73,7 +73,7 @@ public final class WeightProfile {
   }
 
   private static boolean isUneven(List<AddFile> files, Set<String> prunable) {
-    return new WeightProfile(WeightSums.of(files, prunable), false, false).isUneven;
+    return new WeightProfile(FilePart.of(files.iterator(), prunable).sums(), false, false).isUneven;
   }
 
   /** The profile of a snapshot. It needs the {@link BlockIndex}, which costs one Spark job a version. */

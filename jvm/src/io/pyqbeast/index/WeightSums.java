@@ -10,7 +10,6 @@ import io.pyqbeast.spark.ScalaInterop;
 import java.io.Serializable;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Set;
 import org.apache.spark.sql.delta.actions.AddFile;
 
 /** How the rows of files are spread over the weights, as the tags of the files tell. Sums of parts of a table add up. */
@@ -39,17 +38,6 @@ final class WeightSums implements Serializable {
 
   /** The last tag of the most frequent key: most files of one write have the same. */
   private transient String lastKey;
-
-  /** @param prunable the revisions whose weights are those that rows have today */
-  static WeightSums of(Iterable<AddFile> files, Set<String> prunable) {
-    WeightSums sums = new WeightSums();
-    for (AddFile file : files) {
-      Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
-      boolean isIndexed = prunable.contains(String.valueOf(FileTags.revision(tags)));
-      sums.add(file, isIndexed ? FileTags.weights(tags) : FileTags.Weights.ANY, isIndexed);
-    }
-    return sums;
-  }
 
   /**
    * @param held the weights that the file can hold

@@ -1,7 +1,6 @@
 package io.pyqbeast.spark;
 
 import java.io.IOException;
-import java.lang.ref.SoftReference;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -10,7 +9,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.WeakHashMap;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -38,10 +36,7 @@ public final class LiveFiles {
   /** The version before the first, which has no files. */
   private static final long NOTHING = -1;
 
-  private static final Map<DeltaLog, Known> NEWEST = Collections.synchronizedMap(new WeakHashMap<>());
-
-  /** @param files of a version of a table; the garbage collector may take them when memory runs short */
-  private record Known(long version, String table, SoftReference<List<AddFile>> files) {}
+  private static final PerSnapshot.Newest<List<AddFile>> NEWEST = new PerSnapshot.Newest<>();
 
   /** A file has one action at a time: that of its path and its deletion vector. */
   private record Key(String path, Option<String> vector) {}
@@ -51,23 +46,21 @@ public final class LiveFiles {
   /** All live files of a snapshot, in no order. One Spark job, or none. */
   public static List<AddFile> of(Snapshot snapshot) {
     List<AddFile> files = ifKnown(snapshot);
-    if (files == null) {
-      files = List.of((AddFile[]) snapshot.allFiles().collect());
-      remember(snapshot, files);
-    }
+    return files == null ? byJob(snapshot) : files;
+  }
+
+  /** The same for those who know that they cannot be told without a job. */
+  public static List<AddFile> byJob(Snapshot snapshot) {
+    List<AddFile> files = List.of((AddFile[]) snapshot.allFiles().collect());
+    NEWEST.remember(snapshot, files);
     return files;
   }
 
   /** All live files of a snapshot if they can be told without a Spark job; else null. */
   public static List<AddFile> ifKnown(Snapshot snapshot) {
-    Known known = NEWEST.get(snapshot.deltaLog());
-    List<AddFile> before = known == null ? null : known.files.get();
-    boolean isUsable =
-        before != null
-            && known.version <= snapshot.version()
-            && known.table.equals(snapshot.metadata().id());
-    before = isUsable ? before : List.of();
-    long version = isUsable ? known.version : NOTHING;
+    PerSnapshot.Newest.Known<List<AddFile>> known = NEWEST.before(snapshot);
+    List<AddFile> before = known == null ? List.of() : known.value();
+    long version = known == null ? NOTHING : known.version();
     if (snapshot.version() - version > MOST_COMMITS) {
       return null;
     }
@@ -84,7 +77,7 @@ public final class LiveFiles {
     if (!agree(files, snapshot)) {
       return null;
     }
-    remember(snapshot, files);
+    NEWEST.remember(snapshot, files);
     return files;
   }
 
@@ -116,13 +109,6 @@ public final class LiveFiles {
       return null;
     }
     return added;
-  }
-
-  private static void remember(Snapshot snapshot, List<AddFile> files) {
-    NEWEST.merge(
-        snapshot.deltaLog(),
-        new Known(snapshot.version(), snapshot.metadata().id(), new SoftReference<>(files)),
-        (old, found) -> old.version > found.version && old.table.equals(found.table) ? old : found);
   }
 
   /** The files of the commits after a version. The snapshot itself lists only those after its checkpoint. */
