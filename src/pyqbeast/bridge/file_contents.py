@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
@@ -20,6 +20,15 @@ def files_on_disk(log: TableLog) -> tuple[list[FileOnDisk], list[tuple[str, int]
         with target.open(encoding="utf-8") as lines:
             *files, orphans = [json.loads(line) for line in lines]
     return [FileOnDisk(**file) for file in files], [(location, size) for location, size in orphans]
+
+
+def rows_of_footers(log: TableLog, files: Sequence[str]) -> dict[str, int | str]:
+    """The rows of each data file, of which these are the locations, or why it cannot be read. One Spark job."""
+    with handed_over() as told, handed_over() as target:
+        told.write_text(json.dumps(files), "utf-8")
+        java(log._spark).verify.Footers.rowsTo(log._java, str(told), str(target))
+        footers = json.loads(target.read_text("utf-8"))
+    return {location: rows if problem is None else problem for location, rows, problem in footers}
 
 
 def lenient_session(spark: SparkSession) -> SparkSession:

@@ -22,6 +22,7 @@ from pyqbeast.bridge import failures
 from pyqbeast.bridge.file_contents import (
     file_location,
     lenient_session,
+    rows_of_footers,
     vector_contents,
 )
 from pyqbeast.core.errors import QbeastError
@@ -40,10 +41,6 @@ from pyqbeast.verification.log_checks import VerifiedFile
 
 _log = logging.getLogger(__name__)
 
-#: A Parquet file begins and ends with a mark of four bytes, and has the length of its footer.
-_LEAST_BYTES = 12
-#: Of a column that no file has, Spark reads footers and no data.
-_NO_COLUMN = "`a column of no file` int"
 _REPORT = "rule string, file string, cube string, text string, truth string"
 
 
@@ -74,7 +71,7 @@ def check_contents(
         return Contents([], 0, 0, {})
     reading = lenient_session(spark)
     _log.info("%s: reading the footers and deletion vectors of %d files", log.path, len(files))
-    rows, problems = _rows_of_footers(spark, reading, files)
+    rows, problems = _rows_of_footers(log, files)
     files = [file for file in files if file.location in rows]
     files, of_vectors = _check_vectors(spark, log, files, rows)
     problems += of_vectors
@@ -129,29 +126,16 @@ def _to_read(
 
 
 def _rows_of_footers(
-    spark: SparkSession, reading: SparkSession, files: Sequence[VerifiedFile]
+    log: bridge.TableLog, files: Sequence[VerifiedFile]
 ) -> tuple[dict[str, int], list[Problem]]:
     """The rows of each file by its footer, by location; and the files that have none that can be read."""
-    location = file_location(reading, F.input_file_name()).alias("location")
-    paths = [file.location for file in files]
-    counted = reading.read.schema(_NO_COLUMN).parquet(*paths).groupBy(location).count().collect()
-    rows = {row["location"]: int(row["count"]) for row in counted}
-    problems = []
-    for file in files:
-        if file.location in rows:
-            continue
-        if (file.on_disk.size or 0) < _LEAST_BYTES:
-            # Spark takes an empty file for one without rows.
-            text = f"it cannot be read: {file.on_disk.size} bytes are no Parquet file"
-            problems.append(Problem(READABLE, file.path, "", text))
-            continue
-        try:
-            # It is damaged, or has no rows.
-            with failures.words("reading it", ""):
-                rows[file.location] = spark.read.schema(_NO_COLUMN).parquet(file.location).count()
-        except (QbeastError, PySparkException) as error:
-            problems.append(Problem(READABLE, file.path, "", str(error).strip().split("\n")[0]))
-    return rows, problems
+    found = rows_of_footers(log, [file.location for file in files])
+    problems = [
+        Problem(READABLE, file.path, "", f"it cannot be read: {found[file.location]}")
+        for file in files
+        if isinstance(found[file.location], str)
+    ]
+    return {location: rows for location, rows in found.items() if isinstance(rows, int)}, problems
 
 
 def _check_vectors(

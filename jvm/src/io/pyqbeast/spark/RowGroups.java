@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Objects;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
+import org.apache.parquet.HadoopReadOptions;
 import org.apache.parquet.filter2.compat.FilterCompat;
 import org.apache.parquet.filter2.compat.RowGroupFilter;
 import org.apache.parquet.filter2.predicate.FilterApi;
@@ -52,7 +53,7 @@ public record RowGroups(long read, long all) {
   }
 
   private static RowGroups of(Path file, List<Filter> filters, Configuration conf) {
-    try (ParquetFileReader reader = ParquetFileReader.open(HadoopInputFile.fromPath(file, conf))) {
+    try (ParquetFileReader reader = footer(file, conf)) {
       List<BlockMetaData> groups = reader.getFooter().getBlocks();
       FilterPredicate predicate = predicate(filters, reader.getFooter().getFileMetaData().getSchema());
       List<BlockMetaData> left =
@@ -64,6 +65,11 @@ public record RowGroups(long read, long all) {
     } catch (IOException | RuntimeException e) {
       return null; // a query will say what is wrong with the file
     }
+  }
+
+  /** A reader of a file's footer. Left to itself, Parquet reads the defaults of Hadoop anew for each file. */
+  public static ParquetFileReader footer(Path file, Configuration conf) throws IOException {
+    return ParquetFileReader.open(HadoopInputFile.fromPath(file, conf), HadoopReadOptions.builder(conf, file).build());
   }
 
   private static FilterPredicate predicate(List<Filter> filters, MessageType schema) {

@@ -1,0 +1,63 @@
+package io.pyqbeast.verify;
+
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pyqbeast.commit.TableLog;
+import io.pyqbeast.errors.Door;
+import io.pyqbeast.spark.RowGroups;
+import java.io.File;
+import java.io.Serializable;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.util.SerializableConfiguration;
+
+/** What the footers of data files tell. No data is read. */
+public final class Footers {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  /** One task reads so many. A footer takes a disk a millisecond, and a store some fifty. */
+  private static final int OF_A_TASK = 100;
+
+  /** The rows of the file at a whole location; or why nobody can read it. */
+  private record Footer(String location, long rows, String problem) implements Serializable {}
+
+  private Footers() {}
+
+  /**
+   * Writes a JSON array for each file: its location, its rows, and null or why it cannot be read. One Spark job.
+   *
+   * @param told a file with the locations, a JSON array
+   */
+  public static void rowsTo(TableLog log, String told, String target) {
+    Door.reading(log.session(), "the files of " + log.path())
+        .open(
+            () -> {
+              List<String> locations = JSON.readValue(new File(told), new TypeReference<List<String>>() {});
+              JavaSparkContext spark = JavaSparkContext.fromSparkContext(log.session().sparkContext());
+              Broadcast<SerializableConfiguration> conf =
+                  spark.broadcast(new SerializableConfiguration(log.deltaLog().newDeltaHadoopConf()));
+              int tasks = Math.max(spark.defaultParallelism(), locations.size() / OF_A_TASK);
+              List<Footer> footers =
+                  spark
+                      .parallelize(locations, Math.min(tasks, locations.size()))
+                      .map(location -> read(location, conf.value().value()))
+                      .collect();
+              JSON.writeValue(
+                  new File(target),
+                  footers.stream().map(each -> new Object[] {each.location, each.rows, each.problem}).toList());
+              return null;
+            });
+  }
+
+  private static Footer read(String location, Configuration conf) {
+    try (ParquetFileReader reader = RowGroups.footer(new Path(location), conf)) {
+      return new Footer(location, reader.getRecordCount(), null);
+    } catch (Exception e) {
+      return new Footer(location, 0, Door.words(e));
+    }
+  }
+}
