@@ -76,6 +76,12 @@ def told(spark: SparkSession, what: str, work: Callable[[], object]) -> None:
     print(f"{what}: {seconds:.1f} s, {used(spark) - before:+,.0f} MB", flush=True)
 
 
+def append(spark: SparkSession, path: str) -> None:
+    """Appends a thousand rows of which the table has the like."""
+    rows = spark.range(1_000).selectExpr("id", "hash(id) as a", "id % 1000 as b")
+    rows.write.format("qbeast").mode("append").save(path)
+
+
 def main() -> None:
     """Makes the log and prints the figures."""
     folder = tempfile.mkdtemp()
@@ -89,6 +95,8 @@ def main() -> None:
                 spark, f"the {call} sample", lambda: planned(read("qbeast").load(path).sample(fraction=0.01))
             )
         told(spark, "a filter", lambda: planned(read("qbeast").load(path).filter("b < 10")))
+        for call in ("first", "second"):
+            told(spark, f"the {call} append", lambda: append(spark, path))
     finally:
         spark.stop()
         shutil.rmtree(folder)

@@ -19,10 +19,11 @@ from pyqbeast.bridge.frames import (
     simple_types,
 )
 from pyqbeast.bridge.jvm import handed_over, java
-from pyqbeast.bridge.table_log import TableLog, change_table, field_in_files
+from pyqbeast.bridge.table_log import NO_VERSION, TableLog, change_table, field_in_files
 from pyqbeast.bridge.transaction import Transaction, WrittenBlock, WrittenFile
 
 __all__ = [
+    "NO_VERSION",
     "OUTSIDE",
     "ScanTotals",
     "TableLog",

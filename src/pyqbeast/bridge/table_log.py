@@ -46,12 +46,19 @@ class AddedFiles(NamedTuple):
     Attributes:
         table: what Delta calls the table.
         files: how many live files it has.
-        tags: those of each file that came. None of them marks a block as replicated.
+        added: how many of them came.
+        cubes: what their blocks of one revision add up to: for each cube its id, its smallest and its largest weight,
+            and its rows. No block is marked as replicated.
     """
 
     table: str
     files: int
-    tags: list[dict[str, str]]
+    added: int
+    cubes: list[tuple[str, int, int, int]]
+
+
+#: The version before the first.
+NO_VERSION = -1
 
 
 class TableLog:
@@ -118,10 +125,13 @@ class TableLog:
         """What Delta calls the table. Another table at the same place has another id."""
         return str(self._java.tableId())
 
-    def added_since(self, version: int) -> AddedFiles | None:
-        """The files that came after a version; None where other changes came too, or where it takes a job to know."""
+    def added_since(self, version: int, revision: int) -> AddedFiles | None:
+        """The files that came after a version; all files, after `NO_VERSION`, for which a Spark job may run.
+
+        None where other changes came too, where a block is marked, or where it takes a job to know what came.
+        """
         with handed_over() as target:
-            self._java.addedTo(str(target), version)
+            self._java.addedTo(str(target), version, revision)
             answer = target.read_bytes()
         return AddedFiles(**json.loads(answer)) if answer else None
 

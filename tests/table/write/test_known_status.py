@@ -7,26 +7,46 @@ import shutil
 import pytest
 
 from pyqbeast import QbeastTable, bridge
+from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.format.file_tags import Block, parse_tags
+from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.table.write import known_status
 from pyqbeast.table.write.known_status import status_of
 from tests.table.help import holds, rows_2d, save
+from tests.table.test_replicated_marks import marked, relogged
 
 BOUNDS = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
 
 
 @pytest.fixture
 def reads(monkeypatch):
-    """The versions whose files were all handed to Python."""
+    """The versions of which all files were summed up or read."""
     versions = []
-    files = bridge.TableLog.files
+    added_since, files = bridge.TableLog.added_since, bridge.TableLog.files
 
-    def counted(log, **how):
-        versions.append(log.version)
+    def added(log, version, revision):
+        if version == bridge.NO_VERSION:
+            versions.append(log.version)
+        return added_since(log, version, revision)
+
+    monkeypatch.setattr(bridge.TableLog, "added_since", added)
+
+    def read(log, **how):
+        if not how:
+            versions.append("marked")
         return files(log, **how)
 
-    monkeypatch.setattr(bridge.TableLog, "files", counted)
+    monkeypatch.setattr(bridge.TableLog, "files", read)
     monkeypatch.setattr(known_status, "_KNOWN", type(known_status._KNOWN)())
     return versions
+
+
+def by_files(spark, path):
+    """The status by the tags of each file, as Python reads them."""
+    log, revision = bridge.TableLog(spark, path), QbeastTable.for_path(spark, path).latest_revision
+    dimensions = {revision.id: revision.dimensions}.get
+    blocks = [block for file in log.files() for block in parse_tags(file.tags, dimensions).blocks]
+    return IndexStatus.from_blocks(revision, blocks)
 
 
 def append(spark, path, n, first):
@@ -68,17 +88,43 @@ def test_whatever_happens_meanwhile_the_status_is_that_of_the_files(spark, table
         before = len(reads)
         status = status_of(log, revision)
         taken_over.append(len(reads) == before)
-        known_status._KNOWN.clear()
-        assert status == status_of(log, revision)
+        assert status == by_files(spark, table_path)
         assert status.cubes
     # What a write remembers is of the version before it.
     assert taken_over == [False, True, True, True, False, True, False, False, True, True]
 
 
-def test_a_file_with_a_mark_is_read_anew_each_time(spark, table_path, reads, monkeypatch):
+def test_a_file_with_a_mark_is_read_anew_each_time(spark, table_path, reads):
     """Whether a mark is true can change with every other file."""
     append(spark, table_path, 1_000, 0)
-    monkeypatch.setattr(known_status, "_has_mark", lambda file: True)
-    append(spark, table_path, 10, 1_000)
-    append(spark, table_path, 10, 2_000)
-    assert reads == [0, 1]
+    copy = marked(table_path, lambda cube: cube == "")
+    append(spark, copy, 10, 1_000)
+    append(spark, copy, 10, 2_000)
+    assert reads == [0, "marked", 1, "marked"]
+    status = status_of(bridge.TableLog(spark, copy), QbeastTable.for_path(spark, copy).latest_revision)
+    assert status == by_files(spark, copy)
+
+
+def test_executors_sum_up_what_the_driver_does(spark, java, table_path):
+    """Those of large tables do. Other revisions, files without an index and damaged tags count as no cube."""
+    save(rows_2d(spark, 500), table_path)
+    append(spark, table_path, 3_000, 500)
+    rows_2d(spark, 10, 7).write.format("delta").mode("append").save(table_path)
+    damaged = relogged(
+        table_path, lambda add, blocks: blocks and add["size"] % 3 == 0 and blocks[0].pop("cubeId")
+    )
+    for path in (table_path, damaged):
+        log = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
+        snapshot = log.unsafeVolatileSnapshot()
+        revision = QbeastTable.for_path(spark, path).latest_revision
+        told = [
+            java("index.StoredCubes", function, ("Snapshot", snapshot), ("long", revision.id))
+            for function in ("of", "byExecutors")
+        ]
+        assert [each.files() for each in told] == [snapshot.numOfFiles()] * 2
+        blocks = [
+            [Block(CubeId.from_string(each[0], 2), *list(each)[1:]) for each in one.all()] for one in told
+        ]
+        statuses = [IndexStatus.from_blocks(revision, some) for some in blocks]
+        assert statuses == [by_files(spark, path)] * 2
+        assert len(statuses[0].cubes) > 3

@@ -12,20 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from pyqbeast import bridge
-from pyqbeast.bridge import failures
 from pyqbeast.bridge.file_contents import (
     file_location,
     lenient_session,
     rows_of_footers,
     vector_contents,
 )
-from pyqbeast.core.errors import QbeastError
 from pyqbeast.core.format.constants import STAGING_REVISION
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.types import type_when_indexed

@@ -1,21 +1,21 @@
 """The status of the revision that a write extends, remembered from the last write of this process.
 
 The tags of all files of a table are many, and a small append changes few of them. So the status of one version is kept,
-and the next append adds the files of the commits since.
+and the next append adds the files of the commits since. Either way the JVM sums the blocks up by cube, and Spark's
+executors do so for a large table.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from pyqbeast import bridge
-from pyqbeast.core.format.constants import TAG_BLOCKS
+from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block, parse_tags
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.revisions.revision import Revision
-from pyqbeast.delta_log.log_entry import LogEntry
 
 
 class _Known(NamedTuple):
@@ -33,39 +33,37 @@ _KNOWN: OrderedDict[str, _Known] = OrderedDict()
 
 def status_of(log: bridge.TableLog, revision: Revision) -> IndexStatus:
     """The cubes that a revision holds in a version of a table. One Spark job, or none after another write."""
-    path, version = log.path, log.version
+    path = log.path
     known = _KNOWN.pop(path, None)
-    now = _followed(known, log, version) if known and known.status.revision == revision else None
+    now = _followed(known, log) if known and known.status.revision == revision else None
     if now is None:
-        files = log.files()
-        status = IndexStatus.from_blocks(revision, _blocks((file.tags for file in files), revision))
-        if any(map(_has_mark, files)):
-            return status  # whether a mark is true can change with every file
-        now = _Known(log.table_id, version, len(files), status)
+        nothing = IndexStatus.from_blocks(revision, ())
+        now = _followed(_Known(log.table_id, bridge.NO_VERSION, 0, nothing), log)
+    if now is None:
+        # A block is marked as replicated. Whether a mark is true can change with every file, so nothing is kept.
+        return IndexStatus.from_blocks(revision, _blocks(log, revision))
     _KNOWN[path] = now
     while len(_KNOWN) > _MOST_KNOWN:
         _KNOWN.popitem(last=False)
     return now.status
 
 
-def _followed(known: _Known, log: bridge.TableLog, version: int) -> _Known | None:
+def _followed(known: _Known, log: bridge.TableLog) -> _Known | None:
     """What is known of a version, once the files that came after it are added; None where this is not all."""
-    added = log.added_since(known.version)
-    if added is None or added.table != known.table or added.files != known.files + len(added.tags):
+    revision = known.status.revision
+    added = log.added_since(known.version, revision.id)
+    if added is None or added.table != known.table or added.files != known.files + added.added:
         return None
-    status = (
-        known.status.with_blocks(_blocks(added.tags, known.status.revision)) if added.tags else known.status
-    )
-    return _Known(known.table, version, added.files, status)
+    blocks = [
+        Block(CubeId.from_string(cube, revision.dimensions), low, high, rows)
+        for cube, low, high, rows in added.cubes
+    ]
+    status = known.status.with_blocks(blocks) if blocks else known.status
+    return _Known(known.table, log.version, added.files, status)
 
 
-def _blocks(tags_of_files: Iterable[Mapping[str, str]], revision: Revision) -> Iterable[Block]:
+def _blocks(log: bridge.TableLog, revision: Revision) -> Iterable[Block]:
     def dimensions_of(revision_id: int) -> int | None:
         return revision.dimensions if revision_id == revision.id else None
 
-    return (block for tags in tags_of_files for block in parse_tags(tags, dimensions_of).blocks)
-
-
-def _has_mark(file: LogEntry) -> bool:
-    """Whether a block is marked as replicated, or was before the tags were read. No mark is found without its word."""
-    return file.falsely_replicated or "true" in file.tags.get(TAG_BLOCKS, "")
+    return (block for file in log.files() for block in parse_tags(file.tags, dimensions_of).blocks)

@@ -3,11 +3,11 @@ package io.pyqbeast.commit;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
-import io.pyqbeast.format.FileTags;
 import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.ReplicatedCubes;
+import io.pyqbeast.index.StoredCubes;
 import io.pyqbeast.index.WeightProfile;
 import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.ScalaInterop;
@@ -23,7 +23,6 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
-import org.apache.spark.sql.delta.VersionChecksum;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
 import org.apache.spark.sql.delta.util.JsonUtils;
@@ -120,25 +119,28 @@ public final class TableLog {
   }
 
   /**
-   * Writes what came after a version as JSON: the table's id, how many live files it has, and the tags of those that came.
-   * Writes nothing where files went or were written anew, where a new one has a mark that can be untrue, and where it takes
-   * a job to know.
+   * Writes what the files that came after a version add to a revision, as JSON: the table's id, how many live files it has,
+   * how many of them came, and their blocks summed up by cube. All files came after the version -1. Writes nothing where
+   * files went or were written anew, where a new one has a mark that can be untrue, and where it takes a job to know what
+   * came after a version.
    */
-  public void addedTo(String target, long version) {
+  public void addedTo(String target, long version, long revision) {
     door.open(
         () -> {
-          Option<VersionChecksum> checksum = snapshot.checksumOpt();
-          List<AddFile> added = checksum.isDefined() ? LiveFiles.addedSince(snapshot, version) : null;
-          if (added == null) {
-            return null;
-          }
-          List<Map<String, String>> tags = added.stream().map(file -> ScalaInterop.map(file.tagsOrEmpty())).toList();
-          if (tags.stream().noneMatch(FileTags::haveMark)) {
+          StoredCubes added = version < 0 ? StoredCubes.of(snapshot, revision) : addedSince(version, revision);
+          if (added != null && added.areSums()) {
+            long files = version < 0 ? added.files() : snapshot.checksumOpt().get().numFiles();
             JSON.writeValue(
-                new File(target), Map.of("table", tableId(), "files", checksum.get().numFiles(), "tags", tags));
+                new File(target),
+                Map.of("table", tableId(), "files", files, "added", added.files(), "cubes", added.all()));
           }
           return null;
         });
+  }
+
+  private StoredCubes addedSince(long version, long revision) {
+    List<AddFile> added = snapshot.checksumOpt().isDefined() ? LiveFiles.addedSince(snapshot, version) : null;
+    return added == null ? null : StoredCubes.of(added.iterator(), revision);
   }
 
   public String tableId() {

@@ -1,0 +1,113 @@
+package io.pyqbeast.index;
+
+import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.FileTags;
+import io.pyqbeast.spark.LiveFiles;
+import io.pyqbeast.spark.ScalaInterop;
+import java.io.Serializable;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
+
+/**
+ * What the blocks of a revision add up to, cube by cube. A write goes on from there, and a table has many more blocks
+ * than cubes once rows have come in many appends. The sums are those of {@code core/otree/status.py}.
+ */
+public final class StoredCubes implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  /** All blocks of a cube together. */
+  private static final class Total implements Serializable {
+    private static final long serialVersionUID = 1L;
+
+    private int lowest = Constants.WEIGHT_MAX;
+    private int highest = Constants.WEIGHT_MAX;
+    private long rows;
+  }
+
+  private final long revision;
+  private final Map<String, Total> cubes = new HashMap<>();
+  private long files;
+  private boolean areSums = true;
+
+  private StoredCubes(long revision) {
+    this.revision = revision;
+  }
+
+  /** Those of all live files. A Spark job, or none where the files are known. */
+  public static StoredCubes of(Snapshot snapshot, long revision) {
+    List<AddFile> known = LiveFiles.ifKnown(snapshot);
+    if (known == null && LargeTables.isOne(snapshot)) {
+      return byExecutors(snapshot, revision);
+    }
+    return of((known == null ? LiveFiles.byJob(snapshot) : known).iterator(), revision);
+  }
+
+  /** Those of some files. */
+  public static StoredCubes of(Iterator<AddFile> files, long revision) {
+    StoredCubes stored = new StoredCubes(revision);
+    files.forEachRemaining(stored::add);
+    return stored;
+  }
+
+  /** Executors add their sums to each other's, so that each cube comes to the driver a few times only. */
+  private static StoredCubes byExecutors(Snapshot snapshot, long revision) {
+    return snapshot
+        .allFiles()
+        .javaRDD()
+        .mapPartitions(files -> List.of(of(files, revision)).iterator())
+        .treeReduce(StoredCubes::plus);
+  }
+
+  private StoredCubes plus(StoredCubes more) {
+    files += more.files;
+    areSums &= more.areSums;
+    more.cubes.forEach((cube, total) -> add(cube, total.lowest, total.highest, total.rows));
+    return this;
+  }
+
+  private void add(AddFile file) {
+    Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
+    files++;
+    areSums &= !FileTags.haveMark(tags);
+    Long of = FileTags.revision(tags);
+    if (of != null && of == revision) {
+      FileTags.blocks(tags).forEach(block -> add(block.cube(), block.lowest(), block.highest(), block.rows()));
+    }
+  }
+
+  private void add(String cube, int lowest, int highest, long rows) {
+    Total total = cubes.computeIfAbsent(cube, each -> new Total());
+    total.lowest = Math.min(total.lowest, lowest);
+    total.highest = Math.min(total.highest, highest);
+    total.rows += rows;
+    areSums &= total.rows >= 0; // damaged tags can count more rows than there are numbers
+  }
+
+  /** How many files there were, of any revision. */
+  public long files() {
+    return files;
+  }
+
+  /**
+   * Whether the sums can be believed: no block is marked as replicated. Whether a mark is true does not follow from a
+   * single file.
+   */
+  public boolean areSums() {
+    return areSums;
+  }
+
+  /** For each cube its id, its smallest and its largest weight, and its rows. */
+  public List<Object[]> all() {
+    return cubes.entrySet().stream()
+        .map(
+            entry -> {
+              Total total = entry.getValue();
+              return new Object[] {entry.getKey(), total.lowest, total.highest, total.rows};
+            })
+        .toList();
+  }
+}
