@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -128,3 +129,37 @@ def test_executors_sum_up_what_the_driver_does(spark, java, table_path):
         statuses = [IndexStatus.from_blocks(revision, some) for some in blocks]
         assert statuses == [by_files(spark, path)] * 2
         assert len(statuses[0].cubes) > 3
+
+
+def test_what_kinds_of_files_there_are_follows_from_those_that_came(spark, java, table_path):
+    """A job looks at all files only where some went. What is asked for is also known of the version before."""
+
+    def newest():
+        log = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, table_path)
+        no = spark._jvm.scala.Option.empty()
+        return "Snapshot", log.update(False, no, no)
+
+    def mark():
+        """Another program adds a file with a mark."""
+        log = Path(table_path, "_delta_log")
+        lines = (
+            (log / f"{1:020d}.json").read_text().replace('\\"replicated\\":false', '\\"replicated\\":true')
+        )
+        (log / f"{3:020d}.json").write_text("".join(x for x in lines.splitlines(True) if '{"add"' in x))
+
+    append(spark, table_path, 1_000, 0)
+    kinds = []
+    for change, follows in (
+        (lambda: append(spark, table_path, 10, 1_000), True),
+        (lambda: append(spark, table_path, 10, 2_000), True),
+        (mark, True),
+        (lambda: spark.sql(f"DELETE FROM delta.`{table_path}` WHERE id < 100"), False),
+    ):
+        java("format.StoredFormat", "of", newest())
+        change()
+        grown = java("format.StoredFormat", "grown", newest())
+        assert (grown is not None) == follows
+        if follows:
+            kinds.append((grown.legacy(), grown.isMarked()))
+            assert grown == java("format.StoredFormat", "of", newest())
+    assert kinds == [(False, False), (False, False), (False, True)]

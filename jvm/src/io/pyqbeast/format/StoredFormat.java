@@ -13,13 +13,14 @@ import org.apache.spark.sql.delta.actions.AddFile;
 
 /**
  * Which kinds of files a snapshot holds, kept for as long as Delta keeps the snapshot. One Spark job at the most,
- * whatever the number of files.
+ * whatever the number of files, and none where they are those of a version that is known and some more.
  *
  * @param legacy whether there are files written before format 0.6
  * @param isMarked whether a block is marked as replicated; {@code ReplicatedCubes} tells whether that is true
  */
 public record StoredFormat(boolean legacy, boolean isMarked) {
   private static final PerSnapshot<StoredFormat> KNOWN = new PerSnapshot<>(StoredFormat::read);
+  private static final PerSnapshot.Newest<StoredFormat> NEWEST = new PerSnapshot.Newest<>();
   private static final int LEGACY = 1;
   private static final int MARKED = 2;
 
@@ -35,9 +36,26 @@ public record StoredFormat(boolean legacy, boolean isMarked) {
     if (!isIndexed(snapshot)) {
       return new StoredFormat(false, false);
     }
-    List<AddFile> known = LiveFiles.ifKnown(snapshot);
-    int found = known != null ? kindsOf(known.iterator()) : kindsByJob(snapshot);
-    return new StoredFormat((found & LEGACY) != 0, (found & MARKED) != 0);
+    List<AddFile> files = LiveFiles.ifKnown(snapshot);
+    StoredFormat found = files == null ? grown(snapshot) : of(kindsOf(files.iterator()));
+    found = found == null ? of(kindsByJob(snapshot)) : found;
+    NEWEST.remember(snapshot, found);
+    return found;
+  }
+
+  private static StoredFormat of(int kinds) {
+    return new StoredFormat((kinds & LEGACY) != 0, (kinds & MARKED) != 0);
+  }
+
+  /** That of an earlier version and of the files that came since; null where something else happened to its files. */
+  private static StoredFormat grown(Snapshot snapshot) {
+    PerSnapshot.Newest.Known<StoredFormat> known = NEWEST.before(snapshot);
+    List<AddFile> added = known == null ? null : LiveFiles.addedSince(snapshot, known.version());
+    if (added == null) {
+      return null;
+    }
+    StoredFormat more = of(kindsOf(added.iterator()));
+    return new StoredFormat(known.value().legacy || more.legacy, known.value().isMarked || more.isMarked);
   }
 
   private static int kindsByJob(Snapshot snapshot) {
