@@ -71,6 +71,8 @@ def compile_to(folder: Path, spark: str) -> None:
     lint = ["-Xlint:all,-path,-classfile", "-Werror", "-proc:none"]
     command = [
         javac(),
+        # It runs for seconds. The JVM's optimizing compiler would take more time than it spares.
+        "-J-XX:TieredStopAtLevel=1",
         *lint,
         "--release",
         "17",

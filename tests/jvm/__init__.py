@@ -10,7 +10,7 @@ from pathlib import Path
 import pyspark
 
 from pyqbeast.bridge import maven
-from tests.machine import jdk
+from tests.machine import RUNS_ONCE, jdk
 
 HERE = Path(__file__).resolve().parent
 _LOCAL = "local"
@@ -34,7 +34,8 @@ def _compiled(folder: Path) -> list[Path]:
     hadoop = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-*.jar")
     storage = maven.cache_folder().glob("delta-storage-*.jar")
     sources = sorted(str(path) for path in HERE.rglob("*.java"))
-    command = [jdk("javac"), "-Xlint:all,-path,-classfile", "-Werror", "-proc:none", "-d", str(folder)]
+    lint = ["-Xlint:all,-path,-classfile", "-Werror", "-proc:none"]
+    command = [jdk("javac"), f"-J{RUNS_ONCE}", *lint, "-d", str(folder)]
     subprocess.run([*command, "-cp", os.pathsep.join(map(str, [*hadoop, *storage])), *sources], check=True)
     return [path.relative_to(folder) for path in folder.rglob("*.class")]
 
