@@ -53,13 +53,14 @@ public final class StoredCubes implements Serializable {
     return stored;
   }
 
-  /** Executors add their sums to each other's, so that each cube comes to the driver a few times only. */
+  /** One executor adds up the sums of all, so that each cube comes to the driver once. */
   private static StoredCubes byExecutors(Snapshot snapshot, long revision) {
     return snapshot
         .allFiles()
         .javaRDD()
         .mapPartitions(files -> List.of(of(files, revision)).iterator())
-        .treeReduce(StoredCubes::plus);
+        .repartition(1)
+        .reduce(StoredCubes::plus);
   }
 
   private StoredCubes plus(StoredCubes more) {
