@@ -8,7 +8,6 @@ executors do so for a large table.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from pyqbeast import bridge
@@ -41,7 +40,9 @@ def status_of(log: bridge.TableLog, revision: Revision) -> IndexStatus:
         now = _followed(_Known(log.table_id, bridge.NO_VERSION, 0, nothing), log)
     if now is None:
         # A block is marked as replicated. Whether a mark is true can change with every file, so nothing is kept.
-        return IndexStatus.from_blocks(revision, _blocks(log, revision))
+        dimensions = {revision.id: revision.dimensions}.get
+        blocks = (block for file in log.files() for block in parse_tags(file.tags, dimensions).blocks)
+        return IndexStatus.from_blocks(revision, blocks)
     _KNOWN[path] = now
     while len(_KNOWN) > _MOST_KNOWN:
         _KNOWN.popitem(last=False)
@@ -60,10 +61,3 @@ def _followed(known: _Known, log: bridge.TableLog) -> _Known | None:
     ]
     status = known.status.with_blocks(blocks) if blocks else known.status
     return _Known(known.table, log.version, added.files, status)
-
-
-def _blocks(log: bridge.TableLog, revision: Revision) -> Iterable[Block]:
-    def dimensions_of(revision_id: int) -> int | None:
-        return revision.dimensions if revision_id == revision.id else None
-
-    return (block for file in log.files() for block in parse_tags(file.tags, dimensions_of).blocks)

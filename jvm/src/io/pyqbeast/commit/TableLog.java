@@ -3,6 +3,7 @@ package io.pyqbeast.commit;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
+import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.PrunableRevisions;
@@ -121,12 +122,15 @@ public final class TableLog {
   /**
    * Writes what the files that came after a version add to a revision, as JSON: the table's id, how many live files it has,
    * how many of them came, and their blocks summed up by cube. All files came after the version -1. Writes nothing where
-   * files went or were written anew, where a new one has a mark that can be untrue, and where it takes a job to know what
+   * files went or were written anew, where a block has a mark that can be untrue, and where it takes a job to know what
    * came after a version.
    */
   public void addedTo(String target, long version, long revision) {
     door.open(
         () -> {
+          if (StoredFormat.of(snapshot).isMarked()) {
+            return null;
+          }
           StoredCubes added = version < 0 ? StoredCubes.of(snapshot, revision) : addedSince(version, revision);
           if (added != null && added.areSums()) {
             long files = version < 0 ? added.files() : snapshot.checksumOpt().get().numFiles();

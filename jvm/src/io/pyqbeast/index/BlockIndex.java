@@ -44,14 +44,14 @@ public final class BlockIndex {
 
   private static BlockIndex read(Snapshot snapshot) {
     Set<String> weighed = PrunableRevisions.of(snapshot.metadata());
-    List<AddFile> all = LiveFiles.ifKnown(snapshot);
-    if (all == null && LargeTables.isOne(snapshot)) {
+    List<AddFile> all = LargeTables.wholeFiles(snapshot);
+    if (all == null) {
       BlockIndex large = LargeTables.index(snapshot, weighed);
       if (large != null) {
         return large;
       }
+      all = LiveFiles.byJob(snapshot);
     }
-    all = all == null ? LiveFiles.byJob(snapshot) : all;
     ReplicatedCubes cubes = ReplicatedCubes.among(all);
     return new BlockIndex(FilePart.of(ReplicatedFiles.without(all, cubes), weighed), cubes, all);
   }

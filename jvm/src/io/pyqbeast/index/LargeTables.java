@@ -28,8 +28,14 @@ final class LargeTables {
 
   private LargeTables() {}
 
+  /** All files of a snapshot, where they come whole; null for a large table whose files are not known. */
+  static List<AddFile> wholeFiles(Snapshot snapshot) {
+    List<AddFile> known = LiveFiles.ifKnown(snapshot);
+    return known != null || isOne(snapshot) ? known : LiveFiles.byJob(snapshot);
+  }
+
   /** Whether a snapshot has more files than come whole. A job, if the log is large and no checksum tells. */
-  static boolean isOne(Snapshot snapshot) {
+  private static boolean isOne(Snapshot snapshot) {
     Option<VersionChecksum> told = snapshot.checksumOpt();
     if (told.isDefined()) {
       return told.get().numFiles() > MOST_WHOLE_FILES;

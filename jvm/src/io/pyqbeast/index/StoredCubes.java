@@ -2,7 +2,6 @@ package io.pyqbeast.index;
 
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.FileTags;
-import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.ScalaInterop;
 import java.io.Serializable;
 import java.util.HashMap;
@@ -14,7 +13,8 @@ import org.apache.spark.sql.delta.actions.AddFile;
 
 /**
  * What the blocks of a revision add up to, cube by cube. A write goes on from there, and a table has many more blocks
- * than cubes once rows have come in many appends. The sums are those of {@code core/otree/status.py}.
+ * than cubes once rows have come in many appends. The sums are those of {@code core/otree/status.py}. They are asked for
+ * where no block is marked as replicated: whether a mark is true does not follow from the sums.
  */
 public final class StoredCubes implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -39,11 +39,8 @@ public final class StoredCubes implements Serializable {
 
   /** Those of all live files. A Spark job, or none where the files are known. */
   public static StoredCubes of(Snapshot snapshot, long revision) {
-    List<AddFile> known = LiveFiles.ifKnown(snapshot);
-    if (known == null && LargeTables.isOne(snapshot)) {
-      return byExecutors(snapshot, revision);
-    }
-    return of((known == null ? LiveFiles.byJob(snapshot) : known).iterator(), revision);
+    List<AddFile> whole = LargeTables.wholeFiles(snapshot);
+    return whole == null ? byExecutors(snapshot, revision) : of(whole.iterator(), revision);
   }
 
   /** Those of some files. */
@@ -73,7 +70,6 @@ public final class StoredCubes implements Serializable {
   private void add(AddFile file) {
     Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
     files++;
-    areSums &= !FileTags.haveMark(tags);
     Long of = FileTags.revision(tags);
     if (of != null && of == revision) {
       FileTags.blocks(tags).forEach(block -> add(block.cube(), block.lowest(), block.highest(), block.rows()));
@@ -93,10 +89,7 @@ public final class StoredCubes implements Serializable {
     return files;
   }
 
-  /**
-   * Whether the sums can be believed: no block is marked as replicated. Whether a mark is true does not follow from a
-   * single file.
-   */
+  /** Whether the rows of each cube can be counted. */
   public boolean areSums() {
     return areSums;
   }
