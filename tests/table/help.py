@@ -41,6 +41,13 @@ def load(spark, path):
     return spark.read.format("qbeast").load(path)
 
 
+def newest(spark, path):
+    """Delta's own snapshot of a table's newest version."""
+    log = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
+    no = spark._jvm.scala.Option.empty()
+    return log.update(False, no, no)
+
+
 def ids(frame):
     return sorted(row[0] for row in frame.select("id").collect())
 

@@ -8,12 +8,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable
-from tests.table.help import jobs_of, rows_2d, save
-
-
-def newest(spark, path):
-    log = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
-    return log.unsafeVolatileSnapshot()
+from tests.table.help import jobs_of, newest, rows_2d, save
 
 
 @pytest.fixture

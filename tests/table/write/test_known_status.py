@@ -13,7 +13,7 @@ from pyqbeast.core.format.file_tags import Block, parse_tags
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.table.write import known_status
 from pyqbeast.table.write.known_status import status_of
-from tests.table.help import holds, rows_2d, save
+from tests.table.help import holds, newest, rows_2d, save
 from tests.table.test_replicated_marks import marked, relogged
 
 BOUNDS = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
@@ -115,8 +115,7 @@ def test_executors_sum_up_what_the_driver_does(spark, java, table_path):
         table_path, lambda add, blocks: blocks and add["size"] % 3 == 0 and blocks[0].pop("cubeId")
     )
     for path in (table_path, damaged):
-        log = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
-        snapshot = log.unsafeVolatileSnapshot()
+        snapshot = newest(spark, path)
         revision = QbeastTable.for_path(spark, path).latest_revision
         told = [
             java("index.StoredCubes", function, ("Snapshot", snapshot), ("long", revision.id))
@@ -134,11 +133,6 @@ def test_executors_sum_up_what_the_driver_does(spark, java, table_path):
 def test_what_kinds_of_files_there_are_follows_from_those_that_came(spark, java, table_path):
     """A job looks at all files only where some went. What is asked for is also known of the version before."""
 
-    def newest():
-        log = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, table_path)
-        no = spark._jvm.scala.Option.empty()
-        return "Snapshot", log.update(False, no, no)
-
     def mark():
         """Another program adds a file with a mark."""
         log = Path(table_path, "_delta_log")
@@ -155,11 +149,11 @@ def test_what_kinds_of_files_there_are_follows_from_those_that_came(spark, java,
         (mark, True),
         (lambda: spark.sql(f"DELETE FROM delta.`{table_path}` WHERE id < 100"), False),
     ):
-        java("format.StoredFormat", "of", newest())
+        java("format.StoredFormat", "of", ("Snapshot", newest(spark, table_path)))
         change()
-        grown = java("format.StoredFormat", "grown", newest())
+        grown = java("format.StoredFormat", "grown", ("Snapshot", newest(spark, table_path)))
         assert (grown is not None) == follows
         if follows:
             kinds.append((grown.legacy(), grown.isMarked()))
-            assert grown == java("format.StoredFormat", "of", newest())
+            assert grown == java("format.StoredFormat", "of", ("Snapshot", newest(spark, table_path)))
     assert kinds == [(False, False), (False, False), (False, True)]

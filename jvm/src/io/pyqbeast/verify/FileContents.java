@@ -46,9 +46,7 @@ public final class FileContents {
    * Size and checksum are compared as in every query of Delta's.
    */
   public static Column vector(TableLog log, Column location, Column offset, Column size) {
-    Broadcast<SerializableConfiguration> conf =
-        JavaSparkContext.fromSparkContext(log.session().sparkContext())
-            .broadcast(new SerializableConfiguration(log.deltaLog().newDeltaHadoopConf()));
+    Broadcast<SerializableConfiguration> conf = configuration(log);
     UDF3<String, Integer, Integer, Row> answer =
         (of, begin, bytes) -> {
           if (of == null) {
@@ -64,6 +62,12 @@ public final class FileContents {
           }
         };
     return functions.udf(answer, VECTOR).apply(location, offset, size);
+  }
+
+  /** How a table's storage is read, for tasks. */
+  static Broadcast<SerializableConfiguration> configuration(TableLog log) {
+    return JavaSparkContext.fromSparkContext(log.session().sparkContext())
+        .broadcast(new SerializableConfiguration(log.deltaLog().newDeltaHadoopConf()));
   }
 
   /** The whole location that Spark's {@code input_file_name()} stands for, spelled as {@code FilesOnDisk} does. */

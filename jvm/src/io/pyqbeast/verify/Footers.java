@@ -38,8 +38,7 @@ public final class Footers {
             () -> {
               List<String> locations = JSON.readValue(new File(told), new TypeReference<List<String>>() {});
               JavaSparkContext spark = JavaSparkContext.fromSparkContext(log.session().sparkContext());
-              Broadcast<SerializableConfiguration> conf =
-                  spark.broadcast(new SerializableConfiguration(log.deltaLog().newDeltaHadoopConf()));
+              Broadcast<SerializableConfiguration> conf = FileContents.configuration(log);
               int tasks = Math.max(spark.defaultParallelism(), locations.size() / OF_A_TASK);
               List<Footer> footers =
                   spark
