@@ -56,11 +56,12 @@ def test_rows_filters_and_samples(spark, case):
             asked[f"{name}, filter"] = table.sample(fraction).filter(condition), sample["sample_then_filter"]
         else:
             asked[name] = table.sample(fraction), sample
+    filters = [query["sql"] for query in expected["filters"]]
+    found = counts_and_sums([*(frame for frame, _ in asked.values()), *map(table.filter, filters)])
+    sampled, filtered = found[: len(asked)], found[len(asked) :]
     wanted = {name: (told["count"], told["sum_id"]) for name, (_, told) in asked.items()}
-    found = counts_and_sums([frame for frame, _ in asked.values()])
-    assert dict(zip(asked, found, strict=True)) == wanted
-    filtered = counts_and_sums([table.filter(query["sql"]) for query in expected["filters"]])
-    counted = {query["sql"]: rows for query, (rows, _) in zip(expected["filters"], filtered, strict=True)}
+    assert dict(zip(asked, sampled, strict=True)) == wanted
+    counted = {condition: rows for condition, (rows, _) in zip(filters, filtered, strict=True)}
     assert counted == {query["sql"]: query["delta_count"] for query in expected["filters"]}
 
 

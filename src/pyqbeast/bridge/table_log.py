@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from py4j.java_gateway import JavaObject
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
@@ -17,9 +18,6 @@ from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME, spark_schema, type
 from pyqbeast.core.format.stored_text import shown
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.log_entry import LogEntry
-
-if TYPE_CHECKING:
-    from pyqbeast.bridge.transaction import Transaction
 
 
 def _name_in_files(column: StructField) -> str:
@@ -64,10 +62,11 @@ NO_VERSION = -1
 class TableLog:
     """One version of a table's log: the newest version, or the one that a transaction began on."""
 
-    def __init__(self, spark: SparkSession, path: str, begun: Transaction | None = None) -> None:
+    def __init__(self, spark: SparkSession, path: str, in_java: JavaObject | None = None) -> None:
+        """The newest version, or the one that an object of the JVM stands for."""
         self._spark = spark
         newest = java(spark).commit.TableLog.newest
-        self._java = begun._java.tableLog() if begun else newest(spark._jsparkSession, path)
+        self._java = newest(spark._jsparkSession, path) if in_java is None else in_java
 
     @property
     def exists(self) -> bool:

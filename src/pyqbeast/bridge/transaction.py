@@ -90,7 +90,7 @@ class Transaction:
 
     def log(self) -> TableLog:
         """The log of the version that this began on."""
-        return TableLog(self._spark, self.path, self)
+        return TableLog(self._spark, self.path, self._java.tableLog())
 
     @property
     def columns(self) -> list[str]:

@@ -11,7 +11,7 @@ from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.otree.measure import SAMPLED, IndexedFile, index_metrics, min_height
-from pyqbeast.core.otree.metrics import SizeStats
+from pyqbeast.core.otree.size_stats import SizeStats
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.linear import Linear
 from pyqbeast.core.transform.registry import transformer_for

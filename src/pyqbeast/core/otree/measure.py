@@ -14,7 +14,8 @@ from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.weight import fraction_of, weight_of
-from pyqbeast.core.otree.metrics import IndexMetrics, LevelStats, SizeStats
+from pyqbeast.core.otree.metrics import IndexMetrics
+from pyqbeast.core.otree.size_stats import LevelStats, SizeStats
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.revisions.revision import Revision
 
