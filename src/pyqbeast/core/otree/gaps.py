@@ -24,20 +24,23 @@ def announcements(cubes: Mapping[CubeId, CubeStatus]) -> dict[CubeId, int]:
     Args:
         cubes: all cubes of a revision after a write.
     """
-    levels: dict[int, dict[CubeId, int]] = defaultdict(dict)
+    # Paths stand for cubes, as tuples are made and hashed faster: a table may have a hundred thousand cubes.
+    kept = {cube.path: status.max_weight for cube, status in cubes.items()}
+    levels: dict[int, dict[tuple[int, ...], int]] = defaultdict(dict)
     for cube, status in cubes.items():
-        levels[cube.depth][cube] = status.min_weight
+        levels[len(cube.path)][cube.path] = status.min_weight
     needed = {}
     for depth in range(max(levels, default=0), 0, -1):
-        lightest_below: dict[CubeId, int] = {}
-        for cube, lightest in levels[depth].items():
-            parent = cube.parent
-            assert parent is not None
-            lightest_below[parent] = min(lightest, lightest_below.get(parent, WEIGHT_MAX))
-        for cube, lightest in lightest_below.items():
-            if cube not in cubes or cubes[cube].max_weight > lightest:
+        lightest_below: dict[tuple[int, ...], int] = {}
+        for path, lightest in levels[depth].items():
+            above = path[:-1]
+            if lightest <= lightest_below.get(above, WEIGHT_MAX):
+                lightest_below[above] = lightest
+        for path, lightest in lightest_below.items():
+            if path not in kept or kept[path] > lightest:
                 # A cube whose weight is the largest of all counts as a leaf, and the Scala project fails on a
                 # leaf without rows.
-                needed[cube] = min(lightest, WEIGHT_MAX - 1)
-            levels[depth - 1][cube] = min(needed.get(cube, lightest), levels[depth - 1].get(cube, WEIGHT_MAX))
-    return needed
+                needed[path] = min(lightest, WEIGHT_MAX - 1)
+            levels[depth - 1][path] = min(needed.get(path, lightest), levels[depth - 1].get(path, WEIGHT_MAX))
+    dimensions = next(iter(cubes)).dimensions if cubes else 0
+    return {CubeId(dimensions, path): weight for path, weight in needed.items()}

@@ -58,22 +58,31 @@ class IndexStatus:
         return cls(revision, {}).with_blocks(blocks)
 
     def with_blocks(self, blocks: Iterable[Block]) -> IndexStatus:
-        """The status once these blocks are stored too."""
+        """The status once these blocks are stored too.
+
+        An append adds few blocks to many cubes, so what stays as it was is not made anew.
+        """
         # Paths stand for cubes: all have the same dimensions, and tuples are hashed and ordered faster.
-        figures = {
-            cube.path: (cube, s.max_weight, s.element_count, s.min_weight) for cube, s in self.cubes.items()
-        }
+        added: dict[tuple[int, ...], tuple[CubeId, int, int, int]] = {}
         for cube, low, high, count, replicated in blocks:
             if replicated:
                 continue
-            known = figures.get(cube.path)
+            known = added.get(cube.path)
             if known is None:
-                figures[cube.path] = (cube, high, count, low)
+                added[cube.path] = (cube, high, count, low)
             else:
                 first, max_weight, rows, min_weight = known
-                figures[cube.path] = (first, min(max_weight, high), rows + count, min(min_weight, low))
-        ordered = (figures[path] for path in sorted(figures))
-        return IndexStatus(self.revision, {each[0]: CubeStatus(*each) for each in ordered})
+                added[cube.path] = (first, min(max_weight, high), rows + count, min(min_weight, low))
+        cubes = self.cubes.copy()
+        for cube, max_weight, rows, min_weight in added.values():
+            stored = self.cubes.get(cube)
+            if stored is not None:
+                max_weight, rows = min(stored.max_weight, max_weight), stored.element_count + rows
+                min_weight = min(stored.min_weight, min_weight)
+            cubes[cube] = CubeStatus(cube, max_weight, rows, min_weight)
+        if len(cubes) > len(self.cubes):
+            cubes = dict(sorted(cubes.items(), key=lambda item: item[0].path))
+        return IndexStatus(self.revision, cubes)
 
     @property
     def leaves(self) -> list[bool]:

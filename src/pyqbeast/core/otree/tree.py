@@ -136,14 +136,27 @@ class _Builder:
         An ancestor keeps no row that is heavier than one below it. So a missing ancestor gets the smallest
         weight of the rows below, and takes new rows up to that weight.
         """
-        for status in sorted(stored, key=lambda each: each.cube.depth):
-            node = 0
-            for child in status.cube.path:
-                self.weight[node] = min(self.weight[node], status.min_weight)
-                node = self.child_of(node, child)
+        statuses = sorted(stored, key=lambda each: len(each.cube.path))
+        nodes: dict[tuple[int, ...], int] = {(): 0}
+        taken = [self._node_of(status.cube.path, nodes) for status in statuses]
+        lightest = [constants.WEIGHT_MAX] * len(self.parent)
+        for node, status in zip(taken, statuses, strict=True):
             self.weight[node] = status.max_weight
             self.count[node] = status.element_count
             self.is_stored[node] = True
+            lightest[node] = status.min_weight
+        # A parent stands before its children, so all below a node are done before it.
+        for node in range(len(self.parent) - 1, 0, -1):
+            above, weight = self.parent[node], lightest[node]
+            lightest[above] = min(lightest[above], weight)
+            self.weight[above] = min(self.weight[above], weight)
+
+    def _node_of(self, path: tuple[int, ...], nodes: dict[tuple[int, ...], int]) -> int:
+        """The node of a cube, which is made with those above it where it is missing."""
+        node = nodes.get(path)
+        if node is None:
+            node = nodes[path] = self.child_of(self._node_of(path[:-1], nodes), path[-1])
+        return node
 
     def descend(self) -> None:
         waiting = [(0, 0, np.arange(len(self.rows.weights)), self.rows.points)]
