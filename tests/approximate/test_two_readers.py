@@ -5,6 +5,8 @@ How often bounds hold is seen in `estimate`, by thousands of repetitions of what
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from pyspark.sql import functions as F
 
@@ -43,28 +45,17 @@ def path(spark, tmp_path_factory):
         .selectExpr("*", "element_at(array('a', 'b', 'c'), cast(1 + id % 3 AS int)) AS third")
         .selectExpr("*", "x + n / 50 AS y", "date_add(DATE'2024-01-01', n) AS day")
     )
-    save(
-        rows.filter("id < 15000"),
-        place,
-        columnsToIndex="id",
-        cubeSize=2_000,
-        sampleFractions="0.01,0.05,0.1,0.3",
-    )
-    save(
-        rows.filter("id >= 15000"),
-        place,
-        columnsToIndex="id",
-        cubeSize=2_000,
-        sampleFractions="0.01,0.05,0.1,0.3",
-    )
+    for part in ("id < 15000", "id >= 15000"):
+        save(rows.filter(part), place, columnsToIndex="id", cubeSize=2_000)
     spark.sql(f"DELETE FROM qbeast.`{place}` WHERE n % 10 = 3")
     return place
 
 
 def two_steps(progress, _goal, _limit, confidence):
     """Instead of as many as a goal takes: a tenth of the rows, and then up to half of them."""
-    stops = [START, *map(progress.reader.scale.threshold, (0.1, 0.5))]
-    for start, stop, fraction in zip(stops, stops[1:], (0.1, 0.5), strict=False):
+    fractions = (0.1, 0.5)
+    stops = [START, *map(progress.reader.scale.threshold, fractions)]
+    for (start, stop), fraction in zip(pairwise(stops), fractions, strict=True):
         progress.read(Step(start, stop, progress.reader.files.cost(start, stop), fraction))
     return dict(progress.estimates(confidence))
 

@@ -19,7 +19,7 @@ from tests.core.hostile import drawn
 from tests.table.help import load, rows_2d, save
 from tests.table.legacy import REPLICATED, copy_of
 
-FRACTIONS = (0.01, 0.5, 1.0)
+FRACTIONS = (0.01, 0.1, 0.5, 1.0)
 
 #: For each of Spark's types the Arrow type, and values that are hashed in a way of their own.
 TYPES = {
