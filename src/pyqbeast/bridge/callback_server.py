@@ -2,8 +2,9 @@
 
 A thread of the JVM that serves a call from Python calls back over the connection that Python opened. Other
 threads (streams, Spark Connect) need a port of this process. This module opens the port when the first of them
-asks, and lets in only those that know the secret of Spark's gateway. PySpark itself would open it without a
-secret.
+asks, and lets in only those that know the secret of Spark's gateway. PySpark itself opens it without a secret, for
+`foreachBatch` and listeners of streams. Where it has done so before, the port stays and demands the secret from then
+on.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ def secure(spark: SparkSession) -> None:
     gateway: Any = spark.sparkContext._gateway
     gateway.callback_server_parameters.auth_token = gateway.gateway_parameters.auth_token
     server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)
-    java(spark).python.CallbackServer.secure(server, gateway.gateway_parameters.auth_token)
+    listens = gateway._callback_server
+    port = 0 if listens is None else listens.server_socket.getsockname()[1]
+    java(spark).python.CallbackServer.secure(server, gateway.gateway_parameters.auth_token, port)
     threading.Thread(target=_listen_once_asked, args=(spark, gateway), name="pyqbeast", daemon=True).start()
 
 

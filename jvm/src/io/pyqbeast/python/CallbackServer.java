@@ -30,14 +30,18 @@ public final class CallbackServer {
 
   private CallbackServer() {}
 
-  /** Called when Python attaches a session. From then on the JVM sends the secret when it connects to Python's port. */
-  public static void secure(GatewayServer server, String secret) throws ReflectiveOperationException {
+  /**
+   * Called when Python attaches a session. From then on the JVM sends the secret when it connects to Python's port.
+   *
+   * @param port where Python listens already, for {@code foreachBatch} or a listener; 0 where it does not
+   */
+  public static void secure(GatewayServer server, String secret, int port) throws ReflectiveOperationException {
     Gateway ours = server.getGateway();
     if (ours.getCallbackClient() instanceof PythonClient client && !(client instanceof SecretClient)) {
       // py4j's own client forgets the secret when it learns the port, and there is no way to hand over another.
       Field field = Gateway.class.getDeclaredField("cbClient");
       field.setAccessible(true);
-      field.set(ours, new SecretClient(client, client.getAddress(), 0, secret));
+      field.set(ours, new SecretClient(client, client.getAddress(), port, secret));
     }
     gateway = ours;
   }
@@ -75,8 +79,11 @@ public final class CallbackServer {
     private final PythonClient first;
     private final String secret;
 
-    /** The calls that a thread waits for, one within the other. */
-    private final ThreadLocal<Integer> calls = ThreadLocal.withInitial(() -> 0);
+    /**
+     * The calls that a thread waits for, one within the other, on a connection that this client opened; none where the
+     * thread uses one that Python opened, or {@link #first}.
+     */
+    private final ThreadLocal<Integer> calls = new ThreadLocal<>();
 
     SecretClient(PythonClient first, InetAddress address, int port, String secret) {
       super(
@@ -102,24 +109,34 @@ public final class CallbackServer {
 
     @Override
     protected Py4JClientConnection getConnection() throws IOException {
+      ClientServerConnection before = getPerThreadConnection();
       Py4JClientConnection connection = super.getConnection();
-      calls.set(calls.get() + 1);
+      if (connection != before) {
+        calls.set(1);
+      } else if (calls.get() != null) {
+        calls.set(calls.get() + 1);
+      }
       return connection;
     }
 
     /**
-     * Closes a connection that the JVM opened, once the first call of its thread is over: Python may have called back
-     * meanwhile, and been called again. A thread that ends would leave it open for good, and each start of a stream is a
-     * thread. Connections that Python opened stay open.
+     * Closes a connection that this client opened, once the first call of its thread is over: Python may have called
+     * back meanwhile, and been called again. A thread that ends would leave it open for good, and each start of a stream
+     * is a thread. All others stay open, as a call may wait for its answer there.
      */
     @Override
     protected void giveBackConnection(Py4JClientConnection connection) {
-      int left = calls.get() - 1;
-      calls.set(left);
-      if (left == 0 && ((ClientServerConnection) connection).isInitiatedFromClient()) {
-        setPerThreadConnection(null);
-        connection.shutdown();
+      Integer waiting = calls.get();
+      if (waiting == null) {
+        return;
       }
+      if (waiting > 1) {
+        calls.set(waiting - 1);
+        return;
+      }
+      calls.remove();
+      setPerThreadConnection(null);
+      connection.shutdown();
     }
 
     @Override
