@@ -101,12 +101,14 @@ def _run(workload: str, wanted: list[str], given: argparse.Namespace) -> None:
             given.scale,
             given.heap,
         )
-        measured = []
+        measured: list[Measured] = []
         for case in _chosen(workload, wanted, lab):
             measured.append(measure(case, given.runs))
             _tell(workload, measured[-1])
-    path = Result(workload, kept, measured).write(given.results)
-    print(f"{workload}: {time.perf_counter() - begun:.0f} s, kept in {path}", flush=True)
+            # A run takes hours: one that fails late keeps what it measured.
+            path = Result(workload, kept, measured).write(given.results)
+    told = f"kept in {path}" if measured else "no such case"
+    print(f"{workload}: {time.perf_counter() - begun:.0f} s, {told}", flush=True)
 
 
 def _chosen(workload: str, wanted: list[str], lab: Lab) -> Iterator[Case]:

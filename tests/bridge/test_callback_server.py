@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from pyqbeast.bridge import callback_server
+from pyqbeast.bridge.jars import bridge_jar
 
 
 @pytest.fixture
@@ -52,18 +54,17 @@ def test_the_jvm_is_told_of_a_port_that_takes_connections(gateway, monkeypatch):
     assert told == ["open"] * 3
 
 
-#: A session that was started without pyqbeast, and whose Python listens already: for `foreachBatch`, or a listener.
+#: A process whose Python listens already, for `foreachBatch` or a listener, when a call from the JVM attaches it.
 LISTENS_BEFORE = """
-import pyqbeast
-from pyspark.java_gateway import ensure_callback_server_started
-from pyspark.sql import SparkSession
+from types import SimpleNamespace
 
-options = dict(pyqbeast.configure(SparkSession.Builder().master("local[1]"))._options)
-builder = SparkSession.Builder().config("spark.driver.memory", "512m").config("spark.ui.enabled", "false")
-for name, value in options.items():
-    builder.config(name, value)
-spark = builder.getOrCreate()
-ensure_callback_server_started(spark.sparkContext._gateway)
+from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
+
+from pyqbeast.bridge import callback_server
+
+gateway = launch_gateway()
+ensure_callback_server_started(gateway)
+session = SimpleNamespace(sparkContext=SimpleNamespace(_gateway=gateway), _jvm=gateway.jvm)
 
 class Task:
     def __init__(self, work):
@@ -71,31 +72,29 @@ class Task:
 
     def run(self):
         self.work()
-        print("done")
 
     class Java:
         implements = ["java.lang.Runnable"]
 
-def in_a_thread_of_java(work):
-    ended = spark._jvm.java.util.concurrent.CompletableFuture.runAsync(Task(work))
-    ended.get()
+def in_the_thread_that_asks():
+    gateway.jvm.java.util.Optional.empty().ifPresentOrElse(None, Task(lambda: print("asked within")))
 
-def write(table):
-    spark.range(10).write.format("qbeast").option("columnsToIndex", "id").save(table)
+def attach_and_be_asked():
+    callback_server.secure(session)
+    in_the_thread_that_asks()
 
-def attach_and_write():
-    pyqbeast.attach(spark)
-    write("first")
-
-in_a_thread_of_java(attach_and_write)
-in_a_thread_of_java(lambda: write("second"))
+for work in (attach_and_be_asked, in_the_thread_that_asks):
+    gateway.jvm.java.util.concurrent.CompletableFuture.runAsync(Task(work)).get()
+    print("answered")
 """
 
 
 @pytest.mark.jvm
-def test_attach_leaves_a_port_that_is_open_already(tmp_path):
-    """Also where a call from the JVM attaches the session: the call ends, and later ones find Python."""
+def test_attach_leaves_a_port_that_is_open_already():
+    """Also where a call from the JVM attaches the session: that call is answered, and later ones find Python."""
+    submit = {"PYSPARK_SUBMIT_ARGS": f"--driver-class-path {bridge_jar()} pyspark-shell"}
     done = subprocess.run(
-        [sys.executable, "-c", LISTENS_BEFORE], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
-    assert (done.stdout, done.returncode) == ("done\ndone\n", 0), done.stderr[-2000:]
+        [sys.executable, "-c", LISTENS_BEFORE],
+        capture_output=True, text=True, check=False, env=os.environ | submit,
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ("asked within\nanswered\n" * 2, 0), done.stderr[-2000:]

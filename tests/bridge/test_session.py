@@ -47,7 +47,7 @@ def test_what_the_user_set_is_kept(spark):
     ]  # fmt: skip
     partitions, compression = "spark.sql.shuffle.partitions", "spark.shuffle.compress"
     listing = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
-    assert (options[partitions], options[listing], options[compression]) == ("3", "3", "false")
+    assert (options[partitions], options[listing], options[compression]) == ("48", "3", "false")
     kept = options_of(
         spark__sql__shuffle__partitions="9", spark__shuffle__compress="true", spark__master="local[3]"
     )
