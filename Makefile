@@ -10,7 +10,7 @@ RUN := $(UV) run --frozen --all-extras
 TPCHGEN := tpchgen-cli==4.0.0
 MKDOCS := --with mkdocs==1.6.1 --with mkdocs-material==9.8.1 --with 'mkdocstrings[python]==1.0.8'
 
-.PHONY: help setup demo test test-fast test-scans test-spark test-cluster test-s3 test-hdfs test-catalogs test-page docs test-docs notebooks fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
+.PHONY: help setup demo test test-fast test-oldest test-scans test-spark test-cluster test-s3 test-hdfs test-catalogs test-page docs test-docs notebooks fuzz faults kills protocol conflicts parsers soak check format benchmark tpch tpch-speed build clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,12 @@ test-fast: check ## Check the code and run the tests that need no JVM and no tho
 
 test-scans: setup ## Run all tests, and read every version of their tables by pyqbeast.scan and by Spark
 	$(RUN) pytest --scans
+
+# matplotlib 3.9 asks pyparsing for names that later versions warn of.
+test-oldest: $(UV) ## Run the tests that need no JVM on the oldest Python and the oldest packages that pyproject.toml allows
+	@$(UV) venv --quiet --clear --python $(or $(OLDEST),3.10) .venv-oldest
+	@$(UV) pip install --quiet --python .venv-oldest --resolution lowest-direct -e '.[all]' --group dev 'pyparsing>=3.2,<3.3'
+	.venv-oldest/bin/python -m pytest -m "not jvm and not repetitions" -n 2
 
 # Older versions of PySpark leave sockets of their own open.
 test-spark: $(UV) ## Run all tests on another version of Spark: VERSION=4.0 or 4.1

@@ -450,7 +450,8 @@ def test_packages_that_are_not_installed(tmp_path, monkeypatch, package):
 def test_other_libraries(golden):
     scan = pyqbeast.scan(golden("qbeast/a_linear2d") / "table").sample(0.1)
     assert scan.to_polars()["id"].sum() == 124_868_817
-    relation = scan.to_duckdb(pytest.importorskip("duckdb").connect())
+    connection = pytest.importorskip("duckdb").connect()
+    relation = scan.to_duckdb(connection)
     for _ in range(2):
         assert relation.aggregate("count(*), sum(id)").fetchall() == [(4_920, 124_868_817)]
 

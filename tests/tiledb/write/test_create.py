@@ -112,7 +112,7 @@ def test_enumerated_attributes(tmp_path):
         assert list(array.enum("color").values()) == ["red", "", "blüe"]
         assert list(array.enum("size").values()) == [5, 10]
         assert array.enum("size").ordered
-        assert list(array.df[:]["c"]) == ["red", "", "blüe"]
+        assert list(array.query(attrs=["c"]).df[:]["c"]) == ["red", "", "blüe"]
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
