@@ -118,4 +118,4 @@ build: setup ## Make wheel and sdist in dist/
 	$(UV) build --quiet
 
 clean: ## Delete what was built
-	rm -rf .venv .venv-spark-* .uv dist build src/pyqbeast/jars .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-spark-* .uv dist build src/pyqbeast/jars .mypy_cache .ruff_cache .pytest_cache .hypothesis
