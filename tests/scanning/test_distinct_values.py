@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import pyqbeast
-from pyqbeast.approximate.estimate import Aggregate, State, axes_for
+from pyqbeast.approximate.estimate import Aggregate, State, axes_for, bucket_count
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.format.constants import BUCKET_SEED
 from pyqbeast.core.sampling.murmur3 import hash_ints
@@ -107,6 +107,25 @@ def test_the_sums_are_those_of_the_query_on_spark():
     assert np.array_equal(found.sums[order], state.sums)
     assert request.aggregates["users"] == Aggregate("count_distinct", ("value:id",), one_per_key=True)
     assert not request.aggregates["floats"].one_per_key
+
+
+def test_many_groups_are_summed_in_fewer_buckets():
+    """Batch by batch, so that earlier sums are folded; as if all rows had come at once."""
+    rows = pa.table({"id": np.arange(30_000) % 9_000, "v": np.arange(30_000) * 0.5})
+    asked = {"ids": ("id", "count_distinct"), "mean": ("v", "avg")}
+    request = Request.of(asked, ["id"], rows.schema, ["id"])
+    axes = axes_for(list(request.aggregates.values()))
+    states = []
+    for size in (700, 30_000):
+        batches = rows.to_batches(max_chunksize=size)
+        parts = [Rows.of(batch, row_weights([batch.column("id")]), request) for batch in batches]
+        states.append(sums_of(parts, axes, {}, is_grouped=True))
+    few, whole = states
+    assert few.axes.buckets == whole.axes.buckets == bucket_count(9_000)
+    assert few.groups == whole.groups
+    np.testing.assert_array_equal(few.sums, whole.sums)
+    np.testing.assert_array_equal(few.spans, whole.spans)
+    assert few.sums[..., axes.moments.index(request.aggregates["ids"].moments[0])].sum() == 9_000
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.scanning.arrays import index_array, mask_of, numbers_of
 
 
@@ -33,13 +32,13 @@ class DistinctValues:
         for of_column, part in zip(self._values, values, strict=True):
             of_column.append(part.take(index_array(first)))
 
-    def counts(self, places: int) -> FloatArray:
-        """How many there are in each of so many places."""
+    def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The places that have some, and how many."""
         if not self._places:
-            return np.zeros(places)
+            return np.empty(0, np.int64), np.empty(0, np.int64)
         place = np.concatenate(self._places)
         first, _ = numbered([pa.concat_arrays(parts) for parts in self._values], place)
-        return np.bincount(place[first], minlength=places).astype(np.float64)
+        return np.unique(place[first], return_counts=True)
 
 
 def numbered(

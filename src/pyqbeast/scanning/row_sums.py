@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate, Moment, State, StateAxes
 from pyqbeast.approximate.estimate.percentile import POINTS
-from pyqbeast.approximate.estimate.state import FloatArray, Group, group_key
+from pyqbeast.approximate.estimate.state import FloatArray, Group, fold, group_key, with_buckets_for
 from pyqbeast.core.format.constants import BUCKET_SEED
 from pyqbeast.core.sampling.murmur3 import hash_ints
 from pyqbeast.scanning.aggregates import Numbers, Request
@@ -58,6 +58,8 @@ def sums_of(
 ) -> State:
     """The state of rows that come part by part; no more than one part is in memory, and distinct values to count.
 
+    Many groups are put into fewer buckets than the axes say, as `bucket_count` tells.
+
     Args:
         parts: the rows.
         axes: the sums.
@@ -73,26 +75,29 @@ def sums_of(
         if not len(rows.group):
             continue
         numbers = np.array([number_of.setdefault(each, len(number_of)) for each in rows.groups], np.int64)
+        state = fold(state, with_buckets_for(axes, len(number_of)).buckets)
         if len(number_of) > len(state.sums):
             state = _with_room(state, len(number_of))
         seeds = np.full(len(rows.weights), BUCKET_SEED, np.uint32)
         bucket = (hash_ints(rows.weights, seeds) & np.uint32(axes.buckets - 1)).astype(np.int64)
         start = numbers[rows.group] * axes.buckets
-        place = start + bucket
         for of_moment in distinct.values():
-            of_moment.add(start if is_whole else place, rows.values)
-        slots, slot = np.unique(place, return_inverse=True)
-        group, bucket = np.divmod(slots, axes.buckets)
+            of_moment.add(start if is_whole else start + bucket, rows.values)
+        buckets = state.axes.buckets
+        slots, slot = np.unique(numbers[rows.group] * buckets + (bucket & (buckets - 1)), return_inverse=True)
+        group, bucket = np.divmod(slots, buckets)
         state.sums[group, bucket] += _sums(rows, axes, thresholds, slot, len(slots))
         lows, highs = _extremes(rows, axes, slot, len(slots))
         spans = state.spans[group, bucket]
         state.spans[group, bucket] = np.stack(
             [np.fmin(spans[..., 0], lows), np.maximum(spans[..., 1], highs)], axis=-1
         )
-    count = len(number_of)
     for at, of_moment in distinct.items():
-        state.sums[:count, :, at] = of_moment.counts(count * axes.buckets).reshape(count, axes.buckets)
-    return State(axes, tuple(number_of), state.sums[:count], state.spans[:count])
+        places, values = of_moment.counts()
+        group, bucket = np.divmod(places, axes.buckets)
+        np.add.at(state.sums[..., at], (group, bucket & (state.axes.buckets - 1)), values)
+    count = len(number_of)
+    return State(state.axes, tuple(number_of), state.sums[:count], state.spans[:count])
 
 
 def _with_room(state: State, groups: int) -> State:

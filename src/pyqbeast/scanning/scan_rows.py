@@ -27,7 +27,7 @@ from pyqbeast.approximate.estimate import (
     value_span,
 )
 from pyqbeast.approximate.estimate.percentile import fewest_keys
-from pyqbeast.approximate.estimate.state import FloatArray, Group
+from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL, FloatArray, Group
 from pyqbeast.approximate.estimate.value_spans import column_bounds
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.key_frequency import most_rows_of_a_key
@@ -172,7 +172,7 @@ class ScanRows:
         others = [each for each in self.requested if each.kind != "percentile"]
         percentiles = [each for each in dict.fromkeys(self.requested) if each.kind == "percentile"]
         counts = [Aggregate("count", each.columns) for each in percentiles]
-        axes = axes_for([*others, *counts])
+        axes = axes_for([*others, *counts], BUCKETS_OF_ALL)
         rows = self._all_rows()
         parts = list(rows) if percentiles else rows
         state = self._sums(parts, axes, is_whole=True)

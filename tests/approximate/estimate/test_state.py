@@ -126,6 +126,20 @@ def test_fewer_buckets_for_many_groups():
     assert [bucket_count(groups) for groups in (1, 2_001, 8_001)] == [128, 64, 32]
 
 
+def test_many_groups_come_in_fewer_buckets_and_add_up_with_few():
+    rng = np.random.default_rng(3)
+    weights = rng.integers(-(2**31), 2**31, 9_000).tolist()
+    many = [(group, weight, 1, group % 5) for group, weight in enumerate(weights)]
+    few = [(group, weight, 2, 3) for group, weight in enumerate(weights[:50])]
+    wide, narrow = axes_for(ALL), axes_for(ALL, 32)
+    state = collect(wide, many)
+    assert state.axes == narrow
+    assert content(state) == content(collect(narrow, many))
+    both = merge(collect(wide, few), state)
+    assert both.axes == narrow
+    assert content(both) == content(collect(narrow, few + many))
+
+
 def test_a_centre_saves_a_small_variance_of_large_values():
     rng = np.random.default_rng(2)
     y = 1e9 + rng.normal(0, 0.01, 5_000)

@@ -72,7 +72,9 @@ class Table:
         sums = np.stack(
             [y ** (sum(moment.powers) if moment.columns else 0) for moment in axes.moments], axis=1
         )
-        return State.from_rows(axes, [()] * len(y), WEIGHTS[chosen] % 128, sums, y[:, None], y[:, None])
+        return State.from_rows(
+            axes, [()] * len(y), WEIGHTS[chosen] % axes.buckets, sums, y[:, None], y[:, None]
+        )
 
     def grid(self, aggregate, groups):
         return None

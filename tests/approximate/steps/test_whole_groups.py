@@ -73,15 +73,16 @@ class Table:
         taken = (step.start <= self.weight) & (self.weight < step.stop)
         taken &= np.isin(self.file, np.flatnonzero(self.files.of_step(step)))
         y = self.y[taken]
-        cell, at = np.unique(self.group[taken] * 128 + self.weight[taken] % 128, return_inverse=True)
+        buckets = axes.buckets
+        cell, at = np.unique(self.group[taken] * buckets + self.weight[taken] % buckets, return_inverse=True)
         sums = np.stack(
             [np.bincount(at, y ** sum(moment.powers), len(cell)) for moment in axes.moments], axis=1
         )
         low, high = np.full(len(cell), np.inf), np.full(len(cell), -np.inf)
         np.minimum.at(low, at, y)
         np.maximum.at(high, at, y)
-        keys = [(int(group),) for group in cell // 128]
-        return State.from_rows(axes, keys, cell % 128, sums, low[:, None], high[:, None])
+        keys = [(int(group),) for group in cell // buckets]
+        return State.from_rows(axes, keys, cell % buckets, sums, low[:, None], high[:, None])
 
     def grid(self, aggregate, groups):
         return None

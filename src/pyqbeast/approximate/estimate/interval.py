@@ -66,7 +66,9 @@ def bounds(
         skew = np.mean(squares * centred, axis=1) / square**1.5 / np.sqrt(buckets)
         df = np.clip(2 * buckets / (kurtosis - 1), 3, buckets - 1)
     # Influences that are all equal have no kurtosis and no skewness; their spread is 0, so any quantile does.
-    quantile = t_quantile((1 + confidence) / 2, np.nan_to_num(df, nan=buckets - 1))
+    # Of many groups most are of a few rows, and have the same degrees of freedom.
+    different, number = np.unique(np.nan_to_num(df, nan=buckets - 1), return_inverse=True)
+    quantile = t_quantile((1 + confidence) / 2, different)[number.reshape(df.shape)]
     skew = np.clip(np.nan_to_num(skew), -MOST_SKEW, MOST_SKEW)
     low = np.minimum(value - quantile * error, value - error * hall(quantile, skew))
     high = np.maximum(value + quantile * error, value - error * hall(-quantile, skew))

@@ -25,6 +25,9 @@ Group: TypeAlias = tuple[Hashable, ...]
 #: object by identity.
 _NAN = float("nan")
 
+#: The buckets of all rows, whose spread nobody asks for: the fewest that Student's t is computed for.
+BUCKETS_OF_ALL = 4
+
 
 class Moment(NamedTuple):
     """A partial aggregate: prod((column - centre) ** power), summed over the rows where every column is set.
@@ -101,6 +104,8 @@ class State:
     ) -> State:
         """The state of one step, from the rows that a group-by (group, bucket) returned, in any order.
 
+        Many groups are put into fewer buckets than the axes say, as `bucket_count` tells.
+
         Args:
             axes: what the columns of `sums`, `lows` and `highs` are.
             groups: [row] group keys.
@@ -113,10 +118,12 @@ class State:
         at = np.array(
             [index_of.setdefault(group_key(group), len(index_of)) for group in groups], dtype=np.intp
         )
-        state = cls.empty(axes, tuple(index_of))
         slot = np.asarray(buckets, dtype=np.intp)
         if slot.size and (slot.min() < 0 or slot.max() >= axes.buckets):
             raise InvalidInputError(f"buckets run from 0 to {axes.buckets - 1}: mask the hash's low bits")
+        axes = with_buckets_for(axes, len(index_of))
+        slot &= axes.buckets - 1
+        state = cls.empty(axes, tuple(index_of))
         values = np.asarray(sums, dtype=np.float64).reshape(len(at), len(axes.moments))
         np.add.at(state.sums, (at, slot), values)
         shape = (len(at), len(axes.columns))
@@ -136,7 +143,12 @@ class State:
 
 
 def merge(left: State, right: State) -> State:
-    """The state of the rows of both; associative and commutative up to rounding and the order of groups."""
+    """The state of the rows of both; associative and commutative up to rounding and the order of groups.
+
+    It has the buckets of the one that has fewer.
+    """
+    buckets = min(left.axes.buckets, right.axes.buckets)
+    left, right = fold(left, buckets), fold(right, buckets)
     if left.axes != right.axes:
         raise InvalidInputError("states of different layouts cannot be merged: fold and recentre them first")
     index_of = {group: at for at, group in enumerate(dict.fromkeys(left.groups + right.groups))}
@@ -160,8 +172,15 @@ def bucket_count(groups: int) -> int:
     return 128 if groups <= 2_000 else 64 if groups <= 8_000 else 32
 
 
+def with_buckets_for(axes: StateAxes, groups: int) -> StateAxes:
+    """The axes with no more buckets than so many groups are given."""
+    return replace(axes, buckets=min(axes.buckets, bucket_count(groups)))
+
+
 def fold(state: State, buckets: int) -> State:
     """The same rows in fewer buckets (a power of two): low bits stay low bits."""
+    if buckets == state.axes.buckets:
+        return state
     ratio, rest = divmod(state.axes.buckets, buckets)
     if rest or ratio & (ratio - 1):
         raise InvalidInputError(f"{state.axes.buckets} buckets cannot be folded into {buckets}")

@@ -17,13 +17,14 @@ from pyqbeast.approximate.estimate.outcome import Reading, extremes_outward, is_
 from pyqbeast.approximate.estimate.scale import END, START
 from pyqbeast.approximate.estimate.selection import Selection, Verdict, verdict
 from pyqbeast.approximate.estimate.state import (
+    BUCKETS_OF_ALL,
     FloatArray,
     Group,
     State,
     StateAxes,
-    bucket_count,
     fold,
     merge,
+    with_buckets_for,
     without,
 )
 from pyqbeast.approximate.steps.row_reader import RowReader
@@ -84,6 +85,8 @@ class Progress:
     def read(self, step: Step) -> None:
         """Reads a step and adds its rows. It must not be one with `restart`."""
         assert not step.restart
+        if step.exact and self._state:
+            self._state = fold(self._state, BUCKETS_OF_ALL)
         axes = self._state.axes if self._state else self._first_axes()
         self._add(self.reader.read(step, axes), axes)
         cost = step.cost + self.reader.other_bytes
@@ -107,9 +110,7 @@ class Progress:
         self._state = merge(self._state, new) if self._state else new
         if not self.readings:
             self._state = recentre(self.state, {**axes.centres, **pilot_centres(self.state)})
-        fewer = bucket_count(len(self.state.groups))
-        if fewer < self.state.axes.buckets:
-            self._state = fold(self.state, fewer)
+        self._state = fold(self.state, with_buckets_for(self.state.axes, len(self.state.groups)).buckets)
 
     def _first_axes(self) -> StateAxes:
         """Axes with moments about the middle of each column's bounds. They serve until the first rows tell the mean."""

@@ -1,0 +1,79 @@
+"""Many groups of few rows: no sample serves them, and their sums are kept small."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pyqbeast.approximate.estimate import Aggregate, Files, Goal, GroupSpans, KnownBounds, State, Status
+from pyqbeast.approximate.estimate.limit import Limit
+from pyqbeast.approximate.estimate.scale import END, EVEN, START
+from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL
+from pyqbeast.approximate.steps.loop import read_until
+from pyqbeast.approximate.steps.planning import MOST_GROUPS
+from pyqbeast.approximate.steps.progress import Progress
+
+AVERAGE = Aggregate("avg", ("y",))
+
+
+class Table:
+    """Rows with groups by turns, in files that are bands of weights."""
+
+    requested = (AVERAGE,)
+    exact_below = {}  # noqa: RUF012 (nothing changes it)
+    other_bytes = 0
+    scale = EVEN
+    known = KnownBounds(1, {"y": (0.0, 20.0)})
+    group_names = ("g",)
+
+    def __init__(self, rows, groups, files):
+        rng = np.random.default_rng(1)
+        edges = np.linspace(START, END, files + 1).astype(np.int64)
+        self.weight = rng.integers(START, END, rows)
+        self.y = rng.normal(10, 2, rows)
+        self.group = np.arange(rows) % groups
+        self.row_count = rows
+        self.files = Files([1_000] * files, edges[:-1], edges[1:] - 1)
+        self.group_spans = GroupSpans([None], [(None,)] * files, [None] * files)
+
+    def read(self, step, axes):
+        chosen = (step.start <= self.weight) & (step.stop > self.weight)
+        y = self.y[chosen]
+        sums = np.stack(
+            [y ** (sum(moment.powers) if moment.columns else 0) for moment in axes.moments], axis=1
+        )
+        keys = [(group,) for group in self.group[chosen].tolist()]
+        return State.from_rows(axes, keys, self.weight[chosen] % axes.buckets, sums, y[:, None], y[:, None])
+
+    def grid(self, aggregate, groups):
+        return None
+
+
+def test_a_sample_that_would_have_too_many_groups_is_not_read():
+    """Four thousand rows are read, then eight times as many, and not again eight times."""
+    progress = Progress(Table(rows=2_000_000, groups=1_000_000, files=1_000))
+    assert read_until(progress, Goal(0.5), Limit(), 0.95) is None
+    assert len(progress.readings) == 2
+    assert 25_000 < len(progress.state.groups) < MOST_GROUPS
+
+
+def test_as_many_groups_as_a_sample_has_seen_often_are_no_reason_to_read_all():
+    progress = Progress(Table(rows=200_000, groups=100, files=100))
+    (found,) = read_until(progress, Goal(0.02), Limit(), 0.95).values()
+    assert set(found.status) == {Status.BOUNDED}
+    assert progress.fraction < 0.5
+
+
+def test_all_rows_of_a_group_need_no_buckets():
+    """Where the first rows cost too much to begin again, the rest is added to them."""
+    table = Table(rows=40_000, groups=20_000, files=4)
+    progress = Progress(table)
+    (found,) = read_until(progress, Goal(0.1), Limit(), 0.95).values()
+    assert [reading.stop for reading in progress.readings] == [pytest.approx(0.25, abs=0.01), 1.0]
+    assert progress.state.axes.buckets == BUCKETS_OF_ALL
+    groups = [group for (group,) in progress.state.groups]
+    mean = np.bincount(table.group, table.y) / np.bincount(table.group)
+    np.testing.assert_allclose(found.value, mean[groups], rtol=1e-12)
+    np.testing.assert_array_equal(found.low, found.value)
+    np.testing.assert_array_equal(found.high, found.value)
+    assert set(found.status) == {Status.EXACT}
