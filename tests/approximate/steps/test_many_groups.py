@@ -51,7 +51,7 @@ class Table:
 
 def test_a_sample_that_would_have_too_many_groups_is_not_read():
     """Four thousand rows are read, then eight times as many, and not again eight times."""
-    progress = Progress(Table(rows=2_000_000, groups=1_000_000, files=1_000))
+    progress = Progress(Table(rows=10_000_000, groups=5_000_000, files=10_000))
     assert read_until(progress, Goal(0.5), Limit(), 0.95) is None
     assert len(progress.readings) == 2
     assert 25_000 < len(progress.state.groups) < MOST_GROUPS
