@@ -16,6 +16,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+import pyqbeast
 from benchmarks import lab
 from benchmarks.workloads.planning import small_log
 
@@ -76,6 +77,19 @@ def told(spark: SparkSession, what: str, work: Callable[[], object]) -> None:
     print(f"{what}: {seconds:.1f} s, {used(spark) - before:+,.0f} MB", flush=True)
 
 
+def scanned(path: str) -> None:
+    """Prints how long a scan without Spark takes to plan samples, and how much memory Python takes for that."""
+    before = lab.python_peak()
+    began = time.perf_counter()
+    scan = pyqbeast.scan(path)
+    print(f"a scan reads the log: {time.perf_counter() - began:.1f} s", flush=True)
+    for call in ("first", "second"):
+        began = time.perf_counter()
+        scan.sample(0.01).files()
+        print(f"the {call} sample of a scan: {time.perf_counter() - began:.1f} s", flush=True)
+    print(f"Python's peak: {lab.python_peak() - before:+,.0f} MB", flush=True)
+
+
 def append(spark: SparkSession, path: str) -> None:
     """Appends a thousand rows of which the table has the like."""
     rows = spark.range(1_000).selectExpr("id", "hash(id) as a", "id % 1000 as b")
@@ -97,6 +111,8 @@ def main() -> None:
         told(spark, "a filter", lambda: planned(read("qbeast").load(path).filter("b < 10")))
         for call in ("first", "second"):
             told(spark, f"the {call} append", lambda: append(spark, path))
+        spark.stop()
+        scanned(path)
     finally:
         spark.stop()
         shutil.rmtree(folder)
