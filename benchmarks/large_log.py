@@ -111,7 +111,6 @@ def main() -> None:
         told(spark, "a filter", lambda: planned(read("qbeast").load(path).filter("b < 10")))
         for call in ("first", "second"):
             told(spark, f"the {call} append", lambda: append(spark, path))
-        spark.stop()
         scanned(path)
     finally:
         spark.stop()

@@ -29,8 +29,8 @@ _LOCAL_PARTITIONS = (
     "spark.sql.sources.parallelPartitionDiscovery.parallelism",
 )
 #: A core has so many partitions of a shuffle, as long as all have no more than Spark's default. Spark puts small ones
-#: together, and cannot cut large ones: with one a core, orders and their sixty million lines do not join in 4 GB.
-#: `python -m benchmarks.suite --only tpch:q03 --scale 10` shows that they do.
+#: together, and cannot cut large ones: with one a core, orders and their sixty million lines do not join in 4 GB, and
+#: with these they do: `python -m benchmarks.suite --only tpch:q03 --scale 10`.
 _SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 _SHUFFLE_PARTITIONS_OF_CORE = 16
 _MOST_SHUFFLE_PARTITIONS = 200

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate, Moment, State, StateAxes
 from pyqbeast.approximate.estimate.percentile import POINTS
-from pyqbeast.approximate.estimate.state import FloatArray, Group, fold, group_key, with_buckets_for
+from pyqbeast.approximate.estimate.state import FloatArray, Group, bucket_count, fold, group_key
 from pyqbeast.core.format.constants import BUCKET_SEED
 from pyqbeast.core.sampling.murmur3 import hash_ints
 from pyqbeast.scanning.aggregates import Numbers, Request
@@ -54,7 +54,6 @@ def sums_of(
     thresholds: Thresholds,
     *,
     is_grouped: bool,
-    is_whole: bool = False,
 ) -> State:
     """The state of rows that come part by part; no more than one part is in memory, and distinct values to count.
 
@@ -65,8 +64,6 @@ def sums_of(
         axes: the sums.
         thresholds: of percentiles.
         is_grouped: whether there are groups, and none without rows.
-        is_whole: whether these are all rows. Distinct values are then counted in a group's first bucket, because the
-            rows of a value may lie in several.
     """
     number_of: dict[Group, int] = {} if is_grouped else {(): 0}
     state = State.empty(axes, list(number_of))
@@ -75,16 +72,15 @@ def sums_of(
         if not len(rows.group):
             continue
         numbers = np.array([number_of.setdefault(each, len(number_of)) for each in rows.groups], np.int64)
-        state = fold(state, with_buckets_for(axes, len(number_of)).buckets)
+        state = fold(state, bucket_count(len(number_of), axes.buckets))
         if len(number_of) > len(state.sums):
             state = _with_room(state, len(number_of))
         seeds = np.full(len(rows.weights), BUCKET_SEED, np.uint32)
         bucket = (hash_ints(rows.weights, seeds) & np.uint32(axes.buckets - 1)).astype(np.int64)
-        start = numbers[rows.group] * axes.buckets
+        number, buckets = numbers[rows.group], state.axes.buckets
         for of_moment in distinct.values():
-            of_moment.add(start if is_whole else start + bucket, rows.values)
-        buckets = state.axes.buckets
-        slots, slot = np.unique(numbers[rows.group] * buckets + (bucket & (buckets - 1)), return_inverse=True)
+            of_moment.add(number * axes.buckets + bucket, rows.values)
+        slots, slot = np.unique(number * buckets + (bucket & (buckets - 1)), return_inverse=True)
         group, bucket = np.divmod(slots, buckets)
         state.sums[group, bucket] += _sums(rows, axes, thresholds, slot, len(slots))
         lows, highs = _extremes(rows, axes, slot, len(slots))

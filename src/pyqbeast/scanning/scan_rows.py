@@ -175,7 +175,7 @@ class ScanRows:
         axes = axes_for([*others, *counts], BUCKETS_OF_ALL)
         rows = self._all_rows()
         parts = list(rows) if percentiles else rows
-        state = self._sums(parts, axes, is_whole=True)
+        state = self._sums(parts, axes)
         return state, {
             each: quantiles(parts, each, lambda group, p=each.p or 0.0: [p])  # type: ignore[misc, arg-type]
             for each in percentiles
@@ -189,9 +189,9 @@ class ScanRows:
         found = quantiles(pilot, percentile, lambda group: probabilities)
         return {group: grid_from(values) for group, values in found.items()}
 
-    def _sums(self, parts: Iterable[Rows], axes: StateAxes, *, is_whole: bool = False) -> State:
+    def _sums(self, parts: Iterable[Rows], axes: StateAxes) -> State:
         is_grouped = bool(self._request.groups)
-        return sums_of(parts, axes, self._thresholds or {}, is_grouped=is_grouped, is_whole=is_whole)
+        return sums_of(parts, axes, self._thresholds or {}, is_grouped=is_grouped)
 
     def _rows(self, step: Step) -> Iterator[Rows]:
         def rows_of(batch: pa.RecordBatch) -> Rows:
@@ -203,7 +203,10 @@ class ScanRows:
         return self._data.parts(files, self._predicate, rows_of)
 
     def _all_rows(self) -> Iterator[Rows]:
-        """The rows of all files. What depends on no weight is asked of them, so none is computed."""
+        """The rows of all files. What depends on no weight is asked of them, so none is computed.
+
+        All have the same one, and so one bucket, in which each of the distinct values of a group counts once.
+        """
 
         def rows_of(batch: pa.RecordBatch) -> Rows:
             chosen = rows_that_meet(batch, self._predicate)

@@ -9,6 +9,7 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.interval import distinct_keys
 from pyqbeast.approximate.estimate.state import FloatArray, State
@@ -96,7 +97,7 @@ def completeness(
     most_keys = min(most_missing_keys(fraction, all_rows, confidence), unread.rows)
     most_rows = None if unread.key_rows is None else min(most_keys * unread.key_rows, unread.rows)
     keys = float(distinct_keys(counts.sum(axis=0, keepdims=True))[0])
-    single = np.count_nonzero(counts, axis=1) == 1
+    single = _seen_once(state)
     missed = float(missed_keys(fraction, 0.99))
     return Completeness(
         complete=False,
@@ -107,6 +108,19 @@ def completeness(
         most_rows=most_rows,
         between=unread.between,
     )
+
+
+def groups_at(state: State, fraction: float, larger: float) -> float:
+    """About how many groups a sample of a larger fraction has, or fewer.
+
+    As many rows again show at most as many new groups as have a single key in the sample (Good and Toulmin 1956).
+    """
+    return float(len(state.groups) + _seen_once(state).sum() * max(0.0, larger / fraction - 1))
+
+
+def _seen_once(state: State) -> NDArray[np.bool_]:
+    """Which groups [group] were seen through a single key: a key lies in one bucket."""
+    return np.asarray(np.count_nonzero(state.sums[..., 0], axis=1) == 1)
 
 
 def rows_at_most(state: State, fraction: FloatArray, confidence: float) -> FloatArray:

@@ -121,8 +121,8 @@ class State:
         slot = np.asarray(buckets, dtype=np.intp)
         if slot.size and (slot.min() < 0 or slot.max() >= axes.buckets):
             raise InvalidInputError(f"buckets run from 0 to {axes.buckets - 1}: mask the hash's low bits")
-        axes = with_buckets_for(axes, len(index_of))
-        slot &= axes.buckets - 1
+        axes = replace(axes, buckets=bucket_count(len(index_of), axes.buckets))
+        slot = slot & (axes.buckets - 1)
         state = cls.empty(axes, tuple(index_of))
         values = np.asarray(sums, dtype=np.float64).reshape(len(at), len(axes.moments))
         np.add.at(state.sums, (at, slot), values)
@@ -150,7 +150,7 @@ def merge(left: State, right: State) -> State:
     buckets = min(left.axes.buckets, right.axes.buckets)
     left, right = fold(left, buckets), fold(right, buckets)
     if left.axes != right.axes:
-        raise InvalidInputError("states of different layouts cannot be merged: fold and recentre them first")
+        raise InvalidInputError("states of different layouts cannot be merged: recentre them first")
     index_of = {group: at for at, group in enumerate(dict.fromkeys(left.groups + right.groups))}
     out = State.empty(left.axes, tuple(index_of))
     for part in (left, right):
@@ -167,14 +167,12 @@ def without(state: State, groups: AbstractSet[Group]) -> State:
     return State(state.axes, tuple(state.groups[at] for at in kept), state.sums[kept], state.spans[kept])
 
 
-def bucket_count(groups: int) -> int:
-    """How many buckets to use for so many result groups: fewer where the state would grow too large."""
-    return 128 if groups <= 2_000 else 64 if groups <= 8_000 else 32
+def bucket_count(groups: int, most: int = 128) -> int:
+    """How many buckets to use for so many result groups: fewer where the state would grow too large.
 
-
-def with_buckets_for(axes: StateAxes, groups: int) -> StateAxes:
-    """The axes with no more buckets than so many groups are given."""
-    return replace(axes, buckets=min(axes.buckets, bucket_count(groups)))
+    Rows that are in `most` buckets can be folded into fewer, and not into more.
+    """
+    return min(most, 128 if groups <= 2_000 else 64 if groups <= 8_000 else 32)
 
 
 def fold(state: State, buckets: int) -> State:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.budget import MOST_BYTES, Step, largest_step, next_step
+from pyqbeast.approximate.estimate.groups import groups_at
 from pyqbeast.approximate.estimate.scale import END
 from pyqbeast.approximate.estimate.stopping import pilot_keys
 from pyqbeast.approximate.steps.progress import Progress
@@ -28,7 +29,7 @@ def first_fraction(reader: RowReader) -> float:
 
 def step_to(progress: Progress, wanted: float) -> Step:
     """The step to the wanted fraction, or to the exact answer."""
-    if progress.readings and _groups_at(progress, wanted) > MOST_GROUPS:
+    if progress.readings and groups_at(progress.state, progress.fraction, wanted) > MOST_GROUPS:
         wanted = 1.0
     reader = progress.reader
     return next_step(
@@ -75,16 +76,6 @@ def rest_of_groups(progress: Progress, done: NDArray[np.bool_], left: float) -> 
 def must_run_in_full(progress: Progress, step: Step) -> bool:
     """Whether the query has to be run as it was asked in place of a step."""
     return step.restart or (step.exact and not progress.readings)
-
-
-def _groups_at(progress: Progress, fraction: float) -> float:
-    """About how many groups a sample of a larger fraction has, or fewer.
-
-    As many rows again show at most as many new groups as have a single key in the sample (Good and Toulmin 1956).
-    """
-    counts = progress.state.sums[..., 0]
-    single = np.count_nonzero(np.count_nonzero(counts, axis=1) == 1)
-    return float(len(counts) + single * max(0.0, fraction / progress.fraction - 1))
 
 
 def _spent_on_sample(progress: Progress) -> int:

@@ -22,9 +22,9 @@ from pyqbeast.approximate.estimate.state import (
     Group,
     State,
     StateAxes,
+    bucket_count,
     fold,
     merge,
-    with_buckets_for,
     without,
 )
 from pyqbeast.approximate.steps.row_reader import RowReader
@@ -110,7 +110,7 @@ class Progress:
         self._state = merge(self._state, new) if self._state else new
         if not self.readings:
             self._state = recentre(self.state, {**axes.centres, **pilot_centres(self.state)})
-        self._state = fold(self.state, with_buckets_for(self.state.axes, len(self.state.groups)).buckets)
+        self._state = fold(self.state, bucket_count(len(self.state.groups), self.state.axes.buckets))
 
     def _first_axes(self) -> StateAxes:
         """Axes with moments about the middle of each column's bounds. They serve until the first rows tell the mean."""
