@@ -51,8 +51,8 @@ class SampledRows:
     @classmethod
     def of(cls, points: Doubles, weights: Ints, counts: Doubles) -> SampledRows:
         """Rows in any order."""
-        order = np.argsort(weights, kind="stable")
-        return cls(points[order], weights[order], counts[order])
+        order = np.argsort(weights)
+        return cls(points.take(order, axis=0), weights[order], counts[order])
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class _Builder:
             starts = np.flatnonzero(np.diff(side[order], prepend=-1))
             for part in np.split(order, starts[1:]):
                 child = self.child_of(node, int(side[part[0]]))
-                waiting.append((child, depth + 1, at[staying:][part], inner[part]))
+                waiting.append((child, depth + 1, at[staying:][part], inner.take(part, axis=0)))
 
     def settle(self, node: int, depth: int, at: Longs) -> int:
         """Sets the largest weight that a node keeps. Returns how many of the rows that reached the node stay.
@@ -210,7 +210,9 @@ def _halved(points: Doubles) -> tuple[Longs, Doubles]:
     """One level down: the number of the child that holds each point, and the point inside that child."""
     doubled = 2.0 * points
     upper = doubled >= 1.0
-    side = np.zeros(len(points), np.int64)
-    for dimension in range(points.shape[1]):
+    dimensions = points.shape[1]
+    # NumPy sorts small numbers in a tenth of the time.
+    side = np.zeros(len(points), np.min_scalar_type(2**dimensions - 1))
+    for dimension in range(dimensions):
         side = (side << 1) | upper[:, dimension]
-    return side, np.where(upper, doubled - 1.0, doubled)
+    return side, doubled - upper

@@ -27,9 +27,15 @@ final class RowPacker implements RowFunction {
           .add("stretch", DataTypes.IntegerType, false)
           .add("rows", DataTypes.BinaryType, false);
 
-  // Both sizes are tuned: `python -m benchmarks.suite --only write` shows how long a write takes.
-  /** Bytes of rows that a task gathers before it hands packs on. */
-  private static final int GATHERED_BYTES = 8 << 20;
+  // All four are tuned: `python -m benchmarks.suite --only write growth` shows how long writes take.
+  /** Bytes of rows that a task gathers before it hands packs on, as far as it has so many. */
+  private static final int LEAST_GATHERED = 8 << 20;
+
+  /** Bytes that it gathers where the packs would be small otherwise: a write of many stretches has many targets. */
+  private static final int MOST_GATHERED = 64 << 20;
+
+  /** Rows of a pack, on average, that are enough. With three, a pack costs about as much as its rows. */
+  private static final int PACK_ROWS = 20;
 
   /** Bytes after which a pack ends. */
   private static final int PACK_BYTES = 256 << 10;
@@ -66,7 +72,10 @@ final class RowPacker implements RowFunction {
     private byte[] gathered = new byte[1 << 20];
     private int used;
     private int count;
-    private int[] starts = new int[1024];
+
+    /** Where each of the gathered rows starts, and where the last one ends. */
+    private int[] starts = new int[1025];
+
     private int[] targetOf = new int[1024];
 
     /** The numbers of the gathered rows, sorted by target. The first {@code handedOn} of them have been handed on. */
@@ -98,8 +107,10 @@ final class RowPacker implements RowFunction {
       Platform.putLong(bytes, BASE + end, targets.cube(at));
       end += PACK_HEAD;
       while (handedOn < count && targetOf[order[handedOn]] == at && end < PACK_BYTES) {
-        int start = starts[order[handedOn++]];
-        int length = ROW_HEAD + Platform.getInt(gathered, BASE + start);
+        // The row itself tells its size as well. To read it there would wait for memory, once for each row.
+        int number = order[handedOn++];
+        int start = starts[number];
+        int length = starts[number + 1] - start;
         if (end + length > bytes.length) {
           bytes = Arrays.copyOf(bytes, end + length);
         }
@@ -118,11 +129,15 @@ final class RowPacker implements RowFunction {
       count = 0;
       handedOn = 0;
       targets.clear();
-      while (used < GATHERED_BYTES && rows.hasNext()) {
+      while (wantsMore() && rows.hasNext()) {
         InternalRow row = rows.next();
         keep(row instanceof UnsafeRow ready ? ready : unsafe.apply(row), values.of(row));
       }
       sort();
+    }
+
+    private boolean wantsMore() {
+      return used < LEAST_GATHERED || (used < MOST_GATHERED && count < PACK_ROWS * targets.size());
     }
 
     private void keep(UnsafeRow row, UnsafeRow pointAndWeight) {
@@ -131,16 +146,16 @@ final class RowPacker implements RowFunction {
       if (used + ROW_HEAD + size > gathered.length) {
         gathered = Arrays.copyOf(gathered, (int) Math.max(2L * gathered.length, (long) used + ROW_HEAD + size));
       }
-      if (count == starts.length) {
-        starts = Arrays.copyOf(starts, 2 * count);
+      if (count == targetOf.length) {
+        starts = Arrays.copyOf(starts, 2 * count + 1);
         targetOf = Arrays.copyOf(targetOf, 2 * count);
       }
-      starts[count] = used;
       targetOf[count++] = targets.number(target.file, target.stretch, target.cube);
       Platform.putInt(gathered, BASE + used, size);
       Platform.putInt(gathered, BASE + used + 4, target.weight);
       row.writeToMemory(gathered, BASE + used + ROW_HEAD);
       used += ROW_HEAD + size;
+      starts[count] = used;
     }
 
     /** Counting sort: rows of a target keep the order in which they came. */
@@ -153,7 +168,7 @@ final class RowPacker implements RowFunction {
         next[i] += next[i - 1];
       }
       if (order.length < count) {
-        order = new int[starts.length];
+        order = new int[targetOf.length];
       }
       for (int i = 0; i < count; i++) {
         order[next[targetOf[i]]++] = i;
