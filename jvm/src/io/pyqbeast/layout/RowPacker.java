@@ -32,7 +32,7 @@ final class RowPacker implements RowFunction {
   private static final int LEAST_GATHERED = 8 << 20;
 
   /** Bytes that it gathers where the packs would be small otherwise: a write of many stretches has many targets. */
-  private static final int MOST_GATHERED = 64 << 20;
+  private static final long MOST_GATHERED = Math.max(LEAST_GATHERED, Math.min(64 << 20, shareOfHeap()));
 
   /** Rows of a pack, on average, that are enough. With three, a pack costs about as much as its rows. */
   private static final int PACK_ROWS = 20;
@@ -49,6 +49,11 @@ final class RowPacker implements RowFunction {
 
   private final Tree tree;
   private final StructType schema;
+
+  /** A few percent of what a task has, if each core runs one. */
+  private static long shareOfHeap() {
+    return Runtime.getRuntime().maxMemory() / (32L * Runtime.getRuntime().availableProcessors());
+  }
 
   /** @param schema of the rows */
   RowPacker(Tree tree, StructType schema) {
