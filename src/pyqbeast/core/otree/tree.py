@@ -206,7 +206,7 @@ class _Builder:
         return within
 
 
-def _halved(points: Doubles) -> tuple[Longs, Doubles]:
+def _halved(points: Doubles) -> tuple[NDArray[np.unsignedinteger], Doubles]:
     """One level down: the number of the child that holds each point, and the point inside that child."""
     doubled = 2.0 * points
     upper = doubled >= 1.0

@@ -34,7 +34,10 @@ final class RowPacker implements RowFunction {
   /** Bytes that it gathers where the packs would be small otherwise: a write of many stretches has many targets. */
   private static final long MOST_GATHERED = Math.max(LEAST_GATHERED, Math.min(64 << 20, shareOfHeap()));
 
-  /** Rows of a pack, on average, that are enough. With three, a pack costs about as much as its rows. */
+  /**
+   * Rows of a pack, on average, that are enough. Out of eight megabytes a write of ten million rows makes packs of nine,
+   * one of a hundred million packs of three.
+   */
   private static final int PACK_ROWS = 20;
 
   /** Bytes after which a pack ends. */
