@@ -31,6 +31,12 @@ ASKED = {
     "least": ("min(x)", ("x", "min")),
     "last": ("max(day)", ("day", "max")),
     "half": ("percentile_approx(x, 0.5)", ("x", "percentile_approx", 0.5)),
+    # Spreads that are far smaller than the numbers, none at all, and numbers without one.
+    "far spread": ("stddev(far)", ("far", "stddev")),
+    "far together": ("corr(far, y)", (("far", "y"), "corr")),
+    "still": ("var_pop(still)", ("still", "var_pop")),
+    "odd spread": ("stddev(odd)", ("odd", "stddev")),
+    "odd mean": ("avg(odd)", ("odd", "avg")),
 }
 
 
@@ -44,6 +50,8 @@ def path(spark, tmp_path_factory):
         .selectExpr("id", f"{X} AS x", "cast(pmod(hash(copy, id), 100) AS int) AS n", "id % 7 AS fifth")
         .selectExpr("*", "element_at(array('a', 'b', 'c'), cast(1 + id % 3 AS int)) AS third")
         .selectExpr("*", "x + n / 50 AS y", "date_add(DATE'2024-01-01', n) AS day")
+        .selectExpr("*", "x + 1e10D AS far", "7.3D + id % 3 AS still")
+        .selectExpr("*", "if(fifth = 2, if(third = 'a', double('NaN'), double('Infinity')), x) AS odd")
     )
     for part in ("id < 15000", "id >= 15000"):
         save(rows.filter(part), place, columnsToIndex="id", cubeSize=2_000)
@@ -75,6 +83,29 @@ def test_an_answer_is_the_same_on_spark_and_without_it(spark, path, monkeypatch,
     answer = found.table.sort_by([(name, "ascending") for name in order])
     assert answer.column_names == wanted.column_names
     assert answer.num_rows == (14 if groups else 1)
+    assert_equal(answer, wanted)
+
+
+def assert_equal(answer, wanted):
     for name in wanted.column_names:
         for mine, theirs in zip(answer[name].to_pylist(), wanted[name].to_pylist(), strict=True):
-            assert mine == (pytest.approx(theirs, rel=1e-9) if isinstance(theirs, float) else theirs), name
+            if isinstance(theirs, float):
+                # The spread of `far` has as many digits less as its numbers have before it.
+                theirs = pytest.approx(theirs, rel=1e-6 if "far" in name else 1e-9, nan_ok=True)
+            assert mine == theirs, name
+
+
+@pytest.mark.parametrize("groups", [[], ["third", "fifth"]], ids=["all rows", "groups"])
+def test_the_exact_answer_is_that_of_the_query(spark, path, groups):
+    """However far from 0 the numbers lie, and whatever NaN and infinities are among them."""
+    # Spark's percentile is not exact.
+    asked = {name: each for name, each in ASKED.items() if name != "half"}
+    query = load(spark, path).groupBy(*groups)
+    query = query.agg(*(F.expr(text).alias(name) for name, (text, _) in asked.items()))
+    found = pyqbeast.scan(path).tolerance(
+        {name: of for name, (_, of) in asked.items()}, exact=True, by=groups
+    )
+    order = [*groups, "rows"]
+    answer = found.table.sort_by([(name, "ascending") for name in order])
+    assert found.exact
+    assert_equal(answer, query.orderBy(*order).toArrow())

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from pyqbeast import bridge
-from pyqbeast.approximate.estimate import Estimates, Requested, State, has_rows
+from pyqbeast.approximate.estimate import Estimates, Requested, State
 from pyqbeast.approximate.estimate.outcome import (
     EXTREMES,
     HIGH,
@@ -89,10 +89,10 @@ def estimated_answer(
     for ordinal, aggregate in enumerate(partial.aggregates):
         if aggregate is not None:
             kinds[ordinal] = aggregate.kind
-            estimated, is_set = estimates[aggregate], has_rows(state, aggregate)
-            for name, values in zip("vlh", (estimated.value, estimated.low, estimated.high), strict=True):
+            found = estimates[aggregate]
+            for name, values in zip("vlh", (found.value, found.low, found.high), strict=True):
                 fields.append(T.StructField(f"{name}{ordinal}", T.DoubleType()))
-                columns.append(known_numbers(values, aggregate.kind, is_set, estimated.value))
+                columns.append(known_numbers(state, found, values))
     chosen = None
     if kept is not None:
         rows = first_groups(query, partial, state, estimates, kept.having)

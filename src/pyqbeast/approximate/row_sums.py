@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pyqbeast import bridge
-from pyqbeast.approximate.estimate import Moment, State, StateAxes
+from pyqbeast.approximate.estimate import Moment, State, StateAxes, about_centres, squared_columns
 from pyqbeast.approximate.expressions import literal, when
 from pyqbeast.approximate.partial_aggregates import PartialAggregates
 
@@ -24,8 +24,12 @@ def numbers_of(frame: DataFrame, partial: PartialAggregates) -> DataFrame:
 
 
 def state_of(numbers: DataFrame, partial: PartialAggregates, axes: StateAxes) -> State:
-    """The state of rows of `numbers_of`; with thresholds, if the axes have percentiles. One Spark job."""
-    sums = [_sum(moment, partial, axes) for moment in axes.moments]
+    """The state of rows of `numbers_of`; with thresholds, if the axes have percentiles. One Spark job.
+
+    Where the axes have no centres yet, the rows tell them.
+    """
+    has_centres = bool(axes.centres) or not squared_columns(axes)
+    sums = [_sum(moment, partial, axes, has_centres=has_centres) for moment in axes.moments]
     lows = [f"coalesce(min({name}), {literal(np.inf)})" for name in axes.columns]
     highs = [f"coalesce(max({name}), {literal(-np.inf)})" for name in axes.columns]
     computed = [F.expr(f"CAST({value} AS DOUBLE) AS v{i}") for i, value in enumerate((*sums, *lows, *highs))]
@@ -35,6 +39,8 @@ def state_of(numbers: DataFrame, partial: PartialAggregates, axes: StateAxes) ->
     values = [_column_array(table, f"v{i}") for i in range(len(computed))]
     parts = [np.reshape(part, (-1, table.num_rows)).T for part in _split(values, len(sums), len(lows))]
     buckets = _column_array(table, "bucket").astype(np.int64)
+    if not has_centres:
+        axes, parts[0] = about_centres(axes, parts[0])
     return State.from_rows(axes, group_keys(table, partial.groups), buckets, *parts)
 
 
@@ -45,7 +51,7 @@ def group_keys(table: pa.Table, groups: Sequence[str]) -> list[tuple[object, ...
     return list(zip(*(table.column(name).to_pylist() for name in groups), strict=True))
 
 
-def _sum(moment: Moment, partial: PartialAggregates, axes: StateAxes) -> str:
+def _sum(moment: Moment, partial: PartialAggregates, axes: StateAxes, *, has_centres: bool) -> str:
     if not moment.columns:
         return "count(1)"
     if moment.at_most is not None:
@@ -59,6 +65,15 @@ def _sum(moment: Moment, partial: PartialAggregates, axes: StateAxes) -> str:
     are_set = " AND ".join(f"{name} IS NOT NULL" for name in moment.columns)
     if not any(moment.powers):
         return f"count({when(are_set)})"
+    if not has_centres and sum(moment.powers) > 1:
+        # Spark's own moments about the mean lose nothing to rounding.
+        first, *others = [
+            name for name, p in zip(moment.columns, moment.powers, strict=True) for _ in range(p)
+        ]
+        of = f"var_pop({when(are_set, first)})"
+        if others != [first]:
+            of = f"covar_pop({when(are_set, first)}, {when(are_set, others[0])})"
+        return f"coalesce({of} * count({when(are_set)}), 0.0D)"
     factors = [
         f"({name} - {literal(axes.centres.get(name, 0.0))})"
         for name, power in zip(moment.columns, moment.powers, strict=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate import Aggregate, Moment, State, StateAxes
+from pyqbeast.approximate.estimate import Aggregate, Moment, State, StateAxes, centre_near, squared_columns
 from pyqbeast.approximate.estimate.percentile import POINTS
 from pyqbeast.approximate.estimate.state import FloatArray, Group, bucket_count, fold, group_key
 from pyqbeast.core.format.constants import BUCKET_SEED
@@ -57,7 +58,8 @@ def sums_of(
 ) -> State:
     """The state of rows that come part by part; no more than one part is in memory, and distinct values to count.
 
-    Many groups are put into fewer buckets than the axes say, as `bucket_count` tells.
+    Many groups are put into fewer buckets than the axes say, as `bucket_count` tells. A column that is squared and has
+    no centre gets that of the first part that has values of it.
 
     Args:
         parts: the rows.
@@ -71,6 +73,7 @@ def sums_of(
     for rows in parts:
         if not len(rows.group):
             continue
+        axes = _with_centres(axes, rows)
         numbers = np.array([number_of.setdefault(each, len(number_of)) for each in rows.groups], np.int64)
         state = fold(state, bucket_count(len(number_of), axes.buckets))
         if len(number_of) > len(state.sums):
@@ -93,7 +96,27 @@ def sums_of(
         group, bucket = np.divmod(places, axes.buckets)
         np.add.at(state.sums[..., at], (group, bucket & (state.axes.buckets - 1)), values)
     count = len(number_of)
-    return State(state.axes, tuple(number_of), state.sums[:count], state.spans[:count])
+    if state.sums.any():
+        axes = replace(axes, centres={name: axes.centres.get(name, 0.0) for name in squared_columns(axes)})
+    axes = replace(axes, buckets=state.axes.buckets)
+    return State(axes, tuple(number_of), state.sums[:count], state.spans[:count])
+
+
+def _with_centres(axes: StateAxes, rows: Rows) -> StateAxes:
+    """The axes with centres near some rows' means of columns that have none yet.
+
+    Until there are values of a column its sums are 0, whatever its centre is.
+    """
+    found: dict[str, float] = {}
+    for column in squared_columns(axes):
+        if column not in axes.centres:
+            values, valid = rows.numbers[column]
+            kept = values[np.isfinite(values) if valid is None else np.isfinite(values) & valid]
+            if kept.size:
+                # The squares of very large numbers are infinite.
+                with np.errstate(over="ignore"):
+                    found[column] = centre_near(float(kept.mean()), float(kept.var()))
+    return replace(axes, centres={**axes.centres, **found}) if found else axes
 
 
 def _with_room(state: State, groups: int) -> State:

@@ -20,7 +20,6 @@ from pyqbeast.approximate.estimate import (
     Status,
     axes_for,
     estimate,
-    has_rows,
 )
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import (
@@ -194,7 +193,7 @@ def _known_exactly(aggregate: Aggregate, state: State, values: Mapping[Group, Fl
     found = np.array([values[group][0] if group in values else np.nan for group in state.groups])
     status = np.full(len(found), Status.EXACT, np.int8)
     zeros = np.zeros(len(found))
-    return Estimates(aggregate, found, found, found, status, zeros, zeros)
+    return Estimates(aggregate, found, found, found, status, zeros, zeros, zeros)
 
 
 def _table(request: Request, state: State, by_aggregate: Mapping[Requested, Estimates]) -> pa.Table:
@@ -203,10 +202,8 @@ def _table(request: Request, state: State, by_aggregate: Mapping[Requested, Esti
         columns[name] = pa.array([group[at] for group in state.groups], request.schema.field(name).type)
     for name, aggregate in request.aggregates.items():
         found = by_aggregate[aggregate]
-        is_set = has_rows(state, aggregate)
         value, low, high = (
-            known_numbers(values, aggregate.kind, is_set, found.value)
-            for values in (found.value, found.low, found.high)
+            known_numbers(state, found, values) for values in (found.value, found.low, found.high)
         )
         kind = request.value_type(aggregate)
         bound_kind = kind if aggregate.kind in EXTREMES else pa.float64()

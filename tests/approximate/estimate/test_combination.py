@@ -21,8 +21,8 @@ from pyqbeast.approximate.estimate import (
     estimate,
     grid_from,
     grid_probabilities,
-    has_rows,
 )
+from pyqbeast.approximate.estimate.aggregates import is_null
 from pyqbeast.approximate.estimate.combination import between, combined, slopes
 from pyqbeast.core.errors import InvalidInputError
 
@@ -107,8 +107,7 @@ def test_there_is_no_number_without_rows_or_divided_by_zero():
     share = Combination((SUM_A, COUNT), Operation("/", Part(0), Part(1)))
     axes = axes_for([share])
     nothing = State.empty(axes, [()])
-    assert has_rows(nothing, share).tolist() == [False]
-    assert np.isnan(estimate(nothing, share, 1.0).value[0])
+    assert is_null(nothing, estimate(nothing, share, 1.0)).tolist() == [True]
     assert np.isnan(estimate(sample(A, 0 * B, [RATIO]), RATIO, 0.5).value[0])
 
 

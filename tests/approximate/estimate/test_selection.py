@@ -37,8 +37,9 @@ def made(bounds, aggregate=AVG, status=Status.BOUNDED):
     low, value, high = np.array(bounds, dtype=float).T
     count = len(value)
     return Estimates(
-        aggregate, value, low, high, np.full(count, status, np.int8), np.full(count, 1e4), np.zeros(count)
-    )
+        aggregate, value, low, high, np.full(count, status, np.int8), np.full(count, 1e4),
+        np.zeros(count), np.zeros(count),
+    )  # fmt: skip
 
 
 def found(selection, bounds, missing=COMPLETE, aggregate=AVG, status=Status.BOUNDED):

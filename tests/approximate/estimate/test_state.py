@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,17 +12,20 @@ from hypothesis import strategies as st
 
 from pyqbeast.approximate.estimate import (
     Aggregate,
+    KnownBounds,
     Moment,
     State,
     StateAxes,
+    about_centres,
     axes_for,
     bucket_count,
+    centre_near,
     estimate,
     fold,
     merge,
-    pilot_centres,
-    recentre,
 )
+from pyqbeast.approximate.estimate.aggregates import is_null
+from pyqbeast.approximate.estimate.outcome import is_rounded
 from pyqbeast.core.errors import InvalidInputError
 
 KINDS = ("count", "sum", "avg", "var_samp", "var_pop", "stddev_samp", "stddev_pop", "min", "max")
@@ -146,33 +150,93 @@ def test_a_centre_saves_a_small_variance_of_large_values():
     rows = [("a", at, None, value) for at, value in enumerate(y)]
     aggregate = Aggregate("stddev_samp", ("y",))
     axes = axes_for([aggregate])
-    assert estimate(collect(axes, rows), aggregate, 1.0).value[0] != pytest.approx(y.std(ddof=1), rel=0.1)
-    centred = StateAxes(axes.moments, axes.columns, axes.buckets, {"y": 1e9})
-    assert estimate(collect(centred, rows), aggregate, 1.0).value[0] == pytest.approx(y.std(ddof=1), rel=1e-6)
+    lost, kept = (
+        estimate(collect(replace(axes, centres=centres), rows), aggregate, 1.0)
+        for centres in ({}, {"y": 1e9})
+    )
+    assert kept.value[0] == pytest.approx(y.std(ddof=1), rel=1e-6)
+    assert lost.value[0] != pytest.approx(y.std(ddof=1), rel=0.1)
+    assert (is_rounded(lost, math.inf), is_rounded(kept, math.inf)) == (True, False)
+    # Bounds of a part of the rows are wide enough for what was lost.
+    part = estimate(collect(axes, [*rows, ("a", 0, None, 1e9)] * 3), aggregate, 0.5)
+    assert part.low[0] <= y.std(ddof=1) <= part.high[0]
 
 
-def test_recentred_moments_are_those_about_the_new_centre():
+def test_sums_about_the_means_of_slots_become_sums_about_one_centre():
+    """Spark's own moments are about the mean of each slot; what they become adds up with those of later steps."""
     rng = np.random.default_rng(3)
-    rows = [("a", at, int(x), int(y)) for at, (x, y) in enumerate(rng.integers(0, 1000, (200, 2)))]
-    state = collect(axes_for(ALL), rows)
-    centres = pilot_centres(state)
+    axes, slots = axes_for(ALL), rng.integers(0, 4, 200)
+    x, y = rng.integers(0, 1000, (2, 200)) + np.array([[0], [10**9]])
+    inner = np.zeros((4, len(axes.moments)))
+    for slot in range(4):
+        here = {"x": x[slots == slot], "y": y[slots == slot]}
+        for at, (columns, powers, *_) in enumerate(axes.moments):
+            about = {c: here[c].mean() if sum(powers) == 2 else 0.0 for c in columns}
+            terms = [(here[c] - about[c]) ** p for c, p in zip(columns, powers, strict=True)]
+            inner[slot, at] = np.prod([np.ones(len(here["x"])), *terms], axis=0).sum()
+    centred, sums = about_centres(axes, inner)
     # Centres of whole numbers are whole, so sums stay exact.
-    assert set(centres) == {"x", "y"}
-    assert all(centre == round(centre) and 300 < centre < 700 for centre in centres.values())
-    moved = recentre(state, centres)
-    assert content(moved) == content(collect(moved.axes, rows))
-    assert pilot_centres(moved) == centres
-    for aggregate in ALL:
-        one, other = (estimate(each, aggregate, 0.2) for each in (state, moved))
-        np.testing.assert_allclose(one.value, other.value, rtol=1e-9)
-        np.testing.assert_allclose(one.high, other.high, rtol=1e-6)
-        np.testing.assert_allclose(one.unseen, other.unseen, rtol=1e-6)
+    assert set(centred.centres) == {"x", "y"}
+    assert all(centre == round(centre) for centre in centred.centres.values())
+    assert abs(centred.centres["y"] - 10**9 - 500) < 200
+    rows = [("a", *row) for row in zip(slots.tolist(), x.tolist(), y.tolist(), strict=True)]
+    np.testing.assert_allclose(sums, collect(centred, rows).sums[0, :4], rtol=1e-9)
 
 
-def test_no_centre_without_values():
-    assert pilot_centres(State.empty(axes_for(ALL))) == {}
-    assert pilot_centres(collect(axes_for(ALL), [("a", 1, 5, None)])) == {}
-    assert pilot_centres(collect(axes_for(ALL), [("a", 1, None, 5), ("a", 2, None, 5)])) == {"y": 5.0}
+@pytest.mark.parametrize(
+    ("mean", "variance", "centre"),
+    [
+        (7.3, 0.0, pytest.approx(7.3, rel=1e-14)), (517.0, 400.0, 512.0 + 0.0), (1e300, math.inf, pytest.approx(1e300)),
+        (math.nan, 1.0, 0.0), (math.inf, math.nan, 0.0), (0.0, 0.0, 0.0), (-3.0, 1e-320, -3.0), (5e-324, 5e-324, 0.0),
+    ],
+)  # fmt: skip
+def test_a_centre_is_near_the_mean(mean, variance, centre):
+    assert centre_near(mean, variance) == centre
+
+
+def test_a_column_of_one_value_does_not_vary():
+    """The squares of 7.3 about another number would leave something of the order of 1e-8."""
+    rows = [
+        (group, at, at % 5, value) for at in range(5_000) for group, value in (("a", 7.3), ("b", 1e6 + 0.1))
+    ]
+    axes = replace(axes_for(ALL), centres={"y": 12.0, "x": 2.0})
+    for kind, value in (("stddev_samp", 0.0), ("var_pop", 0.0)):
+        found = estimate(collect(axes, rows), Aggregate(kind, ("y",)), 1.0)
+        assert found.value.tolist() == found.low.tolist() == found.high.tolist() == [value, value]
+    state = collect(axes, rows)
+    assert is_null(state, estimate(state, Aggregate("corr", ("x", "y")), 1.0)).tolist() == [True, True]
+    part = estimate(state, Aggregate("stddev_samp", ("y",)), 0.5, known=KnownBounds(1, {"y": (0.0, 1e7)}))
+    # Rows not seen may have other values.
+    assert part.unseen.tolist() == [math.inf, math.inf]
+
+
+@pytest.mark.parametrize("kind", ["var_samp", "stddev_pop", "corr", "sum", "avg"])
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
+def test_nan_and_infinities_make_a_value_and_too_few_rows_null(kind, odd):
+    aggregate = Aggregate(kind, ("x", "y") if kind == "corr" else ("y",))
+    axes = axes_for([aggregate])
+    rows = [
+        ("odd", 1, 1, odd),
+        ("odd", 2, 2, 3),
+        ("odd alone", 1, 1, odd),
+        ("odd alone", 2, 2, odd),
+        ("few", 1, 1, 5),
+        ("none", 1, None, None),
+    ]
+    state = collect(axes, rows)
+    found = estimate(state, aggregate, 1.0)
+    assert state.groups == (("odd",), ("odd alone",), ("few",), ("none",))
+    assert not is_rounded(found, math.inf)
+    assert is_null(state, found).tolist() == [False, False, kind in ("var_samp", "corr"), True]
+    for value in found.value[:2]:
+        assert math.isnan(value) or (kind in ("sum", "avg") and value == odd)
+
+
+def test_squares_beyond_all_doubles_are_known_to_be_lost():
+    aggregate = Aggregate("stddev_samp", ("y",))
+    with np.errstate(over="ignore"):
+        state = collect(axes_for([aggregate]), [("a", at, None, np.float64(at * 1e300)) for at in range(5)])
+    assert is_rounded(estimate(state, aggregate, 1.0), math.inf)
 
 
 def test_the_partial_aggregates_are_named_once():

@@ -24,7 +24,7 @@ def made(margin=1.0, value=100.0, status=Status.BOUNDED, keys=5_000.0, unseen=0.
     one = np.ones(1)
     return Estimates(
         Aggregate(kind, columns), value * one, (value - margin) * one, (value + margin) * one,
-        np.array([status], dtype=np.int8), keys * one, unseen * one,
+        np.array([status], dtype=np.int8), keys * one, unseen * one, 0 * one,
     )  # fmt: skip
 
 

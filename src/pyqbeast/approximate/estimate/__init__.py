@@ -11,11 +11,10 @@ bounds are narrow enough.
 
 from pyqbeast.approximate.estimate.aggregates import Estimates, KnownBounds, Status, estimate
 from pyqbeast.approximate.estimate.budget import Files, Step, next_step
-from pyqbeast.approximate.estimate.centre import pilot_centres, recentre
+from pyqbeast.approximate.estimate.centre import about_centres, centre_near, squared_columns
 from pyqbeast.approximate.estimate.combination import Combination, Operation, Part, Requested, Term, axes_for
 from pyqbeast.approximate.estimate.group_spans import GroupSpans
 from pyqbeast.approximate.estimate.groups import Completeness, completeness
-from pyqbeast.approximate.estimate.part_sums import has_rows
 from pyqbeast.approximate.estimate.percentile import grid_from, grid_of_groups, grid_probabilities
 from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.scale import WeightScale
@@ -43,21 +42,21 @@ __all__ = [
     "Step",
     "Term",
     "WeightScale",
+    "about_centres",
     "axes_for",
     "bucket_count",
+    "centre_near",
     "completeness",
     "estimate",
     "fold",
     "grid_from",
     "grid_of_groups",
     "grid_probabilities",
-    "has_rows",
     "merge",
     "met",
     "next_step",
-    "pilot_centres",
     "pilot_keys",
-    "recentre",
+    "squared_columns",
     "value_span",
     "wanted_fractions",
 ]

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate.combination import Combination, Requested, between, combined
-from pyqbeast.approximate.estimate.formulas import FORMULAS
+from pyqbeast.approximate.estimate.combination import Combination, Requested, between, combined, slopes
+from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS
 from pyqbeast.approximate.estimate.groups import missed_keys
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE, bounds, distinct_keys, leave_out
-from pyqbeast.approximate.estimate.part_sums import PartSums
+from pyqbeast.approximate.estimate.part_sums import PartSums, has_rows, holds_nonfinite
 from pyqbeast.approximate.estimate.percentile import percentile_bounds
 from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.state import FloatArray, State
@@ -63,6 +63,7 @@ class Estimates:
         keys: about how many distinct keys the estimate rests on.
         unseen: how far keys that the sample may have missed can move the value, in widths of the bounds; NaN
             where nothing tells.
+        noise: how far the rounding of sums may have moved the value, beyond its own last digits.
     """
 
     aggregate: Requested
@@ -72,6 +73,7 @@ class Estimates:
     status: NDArray[np.int8]
     keys: FloatArray
     unseen: FloatArray
+    noise: FloatArray
 
     @property
     def margin(self) -> FloatArray:
@@ -79,6 +81,17 @@ class Estimates:
         # If both are infinite, the difference is NaN, which meets no goal.
         with np.errstate(invalid="ignore"):
             return np.maximum(self.high - self.value, self.value - self.low)
+
+
+def is_null(state: State, found: Estimates) -> NDArray[np.bool_]:
+    """Whether the value of each group [group] is NULL in SQL: no rows take part, or too few, or it divides by 0.
+
+    What NaN or infinite rows make of it is a value.
+    """
+    if found.aggregate.kind in COUNTS:
+        return np.zeros(len(state.groups), dtype=bool)
+    is_undefined = np.isnan(found.value) & ~holds_nonfinite(state, found.aggregate)
+    return np.asarray(~has_rows(state, found.aggregate) | is_undefined)
 
 
 def estimate(
@@ -121,11 +134,15 @@ def _from_sums(
     sums = PartSums(state, requested)
     value, influence = leave_out(sums.value, sums.sampled, share)
     low, high = bounds(value, influence, share, confidence)
-    if isinstance(requested, Aggregate):
-        formula = FORMULAS[requested.kind]
-        low, high = np.maximum(low, formula.lowest), np.minimum(high, formula.highest)
     with np.errstate(all="ignore"):
         population = sums.sampled.sum(axis=1) / share[:, None]
+        # Without a number there is nothing to round.
+        noise = np.where(holds_nonfinite(state, requested), 0.0, sums.noise(population))
+        low, high = low - noise, high + noise
+        if isinstance(requested, Aggregate):
+            formula = FORMULAS[requested.kind]
+            low, high = np.maximum(low, formula.lowest), np.minimum(high, formula.highest)
+            value = np.clip(value, formula.lowest, formula.highest)
         missed = np.full(len(share), np.nan)
         key_rows = 1.0 if all(part.one_per_key for part in requested.parts) else known.key_rows
         if key_rows is not None:
@@ -140,7 +157,7 @@ def _from_sums(
     # Without the bounds of a column, the largest key can be found too large, but not small enough.
     if not all(column in known.bounds for column in requested.extremes):
         unseen = np.where(unseen > 1, unseen, np.nan)
-    return _judged(requested, value, low, high, share, sums.keys(), unseen)
+    return _judged(requested, value, low, high, share, sums.keys(), unseen, noise)
 
 
 def _from_bounds(
@@ -167,7 +184,9 @@ def _from_bounds(
         np.min([part.keys for part in parts], axis=0),
         np.max([part.unseen for part in parts], axis=0),
     )
-    return Estimates(combination, value, low, high, status.astype(np.int8), keys, unseen)
+    weights = slopes(combination.term, [part.value for part in parts])
+    noise = np.sum([np.abs(w) * part.noise for w, part in zip(weights, parts, strict=True)], axis=0)
+    return Estimates(combination, value, low, high, status.astype(np.int8), keys, unseen, noise)
 
 
 def _percentile(
@@ -189,7 +208,10 @@ def _percentile(
     # read.
     below_all = np.minimum(share, np.nextafter(1, 0))
     keys = distinct_keys(sampled[..., 0])
-    return _judged(aggregate, percentile.value, percentile.low, percentile.high, below_all, keys, unseen)
+    none = np.zeros(len(share))
+    return _judged(
+        aggregate, percentile.value, percentile.low, percentile.high, below_all, keys, unseen, none
+    )
 
 
 def _extreme(state: State, aggregate: Aggregate, share: FloatArray, known: KnownBounds) -> Estimates:
@@ -198,14 +220,17 @@ def _extreme(state: State, aggregate: Aggregate, share: FloatArray, known: Known
     The sample's own extreme bounds it on one side, and the files' statistics on the other.
     """
     largest = aggregate.kind == "max"
-    value = state.span(aggregate.columns)[:, 0, int(largest)]
-    value = np.where(value == (-np.inf if largest else np.inf), np.nan, value)
+    ends = state.span(aggregate.columns)[:, 0]
+    # The smallest of NaN alone is NaN.
+    is_number = has_rows(state, aggregate) & (largest | ~(np.isposinf(ends[:, 0]) & np.isnan(ends[:, 1])))
+    value = np.where(is_number, ends[:, int(largest)], np.nan)
     outer = known.bounds.get(aggregate.columns[0], (-np.inf, np.inf))[int(largest)]
     other = np.where(share >= 1, value, outer)
     low, high = (value, other) if largest else (other, value)
     keys = distinct_keys(state.sums[..., state.index(aggregate.moments)[0]])
     status = np.where(share >= 1, Status.EXACT, Status.CERTAIN).astype(np.int8)
-    return Estimates(aggregate, value, low, high, status, keys, np.zeros(len(share)))
+    none = np.zeros(len(share))
+    return Estimates(aggregate, value, low, high, status, keys, none, none)
 
 
 def _judged(
@@ -216,6 +241,7 @@ def _judged(
     share: FloatArray,
     keys: FloatArray,
     unseen: FloatArray,
+    noise: FloatArray,
 ) -> Estimates:
     """The estimates with their status. Bounds that rest on too few keys are dropped."""
     status = np.where(np.isnan(unseen), Status.SAMPLE_ONLY, Status.BOUNDED)
@@ -223,4 +249,4 @@ def _judged(
     few, exact = keys < aggregate.min_keys, share >= 1
     status = np.where(exact, Status.EXACT, np.where(few, Status.FEW_KEYS, status))
     low, high = (np.where(exact, value, np.where(few, np.nan, bound)) for bound in (low, high))
-    return Estimates(aggregate, value, low, high, status.astype(np.int8), keys, unseen)
+    return Estimates(aggregate, value, low, high, status.astype(np.int8), keys, unseen, noise)

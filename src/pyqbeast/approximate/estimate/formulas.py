@@ -12,6 +12,8 @@ from pyqbeast.approximate.estimate.state import FloatArray
 #: The fewest keys for a bound. With fewer keys the error of the bound itself is not known. Fourth moments need
 #: more keys.
 FEW_KEYS, MANY_KEYS = 100, 10_000
+#: Sums are merged and shifted some times, however few rows they have.
+_FEWEST_ROUNDINGS = 64
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,8 @@ class Formula:
         value: (sums [..., moment], centres [column]) to [...], the aggregate of a population with these sums.
         reach: (sums [group, moment], span [group, column, 2], centres) to [group]: the most that one row with
             values in the span (about the centres, like the sums) can move the value.
+        noise: sums [group, moment] to [group], how far the rounding of sums may have moved the value; None where it is
+            no more than that of the value itself.
         min_keys: distinct keys that a bound needs.
         lowest, highest: between them lies every possible value.
     """
@@ -30,6 +34,7 @@ class Formula:
     powers: tuple[tuple[int, ...], ...]
     value: Callable[[FloatArray, FloatArray], FloatArray]
     reach: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+    noise: Callable[[FloatArray], FloatArray] | None = None
     min_keys: int = FEW_KEYS
     lowest: float = -np.inf
     highest: float = np.inf
@@ -63,7 +68,9 @@ def _stddev(less: int) -> Callable[[FloatArray, FloatArray], FloatArray]:
 
 def _corr(sums: FloatArray, centres: FloatArray) -> FloatArray:
     rows, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
-    return np.asarray((xy - x * y / rows) / np.sqrt((xx - x**2 / rows) * (yy - y**2 / rows)))
+    found = (xy - x * y / rows) / np.sqrt((xx - x**2 / rows) * (yy - y**2 / rows))
+    # What a single row leaves is rounding.
+    return np.where(rows > 1, found, np.nan)
 
 
 def _farthest(span: FloatArray, point: FloatArray | float = 0.0) -> FloatArray:
@@ -89,7 +96,8 @@ def _reach_variance(sums: FloatArray, span: FloatArray, centres: FloatArray) -> 
 
 
 def _reach_stddev(sums: FloatArray, span: FloatArray, centres: FloatArray) -> FloatArray:
-    return _reach_variance(sums, span, centres) / (2 * _stddev(0)(sums, centres))
+    moved, stddev = _reach_variance(sums, span, centres), _stddev(0)(sums, centres)
+    return np.asarray(np.where(stddev > 0, moved / (2 * stddev), np.sqrt(moved)))
 
 
 def _reach_corr(sums: FloatArray, span: FloatArray, centres: FloatArray) -> FloatArray:
@@ -100,6 +108,33 @@ def _reach_corr(sums: FloatArray, span: FloatArray, centres: FloatArray) -> Floa
         variance = sums[:, 3 + column] / rows - mean**2
         scaled += _farthest(span[:, column], mean) ** 2 / variance
     return np.asarray((1 + np.abs(_corr(sums, centres))) / 2 * scaled / rows)
+
+
+def _noise_of(squares: FloatArray, rows: FloatArray) -> FloatArray:
+    """How far a sum of squares may be off: each addition rounds, to either side. Infinite where it has overflowed."""
+    steps = np.sqrt(np.maximum(rows, _FEWEST_ROUNDINGS))
+    return np.where(np.isfinite(squares), 2.0**-52 * steps * squares, np.inf)
+
+
+def _noise_variance(sums: FloatArray) -> FloatArray:
+    rows, _, squares = np.moveaxis(sums, -1, 0)
+    return np.asarray(_noise_of(squares, rows) / rows)
+
+
+def _noise_stddev(sums: FloatArray) -> FloatArray:
+    noise, variance = _noise_variance(sums), _variance(0)(sums, sums)
+    # The root of a variance near 0 is moved farther than in proportion.
+    moved = np.sqrt(variance + noise) - np.sqrt(np.maximum(variance - noise, 0))
+    return np.where(np.isinf(noise), np.inf, moved)
+
+
+def _noise_corr(sums: FloatArray) -> FloatArray:
+    rows, x, y, xx, yy, _ = np.moveaxis(sums, -1, 0)
+    total = np.zeros(len(sums))
+    for first, squares in ((x, xx), (y, yy)):
+        share = _noise_of(squares, rows) / (squares - first**2 / rows)
+        total += np.where((rows <= 1) | (squares == 0), 0.0, np.where(share >= 0, share, np.inf))
+    return total
 
 
 _COUNT = ((0,),)
@@ -116,9 +151,9 @@ FORMULAS = {
     "count_distinct": Formula(_COUNT, _count, _reach_count, lowest=0),
     "sum": Formula(_FIRST, _sum, _reach_sum),
     "avg": Formula(_FIRST, _avg, _reach_avg),
-    "var_samp": Formula(_SECOND, _variance(1), _reach_variance, MANY_KEYS, lowest=0),
-    "var_pop": Formula(_SECOND, _variance(0), _reach_variance, MANY_KEYS, lowest=0),
-    "stddev_samp": Formula(_SECOND, _stddev(1), _reach_stddev, MANY_KEYS, lowest=0),
-    "stddev_pop": Formula(_SECOND, _stddev(0), _reach_stddev, MANY_KEYS, lowest=0),
-    "corr": Formula(_PAIR, _corr, _reach_corr, MANY_KEYS, lowest=-1, highest=1),
+    "var_samp": Formula(_SECOND, _variance(1), _reach_variance, _noise_variance, MANY_KEYS, lowest=0),
+    "var_pop": Formula(_SECOND, _variance(0), _reach_variance, _noise_variance, MANY_KEYS, lowest=0),
+    "stddev_samp": Formula(_SECOND, _stddev(1), _reach_stddev, _noise_stddev, MANY_KEYS, lowest=0),
+    "stddev_pop": Formula(_SECOND, _stddev(0), _reach_stddev, _noise_stddev, MANY_KEYS, lowest=0),
+    "corr": Formula(_PAIR, _corr, _reach_corr, _noise_corr, MANY_KEYS, lowest=-1, highest=1),
 }

@@ -39,9 +39,9 @@ def leave_out(
     """
     share = np.asarray(fraction, dtype=np.float64).reshape(-1, 1)
     buckets = sampled.shape[1]
-    totals = sampled.sum(axis=1)
-    rest = (totals[:, None] - sampled) * (buckets / (buckets - 1)) / share[:, None]
     with np.errstate(all="ignore"):
+        totals = sampled.sum(axis=1)
+        rest = (totals[:, None] - sampled) * (buckets / (buckets - 1)) / share[:, None]
         value = statistic(totals / share)
         return value, value[:, None] - statistic(rest)
 

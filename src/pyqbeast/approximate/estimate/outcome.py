@@ -9,15 +9,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate.aggregates import Estimates, Status
-from pyqbeast.approximate.estimate.formulas import COUNTS
+from pyqbeast.approximate.estimate.aggregates import Estimates, Status, is_null
 from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.selection import Choice
-from pyqbeast.approximate.estimate.state import FloatArray, Group
+from pyqbeast.approximate.estimate.state import FloatArray, Group, State
 from pyqbeast.approximate.estimate.stopping import Goal
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.html import block_html, table_html, texts_html
@@ -30,6 +28,8 @@ SURE = "sure"
 EXTREMES = ("min", "max")
 #: Of whole numbers and decimals doubles may not hold the exact answer of these.
 ROUNDED = ("sum", *EXTREMES)
+#: How far an exact value may be off, as a share of it: more than sums of doubles are, wherever Spark adds them up.
+EXACT_TO = 1e-9
 #: Rows that a person is shown of an answer.
 SHOWN_ROWS = 20
 WORTH = {
@@ -196,8 +196,10 @@ def exact_below(scale: int) -> float:
 
 
 def is_rounded(found: Estimates, limit: float) -> bool:
-    """Whether a value reaches the limit of `exact_below`, so that doubles do not hold it."""
-    return bool((np.abs(found.value) >= limit).any())
+    """Whether the sums do not give an exact value: it reaches the limit of `exact_below`, or its digits were lost."""
+    size = np.abs(found.value)
+    is_lost = (found.noise > EXACT_TO * size) | np.isinf(found.noise)
+    return bool((np.isfinite(limit) & (size >= limit) | is_lost).any())
 
 
 def extremes_outward(found: Estimates, limit: float) -> Estimates:
@@ -211,14 +213,9 @@ def extremes_outward(found: Estimates, limit: float) -> Estimates:
     return replace(found, low=low, high=high)
 
 
-def known_numbers(
-    values: FloatArray, kind: str, has_rows: NDArray[np.bool_], estimated: FloatArray
-) -> list[float | None]:
-    """Replaces numbers that do not exist by null: the aggregate of no rows, and bounds that are not known."""
-    gone = np.zeros(len(values), dtype=bool) if kind in COUNTS else ~has_rows
-    # The sum of values that hold a NaN is NaN, in Spark too; elsewhere NaN says that there is no number.
-    if kind not in ("sum", "avg", "min", "max"):
-        gone |= np.isnan(values)
+def known_numbers(state: State, found: Estimates, values: FloatArray) -> list[float | None]:
+    """Values or bounds [group] of estimates; None where there is no number, or a bound that is not known."""
     # An infinite bound of a finite value says nothing.
-    gone |= np.isinf(values) & (values != estimated) | (np.isnan(values) & ~np.isnan(estimated))
+    gone = np.isinf(values) & (values != found.value) | (np.isnan(values) & ~np.isnan(found.value))
+    gone |= is_null(state, found)
     return [None if missing else value for value, missing in zip(values.tolist(), gone.tolist(), strict=True)]

@@ -25,11 +25,26 @@ class PartSums:
         self._term = requested.term if isinstance(requested, Combination) else Part(0)
         self._parts = requested.parts
         self._centres = [state.axes.centres_of(part.columns) for part in self._parts]
+        self._origins = [np.tile(centres, (len(state.groups), 1)) for centres in self._centres]
         ends = np.cumsum([len(part.moments) for part in self._parts])
         self._cuts = [
             slice(end - len(part.moments), end) for part, end in zip(self._parts, ends, strict=True)
         ]
         self.sampled = state.sums[..., state.index(requested.moments)]
+        for part, cut, origins in zip(self._parts, self._cuts, self._origins, strict=True):
+            if FORMULAS[part.kind].noise is not None:
+                self._settle(state, part, self.sampled[..., cut], origins)
+
+    @staticmethod
+    def _settle(state: State, part: Aggregate, sums: FloatArray, origins: FloatArray) -> None:
+        """Takes moments of a column that has one value in a group about that value, where they are exactly 0."""
+        for at, column in enumerate(part.columns):
+            ends = state.span([column])[:, 0]
+            is_one = np.isfinite(ends[:, 0]) & (ends[:, 0] == ends[:, 1])
+            origins[is_one, at] = ends[is_one, 0]
+            for number, moment in enumerate(part.moments):
+                if moment.powers[at]:
+                    sums[is_one, :, number] = 0.0
 
     def value(self, sums: FloatArray) -> FloatArray:
         """The request's value [...] in a population with these sums [..., moment]."""
@@ -50,15 +65,39 @@ class PartSums:
         """
         weights = slopes(self._term, self._values(population))
         total = np.zeros(len(population))
-        for part, cut, centres, weight in zip(self._parts, self._cuts, self._centres, weights, strict=True):
-            spans = [span_of(column) - centre for column, centre in zip(part.extremes, centres, strict=False)]
+        each = zip(self._parts, self._cuts, self._centres, self._origins, weights, strict=True)
+        for part, cut, centres, origins, weight in each:
+            spans = [
+                span_of(column) - origin[:, None]
+                for column, origin in zip(part.extremes, origins.T, strict=False)
+            ]
             span = np.stack(spans, axis=1) if spans else np.empty((1, 0, 2))
             total = total + np.abs(weight) * FORMULAS[part.kind].reach(population[:, cut], span, centres)
+        return total
+
+    def noise(self, population: FloatArray) -> FloatArray:
+        """How far [group] the rounding of the sums may have moved the value; `population` is sums [group, moment]."""
+        weights = slopes(self._term, self._values(population))
+        totals = self.sampled.sum(axis=1)
+        total = np.zeros(len(population))
+        for part, cut, weight in zip(self._parts, self._cuts, weights, strict=True):
+            noise = FORMULAS[part.kind].noise
+            if noise is not None:
+                total = total + np.abs(weight) * noise(totals[:, cut])
         return total
 
     def keys(self) -> FloatArray:
         """About how many distinct keys [group] the value rests on: those of the part that has the fewest."""
         return np.asarray(np.min([distinct_keys(self.sampled[..., cut.start]) for cut in self._cuts], axis=0))
+
+
+def holds_nonfinite(state: State, requested: Requested) -> NDArray[np.bool_]:
+    """Whether [group] rows hold a NaN or an infinity in a column that is summed or compared."""
+    ends = state.span(requested.extremes)
+    # A column without values lies between infinity and minus infinity.
+    return np.asarray(
+        (~np.isfinite(ends) & (ends[..., :1] <= ends[..., 1:]) | np.isnan(ends)).any(axis=(1, 2))
+    )
 
 
 def has_rows(state: State, requested: Requested) -> NDArray[np.bool_]:

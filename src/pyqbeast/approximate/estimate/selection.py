@@ -14,12 +14,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate.aggregates import Estimates, Status
+from pyqbeast.approximate.estimate.aggregates import Estimates, Status, is_null
 from pyqbeast.approximate.estimate.combination import Requested
 from pyqbeast.approximate.estimate.formulas import COUNTS
 from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE
-from pyqbeast.approximate.estimate.part_sums import has_rows
 from pyqbeast.approximate.estimate.state import FloatArray, Group, State
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -262,9 +261,8 @@ class SortKey(NamedTuple):
 
 def estimated_values(state: State, estimates: Estimates) -> list[float | None]:
     """The estimate of each group [group] as a value to sort by; None where it is null."""
-    is_set = has_rows(state, estimates.aggregate).tolist()
-    values = estimates.value.tolist()
-    return [value if there_is else None for value, there_is in zip(values, is_set, strict=True)]
+    values, nulls = estimates.value.tolist(), is_null(state, estimates).tolist()
+    return [None if null else value for value, null in zip(values, nulls, strict=True)]
 
 
 def sorted_groups(keys: Sequence[SortKey], kept: Mask) -> list[int]:

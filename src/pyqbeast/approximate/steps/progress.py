@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.aggregates import Estimates, estimate
 from pyqbeast.approximate.estimate.budget import Step
-from pyqbeast.approximate.estimate.centre import pilot_centres, recentre
 from pyqbeast.approximate.estimate.combination import Combination, Requested, axes_for
 from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
 from pyqbeast.approximate.estimate.outcome import Reading, extremes_outward, is_rounded
@@ -21,7 +19,6 @@ from pyqbeast.approximate.estimate.state import (
     FloatArray,
     Group,
     State,
-    StateAxes,
     bucket_count,
     fold,
     merge,
@@ -87,8 +84,8 @@ class Progress:
         assert not step.restart
         if step.exact and self._state:
             self._state = fold(self._state, BUCKETS_OF_ALL)
-        axes = self._state.axes if self._state else self._first_axes()
-        self._add(self.reader.read(step, axes), axes)
+        axes = self._state.axes if self._state else axes_for(self.reader.requested)
+        self._add(self.reader.read(step, axes))
         cost = step.cost + self.reader.other_bytes
         self.readings.append(Reading(self.fraction, step.fraction, cost))
         self.stop, self.fraction = step.stop, step.fraction
@@ -102,27 +99,14 @@ class Progress:
         self._sampled = frozenset(self.groups_of(done))
         if step.only:
             axes = self.state.axes
-            self._add(without(self.reader.read(step, axes), self._sampled), axes)
+            self._add(without(self.reader.read(step, axes), self._sampled))
             cost = step.cost + self.reader.other_bytes
             self.readings.append(Reading(self.fraction, 1.0, cost, groups=True))
 
-    def _add(self, new: State, axes: StateAxes) -> None:
-        self._state = merge(self._state, new) if self._state else new
-        if not self.readings:
-            self._state = recentre(self.state, {**axes.centres, **pilot_centres(self.state)})
+    def _add(self, new: State) -> None:
+        # The first rows choose the centres, in whichever step they come.
+        self._state = merge(self._state, new) if self._state and self._state.sums.any() else new
         self._state = fold(self.state, bucket_count(len(self.state.groups), self.state.axes.buckets))
-
-    def _first_axes(self) -> StateAxes:
-        """Axes with moments about the middle of each column's bounds. They serve until the first rows tell the mean."""
-        axes = axes_for(self.reader.requested)
-        squared = {
-            name
-            for columns, powers, *_ in axes.moments
-            for name, p in zip(columns, powers, strict=True)
-            if p == 2
-        }
-        bounds = self.reader.known.bounds
-        return replace(axes, centres={name: sum(bounds[name]) / 2 for name in squared if name in bounds})
 
     @property
     def _shares(self) -> float | FloatArray:

@@ -54,7 +54,10 @@ class RowReader(Protocol):
         """What the columns of the groups are called; none for a query without groups."""
 
     def read(self, step: Step, axes: StateAxes) -> State:
-        """The sums of the rows of a step. The first step also fixes the thresholds of percentiles."""
+        """The sums of the rows of a step.
+
+        The first step also fixes the thresholds of percentiles, and the centres of columns that are squared.
+        """
 
     def grid(self, aggregate: Aggregate, groups: Sequence[Group]) -> FloatArray | None:
         """The thresholds [group, threshold] of a percentile; None for other aggregates."""
