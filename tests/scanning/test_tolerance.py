@@ -184,6 +184,63 @@ def test_whole_numbers_that_no_double_holds(tmp_path):
         scan.tolerance({"least": ("whole", "min")}, exact=True)
 
 
+@pytest.mark.parametrize("far", [0.0, 1e8, -1e12])
+def test_spreads_far_smaller_than_the_numbers(tmp_path, far):
+    """Within each fifth of the rows the values vary by 1, in one not at all; the fifths lie a million apart."""
+    rng, ids = np.random.default_rng(1), np.arange(ROWS)
+    fifth = ids % 5
+    x = far + 1e6 * fifth + np.where(fifth == 4, 0.3, rng.normal(0, 1, ROWS))
+    y = x - far + rng.normal(0, 1, ROWS)
+    rows = pa.table(
+        {"id": ids, "x": pa.array(x, mask=ids % 7 == 0), "y": y, "fifth": fifth, "one": np.full(ROWS, 7.3)}
+    )
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", rows))
+    asked = {
+        "s": ("x", "stddev"),
+        "v": ("x", "var_pop"),
+        "r": (("x", "y"), "corr"),
+        "none": ("one", "stddev"),
+    }
+    kept = ids % 7 != 0
+    for how in ({"exact": True}, {"error": 0.1}):
+        for row in scan.tolerance(asked, by=["fifth"], **how).table.to_pylist():
+            if row["fifth"] == 4:
+                assert (row["s"], row["v"], row["r"]) == (0, 0, None)
+                continue
+            here = kept & (fifth == row["fifth"])
+            # NumPy loses digits, too, where the mean is large.
+            near = x[here] - x[here][0]
+            right = {"s": near.std(ddof=1), "v": near.var(), "r": np.corrcoef(near, y[here])[0, 1]}
+            assert row["s_low"] <= right["s"] * (1 + 1e-12)
+            assert right["s"] * (1 - 1e-12) <= row["s_high"] < 1.5
+            if "exact" in how:
+                assert {name: row[name] for name in right} == pytest.approx(right, rel=1e-9)
+        (whole,) = scan.tolerance(asked, **how).table.to_pylist()
+        assert (whole["none"], whole["none_low"], whole["none_high"]) == (0, 0, 0)
+        assert whole["s_low"] <= x[kept].std(ddof=1) * (1 + 1e-9)
+        assert whole["s_high"] >= x[kept].std(ddof=1) * (1 - 1e-9)
+
+
+def test_nan_and_infinities_come_out_as_in_spark(tmp_path):
+    rows = rows_of(rows=20_000)
+    odd = np.array(rows["id"]) % 100 == 3
+    for name, value in (("nan", math.nan), ("up", math.inf)):
+        rows = rows.append_column(name, pa.array(np.where(odd, value, 1.5)))
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", rows))
+    asked = {
+        f"{kind} {x}": (x, kind) for kind in ("stddev", "avg", "sum", "max", "min") for x in ("nan", "up")
+    }
+    asked |= {"r": (("nan", "n"), "corr"), "q": (("up", "n"), "corr")}
+    for how in ({"exact": True}, {"error": 0.1}):
+        (row,) = scan.tolerance(asked, **how).table.to_pylist()
+        assert all(
+            math.isnan(row[name])
+            for name in ("stddev nan", "stddev up", "avg nan", "sum nan", "max nan", "r", "q")
+        )
+        assert (row["avg up"], row["sum up"], row["max up"]) == (math.inf, math.inf, math.inf)
+        assert (row["min nan"], row["min up"]) == (1.5, 1.5)
+
+
 @pytest.mark.repetitions
 def test_the_bounds_hold_as_often_as_they_say(tmp_path):
     """200 tables with keys of their own, and so with samples of their own.

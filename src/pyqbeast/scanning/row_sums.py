@@ -85,7 +85,9 @@ def sums_of(
             of_moment.add(number * axes.buckets + bucket, rows.values)
         slots, slot = np.unique(number * buckets + (bucket & (buckets - 1)), return_inverse=True)
         group, bucket = np.divmod(slots, buckets)
-        state.sums[group, bucket] += _sums(rows, axes, thresholds, slot, len(slots))
+        # Infinities of both signs add up to NaN, and the squares of very large numbers are infinite.
+        with np.errstate(invalid="ignore", over="ignore"):
+            state.sums[group, bucket] += _sums(rows, axes, thresholds, slot, len(slots))
         lows, highs = _extremes(rows, axes, slot, len(slots))
         spans = state.spans[group, bucket]
         state.spans[group, bucket] = np.stack(

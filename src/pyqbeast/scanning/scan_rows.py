@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +26,7 @@ from pyqbeast.approximate.estimate import (
     grid_probabilities,
     value_span,
 )
+from pyqbeast.approximate.estimate.formulas import SPREADS
 from pyqbeast.approximate.estimate.percentile import fewest_keys
 from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL, FloatArray, Group
 from pyqbeast.approximate.estimate.value_spans import column_bounds
@@ -40,6 +41,7 @@ from pyqbeast.scanning.conditions.column_types import may_hold_floats
 from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.scanning.row_sums import Rows, Thresholds, quantiles, sums_of
+from pyqbeast.scanning.spreads import Spreads
 from pyqbeast.scanning.weighed_rows import rows_that_meet, weighed_rows
 
 
@@ -168,18 +170,23 @@ class ScanRows:
         return grid_of_groups(self._thresholds[aggregate], groups)
 
     def read_all(self) -> tuple[State, dict[Aggregate, dict[Group, FloatArray]]]:
-        """The sums of all rows, and the percentiles by group. The values of percentiles are in memory at once."""
+        """The sums of all rows, and by group what sums do not tell exactly: percentiles, variances and correlations.
+
+        The values of percentiles are in memory at once.
+        """
         others = [each for each in self.requested if each.kind != "percentile"]
         percentiles = [each for each in dict.fromkeys(self.requested) if each.kind == "percentile"]
         counts = [Aggregate("count", each.columns) for each in percentiles]
         axes = axes_for([*others, *counts], BUCKETS_OF_ALL)
+        varying = [each for each in dict.fromkeys(others) if each.kind in SPREADS]
+        spreads = {columns: Spreads(columns) for columns in dict.fromkeys(each.columns for each in varying)}
         rows = self._all_rows()
         parts = list(rows) if percentiles else rows
-        state = self._sums(parts, axes)
-        return state, {
-            each: quantiles(parts, each, lambda group, p=each.p or 0.0: [p])  # type: ignore[misc, arg-type]
-            for each in percentiles
-        }
+        state = self._sums(_seen_by(spreads.values(), parts), axes)
+        found = {each: spreads[each.columns].values(each) for each in varying}
+        for each in percentiles:
+            found[each] = quantiles(parts, each, lambda group, p=each.p or 0.0: [p])  # type: ignore[misc, arg-type]
+        return state, found
 
     def _grid_of_pilot(self, pilot: list[Rows], percentile: Aggregate) -> dict[Group, FloatArray]:
         count = Aggregate("count", percentile.columns)
@@ -213,6 +220,14 @@ class ScanRows:
             return Rows.of(chosen, np.zeros(len(chosen), np.int32), self._request)
 
         return self._data.parts([self._live[file.path] for file in self._chosen], self._predicate, rows_of)
+
+
+def _seen_by(spreads: Collection[Spreads], parts: Iterable[Rows]) -> Iterator[Rows]:
+    """The parts, which all of the spreads take as they go by."""
+    for rows in parts:
+        for each in spreads:
+            each.add(rows)
+        yield rows
 
 
 def _group_kind(of: pa.DataType) -> GroupKind | None:

@@ -173,11 +173,11 @@ def _sort_key(
 
 
 def _exact(rows: ScanRows, request: Request, confidence: float) -> tuple[State, dict[Requested, Estimates]]:
-    state, percentiles = rows.read_all()
+    state, known = rows.read_all()
     found: dict[Requested, Estimates] = {}
     for each in dict.fromkeys(rows.requested):
-        if each in percentiles:
-            found[each] = _known_exactly(each, state, percentiles[each])
+        if each in known:
+            found[each] = _known_exactly(each, state, known[each])
         else:
             found[each] = estimate(state, each, 1.0, confidence, rows.known)
             if is_rounded(found[each], rows.exact_below.get(each, np.inf)):

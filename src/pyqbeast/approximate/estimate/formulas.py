@@ -157,3 +157,5 @@ FORMULAS = {
     "stddev_pop": Formula(_SECOND, _stddev(0), _reach_stddev, _noise_stddev, MANY_KEYS, lowest=0),
     "corr": Formula(_PAIR, _corr, _reach_corr, _noise_corr, MANY_KEYS, lowest=-1, highest=1),
 }
+#: The kinds of spreads: small differences of large sums, which lose digits where the values lie far from the centre.
+SPREADS = tuple(kind for kind, formula in FORMULAS.items() if formula.noise is not None)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.combination import Combination, Part, Requested, combined, slopes
-from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS
+from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS, SPREADS
 from pyqbeast.approximate.estimate.interval import distinct_keys
 from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.state import FloatArray, State
@@ -32,7 +32,7 @@ class PartSums:
         ]
         self.sampled = state.sums[..., state.index(requested.moments)]
         for part, cut, origins in zip(self._parts, self._cuts, self._origins, strict=True):
-            if FORMULAS[part.kind].noise is not None:
+            if part.kind in SPREADS:
                 self._settle(state, part, self.sampled[..., cut], origins)
 
     @staticmethod

@@ -155,7 +155,8 @@ def merge(left: State, right: State) -> State:
     out = State.empty(left.axes, tuple(index_of))
     for part in (left, right):
         at = np.array([index_of[group] for group in part.groups], dtype=np.intp)
-        out.sums[at] += part.sums
+        with np.errstate(invalid="ignore"):
+            out.sums[at] += part.sums
         out.spans[at, ..., 0] = np.fmin(out.spans[at, ..., 0], part.spans[..., 0])
         out.spans[at, ..., 1] = np.maximum(out.spans[at, ..., 1], part.spans[..., 1])
     return out
@@ -184,7 +185,11 @@ def fold(state: State, buckets: int) -> State:
         raise InvalidInputError(f"{state.axes.buckets} buckets cannot be folded into {buckets}")
 
     def folded(values: FloatArray, add: np.ufunc) -> FloatArray:
-        return np.asarray(add.reduce(values.reshape(len(values), ratio, buckets, *values.shape[2:]), axis=1))
+        # NumPy warns of infinities of both signs, whose sum is NaN.
+        with np.errstate(invalid="ignore"):
+            return np.asarray(
+                add.reduce(values.reshape(len(values), ratio, buckets, *values.shape[2:]), axis=1)
+            )
 
     lows, highs = (folded(state.spans[..., i], add) for i, add in enumerate((np.fmin, np.maximum)))
     axes = replace(state.axes, buckets=buckets)
