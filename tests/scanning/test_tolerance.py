@@ -146,6 +146,15 @@ def test_groups_and_conditions(table, rows):
     ]
 
 
+@pytest.mark.parametrize(("condition", "groups"), [("n = 3 AND x > 8", 0), ("n = 3 AND x > 8 OR id = 5", 1)])
+@pytest.mark.parametrize("how", [{"exact": True}, {"error": 0.1}])
+def test_files_without_a_row_of_the_condition(table, condition, groups, how):
+    """No statistics tell that they have none."""
+    asked = {"half": ("id", "percentile_approx", 0.5), "spread": ("x", "stddev")}
+    found = pyqbeast.scan(table).where(condition).tolerance(asked, by=["third"], **how)
+    assert [(row["half"], row["spread"]) for row in found.table.to_pylist()] == [(5, None)] * groups
+
+
 def test_groups_of_every_value(tmp_path):
     values = [None, math.nan, -0.0, 0.0, 1.5, math.nan]
     rows = pa.table(

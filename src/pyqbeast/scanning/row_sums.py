@@ -216,8 +216,8 @@ def quantiles(
 
 def _members(rows: Rows) -> Iterable[tuple[int, NDArray[np.intp] | slice]]:
     """The rows of each group."""
-    if len(rows.groups) == 1:
-        return [(0, slice(None))]
+    if len(rows.groups) <= 1:
+        return [(number, slice(None)) for number in range(len(rows.groups))]
     order = np.argsort(rows.group, kind="stable")
     ends = np.cumsum(np.bincount(rows.group, minlength=len(rows.groups)))[:-1]
     return enumerate(np.split(order, ends))
