@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pyqbeast import tiledb
+from pyqbeast import InvalidInputError, tiledb
 from pyqbeast.tiledb import Datatype, attribute, create_array, stage_fragment, verify
 from pyqbeast.tiledb.filters import Md5
 from pyqbeast.tiledb.write.array import commit_fragments
@@ -95,3 +95,8 @@ def test_coordinates_outside_their_r_tree(written, monkeypatch):
 def test_a_file_that_belongs_to_no_column(written, tmp_path):
     (next((tmp_path / "a" / "__fragments").iterdir()) / "a9.tdb").write_bytes(b"")
     assert any("a9.tdb belongs to no column" in problem for problem in _problems(written))
+
+
+def test_an_address_is_no_array():
+    with pytest.raises(InvalidInputError, match="takes an array, as open_array gives it, not '/some/array'"):
+        verify("/some/array")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.column import numbers
 from pyqbeast.tiledb.format.domain import MBRs
@@ -77,7 +77,12 @@ def verify(array: Array) -> VerifyReport:
     Decoding checks the bounds of sections and tiles and every checksum. Beyond that: data files have the sizes
     that footers state, R-trees and statistics are those of the cells (as far as these can be trusted at all),
     and conditions, metadata and enumerations can be read.
+
+    Raises:
+        InvalidInputError: it is no array that `open_array` gave.
     """
+    if not isinstance(array, Array):
+        raise InvalidInputError(f"verify takes an array, as open_array gives it, not {array!r}")
     report = VerifyReport(array.uri)
     for name in ("metadata", "enumerations", "deletions"):
         _attempt(report, name, lambda name=name: getattr(array, name))  # type: ignore[misc]
