@@ -16,6 +16,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tests.fuzz import checks, creation, scans
+from tests.fuzz.estimates import check_estimates
 from tests.fuzz.judge import NoTableError, do
 from tests.fuzz.operations import random_operation
 from tests.fuzz.settings import random_settings
@@ -148,4 +149,4 @@ def carry_out(
     if rng.random() < 0.3:
         scans.check_log(pair)
     if rng.random() < 0.3:
-        checks.check_bounds(pair, rng)
+        check_estimates(pair, rng)

@@ -14,8 +14,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-import pyqbeast
-from pyqbeast import QbeastError
 from pyqbeast.bridge import TableLog
 from tests.fuzz.conditions import random_condition
 from tests.fuzz.shapes import KEY
@@ -236,28 +234,6 @@ def check_earlier(pair: Pair, rng: random.Random) -> None:
         raise FoundError(
             f"time travel\nversion {mine} of ours and {theirs} of the twin: {difference(ours, twin)}"
         )
-
-
-def check_bounds(pair: Pair, rng: random.Random) -> None:
-    """What `tolerance` bounds lies between its bounds."""
-    whole = T.ByteType | T.ShortType | T.IntegerType | T.LongType | T.DecimalType
-    column = quoted(
-        rng.choice([field.name for field in pair.schema.fields if isinstance(field.dataType, whole)])
-    )
-    asked = [F.count("*").alias("n"), F.min(F.expr(column)).alias("low"), F.max(F.expr(column)).alias("high")]
-    condition = random_condition(pair.schema, rng, pair.next_key) if rng.random() < 0.5 else "true"
-    query = pair.ours.read().where(condition).agg(*asked)
-    try:
-        answer = pyqbeast.tolerance(query, error=rng.choice((0.5, 0.1)), confidence=0.999999)
-    except QbeastError:
-        return
-    found = answer.df.first()
-    truth = pair.twin.read().where(condition).agg(*asked).first()
-    for name in ("n", "low", "high"):
-        low, high, true = found[f"{name}_low"], found[f"{name}_high"], truth[name]
-        if true is not None and ((low is not None and low > true) or (high is not None and high < true)):
-            what = f"{name} of {column} where {condition} is {true}, and tolerance says {low} to {high}"
-            raise FoundError(f"tolerance\n{what}: {answer.worth}")
 
 
 def check_changes(pair: Pair, before: tuple[int, int]) -> None:

@@ -37,9 +37,9 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "Delta's change feed of replaceWhere takes no name with a backtick",
     ),
     (
-        "delete_rows",
+        "delete_rows|index the rows",
         "non-pinned table snapshot",
-        "it looks for rows first, and without data skipping Delta reads no table that has vectors",
+        "they look for rows first, and without data skipping Delta reads no table that has vectors",
     ),
     (
         "optimize",
