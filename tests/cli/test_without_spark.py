@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 import shutil
@@ -108,6 +109,18 @@ def test_rows_of_a_sample(pyqbeast, table):
     )
     assert (len(rows), sum(row["id"] for row in rows)) == (4_920, 124_868_817)
     assert "payload" in pyqbeast("sample", table, "--limit", 3).output
+
+
+def test_numbers_that_json_lacks_are_texts(pyqbeast, tmp_path):
+    """A reader that is strict about JSON takes what is printed; Python's own is not."""
+    values = pa.array([math.nan, math.inf, -math.inf, 1.5])
+    rows = pa.table({"id": pa.array(range(4)), "x": values})
+    table = indexed_table(tmp_path / "t", rows)
+    printed = pyqbeast("sample", table, "--fraction", 1, "--output", "json").output
+    rows = json.loads(printed, parse_constant=pytest.fail)
+    assert sorted(str(row["x"]) for row in rows) == ["-Infinity", "1.5", "Infinity", "NaN"]
+    printed = pyqbeast("estimate", table, "max(x) AS most", "--output", "json").output
+    assert json.loads(printed, parse_constant=pytest.fail)["rows"][0]["most"] == "NaN"
 
 
 def test_texts_are_shown_as_they_are_stored(pyqbeast, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
@@ -101,8 +102,18 @@ def plain_rows(rows: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
 
 
 def print_json(data: Any) -> None:  # noqa: ANN401 (whatever JSON can hold)
-    """One JSON text on one line."""
-    click.echo(json.dumps(data, default=str))
+    """One JSON text on one line. NaN and infinities, which JSON lacks, are texts, as Spark's `to_json` has them."""
+    click.echo(json.dumps(_in_json(data), default=str, allow_nan=False))
+
+
+def _in_json(value: Any) -> Any:  # noqa: ANN401 (whatever JSON can hold)
+    if isinstance(value, dict):
+        return {_in_json(key): _in_json(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_in_json(part) for part in value]
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def show(output: Output, data: Callable[[], Any], text: Callable[[], str]) -> None:
