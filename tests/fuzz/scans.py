@@ -84,15 +84,24 @@ def _check_dataset(scan: Scan, narrowed: Scan, condition: str, truth: pa.Table, 
 
 
 def _check_estimate(narrowed: Scan, condition: str, truth: pa.Table, number: int) -> None:
-    """The bounds of a count hold, and the exact answer is that of all rows."""
-    asked = {"n": ("*", "count"), "low": (KEY, "min")}
+    """The bounds of a count hold, and the exact answer is that of all rows; of a mean and a spread too."""
     kept = truth.filter(truth.column(f"{_MARK}{number}"))
+    names = [each.name for each in kept.schema if _is_number(each.type)]
+    column = names[number % len(names)]
+    values = kept.column(column).cast(pa.float64(), safe=False)
+    asked = {"n": ("*", "count"), "low": (KEY, "min"), "mean": (column, "avg"), "spread": (column, "stddev")}
     right = {"n": kept.num_rows, "low": pc.min(kept.column(KEY)).as_py()}
+    exactly = {"mean": pc.mean(values).as_py(), "spread": pc.stddev(values, ddof=1).as_py()}
     for how in ({"exact": True}, {"error": 0.2, "confidence": 0.9999}):
         try:
             (row,) = narrowed.tolerance(asked, **how).table.to_pylist()
         except UnsupportedError:
             continue
+        for name, value in exactly.items() if "exact" in how else ():
+            if not _is_near(row[name], value):
+                raise FoundError(
+                    f"{name} of {column} of a scan\nwhere {condition} it is {value}, and not {row}"
+                )
         for name, value in right.items():
             low, high = row[f"{name}_low"], row[f"{name}_high"]
             is_out = value is not None and ((low or value) > value or (high or value) < value)
@@ -100,6 +109,19 @@ def _check_estimate(narrowed: Scan, condition: str, truth: pa.Table, number: int
                 raise FoundError(
                     f"tolerance of a scan\n{name} where {condition} is {value}, and {how} says {row}"
                 )
+
+
+def _is_number(of: pa.DataType) -> bool:
+    return pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of)
+
+
+def _is_near(found: float | None, value: float | None) -> bool:
+    """Whether two means or spreads are one; what is beyond all doubles Arrow tells otherwise."""
+    if found is None or value is None:
+        return found is value
+    return not (math.isfinite(found) and math.isfinite(value)) or math.isclose(
+        found, value, rel_tol=1e-6, abs_tol=1e-6
+    )
 
 
 def _check_sample(pair: Pair, scan: Scan, ours: DataFrame, fraction: float, conditions: list[str]) -> None:
