@@ -232,6 +232,17 @@ def test_nan_and_infinities_make_a_value_and_too_few_rows_null(kind, odd):
         assert math.isnan(value) or (kind in ("sum", "avg") and value == odd)
 
 
+def test_a_correlation_of_nearly_nothing_is_exact():
+    """What rounding leaves of it is small beside 1, whatever the correlation is."""
+    aggregate = Aggregate("corr", ("x", "y"))
+    rows = [("a", at, at % 100, (at * at) % 101 + 1e5) for at in range(10_100)]
+    found = estimate(collect(replace(axes_for([aggregate]), centres={"y": 1e5}), rows), aggregate, 1.0)
+    assert abs(found.value[0]) < 0.02
+    assert 0 < found.noise[0] < 1e-11
+    assert not is_rounded(replace(found, value=found.noise), math.inf)
+    assert is_rounded(replace(found, noise=np.array([1e-8])), math.inf)
+
+
 def test_squares_beyond_all_doubles_are_known_to_be_lost():
     aggregate = Aggregate("stddev_samp", ("y",))
     with np.errstate(over="ignore"):

@@ -28,7 +28,8 @@ SURE = "sure"
 EXTREMES = ("min", "max")
 #: Of whole numbers and decimals doubles may not hold the exact answer of these.
 ROUNDED = ("sum", *EXTREMES)
-#: How far an exact value may be off, as a share of it: more than sums of doubles are, wherever Spark adds them up.
+#: How far an exact value may be off, as a share of it, or of 1 where it is a correlation. Sums of doubles are not so
+#: far off, in whatever order Spark adds them up.
 EXACT_TO = 1e-9
 #: Rows that a person is shown of an answer.
 SHOWN_ROWS = 20
@@ -198,7 +199,9 @@ def exact_below(scale: int) -> float:
 def is_rounded(found: Estimates, limit: float) -> bool:
     """Whether the sums do not give an exact value: it reaches the limit of `exact_below`, or its digits were lost."""
     size = np.abs(found.value)
-    is_lost = (found.noise > EXACT_TO * size) | np.isinf(found.noise)
+    # Next to the 1 that it may be, the digits of a correlation near 0 are as good as those of any other.
+    scale = np.maximum(size, 1.0) if found.aggregate.kind == "corr" else size
+    is_lost = (found.noise > EXACT_TO * scale) | np.isinf(found.noise)
     return bool((np.isfinite(limit) & (size >= limit) | is_lost).any())
 
 
