@@ -183,6 +183,16 @@ def test_sums_about_the_means_of_slots_become_sums_about_one_centre():
     np.testing.assert_allclose(sums, collect(centred, rows).sums[0, :4], rtol=1e-9)
 
 
+def test_sums_without_finite_squares_warn_of_nothing():
+    axes = axes_for([Aggregate("corr", ("x", "y"))])
+    rows, x, y = (axes.moments.index(Moment(("x", "y"), powers)) for powers in ((0, 0), (1, 0), (0, 1)))
+    sums = np.zeros((3, len(axes.moments)))
+    sums[:, rows], sums[:, x], sums[:, y] = 2, [math.inf, 1e300, 1.0], [0.0, 1e300, math.nan]
+    centred, moved = about_centres(axes, sums)
+    assert centred.centres == {"x": 0.0, "y": 0.0}
+    assert not np.isfinite(moved[:, axes.moments.index(Moment(("x", "y"), (1, 1)))]).any()
+
+
 @pytest.mark.parametrize(
     ("mean", "variance", "centre"),
     [

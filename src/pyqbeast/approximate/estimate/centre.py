@@ -58,7 +58,9 @@ def about_centres(axes: StateAxes, sums: FloatArray) -> tuple[StateAxes, FloatAr
             rows = sums[:, _counted(axes, columns)]
             factors = [number for number, power in enumerate(powers) for _ in range(power)]
             one, other = (sums[:, _summed(axes, columns, number)] for number in factors)
-            sums[:, at] += np.divide(one * other, rows, out=np.zeros_like(rows), where=rows > 0)
+            # Infinite and very large numbers have no finite squares, of which NumPy warns.
+            with np.errstate(invalid="ignore", over="ignore"):
+                sums[:, at] += np.divide(one * other, rows, out=np.zeros_like(rows), where=rows > 0)
     return replace(axes, centres=centres), sums
 
 
