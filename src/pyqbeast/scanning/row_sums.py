@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from pyqbeast.core.sampling.murmur3 import hash_ints
 from pyqbeast.scanning.aggregates import Numbers, Request
 from pyqbeast.scanning.arrays import index_array
 from pyqbeast.scanning.distinct_values import DistinctValues, numbered, with_one_zero
+from pyqbeast.scanning.spreads import Spreads
 
 #: The thresholds of percentiles: [threshold] by percentile and group.
 Thresholds = Mapping[Aggregate, Mapping[Group, FloatArray]]
@@ -55,6 +56,7 @@ def sums_of(
     thresholds: Thresholds,
     *,
     is_grouped: bool,
+    spreads: Collection[Spreads] = (),
 ) -> State:
     """The state of rows that come part by part; no more than one part is in memory, and distinct values to count.
 
@@ -66,6 +68,7 @@ def sums_of(
         axes: the sums.
         thresholds: of percentiles.
         is_grouped: whether there are groups, and none without rows.
+        spreads: take the rows as they go by; their groups are numbered as in the state.
     """
     number_of: dict[Group, int] = {} if is_grouped else {(): 0}
     state = State.empty(axes, list(number_of))
@@ -83,6 +86,8 @@ def sums_of(
         number, buckets = numbers[rows.group], state.axes.buckets
         for of_moment in distinct.values():
             of_moment.add(number * axes.buckets + bucket, rows.values)
+        for each in spreads:
+            each.add(number, len(number_of), rows.numbers)
         slots, slot = np.unique(number * buckets + (bucket & (buckets - 1)), return_inverse=True)
         group, bucket = np.divmod(slots, buckets)
         # Infinities of both signs add up to NaN, and the squares of very large numbers are infinite.

@@ -182,8 +182,11 @@ class ScanRows:
         spreads = {columns: Spreads(columns) for columns in dict.fromkeys(each.columns for each in varying)}
         rows = self._all_rows()
         parts = list(rows) if percentiles else rows
-        state = self._sums(_seen_by(spreads.values(), parts), axes)
-        found = {each: spreads[each.columns].values(each) for each in varying}
+        state = self._sums(parts, axes, spreads.values())
+        found = {}
+        for each in varying:
+            values = spreads[each.columns].values(each, len(state.groups))
+            found[each] = dict(zip(state.groups, values[:, None], strict=True))
         for each in percentiles:
             found[each] = quantiles(parts, each, lambda group, p=each.p or 0.0: [p])  # type: ignore[misc, arg-type]
         return state, found
@@ -196,9 +199,9 @@ class ScanRows:
         found = quantiles(pilot, percentile, lambda group: probabilities)
         return {group: grid_from(values) for group, values in found.items()}
 
-    def _sums(self, parts: Iterable[Rows], axes: StateAxes) -> State:
+    def _sums(self, parts: Iterable[Rows], axes: StateAxes, spreads: Collection[Spreads] = ()) -> State:
         is_grouped = bool(self._request.groups)
-        return sums_of(parts, axes, self._thresholds or {}, is_grouped=is_grouped)
+        return sums_of(parts, axes, self._thresholds or {}, is_grouped=is_grouped, spreads=spreads)
 
     def _rows(self, step: Step) -> Iterator[Rows]:
         def rows_of(batch: pa.RecordBatch) -> Rows:
@@ -220,14 +223,6 @@ class ScanRows:
             return Rows.of(chosen, np.zeros(len(chosen), np.int32), self._request)
 
         return self._data.parts([self._live[file.path] for file in self._chosen], self._predicate, rows_of)
-
-
-def _seen_by(spreads: Collection[Spreads], parts: Iterable[Rows]) -> Iterator[Rows]:
-    """The parts, which all of the spreads take as they go by."""
-    for rows in parts:
-        for each in spreads:
-            each.add(rows)
-        yield rows
 
 
 def _group_kind(of: pa.DataType) -> GroupKind | None:

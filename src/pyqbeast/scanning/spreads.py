@@ -6,15 +6,15 @@ groups differ. Here parts of the rows are merged by their means (Chan, Golub, Le
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate
 from pyqbeast.approximate.estimate.formulas import FORMULAS
-from pyqbeast.approximate.estimate.state import FloatArray, Group
-from pyqbeast.scanning.row_sums import Rows
+from pyqbeast.approximate.estimate.state import FloatArray
+from pyqbeast.scanning.aggregates import Numbers
 
 
 class Spreads:
@@ -22,29 +22,27 @@ class Spreads:
 
     def __init__(self, columns: Sequence[str]) -> None:
         self._columns = tuple(columns)
-        self._number_of: dict[Group, int] = {}
         wide = len(self._columns)
         self._rows = np.zeros(0)
         # Values are told by their distance to the first of their group, so that equal ones have no spread at all.
         self._first, self._mean = np.zeros((0, wide)), np.zeros((0, wide))
         self._inner = np.zeros((0, wide, wide))
 
-    def add(self, rows: Rows) -> None:
-        """Takes a part of the rows."""
-        numbers = np.array([self._number_of.setdefault(each, len(self._number_of)) for each in rows.groups])
-        columns = [rows.numbers[name] for name in self._columns]
-        is_set = np.ones(len(rows.group), dtype=bool)
+    def add(self, group: NDArray[np.int64], groups: int, rows: Mapping[str, Numbers]) -> None:
+        """Takes a part of the rows: the group of each by its number, of so many so far, and columns by name."""
+        self._grow(groups)
+        columns = [rows[name] for name in self._columns]
+        is_set = np.ones(len(group), dtype=bool)
         for _, valid in columns:
             is_set &= True if valid is None else valid
         kept = np.flatnonzero(is_set)
         if len(kept):
             values = np.stack([values[kept] for values, _ in columns], axis=1)
             with np.errstate(invalid="ignore", over="ignore"):
-                self._add(numbers[rows.group[kept]], values)
+                self._add(group[kept], values)
 
     def _add(self, group: NDArray[np.int64], values: FloatArray) -> None:
         """Rows [row] of groups by their number, with values [row, column]."""
-        self._grow(len(self._number_of))
         groups, first, row = np.unique(group, return_index=True, return_inverse=True)
         is_new = self._rows[groups] == 0
         self._first[groups[is_new]] = values[first[is_new]]
@@ -71,19 +69,16 @@ class Spreads:
                 for held in (self._rows, self._first, self._mean, self._inner)
             )
 
-    def values(self, aggregate: Aggregate) -> dict[Group, FloatArray]:
-        """A variance, a deviation or a correlation of these columns, by group; NaN where too few rows take part."""
+    def values(self, aggregate: Aggregate, groups: int) -> FloatArray:
+        """A variance, a deviation or a correlation of these columns [group]; NaN where too few rows take part."""
+        self._grow(groups)
         # About the mean, the sums of the values themselves are 0.
         by_powers = [
             self._rows if not any(powers) else self._sum(powers) for powers in FORMULAS[aggregate.kind].powers
         ]
         with np.errstate(all="ignore"):
             found = FORMULAS[aggregate.kind].value(np.stack(by_powers, axis=-1), np.zeros(len(self._columns)))
-        return {
-            group: found[number : number + 1]
-            for group, number in self._number_of.items()
-            if number < len(found)
-        }
+        return found[:groups]
 
     def _sum(self, powers: Sequence[int]) -> FloatArray:
         factors = [column for column, power in enumerate(powers) for _ in range(power)]

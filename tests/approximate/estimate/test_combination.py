@@ -107,7 +107,9 @@ def test_there_is_no_number_without_rows_or_divided_by_zero():
     share = Combination((SUM_A, COUNT), Operation("/", Part(0), Part(1)))
     axes = axes_for([share])
     nothing = State.empty(axes, [()])
-    assert is_null(nothing, estimate(nothing, share, 1.0)).tolist() == [True]
+    found = estimate(nothing, share, 1.0)
+    assert is_null(nothing, found).tolist() == [True]
+    assert np.isnan(found.value[0])
     assert np.isnan(estimate(sample(A, 0 * B, [RATIO]), RATIO, 0.5).value[0])
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate.combination import Combination, Requested, between, combined, slopes
+from pyqbeast.approximate.estimate.combination import Combination, Requested, between, combined, moved
 from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS
 from pyqbeast.approximate.estimate.groups import missed_keys
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE, bounds, distinct_keys, leave_out
@@ -184,8 +184,7 @@ def _from_bounds(
         np.min([part.keys for part in parts], axis=0),
         np.max([part.unseen for part in parts], axis=0),
     )
-    weights = slopes(combination.term, [part.value for part in parts])
-    noise = np.sum([np.abs(w) * part.noise for w, part in zip(weights, parts, strict=True)], axis=0)
+    noise = moved(combination.term, [part.value for part in parts], [part.noise for part in parts])
     return Estimates(combination, value, low, high, status.astype(np.int8), keys, unseen, noise)
 
 

@@ -123,6 +123,12 @@ def slopes(term: Term, values: Sequence[FloatArray]) -> list[FloatArray]:
     return _with_slopes(term, values)[1]
 
 
+def moved(term: Term, values: Sequence[FloatArray], parts: Sequence[FloatArray]) -> FloatArray:
+    """How far the term moves [...] at the most where each of its parts moves so far [...]."""
+    each = zip(slopes(term, values), parts, strict=True)
+    return np.asarray(np.sum([np.abs(slope) * part for slope, part in each], axis=0))
+
+
 def _with_slopes(term: Term, values: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
     """The value, and its derivative by each part (forward accumulation)."""
     zero = np.zeros_like(values[0])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate.combination import Combination, Part, Requested, combined, slopes
+from pyqbeast.approximate.estimate.combination import Combination, Part, Requested, combined, moved
 from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS, SPREADS
 from pyqbeast.approximate.estimate.interval import distinct_keys
 from pyqbeast.approximate.estimate.request import Aggregate
@@ -63,28 +63,32 @@ class PartSums:
             population: sums [group, moment].
             span_of: a column's smallest and largest possible value [group, 2], or [1, 2] for all groups.
         """
-        weights = slopes(self._term, self._values(population))
-        total = np.zeros(len(population))
-        each = zip(self._parts, self._cuts, self._centres, self._origins, weights, strict=True)
-        for part, cut, centres, origins, weight in each:
+        reaches = []
+        each = zip(self._parts, self._cuts, self._centres, self._origins, strict=True)
+        for part, cut, centres, origins in each:
             spans = [
                 span_of(column) - origin[:, None]
                 for column, origin in zip(part.extremes, origins.T, strict=False)
             ]
             span = np.stack(spans, axis=1) if spans else np.empty((1, 0, 2))
-            total = total + np.abs(weight) * FORMULAS[part.kind].reach(population[:, cut], span, centres)
-        return total
+            reaches.append(FORMULAS[part.kind].reach(population[:, cut], span, centres))
+        return moved(self._term, self._values(population), reaches)
 
     def noise(self, population: FloatArray) -> FloatArray:
         """How far [group] the rounding of the sums may have moved the value; `population` is sums [group, moment]."""
-        weights = slopes(self._term, self._values(population))
+        noises = [FORMULAS[part.kind].noise for part in self._parts]
+        nothing = np.zeros(len(population))
+        if not any(noises):
+            return nothing
         totals = self.sampled.sum(axis=1)
-        total = np.zeros(len(population))
-        for part, cut, weight in zip(self._parts, self._cuts, weights, strict=True):
-            noise = FORMULAS[part.kind].noise
-            if noise is not None:
-                total = total + np.abs(weight) * noise(totals[:, cut])
-        return total
+        return moved(
+            self._term,
+            self._values(population),
+            [
+                noise(totals[:, cut]) if noise else nothing
+                for noise, cut in zip(noises, self._cuts, strict=True)
+            ],
+        )
 
     def keys(self) -> FloatArray:
         """About how many distinct keys [group] the value rests on: those of the part that has the fewest."""
