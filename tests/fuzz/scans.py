@@ -98,7 +98,7 @@ def _check_estimate(narrowed: Scan, condition: str, truth: pa.Table, number: int
         except UnsupportedError:
             continue
         for name, value in exactly.items() if "exact" in how else ():
-            if not _is_near(row[name], value):
+            if not _is_near(row[name], value, pc.max(pc.abs(values)).as_py()):
                 raise FoundError(
                     f"{name} of {column} of a scan\nwhere {condition} it is {value}, and not {row}"
                 )
@@ -115,13 +115,16 @@ def _is_number(of: pa.DataType) -> bool:
     return pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of)
 
 
-def _is_near(found: float | None, value: float | None) -> bool:
-    """Whether two means or spreads are one; what is beyond all doubles Arrow tells otherwise."""
-    if found is None or value is None:
+def _is_near(found: float | None, value: float | None, largest: float | None) -> bool:
+    """Whether two means or spreads of values are one, as far as doubles as large as these can tell.
+
+    What is beyond all doubles Arrow tells otherwise.
+    """
+    if found is None or value is None or largest is None:
         return found is value
-    return not (math.isfinite(found) and math.isfinite(value)) or math.isclose(
-        found, value, rel_tol=1e-6, abs_tol=1e-6
-    )
+    if not all(map(math.isfinite, (found, value, largest))):
+        return True
+    return math.isclose(found, value, rel_tol=1e-6, abs_tol=1e-6 + 1e-9 * largest)
 
 
 def _check_sample(pair: Pair, scan: Scan, ours: DataFrame, fraction: float, conditions: list[str]) -> None:
