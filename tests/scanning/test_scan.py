@@ -26,6 +26,8 @@ from pyqbeast.core.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
+from pyqbeast.core.format.constants import TAG_PARTS
+from pyqbeast.core.format.file_parts import FilePart, parts_tag
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.delta import DeletionVector
 from pyqbeast.scanning import weighed_rows
@@ -120,6 +122,40 @@ def test_only_the_file_that_a_sample_cuts_is_hashed(tmp_path, monkeypatch):
     assert sorted(scan.to_arrow()["text"].to_pylist()) == wanted
     assert hashed == [100]
     assert read == [["text"], ["text"], ["text", "id"]]
+
+
+def parted(path, half):
+    """A table of one file, whose second row group begins with the first row that is not lighter than a weight."""
+    weights = row_weights([NUMBERS["id"].chunk(0)])
+    is_light = weights < half
+    rows = pa.concat_tables([NUMBERS.filter(pa.array(is_light)), NUMBERS.filter(pa.array(~is_light))])
+    file = path / "a.parquet"
+    entry = indexed_add(
+        file, rows, int(weights.min()), heaviest=int(weights.max()), row_group_size=int(is_light.sum())
+    )
+    begin = pq.read_metadata(file).row_group(1).column(0).dictionary_page_offset
+    part = FilePart(begin, int(weights[is_light].max()), int(weights[~is_light].min()))
+    entry["add"]["tags"][TAG_PARTS] = parts_tag([part])
+    commit(path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), entry)
+    return weights, begin
+
+
+def test_of_a_file_with_parts_a_sample_reads_those_that_it_needs(tmp_path):
+    weights, begin = parted(tmp_path, weight_of(0.5))
+    scan = pyqbeast.scan(tmp_path)
+    fractions = (0.3, 0.5, 0.51, 0.9)
+    wanted = [NUMBERS.filter(pa.array(weights < weight_of(each)))["id"].to_pylist() for each in fractions]
+    for fraction, rows in zip(fractions, wanted, strict=True):
+        sample = scan.sample(fraction)
+        assert ids(sample) == rows
+        assert sorted(sample.to_dataset().to_table()["id"].to_pylist()) == rows
+    whole = (tmp_path / "a.parquet").read_bytes()
+    end = pq.read_metadata(tmp_path / "a.parquet").row_group(1).column(1).data_page_offset
+    (tmp_path / "a.parquet").write_bytes(whole[:begin] + bytes(end - begin) + whole[end:])
+    for fraction, rows in zip(fractions[:2], wanted, strict=False):
+        assert ids(scan.sample(fraction)) == rows
+    with pytest.raises((FormatError, StorageError), match=r"a\.parquet"):
+        scan.sample(fractions[2]).to_arrow()
 
 
 def test_the_weight_of_a_block_is_not_taken_for_that_of_its_rows(tmp_path):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 
+from hypothesis import strategies as st
+from py4j.java_collections import MapConverter
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, MapType, StringType, StructType
 
 from pyqbeast import bridge
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.constants import REVISION_PREFIX
+from pyqbeast.core.format.constants import REVISION_PREFIX, TAG_PARTS
 from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.format.file_parts import parse_parts_tag
 from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.format.stored_text import read_json, whole_number
 from pyqbeast.core.revisions.revision import revisions_from_configuration
@@ -104,3 +107,37 @@ def test_the_same_tags_tell_the_same_blocks(spark, table_path):
         assert not java or revision == python.revision_id
         usable += bool(java)
     assert 30 < usable < len(tags) - 30
+
+
+def test_the_same_texts_tell_parts(spark, java):
+    odd = [
+        "",
+        "1",
+        "1,2",
+        "1,2,3",
+        "1,2,3,4",
+        "5,-1,1,7,1,2",
+        "7,0,0,5,0,0",
+        "0,0,0",
+        "99,0,0",
+        "100,0,0",
+        "5,+1,2",
+    ]
+    odd += [
+        "05,0,1",
+        "5,0,",
+        ",5,0",
+        " 5,0,1",
+        f"5,{-(2**31)},{2**31 - 1}",
+        f"5,{-(2**31) - 1},0",
+        f"5,0,{2**31}",
+    ]
+    numbers = st.lists(
+        st.sampled_from(["1", "50", "99", "100", "-5", "0", "x", "1.5", str(2**40)]), max_size=7
+    )
+    for text in [*odd, *drawn(numbers.map(",".join), 300)]:
+        tags = {TAG_PARTS: text}
+        in_java = MapConverter().convert(tags, spark._sc._gateway._gateway_client)
+        found = java("format.FileTags", "parts", ("Map", in_java), ("long", 100))
+        python = parse_parts_tag(tags, 100)
+        assert list(found) == [number for part in python or () for number in part], text

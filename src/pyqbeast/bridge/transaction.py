@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pyqbeast.bridge.jvm import java
 from pyqbeast.bridge.table_log import TableLog
+from pyqbeast.core.format.file_parts import FilePart
 
 
 class WrittenBlock(NamedTuple):
@@ -32,6 +33,7 @@ class WrittenFile:
         rows: how many it holds; None if Delta split the rows into change data and others, which are not counted.
         key_rows: rows of the most frequent key of the task that wrote the file: all rows of a key go to one.
         blocks: its blocks; None where the rows did not come from `arranged`, or not in its order.
+        parts: its parts but the first.
         weights: the rows of each interval of `core.format.weight_counts`, where there are blocks.
         strays: rows whose values in the file give another weight than the one that they were laid out by.
     """
@@ -41,6 +43,7 @@ class WrittenFile:
     rows: int | None = None
     key_rows: int = 0
     blocks: list[WrittenBlock] | None = None
+    parts: tuple[FilePart, ...] = ()
     weights: tuple[int, ...] = ()
     strays: int = 0
 
@@ -52,9 +55,14 @@ class WrittenFile:
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> WrittenFile:
         """Reads one entry of the bridge's JSON."""
-        blocks, weights = fields.pop("blocks", None), fields.pop("weights", None) or ()
+        blocks, parts, weights = (fields.pop(name, None) for name in ("blocks", "parts", "weights"))
         blocks = None if blocks is None else [WrittenBlock(*block) for block in blocks]
-        return cls(**fields, blocks=blocks, weights=tuple(weights))
+        return cls(
+            **fields,
+            blocks=blocks,
+            parts=tuple(FilePart(*part) for part in parts or ()),
+            weights=tuple(weights or ()),
+        )
 
 
 class Transaction:

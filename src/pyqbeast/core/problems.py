@@ -22,6 +22,7 @@ ELEMENT_COUNT = "element count"
 HEAVIEST = "heaviest row"
 ROWS_BY_WEIGHT = "rows by weight"
 KEY_ROWS = "rows of a key"
+PARTS = "parts of a file"
 
 #: Rules of what Delta's log says of a file.
 LIVE_ONCE = "a file is live once"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -42,11 +42,13 @@ class DataFiles:
         index: the version.
         storage_options: what fsspec needs to open files.
         fields: columns in the JSON of the schema, those that a scan reads.
+        sizes: how many bytes are read of files that have more, by their paths.
     """
 
     index: IndexedSnapshot
     storage_options: locations.Options
     fields: Sequence[Field]
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def schema(self) -> pa.Schema:
@@ -72,6 +74,8 @@ class DataFiles:
             self._opened(location) as parquet,
         ):
             groups = self._row_groups(location, parquet, predicate)
+            if file.path in self.sizes:
+                groups = [number for number in groups if _begin(parquet, number) < self.sizes[file.path]]
             if groups:
                 yield from self._rows(file, parquet, groups)
 
@@ -161,6 +165,12 @@ class DataFiles:
                 whole = whole.filter(mask_array(kept)) if columns else whole.slice(0, int(kept.sum()))
             start += rows
             yield whole
+
+
+def _begin(parquet: pq.ParquetFile, group: int) -> int:
+    """Where in the file a row group begins."""
+    first = parquet.metadata.row_group(group).column(0)
+    return int(first.dictionary_page_offset or first.data_page_offset)
 
 
 def _positions(parquet: pq.ParquetFile, groups: list[int]) -> np.ndarray[Any, np.dtype[np.int64]]:

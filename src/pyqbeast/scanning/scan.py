@@ -16,6 +16,7 @@ from pyqbeast.core.format.constants import WEIGHT_MIN
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import epoch_milliseconds
 from pyqbeast.core.otree.metrics import IndexMetrics
+from pyqbeast.core.sampling.logged_file import Needed
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.files import readable_versions
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
@@ -394,11 +395,15 @@ class Scan:
 
     def _whole_files(self, among: Collection[str]) -> set[str]:
         """Those of some files of which the scan surely takes every row that meets its condition, by their paths."""
+        needed = self._needed(among)
+        sizes = {file.path: file.size for file in self._index.files}
+        return {path for path, (size, is_whole) in needed.items() if is_whole and size == sizes[path]}
+
+    def _needed(self, among: Collection[str]) -> dict[str, Needed]:
+        """What the scan needs of some files, by their paths."""
         bound, prunable = self._bound(), self._index.prunable_revisions
         return {
-            file.path
-            for file in self._index.files
-            if file.path in among and (bound is None or file.lies_below(bound, prunable))
+            file.path: file.needed_below(bound, prunable) for file in self._index.files if file.path in among
         }
 
     def _batches(self, among: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -406,16 +411,24 @@ class Scan:
         opened = {file.path for file in self._plan().files if file.skipped is None}
         if among is not None:
             opened &= set(among)
-        files, whole = self._index.snapshot.files, self._whole_files(opened)
-        cut = opened - whole
-        yield from self._rows_of([file for file in files if file.path in whole], None)
-        yield from self._rows_of([file for file in files if file.path in cut], self._bound())
+        needed = self._needed(opened)
+        files = [file for file in self._index.snapshot.files if file.path in opened]
+        sizes = {path: of_file.bytes for path, of_file in needed.items()}
+        yield from self._rows_of([file for file in files if needed[file.path].is_whole], sizes, None)
+        yield from self._rows_of(
+            [file for file in files if not needed[file.path].is_whole], sizes, self._bound()
+        )
 
-    def _rows_of(self, files: Sequence[LiveFile], bound: int | None) -> Iterator[pa.RecordBatch]:
-        """The rows of some files below a weight. Without one, what weights are made of is not read."""
+    def _rows_of(
+        self, files: Sequence[LiveFile], sizes: Mapping[str, int], bound: int | None
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of some files below a weight. Without one, what weights are made of is not read.
+
+        `sizes` are the bytes that are needed of each file.
+        """
         predicate, names = self._predicate, self._names()
         weighed = [] if bound is None else self._weighed_names()
-        data = self._files_with([*self._needed_names(), *weighed])
+        data = replace(self._files_with([*self._needed_names(), *weighed]), sizes=sizes)
 
         def chosen(batch: pa.RecordBatch) -> pa.RecordBatch:
             if bound is None:

@@ -142,7 +142,7 @@ def _check_tags(file: LogEntry, tags: FileTags, by_weight: int | None) -> list[P
     if file.rows is not None and file.rows != counted:
         text = f"its blocks count {counted} rows and its statistics {file.rows}"
         problems.append(Problem(BLOCK_ROWS, file.path, "", text))
-    return problems + check_own_tags(file.path, file.tags, tags.blocks, counted, by_weight)
+    return problems + check_own_tags(file.path, file.size, file.tags, tags.blocks, counted, by_weight)
 
 
 def _check_index(table: LoggedTable, files: Sequence[VerifiedFile], problems: list[Problem]) -> list[str]:

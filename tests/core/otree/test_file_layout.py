@@ -190,10 +190,37 @@ def test_a_sample_of_a_fraction_opens_little_more_than_its_rows(cube_size):
         assert needed <= 1.2 * fraction * 10_000_000 + FILE_ROWS * 1.5 * cube_size
 
 
+def test_a_part_of_a_file_holds_the_rows_of_a_half():
+    """A sample of a half ends where the first stretch of heavier rows begins, in each file of the heaviest band."""
+    rows = uniform_rows(200_000, 2, stands_for=50.0)
+    layout = lay_out(rows, 500_000)
+    assert layout.part_weight.tolist() == sorted([*layout.weight.tolist(), weight_of(0.5) - 1])
+    files, leaves = files_of(layout, rows), layout.leaf_of(rows.points, rows.weights)
+    stretches, is_light = layout.stretch[leaves], rows.weights < weight_of(0.5)
+    in_last_band = rows.weights > layout.weight[-2]
+    for file in np.unique(files[in_last_band]):
+        of_file = files == file
+        assert stretches[of_file & is_light].max() < stretches[of_file & ~is_light].min()
+
+
+@pytest.mark.parametrize(
+    ("rows", "cube_size", "fractions"),
+    [
+        (uniform_rows(200_000, 2), 60_000, SAMPLE_FRACTIONS),  # a file has few rows on one side
+        (uniform_rows(200_000, 2, stands_for=50.0), 500_000, (0.1, 0.5)),  # a band ends there
+        (uniform_rows(200_000, 2, stands_for=50.0), 500_000, (0.1, 0.48)),  # nearly all rows lie on one side
+        (uniform_rows(200_000, 2, stands_for=50.0), 500_000, ()),  # nobody samples
+    ],
+)
+def test_files_have_parts_only_where_samples_gain_by_them(rows, cube_size, fractions):
+    layout = lay_out(rows, cube_size, fractions)
+    assert layout.part_weight.tolist() == layout.weight.tolist()
+
+
 def test_a_file_is_cut_into_stretches_that_are_alike_and_compact():
     points = np.random.default_rng(3).random((100_000, 2)) ** 4  # most rows crowd near the origin
     rows = SampledRows(points, uniform_rows(100_000, 1).weights, np.ones(100_000))
-    layout = lay_out(rows, 300_000)
+    layout = lay_out(rows, 300_000, ())
     assert layout.files == 1
     counts = np.bincount(layout.stretch[layout.leaf_of(rows.points, rows.weights)])
     assert counts.max() < 1.5 * STRETCH_ROWS

@@ -16,10 +16,12 @@ from pyqbeast.core.format.constants import (
     TAG_BLOCKS,
     TAG_KEY_ROWS,
     TAG_MAX_ROW_WEIGHT,
+    TAG_PARTS,
     TAG_REVISION,
     TAG_WEIGHTS,
 )
 from pyqbeast.core.format.constants import WEIGHT_MAX as MOST
+from pyqbeast.core.format.file_parts import parse_parts_tag, parts_tag
 from pyqbeast.deletion_vectors.vector import DeletionVector, write_vectors
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 from pyqbeast.table.maintain import remedies
@@ -109,6 +111,21 @@ def statistics(**changes: Callable[[Any], Any]) -> Callable[[Add, Path], None]:
 def tag(name: str, change: Callable[[Any], str]) -> Callable[[Add, Path], None]:
     def plant(add: Add, _: Path) -> None:
         add["tags"][name] = change(add["tags"][name])
+
+    return plant
+
+
+def has_parts(add: Add) -> bool:
+    return TAG_PARTS in add["tags"] and not has_vector(add)
+
+
+def part(**changes: Callable[[int, Add], int]) -> Callable[[Add, Path], None]:
+    """Changes what is told of the second part of a file, each number by a function of it and of the file's entry."""
+
+    def plant(add: Add, _: Path) -> None:
+        (told,) = parse_parts_tag(add["tags"], add["size"]) or ()
+        changed = {name: change(getattr(told, name), add) for name, change in changes.items()}
+        add["tags"][TAG_PARTS] = parts_tag([told._replace(**changed)])
 
     return plant
 
@@ -305,6 +322,14 @@ HEALED = [
         tag(TAG_WEIGHTS, lambda text: _first(text, 1)),
     ),
     Damage(
+        "the tag `pyqbeast.parts` names a byte behind the file",
+        "log",
+        problems.PARTS,
+        remedies.CORRECTED,
+        part(begin=lambda _, add: add["size"] + 1),
+        has_parts,
+    ),
+    Damage(
         "the tag `pyqbeast.keyRows` is no JSON",
         "log",
         problems.KEY_ROWS,
@@ -428,6 +453,22 @@ HEALED = [
         problems.ROWS_BY_WEIGHT,
         remedies.CORRECTED,
         tag(TAG_WEIGHTS, lambda text: ",".join(["0", str(sum(map(int, text.split(",")[1:])))])),
+    ),
+    Damage(
+        "the tag `pyqbeast.parts` lets the first part end behind heavier rows",
+        "data",
+        problems.PARTS,
+        remedies.CORRECTED,
+        part(begin=lambda _, add: add["size"] - 9),
+        has_parts,
+    ),
+    Damage(
+        "the tag `pyqbeast.parts` lets the first part end before lighter rows",
+        "data",
+        problems.PARTS,
+        remedies.CORRECTED,
+        part(lightest=lambda weight, _: weight + 2**29),
+        has_parts,
     ),
     Damage(
         "the tag `pyqbeast.keyRows` is below the rows of a key",

@@ -12,6 +12,7 @@ import pytest
 from pyqbeast import QbeastTable
 from pyqbeast.core import problems
 from pyqbeast.core.errors import FormatError
+from pyqbeast.core.otree import weight_bands
 from pyqbeast.core.revisions.damage import check_revisions, without_damage
 from pyqbeast.core.revisions.revision import revisions_from_configuration
 from pyqbeast.verification.without_spark import verify_log
@@ -29,10 +30,12 @@ def scans():
 
 @pytest.fixture(scope="module")
 def good(spark, tmp_path_factory):
-    """A table of some sixty files, a third of which have deletion vectors, and every key twice."""
+    """A table of some sixty files, most in parts, a third of which have deletion vectors, and every key twice."""
     path = tmp_path_factory.mktemp("good") / "table"
     rows = rows_2d(spark, 9_000, columns=COLUMNS[0]).selectExpr("*", COLUMNS[1])
-    save(rows.unionAll(rows.withColumn("id", rows.id + 9_000)), str(path), cubeSize=250)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(weight_bands, "SMALLEST_ROWS_OF_PART", 20)
+        save(rows.unionAll(rows.withColumn("id", rows.id + 9_000)), str(path), cubeSize=250)
     QbeastTable.for_path(spark, str(path)).delete("a < 200000 AND b < 500 AND id % 9 = 0")
     TableLog(path).save()
     return path

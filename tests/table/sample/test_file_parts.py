@@ -1,90 +1,167 @@
-"""Of a large table Spark's executors tell the driver what samples need: the same as it finds in whole files."""
+"""Files begin with their lighter rows, and a sample that needs no others reads no more than the beginning."""
 
 from __future__ import annotations
 
-import functools
+import json
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast import QbeastTable
-from tests.table.help import jobs_of, newest, rows_2d, save
+from pyqbeast.core.format.constants import TAG_PARTS
+from pyqbeast.core.format.file_parts import parse_parts_tag
+from pyqbeast.core.format.weight import weight_of
+from pyqbeast.core.otree import weight_bands
+from tests.spark_session import under
+from tests.table.help import ids, load, opened, rows_2d, samples_exactly, save
+
+ROWS = 30_000
+HALF = weight_of(0.5)
 
 
-@pytest.fixture
-def snapshot(spark, table_path):
-    """A table with rows chosen by their weight, a stored weight, deleted rows, and a file without an index."""
-    weighed = rows_2d(spark, 6_000).withColumn("w", F.hash("a", "b"))
-    save(weighed.where("w < 0"), table_path, cubeSize=500)
-    table = QbeastTable.for_path(spark, table_path)
-    table.delete_rows(table.blocks().orderBy("max_weight").first()["file"], [0, 2])
-    repeated = rows_2d(spark, 1, first=6_000).withColumn("w", F.lit(1))
-    save(repeated.crossJoin(spark.range(50).select()), table_path)
-    weighed.limit(100).write.format("delta").mode("append").save(table_path)
-    return newest(spark, table_path)
+def save_in_parts(spark, place, rows=ROWS, **options):
+    """A table whose files have parts although they are small."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(weight_bands, "SMALLEST_ROWS_OF_PART", 100)
+        save(rows_2d(spark, rows), place, **{"cubeSize": 5_000, **options})
 
 
-def told(java, **index):
-    """What samples ask of an index: that of some parts (`made_of`), or one that is there (`of`)."""
-    sums = java("index.BlockIndex", "sums", **index)
-    files = java("index.BlockIndex", "files", **index)
-    assert all(file.tags() is None and file.stats() is None for file in files)
-    weights = {
-        file.path(): java("index.BlockIndex", "weightsOf", ("AddFile", file), **index).toString()
-        for file in files
-    }
-    bounds = [
-        java("index.WeightProfile", "weightOf", ("double", fraction), made_of=[sums, False, False])
-        for fraction in (0.1, 0.3, 0.5, 0.9)
+@pytest.fixture(scope="module")
+def path(spark, tmp_path_factory):
+    place = str(tmp_path_factory.mktemp("parts") / "table")
+    save_in_parts(spark, place)
+    return place
+
+
+def added(path):
+    """The files that the first commit added: paths in the log to entries."""
+    lines = Path(path, "_delta_log", f"{0:020}.json").read_text().splitlines()
+    return {entry["add"]["path"]: entry["add"] for entry in map(json.loads, lines) if "add" in entry}
+
+
+def parts(path):
+    """For each file the part that is not the first; None where there is one part."""
+    return {name: parse_parts_tag(add["tags"], add["size"]) for name, add in added(path).items()}
+
+
+def scans(query):
+    """For each scan of a query without an exchange: the columns that it reads, the bytes, how many filters."""
+    leaves = query._jdf.queryExecution().executedPlan().collectLeaves()
+    found = (leaves.apply(i) for i in range(leaves.size()))
+    return [
+        (
+            list(scan.requiredSchema().fieldNames()),
+            scan.relation().location().sizeInBytes(),
+            scan.dataFilters().size(),
+        )
+        for scan in found
     ]
-    granularity = java("index.WeightSums", "keyGranularity", of=sums)
-    vectors = sum(file.numDeletedRecords() for file in files)
-    return (
-        weights,
-        bounds,
-        granularity,
-        vectors,
-        list(java("index.BlockIndex", "copiesOfWeight", **index)),
+
+
+def test_a_part_begins_with_a_row_group_and_is_heavier_than_the_rows_before(spark, path):
+    rows = load(spark, path).select(
+        F.col("_metadata.file_name").alias("file"),
+        F.col("_metadata.row_index").alias("at"),
+        F.hash("a", "b").alias("w"),
+    )
+    weights = {name: [] for name in added(path)}
+    for row in rows.orderBy("file", "at").collect():
+        weights[row["file"]].append(row["w"])
+    parted = {name: part for name, part in parts(path).items() if part}
+    assert len(parted) > 2
+    for name, (part,) in parted.items():
+        groups = [pq.read_metadata(Path(path, name)).row_group(i) for i in (0, 1)]
+        assert groups[1].column(0).data_page_offset == part.begin
+        before, behind = weights[name][: groups[0].num_rows], weights[name][groups[0].num_rows :]
+        assert max(before) == part.heaviest_before < HALF <= part.lightest == min(behind)
+    for name in set(weights) - set(parted):
+        assert pq.read_metadata(Path(path, name)).num_row_groups == 1
+
+
+def test_a_sample_of_a_half_reads_half_of_the_bytes_and_hashes_nothing(spark, path):
+    sizes = {name: add["size"] for name, add in added(path).items()}
+    beginnings = sum(part[0].begin if part else sizes[name] for name, part in parts(path).items())
+    assert beginnings < 0.6 * sum(sizes.values())
+    sample = load(spark, path).sample(0.5)
+    assert scans(sample.select("id")) == [(["id"], beginnings, 0)]
+    assert opened(sample.select("id")).rows == len(ids(sample))
+    samples_exactly(spark, path, 0.5)
+
+
+def test_other_samples_read_the_parts_that_they_need(spark, path):
+    whole = sum(add["size"] for add in added(path).values())
+    fewer, more = load(spark, path).sample(0.4), load(spark, path).sample(0.6)
+    assert sum(size for _, size, _ in scans(fewer)) < 0.6 * whole
+    assert sum(size for _, size, _ in scans(more)) == whole
+    for fraction in (0.31, 0.4, 0.4999, 0.5001, 0.6, 0.99):
+        samples_exactly(spark, path, fraction)
+
+
+def test_ranges_of_weights(spark, path):
+    table, every = load(spark, path), rows_2d(spark, ROWS)
+    for bounds in (
+        f"< {HALF}",
+        f"<= {HALF}",
+        f">= {HALF}",
+        f"BETWEEN {HALF - 10**8} AND {HALF + 10**8}",
+        "> 900000000",
+    ):
+        condition = f"hash(a, b) {bounds}"
+        assert ids(table.where(condition)) == ids(every.where(condition)), bounds
+
+
+def test_what_tells_of_whole_files_reads_whole_files(spark, path):
+    sample = load(spark, path).sample(0.5).select("id", "_metadata.file_name", "_metadata.file_size")
+    sizes = {name: add["size"] for name, add in added(path).items()}
+    assert {row["file_name"]: row["file_size"] for row in sample.collect()} == sizes
+    by_index = load(spark, path).select("id", "_metadata.row_index")
+    assert set(load(spark, path).sample(0.5).select("id", "_metadata.row_index").collect()) <= set(
+        by_index.collect()
     )
 
 
-def test_executors_tell_what_the_driver_finds(java, snapshot):
-    weighed = "Set", java("index.PrunableRevisions", "of", ("Metadata", snapshot.metadata()))
-    whole = java("spark.LiveFiles", "of", ("Snapshot", snapshot))
-    found = told(java, made_of=[java("index.FilePart", "of", ("List", whole), weighed), None, None])
-    by_job = told(java, of=java("index.LargeTables", "index", ("Snapshot", snapshot), weighed))
-    assert by_job[0] == found[0]
-    assert by_job[1] == pytest.approx(found[1], abs=2)
-    assert by_job[2:] == found[2:]
-    weights, bounds, granularity, vectors, copies = found
-    assert len(weights) > 5
-    assert max(bounds) < 0
-    assert granularity > 49 / 4_000
-    assert vectors == 2
-    assert copies == []
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"spark.sql.parquet.enableVectorizedReader": "false"},
+        {"spark.sql.files.maxPartitionBytes": "20000"},
+        {"spark.databricks.delta.deletionVectors.useMetadataRowIndex": "false"},
+    ],
+    ids=str,
+)
+def test_however_files_are_read_deleted_rows_stay_deleted(spark, table_path, settings):
+    save_in_parts(spark, table_path, **{"delta.enableDeletionVectors": "true"})
+    light = rows_2d(spark, ROWS).where(F.hash("a", "b") < HALF)
+    spark.sql(f"DELETE FROM delta.`{table_path}` WHERE id % 3 = 0")
+    with under(spark, settings):
+        assert ids(load(spark, table_path).sample(0.5)) == ids(light.where("id % 3 != 0"))
+        spark.sql(f"DELETE FROM delta.`{table_path}` WHERE hash(a, b) < {HALF} AND id % 3 = 1")
+        left = load(spark, table_path).where(F.hash("a", "b") < HALF)
+        assert ids(left) == ids(light.where("id % 3 = 2"))
+        heavy = rows_2d(spark, ROWS).where(F.hash("a", "b") >= HALF).where("id % 3 != 0")
+        assert ids(load(spark, table_path).where(F.hash("a", "b") >= HALF)) == ids(heavy)
 
 
-def test_an_append_is_added_to_what_is_known(spark, java, table_path):
-    """Whatever else happens to files, or to the revisions, takes a job again."""
-    save(rows_2d(spark, 2_000), table_path, cubeSize=300)
-    more = functools.partial(save, path=table_path, cubeSize=300)
-    for change, takes_job in (
-        (lambda: None, True),
-        (lambda: more(rows_2d(spark, 50, first=200)), False),
-        (lambda: more(rows_2d(spark, 50, first=300)), False),
-        (lambda: more(rows_2d(spark, 50, first=400).withColumn("a", F.col("a") + 10_000_000)), True),
-        (lambda: spark.sql(f"DELETE FROM delta.`{table_path}` WHERE id < 100"), True),
-        (lambda: more(rows_2d(spark, 50, first=500)), False),
-    ):
-        change()
-        now = newest(spark, table_path)
-        weighed = "Set", java("index.PrunableRevisions", "of", ("Metadata", now.metadata()))
-        asked = []
-        jobs = jobs_of(
-            spark,
-            lambda: asked.append(java("index.LargeTables", "index", ("Snapshot", now), weighed)),  # noqa: B023
-        )
-        whole = java("spark.LiveFiles", "of", ("Snapshot", now))
-        parts = java("index.FilePart", "of", ("List", whole), weighed)
-        assert told(java, of=asked[0]) == told(java, made_of=[parts, None, None])
-        assert (jobs > 0) == takes_job
+def test_files_that_a_limit_of_rows_cuts(spark, table_path):
+    save_in_parts(spark, table_path, maxRecordsPerFile=700)
+    assert len(added(table_path)) > ROWS / 700
+    assert any(parts(table_path).values())
+    samples_exactly(spark, table_path, 0.5)
+
+
+@pytest.mark.parametrize(
+    "told", ["x", "", "0,0,0", "5,0", "1000000000,0,0", "10,2147483648,0", "9,0,0,9,0,0", "-4,0,0"]
+)
+def test_parts_that_cannot_be_are_not_believed(spark, table_path, told):
+    save_in_parts(spark, table_path, rows=6_000)
+    log = Path(table_path, "_delta_log", f"{0:020}.json")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for tags in (line["add"]["tags"] for line in lines if "add" in line):
+        tags[TAG_PARTS] = told
+    log.write_text("\n".join(map(json.dumps, lines)))
+    for checksum in (f"{0:020}.crc", f".{0:020}.json.crc"):
+        log.with_name(checksum).unlink(missing_ok=True)
+    copy = table_path + "-copy"
+    Path(table_path).rename(copy)
+    samples_exactly(spark, copy, 0.5)

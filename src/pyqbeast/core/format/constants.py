@@ -62,10 +62,12 @@ TAG_REVISION = "revision"
 TAG_BLOCKS = "blocks"
 
 #: Tags of an indexed file that other writers do not know: the rows of the most frequent key of the file and the
-#: write that made it, the largest weight of the file's rows, and how many rows have weights between WEIGHT_BORDERS.
+#: write that made it, the largest weight of the file's rows, how many rows have weights between WEIGHT_BORDERS, and
+#: where the parts of the file begin.
 TAG_KEY_ROWS = "pyqbeast.keyRows"
 TAG_MAX_ROW_WEIGHT = "pyqbeast.heaviest"
 TAG_WEIGHTS = "pyqbeast.weights"
+TAG_PARTS = "pyqbeast.parts"
 KEY_ROWS_WRITE = "write"
 KEY_ROWS_ROWS = "rows"
 

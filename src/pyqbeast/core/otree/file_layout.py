@@ -4,6 +4,9 @@ The cells of a band are those of a k-d tree: a cell is halved across its widest 
 inside a file again until they are a part of a page. A box query opens the files whose cells it meets and skips the
 pages that it does not meet. Cells do not overlap, and follow the rows, however these are spread: cubes halve space,
 so that rows which crowd together would share a few large cubes and many small ones.
+
+A band may have parts, cut by weight like the bands. The files of a band hold the rows of its first part first, then
+those of the next, so that a sample that ends where a part does reads no more than the beginning of each file.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pyqbeast.core.otree.tree import Doubles, Ints, Longs, SampledRows
-from pyqbeast.core.otree.weight_bands import SAMPLE_FRACTIONS, bands_of
+from pyqbeast.core.otree.weight_bands import SAMPLE_FRACTIONS, bands_of, parts_of
 
 # Both numbers are tuned. `python -m benchmarks.suite --only boxes` shows how many files and rows boxes open.
 #: Rows of a file, as a share of the cube size. Opening a file costs as much as scanning half a million rows, and pages
@@ -36,11 +39,12 @@ LEEWAY = 0.05
 
 @dataclass(frozen=True)
 class FileLayout:
-    """The files of a write: for each of the b bands a tree, whose m nodes in all stand one after the other.
+    """The files of a write: for each of the p parts of its bands a tree. The m nodes of all trees stand in one row.
 
     Attributes:
         weight: for each band the largest weight in it, ascending; the last is 2^31 - 1.
-        root: for each band the first node of its tree.
+        part_weight: the same for each part. Bands end where parts do.
+        root: for each part the first node of its tree.
         dimension: for each node the coordinate that divides its rows; -1 for a leaf, which is a stretch of a file.
         border: for each node the smallest such coordinate on its upper side.
         target: for each node the number of its upper child, the lower one being the next node; for a leaf its file.
@@ -49,6 +53,7 @@ class FileLayout:
     """
 
     weight: Ints
+    part_weight: Ints
     root: Ints
     dimension: Ints
     border: Doubles
@@ -58,7 +63,7 @@ class FileLayout:
 
     def leaf_of(self, points: Doubles, weights: Ints) -> Longs:
         """The leaf of each of n points (n × d) with their weights. `Tree.java` finds the same one row by row."""
-        node = self.root[np.searchsorted(self.weight, weights)].astype(np.int64)
+        node = self.root[np.searchsorted(self.part_weight, weights)].astype(np.int64)
         inner = np.flatnonzero(self.dimension[node] >= 0)
         while len(inner):
             at = node[inner]
@@ -85,86 +90,127 @@ def lay_out(
     step = max(1, int(len(rows.weights) / max(total * SAMPLE_OF_FILE / file_rows, for_stretches)))
     chosen = slice(None, None, step)
     points, counts = rows.points[chosen], rows.counts[chosen] * step
-    ends = np.searchsorted(rows.weights[chosen], weight, side="right")
-    cells = _Cells(file_rows)
-    root = [
-        cells.of_band(points[begin:end], counts[begin:end])
-        for begin, end in zip([0, *ends[:-1]], ends, strict=True)
-    ]
+    part_weight = parts_of(rows, weight, file_rows) if sample_fractions else weight
+    part = np.searchsorted(part_weight, rows.weights[chosen])
+    nodes = _Nodes()
+    root: list[int] = []
+    files = 0
+    first = 0
+    for last in np.searchsorted(part_weight, weight).tolist():
+        begin, end = np.searchsorted(part, (first, last + 1))
+        cells = _Cells(
+            points[begin:end], counts[begin:end], part[begin:end] - first, last + 1 - first, file_rows
+        )
+        root += [nodes.join(tree, files) for tree in cells.trees]
+        files += cells.files
+        first = last + 1
     return FileLayout(
         weight,
+        part_weight,
         np.array(root, np.int32),
-        np.array(cells.dimension, np.int32),
-        np.array(cells.border, np.float64),
-        np.array(cells.target, np.int32),
-        np.array(cells.stretch, np.int32),
-        cells.files,
+        np.array(nodes.dimension, np.int32),
+        np.array(nodes.border, np.float64),
+        np.array(nodes.target, np.int32),
+        np.array(nodes.stretch, np.int32),
+        files,
     )
 
 
 @dataclass
-class _Cells:
-    """The nodes of all trees as growing lists, a node before those below it."""
+class _Nodes:
+    """The nodes of one or more trees as growing lists, a node before those below it."""
 
-    file_rows: float
-    files: int = 0
-    stretches: int = 0  # of the latest file
-    columns: list[Doubles] = field(default_factory=list)  # coordinates of the band, ascending
     dimension: list[int] = field(default_factory=list)
     border: list[float] = field(default_factory=list)
     target: list[int] = field(default_factory=list)
     stretch: list[int] = field(default_factory=list)
 
-    def of_band(self, points: Doubles, counts: Doubles) -> int:
-        """Divides the rows of a band. Returns the root of its tree."""
-        self.columns = [np.sort(column) for column in points.T]
-        ranks = [np.searchsorted(self.columns[i], points[:, i]) for i in range(len(self.columns))]
-        root = len(self.dimension)
-        self._divide(np.array(ranks, np.int32), counts, None)
-        return root
-
-    def _divide(self, ranks: Ints, counts: Doubles, file: int | None) -> None:
-        """Adds the node of some rows and all below it.
-
-        Args:
-            ranks: for each dimension and row, how many rows of the band have a smaller coordinate.
-            counts: for each row how many it stands for.
-            file: whose part the rows are; None above the files.
-        """
-        rows = float(counts.sum())
-        parts = max(1, round(rows / self.file_rows)) if file is None else 1
-        if parts == 1 and file is None:
-            file = self._next_file()
-        is_stretch = parts == 1 and (rows <= STRETCH_ROWS or len(counts) < SAMPLE_OF_STRETCH)
-        division = None if is_stretch else self._division(ranks, counts, parts)
-        node = self._add()
-        if division is None:
-            self._close(node, file)
-            return
-        dimension, border = division
-        self.dimension[node], self.border[node] = dimension, border
-        is_upper = ranks[dimension] >= np.searchsorted(self.columns[dimension], border)
-        for side in (~is_upper, is_upper):
-            self.target[node] = len(self.dimension)
-            self._divide(ranks[:, side], counts[side], file)
-
-    def _add(self) -> int:
-        self.dimension.append(-1)
-        self.border.append(0.0)
+    def add(self, dimension: int, border: float) -> int:
+        """Adds a node that divides rows. Its upper child is not known yet."""
+        self.dimension.append(dimension)
+        self.border.append(border)
         self.target.append(0)
         self.stretch.append(0)
         return len(self.dimension) - 1
 
-    def _next_file(self) -> int:
-        self.files += 1
-        self.stretches = 0
-        return self.files - 1
+    def add_leaf(self, file: int, stretch: int) -> None:
+        leaf = self.add(-1, 0.0)
+        self.target[leaf], self.stretch[leaf] = file, stretch
 
-    def _close(self, leaf: int, file: int | None) -> None:
-        """Makes a leaf the next stretch of its file; of a new one where rows of one point fill more than a file."""
-        self.target[leaf] = self._next_file() if file is None else file
-        self.stretch[leaf] = self.stretches
-        self.stretches += 1
+    def join(self, tree: _Nodes, files: int) -> int:
+        """Adds a tree whose files come after `files` others. Returns its root."""
+        root = len(self.dimension)
+        self.target += [
+            target + (files if dimension < 0 else root)
+            for dimension, target in zip(tree.dimension, tree.target, strict=True)
+        ]
+        self.dimension += tree.dimension
+        self.border += tree.border
+        self.stretch += tree.stretch
+        return root
+
+
+class _Cells:
+    """The files of one band: a tree for each of its parts. The trees are alike down to the files.
+
+    Args:
+        points: sampled rows of the band.
+        counts: for each row how many it stands for.
+        part: for each row the number of its part.
+        parts: how many there are.
+        file_rows: rows of a file.
+    """
+
+    def __init__(self, points: Doubles, counts: Doubles, part: Longs, parts: int, file_rows: float) -> None:
+        self.file_rows = file_rows
+        self.files = 0
+        self.trees = [_Nodes() for _ in range(parts)]
+        self.columns = [np.sort(column) for column in points.T]  # coordinates of the band, ascending
+        ranks = [np.searchsorted(self.columns[i], points[:, i]) for i in range(len(self.columns))]
+        self._divide(np.array(ranks, np.int32), counts, part)
+
+    def _divide(self, ranks: Ints, counts: Doubles, part: Longs) -> None:
+        """Adds the nodes of some rows and of all below them.
+
+        Args:
+            ranks: for each dimension and row, how many rows of the band have a smaller coordinate.
+            counts: for each row how many it stands for.
+            part: for each row the number of its part.
+        """
+        files = max(1, round(float(counts.sum()) / self.file_rows))
+        # Rows of one point are one file however many they are.
+        division = None if files == 1 else self._division(ranks, counts, files)
+        if division is None:
+            self._add_file(ranks, counts, part)
+            return
+        dimension, border = division
+        nodes = [tree.add(dimension, border) for tree in self.trees]
+        is_upper = ranks[dimension] >= np.searchsorted(self.columns[dimension], border)
+        self._divide(ranks[:, ~is_upper], counts[~is_upper], part[~is_upper])
+        for tree, node in zip(self.trees, nodes, strict=True):
+            tree.target[node] = len(tree.dimension)
+        self._divide(ranks[:, is_upper], counts[is_upper], part[is_upper])
+
+    def _add_file(self, ranks: Ints, counts: Doubles, part: Longs) -> None:
+        stretches = 0
+        for number, tree in enumerate(self.trees):
+            of_part = part == number
+            stretches = self._add_stretches(tree, ranks[:, of_part], counts[of_part], stretches)
+        self.files += 1
+
+    def _add_stretches(self, tree: _Nodes, ranks: Ints, counts: Doubles, stretches: int) -> int:
+        """Divides rows of one part of the latest file, which has `stretches` so far. Returns how many it has then."""
+        is_stretch = float(counts.sum()) <= STRETCH_ROWS or len(counts) < SAMPLE_OF_STRETCH
+        division = None if is_stretch else self._division(ranks, counts, 1)
+        if division is None:
+            tree.add_leaf(self.files, stretches)
+            return stretches + 1
+        dimension, border = division
+        node = tree.add(dimension, border)
+        is_upper = ranks[dimension] >= np.searchsorted(self.columns[dimension], border)
+        stretches = self._add_stretches(tree, ranks[:, ~is_upper], counts[~is_upper], stretches)
+        tree.target[node] = len(tree.dimension)
+        return self._add_stretches(tree, ranks[:, is_upper], counts[is_upper], stretches)
 
     def _division(self, ranks: Ints, counts: Doubles, parts: int) -> tuple[int, float] | None:
         """The dimension in which some rows spread over the most ranks, and the border that halves their `parts` files.

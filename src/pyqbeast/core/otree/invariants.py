@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.core.format.constants import TAG_KEY_ROWS, TAG_MAX_ROW_WEIGHT, TAG_WEIGHTS
+from pyqbeast.core.format.constants import TAG_KEY_ROWS, TAG_MAX_ROW_WEIGHT, TAG_PARTS, TAG_WEIGHTS
 from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.format.file_parts import parse_parts_tag
 from pyqbeast.core.format.file_tags import Block, recorded_weight
 from pyqbeast.core.format.key_frequency import parse_key_frequency
 from pyqbeast.core.format.names import column_named
@@ -24,6 +25,7 @@ from pyqbeast.core.problems import (
     IN_BLOCKS,
     KEPT,
     KEY_ROWS,
+    PARTS,
     ROWS_BY_WEIGHT,
     Problem,
 )
@@ -104,12 +106,18 @@ def check_rows(
 
 
 def check_own_tags(
-    file: str, tags: Mapping[str, str], blocks: Sequence[Block], counted: int, by_weight: int | None
+    file: str,
+    size: int,
+    tags: Mapping[str, str],
+    blocks: Sequence[Block],
+    counted: int,
+    by_weight: int | None,
 ) -> list[Problem]:
     """Whether tags of ours can be read, and agree with the blocks of the same file.
 
     Args:
         file: its path, for the report.
+        size: its bytes.
         tags: of the file. Those that it does not have say nothing.
         blocks: what the log says of it.
         counted: how many rows its blocks count.
@@ -122,6 +130,11 @@ def check_own_tags(
     if TAG_WEIGHTS in tags and by_weight != counted:
         text = f"the tag {TAG_WEIGHTS} is {shown(tags[TAG_WEIGHTS])}, no count of the rows of its blocks"
         problems.append(Problem(ROWS_BY_WEIGHT, file, "", text))
+    if TAG_PARTS in tags and parse_parts_tag(tags, size) is None:
+        text = (
+            f"the tag {TAG_PARTS} is {shown(tags[TAG_PARTS])}, no parts that a file of {size} bytes can have"
+        )
+        problems.append(Problem(PARTS, file, "", text))
     if TAG_KEY_ROWS in tags and parse_key_frequency(tags) is None:
         text = f"the tag {TAG_KEY_ROWS} is {shown(tags[TAG_KEY_ROWS])}, no number of rows"
         problems.append(Problem(KEY_ROWS, file, "", text))

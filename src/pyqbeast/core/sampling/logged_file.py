@@ -6,7 +6,20 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.format.file_parts import parse_parts_tag
 from pyqbeast.core.format.file_tags import Block, recorded_weight, row_weights
+
+
+class Needed(NamedTuple):
+    """What some rows of a file need of it.
+
+    Attributes:
+        bytes: of its beginning that hold them all: all bytes, unless a later part has none of them.
+        is_whole: whether they surely are all rows of that beginning, as far as the writer has looked at its rows.
+    """
+
+    bytes: int
+    is_whole: bool
 
 
 class LoggedFile(NamedTuple):
@@ -47,17 +60,23 @@ class LoggedFile(NamedTuple):
             return WEIGHT_MIN, WEIGHT_MAX
         return row_weights(self.tags, self.blocks)
 
-    def lies_below(self, weight: int, prunable: Collection[int]) -> bool:
-        """Whether all its rows are surely lighter today, as far as its writer has looked at its rows.
+    def needed_below(self, weight: int | None, prunable: Collection[int]) -> Needed:
+        """What the rows that are lighter than a weight need of the file. `BlockIndex.java` has the same rule.
 
         The largest weight of a block is that of a cube. Other writers say by it only that they left lighter rows to
         the cube.
 
         Args:
-            weight: any.
+            weight: any; None for all rows.
             prunable: as for `weights`.
         """
-        if not self.blocks or self.revision_id not in prunable:
-            return False
-        heaviest = recorded_weight(self.tags, self.blocks)
-        return heaviest is not None and heaviest < weight
+        if weight is None:
+            return Needed(self.size, is_whole=True)
+        is_told = self.blocks and self.revision_id in prunable
+        heaviest = recorded_weight(self.tags, self.blocks) if is_told else None
+        if heaviest is None:
+            return Needed(self.size, is_whole=False)
+        for part in parse_parts_tag(self.tags, self.size) or ():
+            if part.lightest >= weight:
+                return Needed(part.begin, is_whole=part.heaviest_before < weight)
+        return Needed(self.size, is_whole=heaviest < weight)

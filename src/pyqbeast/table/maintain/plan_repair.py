@@ -19,6 +19,7 @@ from pyqbeast.core.format.constants import (
     TAG_BLOCKS,
     TAG_KEY_ROWS,
     TAG_MAX_ROW_WEIGHT,
+    TAG_PARTS,
     TAG_REVISION,
     TAG_WEIGHTS,
 )
@@ -37,6 +38,7 @@ from pyqbeast.core.problems import (
     IN_BLOCKS,
     KEPT,
     KEY_ROWS,
+    PARTS,
     READABLE,
     REPLICATED,
     REVISIONS,
@@ -63,6 +65,7 @@ INDEX_TAGS = frozenset(
         TAG_BLOCKS,
         TAG_KEY_ROWS,
         TAG_MAX_ROW_WEIGHT,
+        TAG_PARTS,
         TAG_WEIGHTS,
         LEGACY_TAG_STATE,
         LEGACY_TAG_CUBE,
@@ -71,7 +74,12 @@ INDEX_TAGS = frozenset(
         LEGACY_TAG_ELEMENT_COUNT,
     }
 )
-_OWN_TAG = {HEAVIEST: TAG_MAX_ROW_WEIGHT, ROWS_BY_WEIGHT: TAG_WEIGHTS, KEY_ROWS: TAG_KEY_ROWS}
+_OWN_TAG = {
+    HEAVIEST: TAG_MAX_ROW_WEIGHT,
+    ROWS_BY_WEIGHT: TAG_WEIGHTS,
+    KEY_ROWS: TAG_KEY_ROWS,
+    PARTS: TAG_PARTS,
+}
 _OF_TAGS = (TAGS, IN_BLOCKS, ELEMENT_COUNT)
 _OF_STATISTICS = (STATISTICS_TEXT, ROW_COUNT, BOUNDS)
 

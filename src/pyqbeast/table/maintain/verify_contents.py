@@ -33,6 +33,7 @@ from pyqbeast.core.revisions.revision import Revision, RevisionSet
 from pyqbeast.deletion_vectors import file_checks
 from pyqbeast.delta_log.file_checks import bounded_columns
 from pyqbeast.table.coordinates import coordinates, quoted, weight
+from pyqbeast.table.maintain.verify_parts import check_parts
 from pyqbeast.table.maintain.verify_statistics import FileToRead, check_statistics
 from pyqbeast.verification.log_checks import VerifiedFile
 
@@ -86,11 +87,14 @@ def check_contents(
     damaged = {problem.file for problem in problems if problem.rule == READABLE}
     problems += [problem for problem in seen.problems if problem.file not in damaged]
     whole = [file for file in files if file.path not in damaged]
+    prunable = log.prunable_revisions
     for number in sorted({file.tags.revision_id for file in whole} - {STAGING_REVISION}):
         of_revision = [f for f in whole if f.tags.revision_id == number and not is_copy(f.tags.blocks)]
         if of_revision and not check_columns(stored.get(number), log.schema.fieldNames()):
             _log.info("%s: comparing the tags of %d files with their rows", log.path, len(of_revision))
             problems += _check_rows(reading, log, stored.get(number), of_revision)
+            if number in prunable:
+                problems += check_parts(reading, log, stored.get(number), of_revision)
     return Contents(problems, len(whole), sum(rows[file.location] for file in whole), seen.right)
 
 

@@ -22,11 +22,13 @@ from pyqbeast.core.format.constants import (
     TAG_BLOCKS,
     TAG_KEY_ROWS,
     TAG_MAX_ROW_WEIGHT,
+    TAG_PARTS,
     TAG_REVISION,
     TAG_WEIGHTS,
     WEIGHT_MAX,
 )
 from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.format.file_parts import parts_tag
 from pyqbeast.core.format.file_tags import Block, blocks_to_json
 from pyqbeast.core.format.key_frequency import KeyFrequency
 from pyqbeast.core.format.weight_counts import weights_tag
@@ -75,6 +77,7 @@ class Arrangement:
                 TAG_KEY_ROWS: KeyFrequency(self.write, file.key_rows).to_tag(),
                 TAG_MAX_ROW_WEIGHT: str(file.max_row_weight),
                 TAG_WEIGHTS: weights_tag(file.weights),
+                **({TAG_PARTS: parts_tag(file.parts)} if file.parts else {}),
             }
             for file in files
             if file.path in blocks
@@ -130,8 +133,8 @@ def arrange(
 
 def tree_bytes(tree: Tree, layout: FileLayout) -> bytes:
     """As `Tree.java` reads it."""
-    head = [tree.dimensions, len(tree), len(layout.weight), len(layout.border), layout.files]
+    head = [tree.dimensions, len(tree), len(layout.part_weight), len(layout.border), layout.files]
     cubes = [tree.parent, tree.child, tree.max_weight]
-    cells = [layout.weight, layout.root, layout.dimension, layout.target, layout.stretch]
+    cells = [layout.part_weight, layout.root, layout.dimension, layout.target, layout.stretch]
     ints = np.concatenate([np.asarray(part, "<i4") for part in (head, *cubes, *cells)])
     return ints.tobytes() + layout.border.astype("<f8").tobytes()

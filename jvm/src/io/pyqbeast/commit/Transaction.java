@@ -10,9 +10,10 @@ import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.index.WeightProfile;
+import io.pyqbeast.parquet.ExactParquet;
+import io.pyqbeast.parquet.PartedFiles;
 import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.DeltaWrites;
-import io.pyqbeast.spark.ExactParquet;
 import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.statistics.StatisticsOfJob;
@@ -46,6 +47,7 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.RemoveFile;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
 import org.apache.spark.sql.delta.constraints.Constraint;
+import org.apache.spark.sql.delta.files.DelayedCommitProtocol;
 import org.apache.spark.sql.delta.schema.ImplicitMetadataOperation$;
 import org.apache.spark.sql.delta.skipping.clustering.ClusteringColumnInfo$;
 import org.apache.spark.sql.delta.stats.DeltaJobStatisticsTracker;
@@ -404,6 +406,12 @@ public final class Transaction extends SureTransaction {
       }
     }
     return files;
+  }
+
+  /** Its files begin a row group with each part of theirs. */
+  @Override
+  public DelayedCommitProtocol getCommitter(Path folder) {
+    return new PartedFiles(folder.toString(), DeltaWrites.lengthOfFolders(this), deltaDataSubdir());
   }
 
   @Override

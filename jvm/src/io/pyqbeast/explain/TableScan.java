@@ -7,9 +7,9 @@ import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.WeightRange;
+import io.pyqbeast.parquet.RowGroups;
 import io.pyqbeast.sample.SampleRule;
 import io.pyqbeast.spark.LiveFiles;
-import io.pyqbeast.spark.RowGroups;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Scans;
 import io.pyqbeast.spark.SubsetFileIndex;
@@ -169,9 +169,10 @@ final class TableScan {
           node.relation().location() instanceof SubsetFileIndex some
               ? ScalaInterop.list(some.matchingFiles(ScalaInterop.seq(List.of()), ScalaInterop.seq(List.of())))
               : ScalaInterop.list(scan.files());
-      List<Path> paths = read.stream().map(file -> index.absolutePath(file.path())).toList();
+      Map<Path, Long> bytes =
+          read.stream().collect(Collectors.toMap(file -> index.absolutePath(file.path()), AddFile::size));
       List<Expression> filters = ScalaInterop.list(node.dataFilters());
-      RowGroups groups = RowGroups.of(paths, filters, snapshot.deltaLog().newDeltaHadoopConf());
+      RowGroups groups = RowGroups.of(bytes, filters, snapshot.deltaLog().newDeltaHadoopConf());
       if (groups == null) {
         return null;
       }

@@ -34,6 +34,8 @@ public final class FileTags {
     public static final Weights ANY = new Weights(Constants.WEIGHT_MIN, Constants.WEIGHT_MAX, false);
   }
 
+  private static final long[] NO_PARTS = {};
+
   private FileTags() {}
 
   /** Whether the tags are those of a file written before format 0.6. */
@@ -89,6 +91,33 @@ public final class FileTags {
     Long recorded = Json.wholeNumber(tags.get(Constants.text("TAG_MAX_ROW_WEIGHT")));
     boolean ofRows = recorded != null && lowest <= recorded && recorded <= highest;
     return new Weights(lowest, ofRows ? recorded.intValue() : highest, ofRows);
+  }
+
+  /**
+   * The parts of a file but the first, in the order of the file: where a part begins in bytes, the largest weight before
+   * it, and the smallest from there on, one after the other. None where the tag is missing or cannot be used. The rules
+   * are those of {@code core/format/file_parts.py}.
+   */
+  public static long[] parts(Map<String, String> tags, long size) {
+    String text = tags.get(Constants.text("TAG_PARTS"));
+    if (text == null) {
+      return NO_PARTS;
+    }
+    String[] numbers = text.split(",", -1);
+    long[] parts = new long[numbers.length];
+    long before = 0;
+    for (int i = 0; i < parts.length; i++) {
+      Long number = Json.wholeNumber(numbers[i]);
+      boolean isBegin = i % 3 == 0;
+      long least = isBegin ? before + 1 : Constants.WEIGHT_MIN;
+      long most = isBegin ? size - 1 : Constants.WEIGHT_MAX;
+      if (number == null || number < least || number > most) {
+        return NO_PARTS;
+      }
+      parts[i] = number;
+      before = isBegin ? number : before;
+    }
+    return parts.length % 3 == 0 ? parts : NO_PARTS;
   }
 
   private static List<Block> listed(JsonNode stored) {

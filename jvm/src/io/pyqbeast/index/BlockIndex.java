@@ -23,8 +23,11 @@ import scala.Option;
 public final class BlockIndex {
   private static final PerSnapshot<BlockIndex> KNOWN = new PerSnapshot<>(BlockIndex::read);
 
+  private static final long[] NO_PARTS = {};
+
   private final List<AddFile> files = new ArrayList<>();
   private final Map<String, FileTags.Weights> weights = new HashMap<>();
+  private final Map<String, long[]> parts = new HashMap<>();
   private final WeightSums sums = new WeightSums();
   private final WeightCopies copies = new WeightCopies();
   private final ReplicatedCubes replicatedCubes;
@@ -61,6 +64,7 @@ public final class BlockIndex {
     BlockIndex index = new BlockIndex(List.of(), replicatedCubes, null);
     index.files.addAll(files);
     index.weights.putAll(weights);
+    index.parts.putAll(parts);
     index.sums.add(sums);
     index.copies.add(copies);
     index.add(more);
@@ -71,6 +75,9 @@ public final class BlockIndex {
     for (int i = 0; i < part.files().size(); i++) {
       files.add(part.files().get(i));
       weights.put(part.files().get(i).path(), part.weights(i));
+      if (part.parts(i) != null) {
+        parts.put(part.files().get(i).path(), part.parts(i));
+      }
     }
     sums.add(part.sums());
     copies.add(part.copies());
@@ -142,10 +149,23 @@ public final class BlockIndex {
     return range.meets(held.lowest(), held.highest());
   }
 
-  /** Whether every row of a file has a weight of the range, as far as its writer has looked at its rows. */
-  public boolean liesWithin(AddFile file, WeightRange range) {
+  /**
+   * What a range needs of a file.
+   *
+   * @param bytes of its beginning that hold all its rows of the range: all bytes, unless a later part has none of them
+   * @param isWhole whether every row of that beginning has a weight of the range, as far as the writer has looked
+   */
+  public record Needed(long bytes, boolean isWhole) {}
+
+  public Needed needed(AddFile file, WeightRange range) {
     FileTags.Weights held = weightsOf(file);
-    return held.ofRows() && range.holds(held.lowest(), held.highest());
+    long[] ends = parts.getOrDefault(file.path(), NO_PARTS);
+    for (int i = 0; i < ends.length; i += 3) {
+      if (!range.meets((int) ends[i + 2], held.highest())) {
+        return new Needed(ends[i], held.ofRows() && range.holds(held.lowest(), (int) ends[i + 1]));
+      }
+    }
+    return new Needed(file.size(), held.ofRows() && range.holds(held.lowest(), held.highest()));
   }
 
   /** The weights that a file can hold; all there are, where its tags do not tell those that its rows have today. */

@@ -10,6 +10,7 @@ import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -38,6 +39,7 @@ public final class FilePart implements Serializable {
   private int[] lowest = new int[16];
   private int[] highest = new int[16];
   private final BitSet ofRows = new BitSet();
+  private final Map<Integer, long[]> parts = new HashMap<>();
   private final WeightSums sums = new WeightSums();
   private final WeightCopies copies = new WeightCopies();
   private boolean isMarked;
@@ -78,6 +80,12 @@ public final class FilePart implements Serializable {
     lowest[i] = held.lowest();
     highest[i] = held.highest();
     ofRows.set(i, held.ofRows());
+    if (isWeighed && held.ofRows()) {
+      long[] toldParts = FileTags.parts(tags, file.size());
+      if (toldParts.length > 0) {
+        parts.put(i, toldParts);
+      }
+    }
     sums.add(file, held, isWeighed);
     copies.add(file.stats(), told);
     isMarked |= FileTags.haveMark(tags);
@@ -120,6 +128,11 @@ public final class FilePart implements Serializable {
   /** The weights that a file can hold; all there are, where its tags do not tell those that its rows have today. */
   FileTags.Weights weights(int i) {
     return new FileTags.Weights(lowest[i], highest[i], ofRows.get(i));
+  }
+
+  /** The parts of a file, see {@link FileTags#parts}; null where it has none. */
+  long[] parts(int i) {
+    return parts.get(i);
   }
 
   WeightSums sums() {

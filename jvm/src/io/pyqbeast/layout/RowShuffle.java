@@ -40,7 +40,7 @@ public final class RowShuffle {
             ? packs.coalesce(1) // a file of rows outside the revision's space needs no place: the survey saw none
             : Shuffles.byNumber(packs, tree.files() + 1, "file");
     Dataset<Row> sorted = gathered.sortWithinPartitions("stretch");
-    return over(data, plan(sorted), List.of(), data.schema(), new RowUnpacker(data.schema().length()));
+    return over(data, plan(sorted), List.of(), data.schema(), new RowUnpacker(data.schema().length(), tree.endsOfParts()));
   }
 
   private static LogicalPlan plan(Dataset<Row> data) {

@@ -20,6 +20,8 @@ public final class RowTargets {
   private long[] cubes = new long[64];
   private int[] stretches = new int[64];
   private int[] weights = new int[64];
+  private int[] endsOfParts = {Integer.MAX_VALUE};
+  private long part;
   private int first;
   private int count;
   private boolean hasCounter;
@@ -45,6 +47,39 @@ public final class RowTargets {
   /** From now on targets are kept until they are taken, however many there are. */
   public void expectCounter() {
     hasCounter = true;
+  }
+
+  /** @param ends the largest weight of each part that a file may have, ascending */
+  void expectParts(int[] ends) {
+    endsOfParts = ends;
+  }
+
+  /** Whether the row that is about to be written has a target here. */
+  public boolean hasNext() {
+    return !dropped && count > 0;
+  }
+
+  /** The weight of the row that is about to be written. */
+  public int nextWeight() {
+    return weights[first];
+  }
+
+  /** The largest weight of the part of a file that a weight belongs to. */
+  public int endOfPart(int weight) {
+    int at = Arrays.binarySearch(endsOfParts, weight);
+    return endsOfParts[at < 0 ? -at - 1 : at];
+  }
+
+  /** @param bytes where in its file a part begins, whose first row is the one that is about to be written */
+  public void notePart(long bytes) {
+    part = bytes;
+  }
+
+  /** Where in its file the part begins whose first row has just been written; 0 if the row is no first one. */
+  public long takePart() {
+    long bytes = part;
+    part = 0;
+    return bytes;
   }
 
   /** @param stretch of the file by which the partition is sorted */

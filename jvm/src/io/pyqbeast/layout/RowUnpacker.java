@@ -14,10 +14,15 @@ final class RowUnpacker implements RowFunction {
   private static final int ROWS = 2;
 
   private final int columns;
+  private final int[] endsOfParts;
 
-  /** @param columns of a row */
-  RowUnpacker(int columns) {
+  /**
+   * @param columns of a row
+   * @param endsOfParts the largest weight of each part that a file may have, ascending
+   */
+  RowUnpacker(int columns, int[] endsOfParts) {
     this.columns = columns;
+    this.endsOfParts = endsOfParts;
   }
 
   @Override
@@ -37,6 +42,7 @@ final class RowUnpacker implements RowFunction {
 
     Rows(Iterator<InternalRow> packs) {
       this.packs = packs;
+      targets.expectParts(endsOfParts);
     }
 
     @Override

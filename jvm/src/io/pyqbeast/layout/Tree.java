@@ -10,8 +10,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
  * The tree of cubes that a write uses, and its files, as Python planned them. It finds the cube of a row, its file, and
  * its stretch of the file.
  *
- * <p>The file depends on the row's weight, which tells its band, and on its point: each band has a k-d tree whose leaves
- * are the stretches of its files.
+ * <p>The file depends on the row's weight, which tells its part of a band, and on its point: each part has a k-d tree
+ * whose leaves are stretches of the band's files.
  *
  * <p>A row goes down from the root along the cubes that contain its point and stays in the first whose largest weight
  * is not below the row's. Below a cube that has no child on the row's side, the row stays in that missing child. A cube
@@ -28,10 +28,10 @@ public final class Tree implements Serializable {
   private final int files;
   private final int dimensions;
   private final int[] largest;
-  private final int[] bandWeight;
-  private final int[] bandRoot;
+  private final int[] partWeight;
+  private final int[] partRoot;
 
-  /** Of each node of the bands the coordinate that divides it, and then its upper child, or in a leaf the file. */
+  /** Of each node of the parts the coordinate that divides it, and then its upper child, or in a leaf the file. */
   private final int[] divisions;
 
   private final int[] stretchOf;
@@ -40,8 +40,8 @@ public final class Tree implements Serializable {
   private final int[] nodes;
 
   /**
-   * @param data little-endian ints: number of dimensions, of cubes n, of bands b, of nodes m of all bands, and of files;
-   *     then n parents, n child numbers, n largest weights; b largest weights of bands, b first nodes; for each of the m
+   * @param data little-endian ints: number of dimensions, of cubes n, of parts p, of nodes m of all parts, and of files;
+   *     then n parents, n child numbers, n largest weights; p largest weights of parts, p first nodes; for each of the m
    *     nodes the coordinate that divides it (-1 in a leaf), its upper child (in a leaf the file) and its stretch; and m
    *     doubles: where the upper side of a node begins. The lower child is the next node.
    */
@@ -49,14 +49,14 @@ public final class Tree implements Serializable {
     ByteBuffer in = ByteBuffer.wrap(data).order(ByteOrder.LITTLE_ENDIAN);
     this.dimensions = in.getInt();
     int count = in.getInt();
-    int bands = in.getInt();
+    int parts = in.getInt();
     this.border = new double[in.getInt()];
     this.files = in.getInt();
     int[] parent = ints(in, count);
     int[] child = ints(in, count);
     this.largest = ints(in, count);
-    this.bandWeight = ints(in, bands);
-    this.bandRoot = ints(in, bands);
+    this.partWeight = ints(in, parts);
+    this.partRoot = ints(in, parts);
     int[] dimensionOf = ints(in, border.length);
     int[] target = ints(in, border.length);
     this.divisions = new int[2 * border.length];
@@ -88,6 +88,11 @@ public final class Tree implements Serializable {
   /** Number of files; one more takes the rows that lie outside the unit cube. */
   int files() {
     return files;
+  }
+
+  /** The largest weight of each part that a file may have, ascending. */
+  int[] endsOfParts() {
+    return partWeight.clone();
   }
 
   RowTarget rowTarget() {
@@ -151,11 +156,11 @@ public final class Tree implements Serializable {
   }
 
   private int leafOf(double[] point, int weight) {
-    int band = 0;
-    while (weight > bandWeight[band]) {
-      band++;
+    int part = 0;
+    while (weight > partWeight[part]) {
+      part++;
     }
-    int node = bandRoot[band];
+    int node = partRoot[part];
     int dimension = divisions[2 * node];
     while (dimension >= 0) {
       // No processor guesses which child it is. Where both are known before they are compared, the JVM needs no jump,

@@ -3,14 +3,16 @@ package io.pyqbeast.sample;
 import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.WeightRange;
+import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.SubsetFileIndex;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.FileSourceMetadataAttribute$;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -30,7 +32,8 @@ import scala.collection.immutable.Seq;
 /**
  * Plans a scan whose filters bound the weight. A file all of whose rows lie within the bounds is read as it is: without
  * the comparison of weights, and without the indexed columns if only the weight needs them. The files that a bound cuts
- * are read in a second scan, with all filters. At the fractions that writers cut files at there are none of them.
+ * are read in a second scan, with all filters. At the fractions that writers cut files at there are none of them. Either
+ * scan reads no more of a file than the parts that hold rows within the bounds: to Spark the file ends there.
  *
  * <p>This happens as late as the physical plan. Before it, every rule of Spark's and Delta's sees one table with one
  * filter. Delta's own strategy then plans either scan, with deletion vectors and all.
@@ -60,18 +63,30 @@ public final class WholeFiles extends SparkStrategy {
       return List.of();
     }
     BlockIndex weights = BlockIndex.of(snapshot);
-    Map<Boolean, List<AddFile>> files =
-        ScalaInterop.list(index.preparedScan().files()).stream()
-            .collect(Collectors.partitioningBy(file -> weights.liesWithin(file, range)));
-    if (files.get(true).isEmpty()) {
+    boolean mayShorten = !askForFiles(columns) && !askForFiles(filters);
+    List<AddFile> files = ScalaInterop.list(index.preparedScan().files());
+    List<AddFile> whole = new ArrayList<>();
+    List<AddFile> cut = new ArrayList<>();
+    for (AddFile file : files) {
+      BlockIndex.Needed needed = weights.needed(file, range);
+      boolean isShorter = needed.bytes() < file.size();
+      if (isShorter && !mayShorten) {
+        cut.add(file);
+      } else {
+        (needed.isWhole() ? whole : cut).add(isShorter ? DeltaActions.ofSize(file, needed.bytes()) : file);
+      }
+    }
+    if (cut.equals(files)) {
       return List.of();
     }
-    SparkPlan whole = planLater(scan(columns, range.others(), relation, index, files.get(true)));
-    if (files.get(false).isEmpty()) {
-      return List.of(whole);
+    List<SparkPlan> scans = new ArrayList<>();
+    if (!whole.isEmpty()) {
+      scans.add(planLater(scan(columns, range.others(), relation, index, whole)));
     }
-    SparkPlan cut = planLater(scan(columns, filters, relation, index, files.get(false)));
-    return List.of(new UnionExec(ScalaInterop.seq(List.of(whole, cut))));
+    if (!cut.isEmpty()) {
+      scans.add(planLater(scan(columns, filters, relation, index, cut)));
+    }
+    return scans.size() == 1 ? scans : List.of(new UnionExec(ScalaInterop.seq(scans)));
   }
 
   /**
@@ -80,6 +95,16 @@ public final class WholeFiles extends SparkStrategy {
    */
   private static boolean areDeterministic(List<?> expressions) {
     return expressions.stream().allMatch(each -> ((Expression) each).deterministic());
+  }
+
+  /** Whether expressions tell of the files, such as their size. */
+  private static boolean askForFiles(List<?> expressions) {
+    return expressions.stream()
+        .flatMap(each -> ScalaInterop.list(((Expression) each).references().toSeq()).stream())
+        .anyMatch(
+            column ->
+                column instanceof AttributeReference reference
+                    && FileSourceMetadataAttribute$.MODULE$.unapply(reference).isDefined());
   }
 
   private static LogicalPlan scan(

@@ -33,6 +33,14 @@ public final class DeltaActions {
         file.backReference(), file.amtPassthrough());
   }
 
+  /** A file that ends after some of its bytes: what a scan reads that needs no more of it. */
+  public static AddFile ofSize(AddFile file, long size) {
+    return file.copy(
+        file.path(), file.partitionValues(), size, file.modificationTime(), file.dataChange(), file.stats(), file.tags(),
+        file.deletionVector(), file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(),
+        file.backReference(), file.amtPassthrough());
+  }
+
   /** A file of another size, whose deletion vector, if it has one, hides so many rows. */
   public static AddFile counted(AddFile file, long size, long deleted) {
     DeletionVectorDescriptor vector = file.deletionVector();

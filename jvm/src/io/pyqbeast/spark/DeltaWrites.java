@@ -7,6 +7,8 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.DeltaOptions;
+import org.apache.spark.sql.delta.NoMapping$;
+import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
 import scala.Option;
 import scala.collection.immutable.Map;
@@ -39,6 +41,16 @@ public final class DeltaWrites {
     return new DeltaOperations.Write(
         mode, Option.apply(ScalaInterop.seq(List.of())), options.replaceWhere(), options.userMetadata(),
         Option.empty(), overwrites, merges, options.replaceOn(), options.replaceUsing());
+  }
+
+  /** How many letters the folders have that Delta spreads the files of a write over; none where it makes no folders. */
+  public static Option<Object> lengthOfFolders(OptimisticTransaction write) {
+    boolean spreads =
+        write.org$apache$spark$sql$delta$files$TransactionalWrite$$randomizeFilePrefixes()
+            || write.metadata().columnMappingMode() != NoMapping$.MODULE$;
+    return spreads
+        ? Option.apply(write.org$apache$spark$sql$delta$files$TransactionalWrite$$randomPrefixLength())
+        : Option.empty();
   }
 
   /** What the history calls a rewrite of rows that stay. */

@@ -34,6 +34,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
   private final RowTargets targets = RowTargets.ofTask();
   private final List<Closed> closed = new ArrayList<>();
   private Map<Long, long[]> blocks = new HashMap<>();
+  private List<long[]> parts = new ArrayList<>();
   private long[] weights = new long[WeightCounts.INTERVALS];
   private final int[] counts = new int[1 << COUNTER_BITS];
   private final int[] weightOfCount = new int[1 << COUNTER_BITS];
@@ -45,11 +46,13 @@ final class BlockCounter implements WriteTaskStatsTracker {
   private long rows;
   private long lastCube;
   private long[] lastBlock;
+  private int heaviest = Integer.MIN_VALUE;
   private int lastStretch;
   private int run;
   private long keyRows;
 
-  private record Closed(String name, long rows, Map<Long, long[]> blocks, long[] weights, long strays) {}
+  private record Closed(
+      String name, long rows, Map<Long, long[]> blocks, List<long[]> parts, long[] weights, long strays) {}
 
   /** @param statistics Delta's tracker of the same files; null where no statistics are collected */
   BlockCounter(WriteTaskStatsTracker statistics, WrittenWeight weight) {
@@ -85,6 +88,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
     isTracked = isTracked && path.equals(open) && targets.next();
     if (isTracked) {
       strays += weight.of(row) == targets.weight() ? 0 : 1;
+      notePart(targets.takePart(), targets.weight());
       note(targets.cube(), targets.stretch(), targets.weight());
     }
   }
@@ -104,21 +108,35 @@ final class BlockCounter implements WriteTaskStatsTracker {
     for (Closed file : closed) {
       List<long[]> blocksOfFile = known ? new ArrayList<>(file.blocks().values()) : null;
       files.add(
-          new WrittenBlocks.OfFile(file.name(), file.rows(), keyRows, blocksOfFile, file.weights(), file.strays()));
+          new WrittenBlocks.OfFile(
+              file.name(), file.rows(), keyRows, blocksOfFile, file.parts(), file.weights(), file.strays()));
     }
     return new WrittenBlocks(statistics == null ? null : statistics.getFinalStats(milliseconds), files);
   }
 
   private void endFile() {
     if (open != null) {
-      closed.add(new Closed(new Path(open).getName(), rows, blocks, weights, strays));
+      closed.add(new Closed(new Path(open).getName(), rows, blocks, parts, weights, strays));
     }
     open = null;
     rows = 0;
     strays = 0;
     blocks = new HashMap<>();
+    parts = new ArrayList<>();
+    heaviest = Integer.MIN_VALUE;
     weights = new long[WeightCounts.INTERVALS];
     lastBlock = null;
+  }
+
+  /** @param begin where in the file a part begins with the row; 0 if none does */
+  private void notePart(long begin, int weight) {
+    if (begin > 0) {
+      parts.add(new long[] {begin, heaviest, weight});
+    }
+    heaviest = Math.max(heaviest, weight);
+    for (long[] part : parts) {
+      part[2] = Math.min(part[2], weight);
+    }
   }
 
   private void note(long cube, int stretch, int weight) {

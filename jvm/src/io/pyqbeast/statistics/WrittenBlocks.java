@@ -38,6 +38,7 @@ public final class WrittenBlocks implements WriteTaskStats {
     private final long rows;
     private final long keyRows;
     private final List<long[]> blocks;
+    private final List<long[]> parts;
     private final long[] weights;
     private final long strays;
 
@@ -45,14 +46,24 @@ public final class WrittenBlocks implements WriteTaskStats {
      * @param keyRows rows of the most frequent key of the task: all rows of a key go to one
      * @param blocks cube, rows, smallest and largest weight of each block; null if the targets of the rows are not
      *     known
+     * @param parts of each part but the first: where it begins, the largest weight before it, and the smallest from
+     *     there on
      * @param weights rows of each interval of {@code WeightCounts}
      * @param strays rows that have another weight in the file than they were laid out by
      */
-    OfFile(String name, long rows, long keyRows, List<long[]> blocks, long[] weights, long strays) {
+    OfFile(
+        String name,
+        long rows,
+        long keyRows,
+        List<long[]> blocks,
+        List<long[]> parts,
+        long[] weights,
+        long strays) {
       this.name = name;
       this.rows = rows;
       this.keyRows = keyRows;
       this.blocks = blocks;
+      this.parts = parts;
       this.weights = weights;
       this.strays = strays;
     }
@@ -67,6 +78,7 @@ public final class WrittenBlocks implements WriteTaskStats {
       fields.put("rows", rows);
       fields.put("key_rows", keyRows);
       fields.put("blocks", blocks);
+      fields.put("parts", parts);
       fields.put("weights", weights);
       fields.put("strays", strays);
       return fields;

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.commit.TableLog;
 import io.pyqbeast.errors.Door;
-import io.pyqbeast.spark.RowGroups;
+import io.pyqbeast.parquet.RowGroups;
 import java.io.File;
 import java.io.Serializable;
 import java.util.List;

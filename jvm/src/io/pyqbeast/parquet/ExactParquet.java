@@ -1,5 +1,7 @@
-package io.pyqbeast.spark;
+package io.pyqbeast.parquet;
 
+import io.pyqbeast.spark.DeltaActions;
+import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.delta.actions.Metadata;

@@ -1,7 +1,10 @@
-package io.pyqbeast.spark;
+package io.pyqbeast.parquet;
 
+import io.pyqbeast.spark.LogicalPlans;
+import io.pyqbeast.spark.ScalaInterop;
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
@@ -39,8 +42,12 @@ public record RowGroups(long read, long all) {
     return new RowGroups(read + other.read, all + other.all);
   }
 
-  /** The row groups of some files, whose footers the driver reads; null if one of them cannot be read. */
-  public static RowGroups of(List<Path> files, List<Expression> filters, Configuration conf) {
+  /**
+   * The row groups of some files, whose footers the driver reads; null if one of them cannot be read.
+   *
+   * @param files where they are, and how many bytes of each are read
+   */
+  public static RowGroups of(Map<Path, Long> files, List<Expression> filters, Configuration conf) {
     List<Filter> pushed =
         filters.stream()
             .map(RowGroups::namedAsInFiles)
@@ -48,20 +55,22 @@ public record RowGroups(long read, long all) {
             .filter(Option::isDefined)
             .map(Option::get)
             .toList();
-    List<RowGroups> ofFiles = files.parallelStream().map(file -> of(file, pushed, conf)).toList();
+    List<RowGroups> ofFiles =
+        files.entrySet().parallelStream().map(file -> of(file.getKey(), file.getValue(), pushed, conf)).toList();
     return ofFiles.stream().allMatch(Objects::nonNull) ? ofFiles.stream().reduce(NONE, RowGroups::plus) : null;
   }
 
-  private static RowGroups of(Path file, List<Filter> filters, Configuration conf) {
+  private static RowGroups of(Path file, long bytes, List<Filter> filters, Configuration conf) {
     try (ParquetFileReader reader = footer(file, conf)) {
-      List<BlockMetaData> groups = reader.getFooter().getBlocks();
+      List<BlockMetaData> all = reader.getFooter().getBlocks();
+      List<BlockMetaData> groups = all.stream().filter(group -> group.getStartingPos() < bytes).toList();
       FilterPredicate predicate = predicate(filters, reader.getFooter().getFileMetaData().getSchema());
       List<BlockMetaData> left =
           predicate == null
               ? groups
               : RowGroupFilter.filterRowGroups(
                   List.of(RowGroupFilter.FilterLevel.STATISTICS), FilterCompat.get(predicate), groups, reader);
-      return new RowGroups(left.size(), groups.size());
+      return new RowGroups(left.size(), all.size());
     } catch (IOException | RuntimeException e) {
       return null; // a query will say what is wrong with the file
     }
