@@ -124,7 +124,7 @@ def _is_near(found: float | None, value: float | None, largest: float | None) ->
         return found is value
     if not all(map(math.isfinite, (found, value, largest))):
         return True
-    return math.isclose(found, value, rel_tol=1e-6, abs_tol=1e-6 + 1e-9 * largest)
+    return math.isclose(found, value, rel_tol=1e-6, abs_tol=1e-6 + 1e-13 * largest)
 
 
 def _check_sample(pair: Pair, scan: Scan, ours: DataFrame, fraction: float, conditions: list[str]) -> None:
