@@ -72,6 +72,11 @@ class VerifiedFile(NamedTuple):
         """Whether its deletion vector cannot be read."""
         return any(problem.rule == VECTOR for problem in self.problems)
 
+    @property
+    def hidden(self) -> int:
+        """How many of its rows its deletion vector hides."""
+        return self.vector.cardinality if self.vector else 0
+
 
 class LogFindings(NamedTuple):
     """What was found in a log: its files, what is wrong, and what is in order and costs time or space."""

@@ -80,9 +80,8 @@ def check_contents(
         if file.logged.rows is not None and file.logged.rows != in_file:
             text = f"it has {in_file} rows, its statistics say {file.logged.rows}"
             problems.append(Problem(ROW_COUNT, file.path, "", text))
-        hidden = file.vector.cardinality if file.vector else 0
-        if live is not None and live + hidden < in_file:
-            text = f"only {live} of its {in_file - hidden} rows can be read: its data is damaged"
+        if live is not None and live + file.hidden < in_file:
+            text = f"only {live} of its {in_file - file.hidden} rows can be read: its data is damaged"
             problems.append(Problem(READABLE, file.path, "", text))
     damaged = {problem.file for problem in problems if problem.rule == READABLE}
     problems += [problem for problem in seen.problems if problem.file not in damaged]
@@ -118,7 +117,7 @@ def _to_read(
                 file.location,
                 file.on_disk.size,
                 in_file,
-                file.vector.cardinality if file.vector else 0,
+                file.hidden,
                 logged.statistics,
                 STATISTICS_TEXT in rules or logged.rows != in_file,
             )

@@ -34,10 +34,6 @@ class _Begun(NamedTuple):
     size: int
     part: FilePart
 
-    @property
-    def hidden(self) -> int:
-        return self.file.vector.cardinality if self.file.vector else 0
-
 
 def check_parts(
     spark: SparkSession, log: bridge.TableLog, revision: Revision, files: Sequence[VerifiedFile]
@@ -84,8 +80,8 @@ def _check(
         counted = (F.expr(figure + suffix) for figure in figures)
         return rows.join(of_parts, "location").groupBy("location").agg(*counted)
 
-    whole = seen({each.file.path: (each.size, each.hidden) for each in begun}, "")
-    beginning = seen({each.file.path: (each.part.begin, each.hidden) for each in begun}, "_before")
+    whole = seen({each.file.path: (each.size, each.file.hidden) for each in begun}, "")
+    beginning = seen({each.file.path: (each.part.begin, each.file.hidden) for each in begun}, "_before")
     found = of_parts.join(whole, "location").join(beginning, "location", "left").na.fill(0)
     return [
         Problem(
