@@ -132,10 +132,10 @@ def test_fewer_buckets_for_many_groups():
 
 def test_many_groups_come_in_fewer_buckets_and_add_up_with_few():
     rng = np.random.default_rng(3)
-    weights = rng.integers(-(2**31), 2**31, 9_000).tolist()
+    weights = rng.integers(-(2**31), 2**31, 2_100).tolist()
     many = [(group, weight, 1, group % 5) for group, weight in enumerate(weights)]
     few = [(group, weight, 2, 3) for group, weight in enumerate(weights[:50])]
-    wide, narrow = axes_for(ALL), axes_for(ALL, 32)
+    wide, narrow = axes_for(ALL), axes_for(ALL, 64)
     state = collect(wide, many)
     assert state.axes == narrow
     assert content(state) == content(collect(narrow, many))
