@@ -63,8 +63,13 @@ class Predicate:
             if self.operator.startswith("is"):
                 matches = array.is_null() if self.operator == "is null" else array.is_valid()
             elif self.operator == "in":
-                wanted = pa.array([_scalar(v, array.type).as_py() for v in self.value], type=array.type)
-                matches = pc.and_(pc.is_in(array, value_set=wanted), array.is_valid())
+                scalars = [_scalar(value, array.type) for value in self.value]
+                same = [each.as_py() for each in scalars if each.type == array.type]
+                matches = pc.is_in(array, value_set=pa.array(same, type=array.type))
+                for other in scalars:
+                    if other.type != array.type:
+                        matches = pc.or_(matches, pc.fill_null(pc.equal(array, other), False))
+                matches = pc.and_(matches, array.is_valid())
             else:
                 matches = _COMPARE[self.operator](array, _scalar(self.value, array.type))
         except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
@@ -219,10 +224,29 @@ def _scalar(value: Value, kind: pa.DataType) -> pa.Scalar:
         value = value.decode("utf-8")
     elif isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
         value = value.item()
+    if pa.types.is_temporal(kind) and not isinstance(value, int):
+        return _moment(value, kind)
     try:
-        return pa.scalar(value, type=kind)
+        scalar = pa.scalar(value, type=kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         return pa.scalar(value)
+    # Arrow makes whole numbers of others without a word.
+    is_cut = pa.types.is_integer(kind) and isinstance(value, float) and scalar.as_py() != value
+    return pa.scalar(value) if is_cut else scalar
+
+
+def _moment(value: Value, kind: pa.DataType) -> pa.Scalar:
+    """The same for times. Arrow makes seconds or days of finer ones without a word."""
+    own = pa.scalar(value)
+    if pa.types.is_timestamp(own.type):
+        own = own.cast(pa.timestamp(own.type.unit))  # the same moment; a column has no zone
+    try:
+        # Of pandas' times, whose own type loses the nanoseconds, Arrow keeps them.
+        is_of_numpy = isinstance(value, np.generic)
+        scalar = own.cast(kind) if is_of_numpy else pa.scalar(value, type=kind)
+        return scalar if pc.equal(scalar.cast(own.type, safe=False), own).as_py() else own
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        return own
 
 
 def raw_value(value: Value, field: Field) -> Coordinate:
