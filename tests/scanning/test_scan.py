@@ -443,6 +443,15 @@ def test_missing_and_damaged_files(tmp_path):
         scan.to_arrow()
 
 
+@pytest.mark.parametrize("size", [None, 0, 0.5, 2])
+def test_what_the_log_says_of_a_files_size_hides_no_row(tmp_path, size):
+    entry = indexed_add(tmp_path / "a.parquet", NUMBERS, row_group_size=100)
+    entry["add"]["size"] = None if size is None else int(entry["add"]["size"] * size)
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), entry)
+    scan = pyqbeast.scan(tmp_path)
+    assert scan.to_arrow().num_rows == scan.to_dataset().count_rows() == NUMBERS.num_rows
+
+
 def test_samples_that_no_weight_stands_for(tmp_path):
     entry = indexed_add(tmp_path / "a.parquet", NUMBERS)
     entry["add"]["tags"]["pyqbeast.keyRows"] = '{"write":"w","rows":101}'
@@ -458,21 +467,52 @@ def test_samples_that_no_weight_stands_for(tmp_path):
         pyqbeast.scan(tmp_path).sample(0.5)
 
 
-@pytest.mark.parametrize("day", [dt.date(1500, 1, 1), dt.date(1990, 1, 1)])
-def test_days_of_the_old_calendar(tmp_path, day):
-    rows = pa.table({"id": [1], "day": pa.array([day])})
-    rows = rows.replace_schema_metadata({"org.apache.spark.legacyDateTime": ""})
-    entry = indexed_add(tmp_path / "a.parquet", rows)
-    file = pq.read_table(tmp_path / "a.parquet")
-    with pq.ParquetWriter(tmp_path / "a.parquet", file.schema) as writer:
-        writer.write_table(file)
-        writer.add_key_value_metadata({"org.apache.spark.legacyDateTime": ""})
-    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(rows.schema)), entry)
-    if day.year < 1582:
-        with pytest.raises(UnsupportedError, match="calendar"):
-            pyqbeast.scan(tmp_path).to_arrow()
-    else:
-        assert pyqbeast.scan(tmp_path).to_arrow()["day"].to_pylist() == [day]
+#: A day inside other values, and their type in Arrow and in a log.
+OF_DAY = {"name": "of", "type": "date", "nullable": True, "metadata": {}}
+DAYS = {"type": "array", "elementType": "date", "containsNull": True}
+MAP = {"type": "map", "keyType": "string", "valueType": DAYS, "valueContainsNull": True}
+PLACES = {
+    "alone": (lambda day: day, pa.date32(), "date"),
+    "in a struct": (
+        lambda day: {"of": day},
+        pa.struct({"of": pa.date32()}),
+        {"type": "struct", "fields": [OF_DAY]},
+    ),
+    "in a list": (lambda day: [None, day], pa.list_(pa.date32()), DAYS),
+    "in a map": (lambda day: {"of": [day]}, pa.map_(pa.string(), pa.list_(pa.date32())), MAP),
+}
+
+
+def of_the_old_calendar(table, place, *days):
+    """A table of one file, whose writer notes that it counts days as Spark 2 did; a row group for each row."""
+    value, kind, named = PLACES[place]
+    rows = pa.table({"day": pa.array([value(day) for day in days], kind)})
+    noted = rows.replace_schema_metadata({"org.apache.spark.legacyDateTime": ""})
+    pq.write_table(noted, table / "a.parquet", row_group_size=1)
+    entry = {"path": "a.parquet", "partitionValues": {}, "size": 1, "modificationTime": 0, "dataChange": True}
+    fields = [{"name": "day", "type": named, "nullable": True, "metadata": {}}]
+    commit(table, 0, PROTOCOL, metadata(fields), {"add": entry})
+    return rows
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_days_of_the_old_calendar(tmp_path, place):
+    rows = of_the_old_calendar(tmp_path, place, dt.date(2000, 1, 1), dt.date(1990, 1, 1))
+    assert pyqbeast.scan(tmp_path).to_arrow().to_pylist() == rows.to_pylist()
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_days_that_the_old_calendar_counts_otherwise(tmp_path, place):
+    of_the_old_calendar(tmp_path, place, dt.date(2000, 1, 1), dt.date(1500, 1, 1))
+    with pytest.raises(UnsupportedError, match="calendar"):
+        pyqbeast.scan(tmp_path).to_arrow()
+
+
+def test_row_groups_tell_nothing_of_days_of_the_old_calendar(tmp_path):
+    """Their statistics are by that calendar too."""
+    of_the_old_calendar(tmp_path, "alone", dt.date(1500, 1, 1), dt.date(2000, 1, 1))
+    with pytest.raises(UnsupportedError, match="calendar"):
+        pyqbeast.scan(tmp_path).where("day = DATE '1499-12-23'").to_arrow()
 
 
 @pytest.mark.parametrize("package", ["polars"])

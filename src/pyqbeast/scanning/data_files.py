@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -122,6 +123,9 @@ class DataFiles:
         every = list(range(parquet.num_row_groups))
         if predicate is None or len(every) < 2 or self.index.mapping_mode != "none":
             return every
+        # Statistics of days that a scan refuses are by the same calendar.
+        if has_old_calendar(parquet.metadata):
+            return every
         stored, schema = parquet.schema_arrow, self.schema
         if any(field["name"] in predicate.columns and is_padded(field) for field in self.fields):
             return every
@@ -190,7 +194,7 @@ def has_old_calendar(footer: pq.FileMetaData) -> bool:
 def _refuse_old_calendar(parquet: pq.ParquetFile, columns: Sequence[pa.Array]) -> None:
     if not has_old_calendar(parquet.metadata):
         return
-    for values in columns:
+    for values in itertools.chain.from_iterable(map(_with_nested, columns)):
         is_date, is_time = pa.types.is_date(values.type), pa.types.is_timestamp(values.type)
         if not (is_date or is_time):
             continue
@@ -201,6 +205,21 @@ def _refuse_old_calendar(parquet: pq.ParquetFile, columns: Sequence[pa.Array]) -
                 f"the file holds {first.cast(pa.string())} by the calendar of Spark 2, which a scan does not read: "
                 "read it with Spark"
             )
+
+
+def _with_nested(values: pa.Array) -> Iterator[pa.Array]:
+    """The values, and those inside them."""
+    yield values
+    if pa.types.is_struct(values.type):
+        inner = values.flatten()
+    elif pa.types.is_map(values.type):
+        inner = [values.keys, values.items]
+    elif pa.types.is_list(values.type) or pa.types.is_large_list(values.type):
+        inner = [values.flatten()]
+    else:
+        inner = []
+    for each in inner:
+        yield from _with_nested(each)
 
 
 @contextlib.contextmanager

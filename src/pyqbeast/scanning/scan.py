@@ -396,8 +396,7 @@ class Scan:
     def _whole_files(self, among: Collection[str]) -> set[str]:
         """Those of some files of which the scan surely takes every row that meets its condition, by their paths."""
         needed = self._needed(among)
-        sizes = {file.path: file.size for file in self._index.files}
-        return {path for path, (size, is_whole) in needed.items() if is_whole and size == sizes[path]}
+        return {path for path, of_file in needed.items() if of_file.is_whole} - self._shortened(needed).keys()
 
     def _needed(self, among: Collection[str]) -> dict[str, Needed]:
         """What the scan needs of some files, by their paths."""
@@ -406,6 +405,11 @@ class Scan:
             file.path: file.needed_below(bound, prunable) for file in self._index.files if file.path in among
         }
 
+    def _shortened(self, needed: Mapping[str, Needed]) -> dict[str, int]:
+        """The bytes that are needed of the files that are not read to their end, by their paths."""
+        sizes = {file.path: file.size for file in self._index.files}
+        return {path: of_file.bytes for path, of_file in needed.items() if of_file.bytes < sizes[path]}
+
     def _batches(self, among: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of all files, or of those of some paths."""
         opened = {file.path for file in self._plan().files if file.skipped is None}
@@ -413,7 +417,7 @@ class Scan:
             opened &= set(among)
         needed = self._needed(opened)
         files = [file for file in self._index.snapshot.files if file.path in opened]
-        sizes = {path: of_file.bytes for path, of_file in needed.items()}
+        sizes = self._shortened(needed)
         yield from self._rows_of([file for file in files if needed[file.path].is_whole], sizes, None)
         yield from self._rows_of(
             [file for file in files if not needed[file.path].is_whole], sizes, self._bound()
@@ -424,7 +428,7 @@ class Scan:
     ) -> Iterator[pa.RecordBatch]:
         """The rows of some files below a weight. Without one, what weights are made of is not read.
 
-        `sizes` are the bytes that are needed of each file.
+        `sizes` are the bytes that are needed of files which are not read to their end.
         """
         predicate, names = self._predicate, self._names()
         weighed = [] if bound is None else self._weighed_names()
