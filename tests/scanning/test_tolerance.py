@@ -357,6 +357,17 @@ def test_files_are_counted_where_the_log_does_not_tell_their_rows(tmp_path):
     assert found.bytes_read > 0
 
 
+def test_an_exact_sum_of_decimals_has_their_places(tmp_path):
+    values = pa.array([0.1, 0.2, -0.3, 0.0]).cast(pa.decimal128(10, 2))
+    entry = indexed_add(tmp_path / "a.parquet", pa.table({"id": range(4), "price": values}))
+    fields = fields_of(pa.schema([("id", pa.int64()), ("price", pa.string())]))
+    fields[1]["type"] = "decimal(10,2)"
+    commit(tmp_path, 0, PROTOCOL, metadata(fields), entry)
+    scan = pyqbeast.scan(tmp_path)
+    found = scan.tolerance({"total": ("price", "sum")}, exact=True, having="total = 0").table.to_pylist()
+    assert [(row["total"], row["total_low"], row["total_high"]) for row in found] == [(0, 0, 0)]
+
+
 @pytest.mark.parametrize(
     ("columns", "configuration", "why"),
     [

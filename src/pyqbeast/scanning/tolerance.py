@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -186,7 +186,20 @@ def _exact(rows: ScanRows, request: Request, confidence: float) -> tuple[State, 
                     f"the exact {each.kind} of {column!r} has more digits than the doubles that a scan "
                     "computes with: take it from Scan.to_arrow(), or ask for an estimate with a larger error"
                 )
+            found[each] = _with_places_of(found[each], request)
     return state, found
+
+
+def _with_places_of(found: Estimates, request: Request) -> Estimates:
+    """An exact sum of decimals, with as many places as they have: as doubles 0.1, 0.2 and -0.3 do not add up to 0."""
+    if not isinstance(found.aggregate, Aggregate) or found.aggregate.kind != "sum":
+        return found
+    of = request.sources[found.aggregate.columns[0]].type
+    if not pa.types.is_decimal(of):
+        return found
+    # No zero of a decimal is negative.
+    value, low, high = (np.round(each, of.scale) + 0.0 for each in (found.value, found.low, found.high))
+    return replace(found, value=value, low=low, high=high)
 
 
 def _known_exactly(aggregate: Aggregate, state: State, values: Mapping[Group, FloatArray]) -> Estimates:

@@ -51,6 +51,21 @@ def test_a_delete_of_nulls_is_read(golden):
     assert tiledb.open_array(str(golden("tiledb_quirks/null_delete"))).read()["n"].to_pylist() == [1, 2, 3]
 
 
+@pytest.mark.parametrize("sparse", [True, False])
+def test_a_day_that_is_no_time_is_null(tmp_path, sparse):
+    """Dense arrays are full of them: no other value is what nobody wrote."""
+    domain = oracle.Domain(oracle.Dim("x", domain=(0, 3), tile=2, dtype=np.int64))
+    attributes = [oracle.Attr("d", dtype="datetime64[D]")]
+    oracle.Array.create(str(tmp_path), oracle.ArraySchema(domain, attributes, sparse=sparse))
+    days = np.array(["2020-01-01", "NaT"], "datetime64[D]")
+    with oracle.open(str(tmp_path), "w") as array:
+        array[np.arange(2) if sparse else slice(0, 2)] = days
+    found = tiledb.open_array(str(tmp_path)).read()["d"].to_pylist()
+    assert found == [dt.date(2020, 1, 1), None, *([] if sparse else [None, None])]
+    where = [("d", ">", dt.date(2000, 1, 1))]
+    assert tiledb.open_array(str(tmp_path)).read(where=where).num_rows == 1
+
+
 COMPARISONS = {
     "<": operator.lt,
     "<=": operator.le,

@@ -65,6 +65,12 @@ class Field:
         return any(isinstance(step, FloatScale) for step in self.filters.filters)
 
     @property
+    def has_nulls(self) -> bool:
+        """Whether readers may get nulls: a day that is no time, such as that of a cell that nobody wrote, is one."""
+        is_day = self.datatype is Datatype.DATETIME_DAY and self.cell_val_num == 1
+        return self.nullable or (is_day and not self.is_dimension)
+
+    @property
     def arrow_type(self) -> pa.DataType:
         """The type of the column that readers get."""
         kind = self.datatype

@@ -250,4 +250,4 @@ def _space(schema: ArraySchema) -> list[object]:
 
 def _arrow_field(schema: ArraySchema, name: str) -> pa.Field:
     field = schema.fields[name]
-    return pa.field(name, field.arrow_type, nullable=field.nullable)
+    return pa.field(name, field.arrow_type, nullable=field.has_nulls)

@@ -40,7 +40,7 @@ def spark_schema(schema: ArraySchema) -> StructType:
     """
     return StructType(
         [
-            StructField(name, _spark_type(field.arrow_type), field.nullable)
+            StructField(name, _spark_type(field.arrow_type), field.has_nulls)
             for name, field in schema.fields.items()
         ]
     )
