@@ -251,6 +251,27 @@ def test_other_file_systems_through_fsspec():
     assert paths("memory://log") == ["a"]
 
 
+def column(of):
+    return {"name": "a", "type": of, "nullable": True, "metadata": {}}
+
+
+def of_schema(fields):
+    return json.dumps({"metaData": {"schemaString": json.dumps({"type": "struct", "fields": fields})}})
+
+
+NO_COLUMNS = [
+    [5],
+    [column("integer") | {"name": 5}],
+    [column("integer") | {"metadata": "a"}],
+    [column(None)],
+    [column({"type": "struct"})],
+    [column({"type": "struct", "fields": [{"name": "b"}]})],
+    [column({"type": "array", "containsNull": True})],
+    [column({"type": "map", "valueType": "integer"})],
+    [column({"type": "array", "elementType": {"type": "map", "keyType": "string"}})],
+]
+
+
 @pytest.mark.parametrize(
     ("action", "message"),
     [
@@ -267,6 +288,8 @@ def test_other_file_systems_through_fsspec():
         ('{"protocol":{"minReaderVersion":3,"readerFeatures":"x"}}', "readerFeatures"),
         ('{"metaData":{"schemaString":"{}"}}', "metaData: schemaString"),
         ('{"metaData":{"configuration":7}}', "metaData: configuration"),
+        *((of_schema(fields), "schemaString: no list of columns") for fields in NO_COLUMNS),
+        (of_schema([column("integer"), column("long") | {"name": "A"}]), "schemaString: two columns"),
         ('{"add":{"path":"a","tags":[7]}}', "add a: tags"),
     ],
 )

@@ -66,6 +66,9 @@ CONDITIONS = [
     pl.col("x").is_null() & (pl.col("id") < 50),
     (pl.col("id") + 1) * 2 > 1990,
     pl.col("s").str.ends_with("99"),
+    # Days and moments that Python does not know.
+    pl.col("day") < pl.lit(5_000_000).cast(pl.Date),
+    pl.col("at") < pl.lit(2**62).cast(pl.Datetime("us", "UTC")),
 ]
 
 

@@ -296,6 +296,25 @@ def test_versions_and_times(tmp_path):
             pyqbeast.scan(tmp_path, **wrong)
 
 
+def test_times_that_stand_in_commits_are_not_those_of_files(tmp_path):
+    """Also of versions from before the table began to keep them."""
+    indexed_table(tmp_path, NUMBERS)
+    fields = fields_of(NUMBERS.schema)
+    commit(tmp_path, 1, metadata(fields, **{"delta.enableInCommitTimestamps": "True"}))
+    os.utime(tmp_path / "_delta_log" / f"{0:020d}.json", (1_000, 1_000))
+    with pytest.raises(UnsupportedError, match="give a version"):
+        pyqbeast.scan(tmp_path, timestamp="1970-01-01T00:20:00+00:00")
+    assert pyqbeast.scan(tmp_path, 0).to_arrow().num_rows == NUMBERS.num_rows
+
+
+def test_a_colon_in_the_name_of_a_file(tmp_path):
+    entry = indexed_add(tmp_path / "at_10:00.parquet", NUMBERS)
+    entry["add"]["path"] = "at_10%3A00.parquet"
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), entry)
+    scan = pyqbeast.scan(tmp_path)
+    assert scan.to_arrow().num_rows == scan.to_dataset().count_rows() == NUMBERS.num_rows
+
+
 def test_other_stores(tmp_path):
     indexed_table(tmp_path, NUMBERS)
     memory = fsspec.filesystem("memory")
@@ -425,6 +444,8 @@ def test_bad_arguments(golden):
     for condition in ("", "a", "a >", "a > 'x'", "nothing = 1", "a = 1 b = 2", "a = 1e", "id = 'it\\'s'", 7):
         with pytest.raises(InvalidInputError):
             scan.where(condition)
+    with pytest.raises(InvalidInputError, match="each column once"):
+        scan.select(["id", "ID"])
     for misspelt in (lambda: scan.select(["IDD"]), lambda: scan.where("idd = 1")):
         with pytest.raises(InvalidInputError, match="did you mean 'id'"):
             misspelt()

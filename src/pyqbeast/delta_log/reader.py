@@ -150,14 +150,33 @@ def _metadata(metadata: Any, source: str) -> Metadata:  # noqa: ANN401 - what JS
         raise FormatError(f"{source}: an object is expected")
     schema = read_json(metadata.get("schemaString") or '{"fields": []}', f"{source}: schemaString")
     fields = schema.get("fields") if isinstance(schema, dict) else None
-    if not isinstance(fields, list) or not all(
-        isinstance(f, dict) and {"name", "type"} <= set(f) for f in fields
-    ):
+    if not isinstance(fields, list) or not all(map(_is_column, fields)):
         raise FormatError(f"{source}: schemaString: no list of columns: {shown(schema)}")
+    if len({field["name"].lower() for field in fields}) < len(fields):
+        raise FormatError(f"{source}: schemaString: two columns have one name: {shown(schema)}")
     partition_columns = _names(metadata, "partitionColumns", f"{source}: metaData")
     return Metadata(
         texts_of(metadata, "configuration", source), tuple(fields), tuple(sorted(partition_columns))
     )
+
+
+def _is_column(field: Any) -> bool:  # noqa: ANN401 - what JSON holds
+    return (
+        isinstance(field, dict)
+        and isinstance(field.get("name"), str)
+        and isinstance(field.get("metadata") or {}, dict)
+        and _is_type(field.get("type"))
+    )
+
+
+def _is_type(of: Any) -> bool:  # noqa: ANN401 - what JSON holds
+    """Whether the JSON of a type is whole, as far as types with others inside are known."""
+    if not isinstance(of, dict):
+        return isinstance(of, str)
+    inside = {"array": ("elementType",), "map": ("keyType", "valueType")}.get(of.get("type", ""), ())
+    if of.get("type") == "struct":
+        return isinstance(of.get("fields"), list) and all(map(_is_column, of["fields"]))
+    return isinstance(of.get("type"), str) and all(_is_type(of.get(name)) for name in inside)
 
 
 def _protocol(protocol: Any, source: str) -> Protocol:  # noqa: ANN401 - what JSON holds

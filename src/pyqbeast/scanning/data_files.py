@@ -104,7 +104,8 @@ class DataFiles:
 
     def _location(self, file: LiveFile) -> str:
         path = locations.url_decode(file.path)
-        return path if locations.is_absolute(path) else locations.child(self.index.table, path)
+        # A colon in the name of a file is written in another way than that after a scheme.
+        return path if locations.is_absolute(file.path) else locations.child(self.index.table, path)
 
     @contextlib.contextmanager
     def _opened(self, location: str) -> Iterator[pq.ParquetFile]:

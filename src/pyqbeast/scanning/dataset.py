@@ -50,7 +50,7 @@ class PlainFiles:
             file.path not in self._whole
             or file.deletion_vector is not None
             or self._index.mapping_mode != "none"
-            or locations.is_absolute(locations.url_decode(file.path))
+            or locations.is_absolute(file.path)
             or any(map(is_padded, self._data.fields))
         ):
             return False

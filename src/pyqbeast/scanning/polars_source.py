@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import json
 import math
@@ -141,11 +142,13 @@ def _constant(node: Any) -> Constant | None:  # noqa: ANN401 (what JSON holds)
             return Constant("number", repr(value))
         if kind in ("String", "Str") and isinstance(value, str):
             return Constant("text", value)
-        if kind == "Date" and type(value) is int:
-            return Constant("date", (dt.date(1970, 1, 1) + dt.timedelta(value)).isoformat())
-        if kind == "Datetime" and value[1:] == ["Microseconds", {"inner": "UTC"}]:
-            when = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc) + dt.timedelta(microseconds=value[0])
-            return Constant("timestamp", when.isoformat())
+        # Python knows fewer days than Polars.
+        with contextlib.suppress(OverflowError):
+            if kind == "Date" and type(value) is int:
+                return Constant("date", (dt.date(1970, 1, 1) + dt.timedelta(value)).isoformat())
+            if kind == "Datetime" and value[1:] == ["Microseconds", {"inner": "UTC"}]:
+                when = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc) + dt.timedelta(microseconds=value[0])
+                return Constant("timestamp", when.isoformat())
     return None
 
 

@@ -63,12 +63,18 @@ def scan(
     if metadata.partition_columns:
         raise UnsupportedError(f"the table at {path} is partitioned: a scan cannot read it")
     index.mapping_mode  # noqa: B018 (raises for a way that is not known)
-    if timestamp is not None and metadata.configuration.get("delta.enableInCommitTimestamps") == "true":
+    if timestamp is not None and _has_times_in_commits(path, storage_options):
         raise UnsupportedError(
             f"the table at {path} keeps times in its commits (delta.enableInCommitTimestamps), which a scan does not "
             "read: give a version"
         )
     return Scan(index, storage_options)
+
+
+def _has_times_in_commits(path: locations.Location, storage_options: locations.Options) -> bool:
+    """Whether the newest version says so: an older one may be from before."""
+    newest = IndexedSnapshot.read(path, None, None, storage_options)
+    return newest.snapshot.metadata.configuration.get("delta.enableInCommitTimestamps", "").lower() == "true"
 
 
 def hashed_values(rows: Scan) -> pa.Table:
@@ -163,7 +169,7 @@ class Scan:
             raise InvalidInputError(f"select takes a list of columns, not {columns!r}")
         names = {str(column): column_named(str(column), known) for column in wanted}
         missing = [column for column, name in names.items() if name is None]
-        if missing or len(names) != len(wanted):
+        if missing or len({*names.values()}) != len(wanted):
             meant = did_you_mean(missing[0], known) if missing else ""
             raise InvalidInputError(f"select needs each column once, of {known}, not {wanted}{meant}")
         return replace(self, _selected=tuple(name for name in names.values() if name is not None))

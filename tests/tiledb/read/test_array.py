@@ -12,7 +12,7 @@ import pytest
 
 from pyqbeast import tiledb
 from pyqbeast.core.errors import QbeastError, UnsupportedError
-from pyqbeast.tiledb import Datatype, attribute, create_array, write_array
+from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension, write_array
 from tests.tiledb.arrays import consolidate, one_dimension, oracle, same_as_oracle
 
 
@@ -198,6 +198,39 @@ def test_attributes_come_and_go(tmp_path):
         "c": [None, None, 0.5],
     }
     assert tiledb.open_array(uri, 15).read().column_names == ["x", "a", "b"]
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_an_attribute_of_another_type_than_it_was_written_with(tmp_path, sparse):
+    uri = str(tmp_path / "a")
+    domain = oracle.Domain(oracle.Dim("x", domain=(0, 3), tile=2, dtype=np.int64))
+    attributes = [oracle.Attr("a", dtype=np.int64), oracle.Attr("b", dtype=np.int64)]
+    oracle.Array.create(uri, oracle.ArraySchema(domain, attributes, sparse=sparse))
+    with oracle.open(uri, "w") as array:
+        array[np.arange(4) if sparse else slice(0, 4)] = {"a": np.arange(4), "b": np.arange(4)}
+    for change in (
+        lambda evolution: evolution.drop_attribute("b"),
+        lambda evolution: evolution.add_attribute(oracle.Attr("b", dtype="datetime64[ns]")),
+    ):
+        evolution = oracle.ArraySchemaEvolution(oracle.default_ctx())
+        change(evolution)
+        evolution.array_evolve(uri)
+    with pytest.raises(UnsupportedError, match="'b' has changed its type"):
+        tiledb.open_array(uri).read()
+    assert tiledb.open_array(uri).read(["a"])["a"].to_pylist() == [0, 1, 2, 3]
+
+
+def test_the_two_zeros_are_two_places(tmp_path):
+    uri = str(tmp_path / "a")
+    schema = ArraySchema(
+        (dimension("x", Datatype.FLOAT64, (-1.0, 1.0), 1.0),), (attribute("a", Datatype.INT32),)
+    )
+    create_array(uri, schema)
+    for at, x in enumerate((-0.0, 0.0, 0.0, 0.5, -0.5), 1):
+        write_array(uri, pa.table({"x": [x], "a": [at]}), timestamp=at)
+    assert tiledb.open_array(uri).read()["a"].to_pylist() == [5, 1, 3, 4]
+    with oracle.open(uri) as array:
+        assert array[:]["a"].tolist() == [5, 1, 3, 4]
 
 
 def test_text_that_is_no_utf8_is_an_error(tmp_path):

@@ -510,7 +510,7 @@ def test_an_encrypted_array(tmp_path):
 def test_metadata(tmp_path):
     uri = str(tmp_path / "a")
     _small(uri)
-    values = {"text": "héllo", "bytes": b"\0\xff", "one": 6, "some": (1.5, 2.5), "gone": 1}
+    values = {"text": "héllo", "bytes": b"\0\xff", "one": 6, "some": (1.5, 2.5), "gone": 1, "large": 2**63}
     write_metadata(uri, values, timestamp=10)
     write_metadata(uri, {"gone": None}, timestamp=20)
     expected = {key: value for key, value in values.items() if key != "gone"}
@@ -518,6 +518,9 @@ def test_metadata(tmp_path):
     assert tiledb.open_array(uri, 15).metadata == values
     with oracle.open(uri) as array:
         assert {key: array.meta[key] for key in array.meta} == expected
+    for wrong in ({}, 2**64, ["a", "b"], object()):
+        with pytest.raises(InvalidInputError, match="text, bytes, a number"):
+            write_metadata(uri, {"k": wrong})
 
 
 def test_an_array_is_made_once(tmp_path):

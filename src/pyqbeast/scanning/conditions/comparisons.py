@@ -110,7 +110,10 @@ def among(column: str, kind: pa.DataType, constants: Sequence[Constant], *, nega
     if None in exact:
         return None
     field = pc.field(column)
-    values = pa.array([value.as_py() for value in exact if value is not None], kind)
+    try:
+        values = pa.array([value.as_py() for value in exact if value is not None], kind)
+    except OverflowError:  # Python knows fewer days than Arrow
+        return None
     found = field.isin(values)
     # A null is in no list, and neither is it outside of one.
     rows = (~found if negated else found) & field.is_valid()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.cursor import Bytes, Cursor, u8, u32
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import reading
@@ -67,5 +68,9 @@ def _stored(value: Value) -> tuple[Datatype, int, bytes]:
     if isinstance(value, bytes):
         return Datatype.BLOB, len(value), value
     numbers = np.atleast_1d(np.asarray(value))
+    if numbers.dtype.kind not in "biuf":
+        raise InvalidInputError(f"metadata is text, bytes, a number or a sequence of numbers, not {value!r}")
     kind = Datatype.FLOAT64 if numbers.dtype.kind == "f" else Datatype.INT64
+    if numbers.dtype.kind == "u" and numbers.size and numbers.max() > np.iinfo(np.int64).max:
+        kind = Datatype.UINT64
     return kind, numbers.size, numbers.astype(kind.dtype).tobytes()

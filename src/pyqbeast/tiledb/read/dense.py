@@ -18,7 +18,7 @@ from pyqbeast.tiledb.format.grid import intersection
 from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.predicate import Predicate
-from pyqbeast.tiledb.read.tile_data import read_column
+from pyqbeast.tiledb.read.tile_data import read_column, stored_field
 
 #: The most unwritten cells, and the most bytes of them, with which the whole domain is read if no box is given.
 _MOST_EMPTY, _MOST_EMPTY_BYTES = 2**22, 2**28
@@ -146,6 +146,7 @@ def _cells_of(field: Field, tiles: list[Tile], source: npt.NDArray[np.int64]) ->
             end += 1
         numbers = np.array([number for _, number in tiles[start:end]], dtype=np.intp)
         if field.name in fragment.fields:
+            stored_field(fragment, field.name, field)
             parts.append(read_column(fragment, field.name, numbers))
         else:
             parts.append(filled(field, int(fragment.tile_cells(numbers).sum())))

@@ -28,8 +28,16 @@ def sort_keys(columns: Sequence[pa.Array | pa.ChunkedArray], dimensions: Sequenc
             whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
             keys.append(numbers(pc.rank(whole, tiebreaker="dense")))
         else:
-            keys.append(numbers(column))
+            key = numbers(column)
+            keys.append(_total_order(key) if key.dtype.kind == "f" else key)
     return joined(keys)
+
+
+def _total_order(key: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Whole numbers in the order of floats. 0.0 comes after -0.0, which is another coordinate."""
+    bits = key.view(f"i{key.dtype.itemsize}")
+    ordered: npt.NDArray[Any] = np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+    return ordered
 
 
 def joined(keys: Keys) -> Keys:

@@ -18,7 +18,7 @@ from pyqbeast.tiledb.read.order import last_of_equals, row_major, sort_keys
 from pyqbeast.tiledb.read.predicate import box_mask
 from pyqbeast.tiledb.read.prune import tiles_in_box, tiles_matching
 from pyqbeast.tiledb.read.request import Deletion, Request, empty_table
-from pyqbeast.tiledb.read.tile_data import read_column
+from pyqbeast.tiledb.read.tile_data import read_column, stored_field
 
 Mask = npt.NDArray[np.bool_]
 Columns = dict[str, pa.Array]
@@ -154,13 +154,7 @@ def _field_of(fragment: Fragment, schema: ArraySchema, name: str) -> Field:
     """The column as the fragment has it, or as the array has it where the fragment is older than the column."""
     current = schema.fields.get(name)
     if name in fragment.fields:
-        own = fragment.fields[name][0]
-        if current is not None and (own.datatype, own.cell_val_num) != (
-            current.datatype,
-            current.cell_val_num,
-        ):
-            raise UnsupportedError(f"{fragment.name.text}: column {name!r} has changed its type since")
-        return own
+        return stored_field(fragment, name, current)
     if current is None:
         raise UnsupportedError(f"a delete condition needs column {name!r}, which is no longer there")
     return current

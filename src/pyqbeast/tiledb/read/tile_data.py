@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.filters.base import ChunkContext, Octets
@@ -44,6 +45,14 @@ def read_column(fragment: Fragment, column: str, tiles: Tiles) -> pa.Array:
         return fixed_array(
             _decode(stored, cells * field.cell_size, fragment.pipeline(field.filters), context), field, valid
         )
+
+
+def stored_field(fragment: Fragment, column: str, current: Field | None) -> Field:
+    """The column as a fragment has it. Raises UnsupportedError where the array has it in another type today."""
+    own = fragment.fields[column][0]
+    if current is not None and (own.datatype, own.cell_val_num) != (current.datatype, current.cell_val_num):
+        raise UnsupportedError(f"{fragment.name.text}: column {column!r} has changed its type since")
+    return own
 
 
 def _read_validity(fragment: Fragment, column: str, stem: str, tiles: Tiles, cells: Counts) -> Octets:
