@@ -62,6 +62,7 @@ def test_processes_hand_scans_to_each_other(scan, condition):
         ("s", "'t5'", "'it''s'", "''"),
         ("d", "'2020-01-06'", "DATE '2021-01-01'"),
         ("t", "'2020-01-06'", "TIMESTAMP '2021-01-01 01:00:00+01:00'"),
+        ("t", "'2020-01-06'", "'9999-12-31T23:59:59-14:00'"),
     ],
 )
 @pytest.mark.parametrize("word", ["IN", "NOT IN"])
