@@ -250,6 +250,38 @@ def test_nan_and_infinities_come_out_as_in_spark(tmp_path):
         assert (row["min nan"], row["min up"]) == (1.5, 1.5)
 
 
+def test_groups_of_one_row_or_of_odd_numbers_only_come_out_as_in_spark(tmp_path):
+    groups = {
+        "one": [math.nan],
+        "inf": [math.inf],
+        "odd": [math.inf, math.inf, math.nan],
+        "nan": [math.nan, math.nan],
+        "low": [-math.inf, None],
+    }
+    rows = [(len(name), name, value) for name, values in groups.items() for value in values]
+    weights, names, values = zip(*rows, strict=True)
+    table = pa.table({"id": weights, "g": names, "x": pa.array(values, pa.float64())})
+    kinds = ("min", "max", "avg", "stddev", "variance", "percentile_approx", "corr")
+    asked = {kind: ("x", kind) for kind in kinds[:5]}
+    asked |= {"corr": (("x", "x"), "corr"), "percentile_approx": ("x", "percentile_approx", 0.5)}
+    found = (
+        pyqbeast.scan(by_weight(tmp_path / "t", table, files=1)).tolerance(asked, by=["g"], exact=True).table
+    )
+    nan, inf = math.nan, math.inf
+    # This is what Spark answers.
+    expected = {
+        "one": [nan, nan, nan, None, None, nan, None],
+        "inf": [inf, inf, inf, None, None, inf, None],
+        "odd": [inf, nan, nan, nan, nan, inf, nan],
+        "nan": [nan, nan, nan, nan, nan, nan, nan],
+        "low": [-inf, -inf, -inf, None, None, -inf, None],
+    }
+    answers = {row["g"]: [row[kind] for kind in kinds] for row in found.to_pylist()}
+    assert {name: repr(row) for name, row in answers.items()} == {
+        name: repr(row) for name, row in expected.items()
+    }
+
+
 @pytest.mark.repetitions
 def test_the_bounds_hold_as_often_as_they_say(tmp_path):
     """200 tables with keys of their own, and so with samples of their own.

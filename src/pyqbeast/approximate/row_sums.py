@@ -30,7 +30,7 @@ def state_of(numbers: DataFrame, partial: PartialAggregates, axes: StateAxes) ->
     """
     has_centres = bool(axes.centres) or not squared_columns(axes)
     sums = [_sum(moment, partial, axes, has_centres=has_centres) for moment in axes.moments]
-    lows = [f"coalesce(min({name}), {literal(np.inf)})" for name in axes.columns]
+    lows = [f"coalesce(min({name}), {literal(np.nan)})" for name in axes.columns]
     highs = [f"coalesce(max({name}), {literal(-np.inf)})" for name in axes.columns]
     computed = [F.expr(f"CAST({value} AS DOUBLE) AS v{i}") for i, value in enumerate((*sums, *lows, *highs))]
     table = bridge.arrow_table(numbers.groupBy(*partial.groups, "bucket").agg(*computed))

@@ -189,7 +189,7 @@ def _extremes(
     rows: Rows, axes: StateAxes, slot: NDArray[np.intp], slots: int
 ) -> tuple[FloatArray, FloatArray]:
     """[slot, column]: the smallest and the largest values; NaN is the largest, as in Spark."""
-    lows, highs = np.full((slots, len(axes.columns)), np.inf), np.full((slots, len(axes.columns)), -np.inf)
+    lows, highs = np.full((slots, len(axes.columns)), np.nan), np.full((slots, len(axes.columns)), -np.inf)
     for at, column in enumerate(axes.columns):
         values, valid = rows.numbers[column]
         kept, where = (values, slot) if valid is None else (values[valid], slot[valid])

@@ -75,9 +75,9 @@ def of_rows(key: np.ndarray, y: np.ndarray, x: np.ndarray) -> Population:
             term *= values[column] ** power
         sums[:, at] = np.bincount(key, term)
     spans = np.empty((len(sums), len(AXES.columns), 2))
-    spans[..., 0], spans[..., 1] = np.inf, -np.inf
+    spans[..., 0], spans[..., 1] = np.nan, -np.inf
     for at, column in enumerate(AXES.columns):
-        np.minimum.at(spans[:, at, 0], key, values[column])
+        np.fmin.at(spans[:, at, 0], key, values[column])
         np.maximum.at(spans[:, at, 1], key, values[column])
     return Population(AXES, sums, spans, y, key)
 
@@ -201,8 +201,8 @@ def samples(name, stops, repetitions, rng, spans=False, batch=50):
         seen = None
         if spans:
             seen = np.empty((count * steps, len(AXES.columns), 2))
-            seen[..., 0], seen[..., 1] = np.inf, -np.inf
-            np.minimum.at(seen[..., 0], at, pop.spans[key, :, 0])
+            seen[..., 0], seen[..., 1] = np.nan, -np.inf
+            np.fmin.at(seen[..., 0], at, pop.spans[key, :, 0])
             np.maximum.at(seen[..., 1], at, pop.spans[key, :, 1])
             seen = seen.reshape(count, steps, -1, 2)
             seen[..., 0] = np.minimum.accumulate(seen[..., 0], axis=1)

@@ -40,7 +40,7 @@ def collect(axes: StateAxes, rows) -> State:
         groups.append((group,))
         buckets.append(weight & (axes.buckets - 1))
         sums.append([term(axes, moment, values) for moment in axes.moments])
-        lows.append([math.inf if values[c] is None else values[c] for c in axes.columns])
+        lows.append([math.nan if values[c] is None else values[c] for c in axes.columns])
         highs.append([-math.inf if values[c] is None else values[c] for c in axes.columns])
     return State.from_rows(axes, groups, buckets, sums, lows, highs)
 
@@ -66,7 +66,8 @@ ROWS = st.lists(ROW, max_size=12)
 
 def content(state):
     return {
-        repr(group): (state.sums[at].tolist(), state.spans[at].tolist())
+        # NaN is not equal to itself, but its text is.
+        repr(group): (state.sums[at].tolist(), repr(state.spans[at].tolist()))
         for at, group in enumerate(state.groups)
     }
 

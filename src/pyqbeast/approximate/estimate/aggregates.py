@@ -91,6 +91,8 @@ def is_null(state: State, found: Estimates) -> NDArray[np.bool_]:
     if found.aggregate.kind in COUNTS:
         return np.zeros(len(state.groups), dtype=bool)
     is_undefined = np.isnan(found.value) & ~holds_nonfinite(state, found.aggregate)
+    if found.aggregate.kind == "percentile":
+        is_undefined &= found.status != Status.EXACT
     return np.asarray(~has_rows(state, found.aggregate) | is_undefined)
 
 
@@ -220,9 +222,7 @@ def _extreme(state: State, aggregate: Aggregate, share: FloatArray, known: Known
     """
     largest = aggregate.kind == "max"
     ends = state.span(aggregate.columns)[:, 0]
-    # The smallest of NaN alone is NaN.
-    is_number = has_rows(state, aggregate) & (largest | ~(np.isposinf(ends[:, 0]) & np.isnan(ends[:, 1])))
-    value = np.where(is_number, ends[:, int(largest)], np.nan)
+    value = np.where(has_rows(state, aggregate), ends[:, int(largest)], np.nan)
     outer = known.bounds.get(aggregate.columns[0], (-np.inf, np.inf))[int(largest)]
     other = np.where(share >= 1, value, outer)
     low, high = (value, other) if largest else (other, value)

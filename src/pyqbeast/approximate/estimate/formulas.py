@@ -144,6 +144,8 @@ _PAIR = ((0, 0), (1, 0), (0, 1), (2, 0), (0, 2), (1, 1))
 
 #: What counts rows, or values that rows have.
 COUNTS = ("count", "count_if", "count_distinct")
+#: What one row has none of.
+OF_SEVERAL = ("var_samp", "stddev_samp", "corr")
 #: The formulas by Spark's names. `count_if` sums a boolean column as 0 and 1.
 FORMULAS = {
     "count": Formula(_COUNT, _count, _reach_count, lowest=0),

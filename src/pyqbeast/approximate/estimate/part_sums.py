@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.combination import Combination, Part, Requested, combined, moved
-from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS, SPREADS
+from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS, OF_SEVERAL, SPREADS
 from pyqbeast.approximate.estimate.interval import distinct_keys
 from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.state import FloatArray, State
@@ -98,17 +98,16 @@ class PartSums:
 def holds_nonfinite(state: State, requested: Requested) -> NDArray[np.bool_]:
     """Whether [group] rows hold a NaN or an infinity in a column that is summed or compared."""
     ends = state.span(requested.extremes)
-    # A column without values lies between infinity and minus infinity.
-    return np.asarray(
-        (~np.isfinite(ends) & (ends[..., :1] <= ends[..., 1:]) | np.isnan(ends)).any(axis=(1, 2))
-    )
+    is_empty = np.isnan(ends[..., 0]) & np.isneginf(ends[..., 1])
+    return np.asarray((~np.isfinite(ends).all(axis=2) & ~is_empty).any(axis=1))
 
 
 def has_rows(state: State, requested: Requested) -> NDArray[np.bool_]:
-    """Whether [group] there is a value: rows take part in every part, but for counts, which are 0 without."""
+    """Whether [group] there is a value: every part has the rows that it needs, but for counts, which are 0 without."""
     found = np.ones(len(state.groups), dtype=bool)
     for part in requested.parts:
         if part.kind not in COUNTS:
             counted = Aggregate("count", part.columns[:1]) if part.kind == "percentile" else part
-            found &= state.sums[..., state.index(counted.moments)[0]].sum(axis=1) > 0
+            rows = state.sums[..., state.index(counted.moments)[0]].sum(axis=1)
+            found &= rows > int(part.kind in OF_SEVERAL)
     return found

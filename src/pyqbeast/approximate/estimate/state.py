@@ -76,7 +76,8 @@ class State:
         axes: the meaning of the axes.
         groups: the keys of the result groups; `((),)` where the query has no groups.
         sums: [group, bucket, moment].
-        spans: [group, bucket, column, 2], smallest and largest value; +inf, -inf where nothing was read.
+        spans: [group, bucket, column, 2], smallest and largest value; NaN is the largest, as in Spark, and so the
+            smallest of NaN alone. NaN, -inf where nothing was read.
     """
 
     axes: StateAxes
@@ -89,7 +90,7 @@ class State:
         """No rows: what a step that returned nothing adds."""
         slots = (len(groups), axes.buckets)
         spans = np.empty((*slots, len(axes.columns), 2))
-        spans[..., 0], spans[..., 1] = np.inf, -np.inf
+        spans[..., 0], spans[..., 1] = np.nan, -np.inf
         return cls(axes, tuple(groups), np.zeros((*slots, len(axes.moments))), spans)
 
     @classmethod
@@ -111,8 +112,8 @@ class State:
             groups: [row] group keys.
             buckets: [row] from 0 to `axes.buckets` - 1.
             sums: [row, moment]; 0 for the sum of no values, where SQL says NULL.
-            lows: [row, column] smallest values, +inf where there are none.
-            highs: [row, column] largest values, -inf where there are none; NaN is the largest, as in Spark.
+            lows: [row, column] smallest values, NaN where there are none.
+            highs: [row, column] largest values, -inf where there are none.
         """
         index_of: dict[Group, int] = {}
         at = np.array(
@@ -139,7 +140,7 @@ class State:
         """[group, column, 2]: smallest and largest value of all rows read."""
         at = [self.axes.columns.index(column) for column in columns]
         part = self.spans[:, :, at]
-        return np.stack([part[..., 0].min(axis=1), part[..., 1].max(axis=1)], axis=-1)
+        return np.stack([np.fmin.reduce(part[..., 0], axis=1), part[..., 1].max(axis=1)], axis=-1)
 
 
 def merge(left: State, right: State) -> State:
