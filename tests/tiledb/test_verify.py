@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
+import tiledb as oracle
 from pyqbeast import InvalidInputError, tiledb
 from pyqbeast.tiledb import Datatype, attribute, create_array, stage_fragment, verify
 from pyqbeast.tiledb.filters import Md5
@@ -100,3 +103,47 @@ def test_a_file_that_belongs_to_no_column(written, tmp_path):
 def test_an_address_is_no_array():
     with pytest.raises(InvalidInputError, match="takes an array, as open_array gives it, not '/some/array'"):
         verify("/some/array")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "writes"),
+    [
+        # A consolidated fragment counts the cells around what was written, and a fresh one does not.
+        (np.int32, [(1, [1, 2, 3, 4, 5, 6]), (2, [50, 60])]),
+        (np.float64, [(1, [1, 2, 3, 4, 5, 6]), (2, [50, 60])]),
+        # The least of infinities alone is the largest number.
+        (np.float64, [(1, [math.inf, 1, 2, math.inf, math.inf, math.inf]), (2, [-math.inf] * 5)]),
+        # Sums leave their range on the way.
+        (np.int64, [(0, [2**63 - 1, 5, -(2**62), -(2**62), 2**62, 2**62, 2**62, -(2**62)])]),
+        (np.float64, [(0, [1.7e308, 1.7e308, -1.7e308, 1, 1.7e308, 1, 1, 1])]),
+    ],
+)
+def test_arrays_of_the_library_are_in_order(tmp_path, dtype, writes):
+    uri = str(tmp_path / "a")
+    x = oracle.Dim("x", domain=(0, 9), tile=4, dtype=np.int64)
+    schema = oracle.ArraySchema(oracle.Domain(x), [oracle.Attr("a", dtype=dtype)], sparse=False)
+    oracle.Array.create(uri, schema)
+    for start, values in writes:
+        with oracle.open(uri, "w") as array:
+            array[start : start + len(values)] = np.array(values, dtype)
+        assert _problems(uri) == []
+    oracle.consolidate(uri)
+    oracle.vacuum(uri)
+    assert _problems(uri) == []
+
+
+def test_a_dense_cell_that_statistics_do_not_know(tmp_path):
+    uri = str(tmp_path / "a")
+    x = oracle.Dim("x", domain=(0, 9), tile=4, dtype=np.int64)
+    schema = oracle.ArraySchema(
+        oracle.Domain(x), [oracle.Attr("a", dtype=np.int32, filters=oracle.FilterList())], sparse=False
+    )
+    oracle.Array.create(uri, schema)
+    with oracle.open(uri, "w") as array:
+        array[1:7] = np.arange(6, dtype=np.int32)
+    file = next((tmp_path / "a").rglob("a0.tdb"))
+    data = bytearray(file.read_bytes())
+    at = data.rindex((4).to_bytes(4, "little"))
+    data[at : at + 4] = (77).to_bytes(4, "little")
+    file.write_bytes(bytes(data))
+    assert any("greatest value of tile 1" in problem for problem in _problems(uri))

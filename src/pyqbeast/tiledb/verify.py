@@ -20,12 +20,15 @@ from pyqbeast.tiledb.format.statistics import tile_statistics
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.fragment_metadata import METADATA_FILE
-from pyqbeast.tiledb.read.prune import has_trusted_bounds
+from pyqbeast.tiledb.read.prune import has_trusted_bounds, trusted_tiles
 from pyqbeast.tiledb.read.tile_data import read_column
 from pyqbeast.tiledb.write.array import leaves_of
 
 #: Sums of floats depend on the order of adding. They may differ by this share of the sum of magnitudes.
 _SUM_TOLERANCE = 1e-9
+
+#: So far sums of whole numbers stay in their range in any order.
+_SUMS_BELOW = 2.0**63
 
 #: Before this version the statistics of dense tiles count their padding.
 _DENSE_SINCE = 16
@@ -200,13 +203,25 @@ def _statistics_problems(fragment: Fragment, column: Field, parts: list[pa.Array
     """Stored statistics that do not agree with the cells. Statistics that readers cannot trust are skipped."""
     if column.name.startswith("__") or (fragment.footer.dense and fragment.footer.version < _DENSE_SINCE):
         return
+    # TileDB counts the padding of dense tiles where it consolidates, and does not where it writes.
+    counted = [parts]
     if fragment.grid is not None:
-        parts = [_without_padding(fragment, column, part, tile) for tile, part in enumerate(parts)]
+        counted.append([_without_padding(fragment, column, part, tile) for tile, part in enumerate(parts)])
+    problems = [list(_disagreements(fragment, column, cells)) for cells in counted]
+    wrong = set.intersection(*(set(of_cells) for of_cells in problems))
+    for label in dict.fromkeys(what for what, _ in problems[-1]):
+        tiles = [tile for what, tile in problems[-1] if what == label and (what, tile) in wrong]
+        if tiles:
+            yield label.format(tile=tiles[0])
+
+
+def _disagreements(fragment: Fragment, column: Field, parts: list[pa.Array]) -> Iterator[tuple[str, int]]:
+    """What is wrong, and in which tile, if these are the cells of each tile that statistics are about."""
     true = tile_statistics(parts, column)
     nulls = fragment.tile_null_counts(column.name)
-    counted = nulls is not None and nulls.values.size == len(parts) and column.nullable and not column.is_var
-    if counted and nulls is not None and (nulls.values != true.null_counts.values).any():
-        yield "null counts are not those of the cells"
+    if nulls is not None and nulls.values.size == len(parts) and column.nullable and not column.is_var:
+        for tile in np.flatnonzero(nulls.values != true.null_counts.values).tolist():
+            yield "null counts are not those of the cells", tile
     if not has_trusted_bounds(column) or column.is_var or column.is_dimension:
         return
     mins, maxs, sums = (
@@ -217,30 +232,28 @@ def _statistics_problems(fragment: Fragment, column: Field, parts: list[pa.Array
     if mins is None or maxs is None or sums is None:
         return
     if not len(mins.typed(column)) == len(maxs.typed(column)) == sums.values.size == len(parts):
-        yield f"there is not one least value, greatest value and sum for each of {len(parts)} tiles"
+        yield f"there is not one least value, greatest value and sum for each of {len(parts)} tiles", 0
         return
     usable = np.array([len(part) > part.null_count for part in parts], dtype=bool)
-    if column.datatype.is_float:
-        usable &= np.isfinite(sums.typed(column)) & np.isfinite(true.sums.typed(column))
+    usable &= trusted_tiles(fragment, column)
     for label, stored, expected in (("least", mins, true.mins), ("greatest", maxs, true.maxs)):
-        for tile in np.flatnonzero(usable & (stored.typed(column) != expected.typed(column)))[:1]:
-            yield f"the {label} value of tile {tile} is not that of its cells"
-    for tile in np.flatnonzero(usable):
-        if not _same_sum(
-            sums.typed(column)[tile].item(), true.sums.typed(column)[tile].item(), parts[tile], column
-        ):
-            yield f"the sum of tile {tile} is not that of its cells"
-            return
+        for tile in np.flatnonzero(usable & (stored.typed(column) != expected.typed(column))).tolist():
+            yield f"the {label} value of tile {{tile}} is not that of its cells", tile
+    of_tiles, true_of_tiles = sums.typed(column).tolist(), true.sums.typed(column).tolist()
+    for tile in np.flatnonzero(usable).tolist():
+        if not _same_sum(of_tiles[tile], true_of_tiles[tile], parts[tile], column):
+            yield "the sum of tile {tile} is not that of its cells", tile
 
 
 def _same_sum(stored: float, true: float, part: pa.Array, column: Field) -> bool:
     if stored == true:
         return True
+    values = numbers(part.drop_null()).astype(np.float64)
+    magnitude = float(np.abs(values).sum())
     if column.datatype.is_float:
-        scale = float(np.abs(numbers(part.drop_null()).astype(np.float64)).sum())
-        return math.isclose(stored, true, rel_tol=0, abs_tol=_SUM_TOLERANCE * scale)
-    # A sum that overflowed on the way stays at the end of the range.
-    return column.datatype.size == 8 and stored in (2**63 - 1, -(2**63), 2**64 - 1, 0)
+        return math.isclose(stored, true, rel_tol=0, abs_tol=_SUM_TOLERANCE * magnitude)
+    # A sum that leaves the range on the way depends on the order.
+    return magnitude >= _SUMS_BELOW
 
 
 def _without_padding(fragment: Fragment, column: Field, part: pa.Array, tile: int) -> pa.Array:

@@ -62,7 +62,7 @@ def _tiles_matching(fragment: Fragment, predicate: Predicate) -> Mask:
         )
     if field.is_var:
         return _may_match_ascii(predicate, field, lows, highs)
-    return predicate.may_match(field, lows, highs) | ~_trusted_tiles(fragment, field)
+    return predicate.may_match(field, lows, highs) | ~trusted_tiles(fragment, field)
 
 
 def has_trusted_bounds(field: Field) -> bool:
@@ -75,7 +75,8 @@ def has_trusted_bounds(field: Field) -> bool:
     return field.cell_val_num == 1 and (kind.is_number or kind.unit is not None)
 
 
-def _trusted_tiles(fragment: Fragment, field: Field) -> Mask:
+def trusted_tiles(fragment: Fragment, field: Field) -> Mask:
+    """Tiles whose least and greatest values can be trusted: not where numbers are NaN, infinite or too large to add."""
     if not field.datatype.is_float:
         return np.ones(fragment.tile_count, dtype=bool)
     sums = fragment.tile_sums(field.name)
