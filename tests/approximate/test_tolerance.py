@@ -354,6 +354,14 @@ def test_rare_and_heavy_rows_push_on_to_the_exact_answer(spark, table, tmp_path)
     assert estimate.df.first()["s"] == pytest.approx(query.first()["s"], rel=0.1)
 
 
+def test_a_nan_that_only_the_statistics_tell_of_is_in_the_answer(spark, tmp_path):
+    place = str(tmp_path / "odd")
+    save(rows_2d(spark, 30_000, columns="if(id = 7, double('NaN'), 1.0D) as x"), place, cubeSize=1_000)
+    query = load(spark, place).agg(F.avg("x").alias("m"), F.max("x").alias("high"), F.min("x").alias("low"))
+    row = pyqbeast.tolerance(query, error=0.1).df.first()
+    assert (math.isnan(row["m"]), math.isnan(row["high"]), row["low"]) == (True, True, 1.0)
+
+
 def test_what_the_writer_recorded_makes_bounds_trusted(table):
     by_column = pyqbeast.tolerance(table.agg(F.avg("b").alias("m")), error=0.05)
     assert by_column.worth == {"m": "bounded"}
@@ -399,6 +407,14 @@ def test_refine_narrows_until_it_is_exact(table):
         (lambda t: t.filter(F.rand() < 0.5).agg(F.avg("b")), "something else each time"),
         (lambda t: t.agg(F.percentile_approx("b", [0.1, 0.2])), "several percentiles"),
         (lambda t: t.sparkSession.range(10).agg(F.sum("id")), "no indexed table"),
+        (
+            lambda t: t.groupBy(F.expr("collate(substr('Aa', 1 + third % 2, 1), 'UTF8_LCASE')")).count(),
+            "collation UTF8_LCASE takes for equal",
+        ),
+        (
+            lambda t: t.groupBy(F.expr("date_add(date'12000-01-01', cast(third as int))")).count(),
+            "group number 1 is none in Python",
+        ),
     ],
 )
 def test_other_queries_are_refused_with_the_reason(table, shape, reason):

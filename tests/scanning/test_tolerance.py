@@ -276,6 +276,9 @@ def test_groups_of_one_row_or_of_odd_numbers_only_come_out_as_in_spark(tmp_path)
         "nan": [nan, nan, nan, nan, nan, nan, nan],
         "low": [-inf, -inf, -inf, None, None, -inf, None],
     }
+    scan = pyqbeast.scan(tmp_path / "t")
+    above = scan.tolerance({"m": ("x", "max")}, by=["g"], exact=True, having="m > 5", order_by="g").table
+    assert above["g"].to_pylist() == ["inf", "nan", "odd", "one"]
     answers = {row["g"]: [row[kind] for kind in kinds] for row in found.to_pylist()}
     assert {name: repr(row) for name, row in answers.items()} == {
         name: repr(row) for name, row in expected.items()

@@ -79,6 +79,11 @@ class PartialAggregates:
         for data_type in out.group_types.values():
             if not isinstance(data_type, _GROUP_TYPES):
                 raise _refused(f"it groups by values of type {data_type.simpleString()}")
+            if isinstance(data_type, T.StringType) and data_type.collation != "UTF8_BINARY":
+                raise _refused(
+                    f"it groups by texts that the collation {data_type.collation} takes for equal; group by one "
+                    "spelling of them, such as lower(…)"
+                )
         found: list[Requested | None] = []
         for output in query.outputs:
             if output.group is not None:

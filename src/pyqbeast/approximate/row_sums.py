@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast import bridge
 from pyqbeast.approximate.estimate import Moment, State, StateAxes, about_centres, squared_columns
+from pyqbeast.approximate.estimate.state import group_values
 from pyqbeast.approximate.expressions import literal, when
 from pyqbeast.approximate.partial_aggregates import PartialAggregates
 
@@ -48,7 +49,8 @@ def group_keys(table: pa.Table, groups: Sequence[str]) -> list[tuple[object, ...
     """The key of each row's group."""
     if not groups:
         return [()] * table.num_rows
-    return list(zip(*(table.column(name).to_pylist() for name in groups), strict=True))
+    values = (group_values(table.column(name), f"number {at}") for at, name in enumerate(groups, 1))
+    return list(zip(*values, strict=True))
 
 
 def _sum(moment: Moment, partial: PartialAggregates, axes: StateAxes, *, has_centres: bool) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate, Moment, State, StateAxes, centre_near, squared_columns
 from pyqbeast.approximate.estimate.percentile import POINTS
-from pyqbeast.approximate.estimate.state import FloatArray, Group, bucket_count, fold, group_key
+from pyqbeast.approximate.estimate.state import FloatArray, Group, bucket_count, fold, group_key, group_values
 from pyqbeast.core.format.constants import BUCKET_SEED
 from pyqbeast.core.sampling.murmur3 import hash_ints
 from pyqbeast.scanning.aggregates import Numbers, Request
@@ -234,5 +234,6 @@ def _groups(batch: pa.RecordBatch, columns: Sequence[str]) -> tuple[list[Group],
         return [()], np.zeros(batch.num_rows, np.int64)
     parts = [with_one_zero(batch.column(column)) for column in columns]
     first, group = numbered(parts, np.zeros(batch.num_rows, np.int64))
-    keys = (part.take(index_array(first)).to_pylist() for part in parts)
+    each = zip(parts, columns, strict=True)
+    keys = (group_values(part.take(index_array(first)), repr(name)) for part, name in each)
     return list(zip(*keys, strict=True)), group

@@ -41,6 +41,7 @@ from pyqbeast.approximate.estimate.selection import (
     Verdict,
     choice,
     estimated_values,
+    nulls_of,
     sorted_groups,
     verdict,
 )
@@ -132,7 +133,8 @@ def _exact_verdict(kept: Kept, state: State, estimates: Mapping[Requested, Estim
     if kept.selection is None:
         return None
     rows = state.sums[..., 0].sum(axis=1)
-    return verdict(kept.selection, estimates, rows, Completeness(complete=True))
+    nulls = nulls_of(state, estimates)
+    return verdict(kept.selection, estimates, nulls, rows, Completeness(complete=True))
 
 
 def _answer(

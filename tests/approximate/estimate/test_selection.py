@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -25,10 +26,11 @@ from pyqbeast.approximate.estimate.selection import (
     Negation,
     Selection,
     choice,
+    nulls_of,
     verdict,
 )
 
-COUNT, AVG = Aggregate("count"), Aggregate("avg", ("y",))
+COUNT, AVG, LARGEST = Aggregate("count"), Aggregate("avg", ("y",)), Aggregate("max", ("y",))
 COMPLETE = Completeness(complete=True)
 NAN = float("nan")
 
@@ -44,7 +46,8 @@ def made(bounds, aggregate=AVG, status=Status.BOUNDED):
 
 def found(selection, bounds, missing=COMPLETE, aggregate=AVG, status=Status.BOUNDED):
     rows = np.full(len(bounds), 1_000.0)
-    return verdict(selection, {aggregate: made(bounds, aggregate, status)}, rows, missing)
+    estimates = made(bounds, aggregate, status)
+    return verdict(selection, {aggregate: estimates}, {aggregate: np.isnan(estimates.value)}, rows, missing)
 
 
 def test_bounds_clear_of_the_threshold_are_sure():
@@ -212,7 +215,8 @@ def test_the_sure_groups_belong_and_the_impossible_do_not(name):
             for sample in range(50):
                 estimates = {AVG: one_of(estimated, sample)}
                 rows_of_groups = most.reshape(50, GROUPS)[sample]
-                said = verdict(selection, estimates, rows_of_groups, COMPLETE)
+                nulls = {AVG: np.zeros(GROUPS, bool)}
+                said = verdict(selection, estimates, nulls, rows_of_groups, COMPLETE)
                 order = truth[AVG] > (half if each == "having" else np.sort(truth[AVG])[-5])
                 by_value = estimates[AVG].value > (
                     half if each == "having" else np.sort(estimates[AVG].value)[-5]
@@ -225,3 +229,42 @@ def test_the_sure_groups_belong_and_the_impossible_do_not(name):
     # The estimates alone are wrong about some group most of the time, and yet much is sure.
     assert max(naive.values()) < 0.8 * 2_000
     assert min(sure.values()) > 2_000
+
+
+def test_nan_is_the_largest_number_and_null_is_none():
+    state = State.empty(axes_for([AVG, LARGEST]), [(each,) for each in "abcd"])
+    at = {moment: number for number, moment in enumerate(state.axes.moments)}
+    state.sums[:, 0, at[AVG.moments[0]]] = [2, 2, 2, 0]
+    state.sums[:, 0, at[AVG.moments[1]]] = [NAN, math.inf, 8, 0]
+    state.spans[:3, 0, 0] = [[4.0, NAN], [4.0, math.inf], [4.0, 4.0]]
+    for aggregate in (AVG, LARGEST):
+        for fraction in (1.0, 0.5):
+            estimates = {aggregate: estimate(state, aggregate, fraction)}
+            nulls = nulls_of(state, estimates)
+
+            def kept(selection, estimates=estimates, nulls=nulls):
+                return verdict(selection, estimates, nulls, np.full(4, 9.0), COMPLETE)
+
+            above = kept(Selection(Comparison(aggregate, ">", 5)))
+            assert above.having.tolist() == [True, True, False, False]
+            # NaN stays NaN, whatever rows come. Infinity stays infinity or becomes NaN.
+            assert above.sure[0]
+            assert kept(Selection(Comparison(aggregate, ">", math.inf))).having.tolist() == [
+                True,
+                *[False] * 3,
+            ]
+            assert kept(Selection(Comparison(aggregate, "=", NAN))).having.tolist() == [True, *[False] * 3]
+            first = kept(Selection(first=aggregate, ascending=False, nulls_first=False, limit=1))
+            assert first.sure.tolist() == [fraction == 1, False, False, False]
+            assert first.possible[0]
+            if fraction == 1:
+                assert above.sure.tolist() == above.possible.tolist() == above.having.tolist()
+
+
+def test_no_bound_of_a_largest_value_is_infinity():
+    """A NaN that nobody has seen is larger."""
+    state = State.empty(axes_for([LARGEST]), [()])
+    state.sums[...] = 1
+    state.spans[..., 0, :] = 4.0, math.inf
+    found = estimate(state, LARGEST, 0.5)
+    assert (found.low[0], found.value[0], repr(float(found.high[0]))) == (math.inf, math.inf, "nan")

@@ -73,6 +73,12 @@ public final class QbeastDataSource
     return "qbeast";
   }
 
+  /** What errors of Spark call this source. */
+  @Override
+  public String toString() {
+    return "Qbeast";
+  }
+
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
     return Delta.SOURCE.inferSchema(options);

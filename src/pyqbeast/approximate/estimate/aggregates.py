@@ -223,7 +223,10 @@ def _extreme(state: State, aggregate: Aggregate, share: FloatArray, known: Known
     largest = aggregate.kind == "max"
     ends = state.span(aggregate.columns)[:, 0]
     value = np.where(has_rows(state, aggregate), ends[:, int(largest)], np.nan)
-    outer = known.bounds.get(aggregate.columns[0], (-np.inf, np.inf))[int(largest)]
+    outer = np.full(len(share), known.bounds.get(aggregate.columns[0], (-np.inf, np.inf))[int(largest)])
+    if largest:
+        # Above infinity there is NaN, of which the statistics of some writers do not tell.
+        outer = np.where(np.isnan(value) | np.isposinf(outer), np.nan, outer)
     other = np.where(share >= 1, value, outer)
     low, high = (value, other) if largest else (other, value)
     keys = distinct_keys(state.sums[..., state.index(aggregate.moments)[0]])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.aggregates import Estimates, Status, is_null
 from pyqbeast.approximate.estimate.combination import Requested
-from pyqbeast.approximate.estimate.formulas import COUNTS
+from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS
 from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE
 from pyqbeast.approximate.estimate.state import FloatArray, Group, State
@@ -95,7 +95,10 @@ class Verdict(NamedTuple):
 
 
 class Between(NamedTuple):
-    """An estimate of each group and its bounds, each [group]; all of them NaN where it is surely null."""
+    """An estimate of each group and its bounds, each [group]; all of them NaN where it is surely null.
+
+    They are ranks, as `_ranks` gives them.
+    """
 
     value: FloatArray
     low: FloatArray
@@ -115,6 +118,7 @@ class _Truth(NamedTuple):
 def verdict(
     selection: Selection,
     estimates: Mapping[Requested, Estimates],
+    nulls: Mapping[Requested, Mask],
     rows: FloatArray,
     missing: Completeness,
 ) -> Verdict:
@@ -123,13 +127,14 @@ def verdict(
     Args:
         selection: what is kept.
         estimates: of what it needs, with bounds of the confidence that it asks for.
+        nulls: [group] of each of them, as `nulls_of` gives them.
         rows: [group], an upper bound of the rows of each, for counts of few keys.
         missing: what is known of groups that are not listed. All of them are one more group here, with all values that
             they can have.
     """
     most = np.inf if missing.most_rows is None else missing.most_rows
     groups = len(rows)
-    between = {each: _between(estimates[each], rows, most) for each in selection.requested}
+    between = {each: _between(estimates[each], nulls[each], rows, most) for each in selection.requested}
     truth = np.ones((3, groups + 1), dtype=bool)
     truth[:2, groups] = False
     if selection.having is not None:
@@ -141,18 +146,32 @@ def verdict(
     return Verdict(having[:-1], sure[:-1], possible[:-1], bool(possible[-1]))
 
 
-def _between(estimates: Estimates, rows: FloatArray, most_missing: float) -> Between:
+def nulls_of(state: State, estimates: Mapping[Requested, Estimates]) -> dict[Requested, Mask]:
+    """Where [group] each of the estimates is NULL in SQL."""
+    return {each: is_null(state, found) for each, found in estimates.items()}
+
+
+def _between(estimates: Estimates, null: Mask, rows: FloatArray, most_missing: float) -> Between:
     """The bounds of each group, and of the missing ones after them."""
-    low, high, exact = estimates.low, estimates.high, estimates.status == Status.EXACT
-    low, high = (
-        np.where(np.isnan(low) & ~exact, -np.inf, low),
-        np.where(np.isnan(high) & ~exact, np.inf, high),
-    )
+    exact = estimates.status == Status.EXACT
+    value, low, high = (_ranks(each) for each in (estimates.value, estimates.low, estimates.high))
+    # Whatever rows come, what one NaN or infinity among them has made NaN stays so. Other bounds that are NaN are none.
+    stays = np.isnan(estimates.value) & ~null & (estimates.aggregate.kind in (*FORMULAS, "max"))
+    low = np.where(np.isnan(estimates.low) & ~exact & ~stays, -np.inf, low)
+    value = np.where(null, np.nan, value)
+    low, high = (np.where(null & exact, np.nan, bound) for bound in (low, high))
     outer = -np.inf, np.inf
     if estimates.aggregate.kind in COUNTS:
         low, high = np.maximum(low, 0), np.where(np.isposinf(high), rows, high)
         outer = 0.0, most_missing
-    return Between(np.append(estimates.value, np.nan), np.append(low, outer[0]), np.append(high, outer[1]))
+    return Between(np.append(value, np.nan), np.append(low, outer[0]), np.append(high, outer[1]))
+
+
+def _ranks(numbers: FloatArray) -> FloatArray:
+    """Numbers that compare as Spark compares these: NaN is above infinity, which takes the largest number's place."""
+    return np.where(
+        np.isnan(numbers), np.inf, np.where(np.isposinf(numbers), np.finfo(np.float64).max, numbers)
+    )
 
 
 def _compared(condition: Condition) -> Iterator[Requested]:
@@ -173,7 +192,7 @@ def _truth(condition: Condition, between: Mapping[Requested, Between]) -> _Truth
             return _Truth(left.true & right.true, left.false | right.false)
         return _Truth(left.true | right.true, left.false & right.false)
     value, low, high = between[condition.of]
-    number = condition.number
+    number = float(_ranks(np.float64(condition.number)))
     if condition.sign == "=":
         is_it, may_be = (low == number) & (high == number), (low <= number) & (high >= number)
         known = ~np.isnan(low)
@@ -188,7 +207,7 @@ def _truth(condition: Condition, between: Mapping[Requested, Between]) -> _Truth
 
 
 def _compare(value: FloatArray, low: FloatArray, high: FloatArray, sign: str, number: float) -> Mask:
-    """[by value / surely / possibly, group]. NaN meets no comparison."""
+    """[by value / surely / possibly, group]. Null meets no comparison."""
     compare: Callable[..., Mask] = {
         "<": np.less,
         "<=": np.less_equal,

@@ -11,12 +11,12 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Group: TypeAlias = tuple[Hashable, ...]
@@ -195,6 +195,21 @@ def fold(state: State, buckets: int) -> State:
     lows, highs = (folded(state.spans[..., i], add) for i, add in enumerate((np.fmin, np.maximum)))
     axes = replace(state.axes, buckets=buckets)
     return State(axes, state.groups, folded(state.sums, np.add), np.stack([lows, highs], axis=-1))
+
+
+def group_values(column: Any, name: str) -> list[Any]:  # noqa: ANN401 (any array of Arrow)
+    """The values of a column by which rows are grouped.
+
+    Raises:
+        UnsupportedError: Python knows no such value: a day before the year 1 or after 9999, a text that is no UTF-8.
+    """
+    try:
+        return list(column.to_pylist())
+    except (OverflowError, ValueError) as error:
+        raise UnsupportedError(
+            f"this query cannot be estimated: a value of the group {name} is none in Python ({error}); group by a "
+            "text or number made of it, or pass exact=True"
+        ) from error
 
 
 def group_key(group: Group) -> Group:

@@ -22,7 +22,7 @@ def column_bounds(
 ) -> tuple[float, float] | None:
     """Smallest and largest value of a column, by its name in the statistics; None where a file does not tell.
 
-    Days since 1970 for dates, microseconds for timestamps.
+    Days since 1970 for dates, microseconds for timestamps. Infinity stands for NaN too, which is larger.
 
     Args:
         statistics: those of each file, as Delta has them; `minValues` and the like are objects where they are there.
@@ -37,22 +37,25 @@ def column_bounds(
         nulls = of_file.get("nullCount", {}).get(column)
         if low is None and high is None and rows is not None and nulls == rows:
             continue
-        if low is None or high is None:
+        least, most = _number(low), _number(high)
+        if least is None or most is None:
             return None
-        lows.append(_number(low))
+        lows.append(math.inf if math.isnan(least) else least)
         # Statistics of timestamps are cut to milliseconds.
-        highs.append(_number(high) + (999 if isinstance(high, str) and "T" in high else 0))
-    if not lows or not all(map(math.isfinite, (*lows, *highs))):
+        cut = 999 if isinstance(high, str) and "T" in high else 0
+        highs.append(math.inf if math.isnan(most) else most + cut)
+    if not lows:
         return None
     low, high = min(lows), max(highs)
     return (min(low, stored_float(low)), max(high, stored_float(high))) if has_floats else (low, high)
 
 
-def _number(stored: object) -> float:
-    if isinstance(stored, bool | int | float):
-        return float(stored)
+def _number(stored: object) -> float | None:
+    """A value in statistics; None for what is none."""
     text = str(stored)
     try:
+        if isinstance(stored, bool | int | float):
+            return float(stored)
         if "T" in text:
             moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
             return float(
@@ -61,8 +64,8 @@ def _number(stored: object) -> float:
         if text.count("-") >= 2:
             return float((date.fromisoformat(text) - date(1970, 1, 1)).days)
         return float(text)
-    except (ValueError, TypeError):
-        return math.nan
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 class GroupKind(enum.Enum):

@@ -13,7 +13,7 @@ from pyqbeast.approximate.estimate.combination import Combination, Requested, ax
 from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
 from pyqbeast.approximate.estimate.outcome import Reading, extremes_outward, is_rounded
 from pyqbeast.approximate.estimate.scale import END, START
-from pyqbeast.approximate.estimate.selection import Selection, Verdict, verdict
+from pyqbeast.approximate.estimate.selection import Selection, Verdict, nulls_of, verdict
 from pyqbeast.approximate.estimate.state import (
     BUCKETS_OF_ALL,
     FloatArray,
@@ -149,7 +149,9 @@ class Progress:
             return None
         each = self._selection.confidence(len(self.state.groups), confidence)
         missing = self.completeness(each) or Completeness(complete=True)
-        return verdict(self._selection, dict(self.estimates(each)), self.rows_at_most(each), missing)
+        found = dict(self.estimates(each))
+        nulls = nulls_of(self.state, found)
+        return verdict(self._selection, found, nulls, self.rows_at_most(each), missing)
 
     def rows_at_most(self, confidence: float) -> FloatArray:
         """An upper bound of the rows of each group [group]."""
