@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,8 @@ from pyspark.sql.types import StructType
 from pyqbeast.bridge.jvm import java, java_column
 from pyqbeast.core.errors import InvalidInputError
 
+#: What makes a path a pattern to Hadoop, unless a backslash stands before it.
+_PATTERN = re.compile(r"[\[\]{}*?\\]")
 #: Up to Spark 4.1 times are in UTC without being asked for.
 _IN_UTC: dict[str, Any] = (
     {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_schema).parameters else {}
@@ -40,6 +43,18 @@ def local_frame(spark: SparkSession, schema: StructType, columns: Sequence[Seque
     types = arrow_schema(schema)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, types, strict=True)]
     return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=types), schema)
+
+
+def parquet_frame(spark: SparkSession, *paths: str, schema: StructType | None = None) -> DataFrame:
+    """The rows of Parquet files or folders by their very names, which may hold what is a pattern elsewhere: `[a]`.
+
+    Args:
+        spark: reads them.
+        paths: where they lie.
+        schema: what to read; None for what the files say.
+    """
+    names = [_PATTERN.sub(r"\\\g<0>", path) for path in paths]
+    return (spark.read.schema(schema) if schema else spark.read).parquet(*names)
 
 
 def query_frame(spark: SparkSession, text: str) -> DataFrame:

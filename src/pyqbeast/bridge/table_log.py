@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.types import StructField, StructType
 
+from pyqbeast.bridge.frames import parquet_frame
 from pyqbeast.bridge.jvm import handed_over, java, java_column
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME, spark_schema, type_changes
@@ -155,7 +156,7 @@ class TableLog:
             file if locations.is_absolute(file) else locations.child(self.path, file)
             for file in map(locations.url_decode, files)
         ]
-        return spark.read.schema(stored).parquet(*paths).toDF(*columns)
+        return parquet_frame(spark, *paths, schema=stored).toDF(*columns)
 
     @property
     def names_in_files(self) -> dict[str, str]:

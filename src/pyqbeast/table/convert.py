@@ -23,6 +23,7 @@ from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import format_type
 from pyqbeast.core.revisions.evolution import checked_cube_size
 from pyqbeast.core.revisions.revision import Revision, configuration_entries, revisions_from_configuration
+from pyqbeast.delta_log import locations
 from pyqbeast.table.options import default_cube_size, is_case_sensitive, number_of_retries
 from pyqbeast.table.qbeast_table import QbeastTable
 
@@ -154,11 +155,13 @@ def _columns(table: DataFrame, wanted: Sequence[str]) -> list[str]:
 def _make_delta(spark: SparkSession, path: str, identifier: str, wanted: Sequence[str]) -> None:
     """Gives a Parquet folder a Delta log, once the columns to index are known to be in it."""
     try:
-        rows = spark.read.parquet(path)
+        rows = bridge.parquet_frame(spark, path)
     except AnalysisException as error:
         raise TableNotFoundError(f"there are no Parquet files at {path}: {error.getCondition()}") from None
     _columns(rows, wanted)
-    if any("=" in part for file in rows.inputFiles() for part in file.split(path, 1)[-1].split("/")[:-1]):
+    root = locations.hadoop_path(path).rstrip("/") + "/"
+    inside = (locations.url_decode(file).split(root, 1)[-1] for file in rows.inputFiles())
+    if any("=" in folder for file in inside for folder in file.split("/")[:-1]):
         raise _partitioned(identifier)
     bridge.change_table(spark, path, f"CONVERT TO DELTA parquet.`{path}`")
 

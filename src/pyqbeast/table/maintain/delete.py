@@ -90,7 +90,8 @@ def _mark(
 def _count(spark: SparkSession, root: str, name: str) -> int:
     """The rows stored in a file that has no statistics, from its footer."""
     file = unquote(name)
-    return spark.read.parquet(file if locations.is_absolute(file) else locations.child(root, file)).count()
+    path = file if locations.is_absolute(file) else locations.child(root, file)
+    return bridge.parquet_frame(spark, path).count()
 
 
 def _conflict(path: str, reason: str) -> CommitConflictError:

@@ -1,0 +1,28 @@
+"""Tables whose paths hold what is a pattern or an escape to Hadoop, to URLs or to SQL."""
+
+from __future__ import annotations
+
+import pytest
+
+import pyqbeast
+from tests.table.help import holds, rows_2d, samples_exactly
+
+
+@pytest.mark.parametrize("name", ["[a] {b,c} *?\\", "p%20q% é#'=1"])
+def test_the_life_of_a_table(spark, tmp_path, name):
+    path, other = str(tmp_path / name / "t"), str(tmp_path / "a")
+    rows_2d(spark, 3_000).write.parquet(path)
+    # What the pattern `[a]` would find.
+    rows_2d(spark, 10).write.parquet(other)
+    pyqbeast.convert(spark, f"parquet.`{path}`", columns_to_index=["a", "b"], cube_size=1_000)
+    table = pyqbeast.QbeastTable.for_path(spark, path)
+    table.optimize(revision=0)
+    rows_2d(spark, 100).write.format("qbeast").mode("append").save(path)
+    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    table.delete("id < 10")
+    holds(spark, path)
+    assert table.repair().ok
+    samples_exactly(spark, path, 0.3)
+    scan = pyqbeast.scan(path)
+    assert scan.verify().ok
+    assert sorted(scan.to_arrow()["id"].to_pylist()) == sorted([*range(10, 3_000), *range(10, 100)])
