@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from pyqbeast.core.format.constants import TAG_KEY_ROWS
@@ -14,6 +17,7 @@ from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.plot.gather.fractions import FRACTIONS
 from pyqbeast.plot.gather.levels import levels_of
+from pyqbeast.plot.gather.points import Points
 from pyqbeast.plot.gather.table import gather_table
 from pyqbeast.scanning.scan import scan
 from tests.plot.tables import table_of_blocks
@@ -123,6 +127,25 @@ def test_points_are_the_rows_of_a_sample(linear):
     for places in points.coordinates(tree.revision):
         assert 0 <= places.min() < 0.1
         assert 0.9 < places.max() <= 1
+
+
+def test_times_of_points_are_milliseconds_also_where_python_has_none():
+    day, moment = 5_000_000, -1
+    rows = pa.table(
+        {
+            "d": pa.array([day, None], pa.date32()),
+            "t": pa.array([moment, day * 86_400_000_000], pa.timestamp("us")),
+        }
+    )
+    taken = [SimpleNamespace(coordinate=lambda value: math.nan if value is None else value)] * 2
+    revision = SimpleNamespace(
+        transformers=[SimpleNamespace(column="d"), SimpleNamespace(column="t")], transformations=taken
+    )
+    places = Points(rows, np.zeros(2, np.uint8)).coordinates(revision)
+    assert [repr(each.tolist()) for each in places] == [
+        "[432000000000000.0, nan]",
+        "[-1.0, 432000000000000.0]",
+    ]
 
 
 def test_a_missing_file_costs_the_points_only(golden, tmp_path):

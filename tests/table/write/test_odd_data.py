@@ -113,3 +113,17 @@ def test_rows_of_a_megabyte_and_many_columns(spark, table_path):
     save(frame.coalesce(1), table_path, columnsToIndex="id,c3", cubeSize=10)
     holds(spark, table_path)
     assert load(spark, table_path).exceptAll(frame).count() == 0
+
+
+def test_times_at_the_ends_and_texts_that_are_none(spark, table_path):
+    """JSON holds neither the milliseconds after the last ones nor bytes that are no UTF-8."""
+    ends = "timestamp_micros(case id % 3 when 0 then 9223372036854775807 when 1 then -9223372036854775807 else id end)"
+    save(rows_2d(spark, 1_000, columns=f"{ends} as t"), table_path)
+    holds(spark, table_path)
+    text = "struct(cast(if(id % 2 = 0, x'ff', x'80') as string) as text) as s"
+    save(rows_2d(spark, 1_000, columns=text), table_path, mode="overwrite", overwriteSchema="true")
+    table = QbeastTable.for_path(spark, table_path)
+    problems = table.verify("data").problems
+    assert {problem.rule for problem in problems} == {"statistics hold"}
+    assert table.repair(dry_run=False).ok
+    holds(spark, table_path)

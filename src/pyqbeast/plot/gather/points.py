@@ -10,11 +10,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pyqbeast.core.errors import QbeastError, UnsupportedError
-from pyqbeast.core.format.types import Value
+from pyqbeast.core.format.types import MILLISECONDS_PER_DAY, Value
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.plot.gather.fractions import Fractions
-from pyqbeast.plot.gather.scales import plain_value
 from pyqbeast.scanning.row_weights import row_weights
 from pyqbeast.scanning.scan import Scan, hashed_values
 
@@ -78,12 +77,22 @@ def _sampled(index: IndexedSnapshot, scan: Scan, fractions: Fractions) -> Points
     return Points(found, fractions.first_read(int(weight) for weight in weights))
 
 
+def _milliseconds(times: pa.ChunkedArray) -> list[int | None]:
+    """Dates and times as epoch milliseconds. Python has no dates of their own for some of them."""
+    if pa.types.is_date(times.type):
+        return [
+            None if day is None else day * MILLISECONDS_PER_DAY for day in times.cast(pa.int32()).to_pylist()
+        ]
+    micros = times.cast(pa.timestamp("us", times.type.tz), safe=False).cast(pa.int64()).to_pylist()
+    return [None if micro is None else micro // 1_000 for micro in micros]
+
+
 def _places(rows: pa.Table, column: str, coordinate: Callable[[Value], float]) -> NDArray[np.float64]:
     if column not in rows.column_names:
         return np.full(rows.num_rows, np.nan)
     values = rows.column(column)
     is_single = pa.types.is_float32(values.type)
-    held = (plain_value(value) for value in values.to_pylist())
+    held = _milliseconds(values) if pa.types.is_temporal(values.type) else values.to_pylist()
     # The text of a 32-bit float, which may be hashed, is not that of the double of the same value.
     places = [coordinate(np.float32(value) if is_single and value is not None else value) for value in held]
     return np.array(places, np.float64)

@@ -60,7 +60,7 @@ class Scale:
     @property
     def numbers(self) -> tuple[Value, ...]:
         """The values as transformations take them."""
-        return tuple(map(plain_value, self.values))
+        return tuple(map(_plain_value, self.values))
 
     def steps(self, low: Any, high: Any) -> tuple[int, int]:  # noqa: ANN401 (the scale's own type)
         """The first step that is not below `low`, and the last one that is not above `high`."""
@@ -69,7 +69,7 @@ class Scale:
         return (first, last) if first < len(self.values) and last >= 0 else (NO_STEP, 0)
 
 
-def plain_value(value: Any) -> Value:  # noqa: ANN401 (a value of Arrow's as Python has it)
+def _plain_value(value: Any) -> Value:  # noqa: ANN401 (a value of Arrow's as Python has it)
     """A value as transformations take it: dates and times as epoch milliseconds."""
     if isinstance(value, dt.datetime):
         return epoch_milliseconds(value if value.tzinfo else value.replace(tzinfo=dt.timezone.utc))

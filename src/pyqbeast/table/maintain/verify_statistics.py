@@ -48,6 +48,7 @@ class _Leaf:
         self.path = path
         self.data_type = data_type
         self.is_bounded = is_told and isinstance(data_type, _BOUNDED) and not _is_collated(data_type)
+        self.is_text = self.is_bounded and isinstance(data_type, StringType)
         self.low, self.high, self.nulls = (f"{name}{number}" for name in ("low", "high", "nulls"))
 
     def figures(self) -> list[str]:
@@ -71,7 +72,7 @@ class _Leaf:
         ]
         if self.is_bounded:
             # The log has milliseconds.
-            up_to = f"{high} + INTERVAL 1 MILLISECOND" if isinstance(self.data_type, _TIMES) else high
+            up_to = f"try_add({high}, INTERVAL 1 MILLISECOND)" if isinstance(self.data_type, _TIMES) else high
             exact = tight if isinstance(self.data_type, _EXACT) else "false"
             is_low_wrong = f"{low} > {self.low} OR {exact} AND {low} != {self.low}"
             is_high_wrong = f"{up_to} < {self.high} OR {exact} AND {high} != {self.high}"
@@ -159,7 +160,7 @@ def check_statistics(
     )
     compared = counted.join(F.broadcast(_stored(spark, files, told)), "location")
     lies = F.expr(f"array_compact(array({', '.join(lie for leaf in told for lie in leaf.lies())})) AS lies")
-    found = compared.select("path", "rows", "is_asked", lies, _right().alias("right")).collect()
+    found = compared.select("path", "rows", "is_asked", lies, _right(compared, told).alias("right")).collect()
     return SeenStatistics(
         [Problem(BOUNDS, each["path"], "", lie) for each in found for lie in each["lies"]],
         {each["path"]: each["right"] for each in found if each["lies"] or each["is_asked"]},
@@ -174,11 +175,28 @@ def _as_in_files(field: StructField, stored: StructField) -> Column:
     return F.col(_inside(field.name)).cast(stored.dataType).alias(stored.name)
 
 
-def _right() -> Column:
-    """The right statistics, as a text. Delta wants those of a file with deleted rows to count them too."""
+def _right(compared: DataFrame, told: Sequence[_Leaf]) -> Column:
+    """The right statistics, as a text. Delta wants those of a file with deleted rows to count them too.
+
+    A text that is no UTF-8 has no bound: JSON would hold another text.
+    """
     right = F.col("right")
+    for leaf in told:
+        for part, seen in ((MIN_VALUES, leaf.low), (MAX_VALUES, leaf.high)):
+            if leaf.is_text and _holds(compared.schema["right"].dataType, part, *leaf.path):
+                bound = f"if(is_valid_utf8({seen}), {_inside('right', part, *leaf.path)}, null)"
+                right = right.withField(_inside(part, *leaf.path), F.expr(bound))
     counted = right.withField(NUM_RECORDS, F.col("stored_rows")).withField(TIGHT_BOUNDS, F.lit(False))
     return F.when(F.col("deleted") > 0, F.to_json(counted)).otherwise(F.to_json(right))
+
+
+def _holds(data_type: DataType, *path: str) -> bool:
+    """Whether a struct has a field, by its path."""
+    for name in path:
+        if not isinstance(data_type, StructType) or name not in data_type.names:
+            return False
+        data_type = data_type[name].dataType
+    return True
 
 
 def _stored(spark: SparkSession, files: Sequence[FileToRead], told: Sequence[_Leaf]) -> DataFrame:
