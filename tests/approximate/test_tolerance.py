@@ -430,6 +430,9 @@ def test_exact_on_request_takes_any_query(table):
     assert estimate.df.collect() == query.collect()
     lists = pyqbeast.tolerance(table.agg(F.collect_set("third").alias("all")), exact=True)
     assert sorted(lists.df.first()["all"]) == [0, 1, 2]
+    for interval in ("interval '1' year", "make_interval(1, 2, 3)"):
+        with pytest.raises(UnsupportedError, match="'i' has: make texts or numbers of them"):
+            pyqbeast.tolerance(table.agg(F.expr(interval).alias("i")), exact=True)
     plain = pyqbeast.tolerance(table.agg(F.max("name").alias("m")), exact=True)
     assert plain.df.first().asDict() == {"m": "name 99", "m_low": "name 99", "m_high": "name 99"}
 

@@ -24,6 +24,10 @@ from pyqbeast.approximate.estimate.selection import Choice, Verdict, choice
 from pyqbeast.approximate.partial_aggregates import KINDS, PartialAggregates
 from pyqbeast.approximate.selected_groups import first_groups
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order, OutputColumn
+from pyqbeast.core.errors import UnsupportedError
+
+#: Types that Arrow and Spark do not hand each other.
+_NOT_KEPT = (T.YearMonthIntervalType, T.CalendarIntervalType)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +53,12 @@ def exact_answer(query_frame: DataFrame, query: AggregateQuery | None) -> tuple[
     Each aggregate gets bounds that are equal to its value. Without `query` the aggregates are not known, and
     the columns stay as they are.
     """
+    for field in query_frame.schema:
+        if isinstance(field.dataType, _NOT_KEPT):
+            raise UnsupportedError(
+                f"an answer keeps no values of type {field.dataType.simpleString()}, as column {field.name!r} has: "
+                "make texts or numbers of them, or run the query itself"
+            )
     named = query_frame.toDF(*(f"c{i}" for i in range(len(query_frame.columns))))
     held = query_frame.sparkSession.createDataFrame(bridge.arrow_table(named), named.schema)
     shown: list[Column] = []
