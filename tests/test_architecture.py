@@ -87,7 +87,7 @@ ALLOWED = {
         "table.maintain",
         "verification",
     ],
-    "table.convert": ["core", "bridge", "table.options", "table.qbeast_table"],
+    "table.convert": ["core", "delta_log", "bridge", "table.options", "table.qbeast_table"],
     "table.sql_functions": ["core", "table.locate", "table.maintain", "table.qbeast_table"],
     "approximate.estimate": ["core"],
     "approximate.steps": ["core", "approximate.estimate"],
