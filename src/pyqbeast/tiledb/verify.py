@@ -16,6 +16,7 @@ from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.column import numbers
 from pyqbeast.tiledb.format.domain import MBRs
 from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.schema import Layout
 from pyqbeast.tiledb.format.statistics import tile_statistics
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.fragment import Fragment
@@ -23,6 +24,7 @@ from pyqbeast.tiledb.read.fragment_metadata import METADATA_FILE
 from pyqbeast.tiledb.read.prune import has_trusted_bounds, trusted_tiles
 from pyqbeast.tiledb.read.tile_data import read_column
 from pyqbeast.tiledb.write.array import leaves_of
+from pyqbeast.tiledb.write.global_order import is_in_global_order
 
 #: Sums of floats depend on the order of adding. They may differ by this share of the sum of magnitudes.
 _SUM_TOLERANCE = 1e-9
@@ -135,7 +137,8 @@ def _verify_fragment(fragment: Fragment, report: VerifyReport) -> None:
         _attempt(report, f"{fragment.path}/{stem}.tdb", check)
     if not fragment.footer.dense and all(d.name in columns for d in fragment.schema.dimensions):
         report.problems += [
-            Problem(fragment.metadata_path, text) for text in _rtree_problems(fragment, columns)
+            Problem(fragment.metadata_path, text)
+            for text in (*_rtree_problems(fragment, columns), *_order_problems(fragment, columns))
         ]
 
 
@@ -189,6 +192,16 @@ def _rtree_problems(fragment: Fragment, columns: dict[str, list[pa.Array]]) -> I
     domain = fragment.footer.non_empty_domain
     if domain is not None and domain != tree.leaves.around():
         yield "the non-empty domain is not that of the tiles"
+
+
+def _order_problems(fragment: Fragment, columns: dict[str, list[pa.Array]]) -> Iterator[str]:
+    """Readers that merge fragments rely on the order of the cells."""
+    schema = fragment.schema
+    if schema.cell_order is Layout.HILBERT or any(field.is_rounded for field in schema.dimension_fields):
+        return
+    cells = {field.name: pa.concat_arrays(columns[field.name]) for field in schema.dimension_fields}
+    if not is_in_global_order(cells, schema):
+        yield "the cells are not in global order"
 
 
 def _covers(upper: MBRs, lower: MBRs, fanout: int) -> bool:

@@ -81,6 +81,46 @@ def test_every_kind_of_column_in_every_order(tmp_path, name, tile_order, cell_or
     assert tiledb.verify(tiledb.open_array(uri)).ok
 
 
+@pytest.mark.parametrize(("tile_order", "cell_order"), ORDERS)
+@pytest.mark.parametrize(("kind", "ends", "extent"), [
+    (Datatype.FLOAT64, (0.0, 100.0), 25.0), (Datatype.FLOAT32, (-100.0, 100.0), 10.0),
+    (Datatype.FLOAT64, (0.0, 1.0), 0.1), (Datatype.FLOAT64, (-1e21, 1e21), 1e20), (Datatype.INT64, (-50, 49), 7),
+])  # fmt: skip
+def test_tiles_of_space_come_one_after_another(tmp_path, kind, ends, extent, tile_order, cell_order):
+    """Libraries that merge fragments lose cells, or bring old ones back, where the order is another."""
+    uri, rng = str(tmp_path / "a"), np.random.default_rng(1)
+    dimensions = tuple(dimension(name, kind, ends, extent) for name in "xy")
+    v = attribute("v", Datatype.INT64)
+    create_array(uri, ArraySchema(dimensions, (v,), tile_order=tile_order, cell_order=cell_order, capacity=7))
+    pool = [np.unique(rng.uniform(*ends, 300).astype(kind.dtype))[:50] for _ in "xy"]
+    expected = {}
+    for at in range(3):
+        x, y = (each[rng.integers(0, len(each), 60)] for each in pool)
+        found = dict.fromkeys(zip(x.tolist(), y.tolist(), strict=True), at)
+        expected |= found
+        x, y = (np.array(each, kind.dtype) for each in zip(*found, strict=True))
+        write_array(uri, pa.table({"x": x, "y": y, "v": np.full(len(x), at)}), timestamp=10 + at)
+        assert tiledb.verify(tiledb.open_array(uri)).problems == []
+    x, y = zip(*expected, strict=True)
+    rows_expected = rows(pa.table({"v": list(expected.values()), "x": x, "y": y}), "x", "y")
+    assert rows(tiledb.open_array(uri).read(), "x", "y") == rows_expected
+    assert same_as_oracle(uri, "x", "y") == rows_expected
+    consolidate(uri)
+    assert same_as_oracle(uri, "x", "y") == rows_expected
+    assert tiledb.verify(tiledb.open_array(uri)).problems == []
+
+
+def test_verify_names_cells_in_another_order(tmp_path, monkeypatch):
+    uri = str(tmp_path / "a")
+    x = dimension("x", Datatype.FLOAT64, (0.0, 1.0), 0.1)
+    create_array(uri, ArraySchema((x,), (attribute("v", Datatype.INT64),)))
+    monkeypatch.setattr("pyqbeast.tiledb.write.array.global_order", lambda *_: None)
+    write_array(uri, pa.table({"x": [0.5, 0.1], "v": [1, 2]}))
+    assert [each.problem for each in tiledb.verify(tiledb.open_array(uri)).problems] == [
+        "the cells are not in global order"
+    ]
+
+
 INTEGER_FILTERS = {
     "double delta": [DoubleDelta()],
     "delta": [Delta()],

@@ -36,16 +36,34 @@ def global_order(columns: Mapping[str, pa.Array], schema: ArraySchema) -> Rows |
     for dimension, current in zip(schema.dimensions, in_use, strict=True):
         _check_domain(columns[dimension.name], dimension, current)
     coordinates = [sort_keys([columns[d.name]], [d.field])[0] for d in schema.dimensions]
-    tiled = [d for d in zip(schema.dimensions, coordinates, strict=True) if d[0].extent is not None]
-    tiles = [_tile_numbers(dimension, key) for dimension, key in tiled]
-    keys = _ordered(tiles, schema.tile_order) + _ordered(coordinates, schema.cell_order)
-    keys = joined([key for key in keys if key.size and key.min() != key.max()] or keys[-1:])
-    order = row_major(keys)
+    order = row_major(joined(_keys(columns, coordinates, schema)))
     if not schema.allows_duplicates and not last_of_equals(coordinates, order).all():
         raise InvalidInputError(
             "two cells have the same coordinates, and the array does not allow duplicates"
         )
     return order
+
+
+def is_in_global_order(columns: Mapping[str, pa.Array], schema: ArraySchema) -> bool:
+    """Whether cells with coordinates in the domain are in global order, by row or by column.
+
+    Cells with equal coordinates may be in any order, and 0.0 is equal to -0.0 here, as in the library of TileDB.
+    """
+    fields = [d.field for d in schema.dimensions]
+    coordinates = [
+        sort_keys([columns[field.name]], [field])[0] if field.is_var else numbers(columns[field.name])
+        for field in fields
+    ]
+    order = row_major(_keys(columns, coordinates, schema))
+    return order is None or bool((np.diff(order) == 1).all())
+
+
+def _keys(columns: Mapping[str, pa.Array], coordinates: Keys, schema: ArraySchema) -> Keys:
+    """What cells are ordered by: their tiles, and in a tile their coordinates, which are given as keys."""
+    tiled = [dimension for dimension in schema.dimensions if dimension.extent is not None]
+    tiles = [_tile_numbers(dimension, numbers(columns[dimension.name])) for dimension in tiled]
+    keys = _ordered(tiles, schema.tile_order) + _ordered(coordinates, schema.cell_order)
+    return [key for key in keys if key.size and key.min() != key.max()] or keys[-1:]
 
 
 def _ordered(keys: Keys, layout: Layout) -> Keys:
