@@ -66,6 +66,7 @@ PIPELINES = {
     "runs": ([Rle()], [Rle()]),
     "metadata through bzip2": ([BitShuffle(), Md5(), Bzip2()], [Dictionary(), Gzip()]),
 }
+OF_NUMPY = {np.int64: Datatype.INT64, np.int32: Datatype.INT32, np.float32: Datatype.FLOAT32}
 ORDERS = list(itertools.product((Layout.ROW_MAJOR, Layout.COL_MAJOR), repeat=2))
 
 
@@ -119,6 +120,62 @@ def test_verify_names_cells_in_another_order(tmp_path, monkeypatch):
     assert [each.problem for each in tiledb.verify(tiledb.open_array(uri)).problems] == [
         "the cells are not in global order"
     ]
+
+
+@pytest.mark.parametrize(("kind", "ours", "theirs"), [
+    (np.int64, [Delta(reinterpret=Datatype.UINT16), Rle()],
+     [oracle.DeltaFilter(-1, reinterp_dtype=np.uint16), oracle.RleFilter()]),
+    (np.int32, [Delta(reinterpret=Datatype.INT8), Xor(), Rle()],
+     [oracle.DeltaFilter(-1, reinterp_dtype=np.int8), oracle.XORFilter(), oracle.RleFilter()]),
+    (np.float32, [FloatScale(1.0, 0.0, 2), Rle()], [oracle.FloatScaleFilter(1.0, 0.0, 2), oracle.RleFilter()]),
+])  # fmt: skip
+def test_runs_are_of_the_columns_own_cells(tmp_path, kind, ours, theirs):
+    """Whatever filters before have made of their values."""
+    values = (np.arange(500) // 50).astype(kind)
+    x = oracle.Dim("x", domain=(0, 999), tile=100, dtype=np.int64)
+    v = oracle.Attr("v", dtype=kind, filters=oracle.FilterList(theirs))
+    mine, others = str(tmp_path / "mine"), str(tmp_path / "others")
+    oracle.Array.create(others, oracle.ArraySchema(oracle.Domain(x), [v], sparse=True))
+    with oracle.open(others, "w") as array:
+        array[np.arange(500)] = values
+    create_array(mine, one_dimension(attribute("v", OF_NUMPY[kind], filters=ours)))
+    write_array(mine, pa.table({"x": np.arange(500), "v": values}))
+    for uri in (mine, others):
+        assert tiledb.open_array(uri).read()["v"].to_numpy().tolist() == values.tolist()
+        with oracle.open(uri) as array:
+            assert array[:]["v"].tolist() == values.tolist()
+
+
+@pytest.mark.parametrize(("kind", "values", "message"), [
+    (Datatype.DATETIME_HR, pa.array([0], pa.timestamp("us")), "whole numbers of that unit"),
+    (Datatype.DATETIME_DAY, pa.array([43_200], pa.timestamp("s")), "more than its day"),
+    (Datatype.BOOL, pa.array([5]), "neither 0 nor 1"),
+    (Datatype.FLOAT32, pa.array([1e300]), "beyond those of float"),
+    (Datatype.INT32, pa.array([1.5]), "does not convert"),
+])  # fmt: skip
+def test_values_that_would_become_others_are_refused(tmp_path, kind, values, message):
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(attribute("v", kind)))
+    with pytest.raises(InvalidInputError, match=message):
+        write_array(uri, pa.table({"x": [1], "v": values}))
+
+
+def test_values_that_stay_are_converted(tmp_path):
+    uri = str(tmp_path / "a")
+    day, is_set = attribute("day", Datatype.DATETIME_DAY), attribute("is_set", Datatype.BOOL)
+    create_array(uri, one_dimension(day, is_set, attribute("hour", Datatype.DATETIME_HR)))
+    given = {"day": pa.array([-86_400], pa.timestamp("s")), "is_set": pa.array([1]), "hour": pa.array([7])}
+    write_array(uri, pa.table({"x": [1], **given}))
+    (row,) = tiledb.open_array(uri).read().to_pylist()
+    assert (str(row["day"]), row["is_set"], row["hour"]) == ("1969-12-31", True, 7)
+
+
+def test_a_list_view_is_refused(tmp_path):
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(attribute("v", Datatype.INT32, cell_val_num=tiledb.VAR_NUM)))
+    views = pa.array([[1, 2]], pa.list_view(pa.int32()))
+    with pytest.raises(InvalidInputError, match="list view"):
+        write_array(uri, pa.table({"x": [1], "v": views}))
 
 
 INTEGER_FILTERS = {
@@ -453,7 +510,7 @@ def test_a_write_that_fails_leaves_nothing(tmp_path):
     assert tiledb.open_array(memory).read().num_rows == 40
 
 
-@pytest.mark.parametrize("timestamp", [-1, 2**64, 1.5])
+@pytest.mark.parametrize("timestamp", [-1, 2**64, 1.5, True])
 def test_times_that_the_format_lacks_are_refused(tmp_path, timestamp):
     """Readers pass over names that are no names: such cells would never be seen."""
     uri = str(tmp_path / "a")

@@ -26,21 +26,30 @@ class ChunkContext:
         cell_val_num: Values per cell of the field.
         version: The format version of the fragment.
         limit: The most bytes that decoding one part may give; more is taken for damage.
+        column_type: The type of the column's own values, where a filter before has changed it.
     """
 
     datatype: Datatype
     cell_val_num: int = 1
     version: int = 22
     limit: int = 2**31
+    column_type: Datatype | None = None
 
     @property
     def cell_size(self) -> int:
         """Bytes of a cell, or of a value where cells vary in length."""
         return self.datatype.size * (1 if self.cell_val_num == VAR_NUM else self.cell_val_num)
 
+    @property
+    def column_cell_size(self) -> int:
+        """The same of the column itself, whatever the filters before made of its values."""
+        of_column = self.datatype if self.column_type is None else self.column_type
+        return self.cell_size // self.datatype.size * of_column.size
+
     def of_type(self, datatype: Datatype) -> ChunkContext:
         """The same for values of another type."""
-        return replace(self, datatype=datatype)
+        of_column = self.datatype if self.column_type is None else self.column_type
+        return replace(self, datatype=datatype, column_type=of_column)
 
 
 class Filter(ABC):

@@ -36,9 +36,12 @@ class _Windowed(Filter):
 
     def problem(self, context: ChunkContext) -> str | None:
         kind = context.datatype
-        if kind.is_integral or kind in _SINGLE_BYTES:
-            return None
-        return f"does not take {kind.name} values"
+        if not (kind.is_integral or kind in _SINGLE_BYTES):
+            return f"does not take {kind.name} values"
+        # The library of TileDB divides by the values in a window.
+        if type(self.window) is not int or not kind.size <= self.window < 2**32:
+            return f"takes a window from {kind.size} to {2**32 - 1} bytes, not {self.window!r}"
+        return None
 
     def _takes(self, context: ChunkContext) -> bool:
         kind = context.datatype

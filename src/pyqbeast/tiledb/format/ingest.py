@@ -16,6 +16,8 @@ from pyqbeast.tiledb.format.column import binary_array, fixed_array, var_bytes
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import ArraySchema
 
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
 
 def raw_columns(table: pa.Table, schema: ArraySchema) -> dict[str, pa.Array]:
     """The raw columns of a table to be written, by name.
@@ -37,17 +39,24 @@ def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
     """The raw form of a column.
 
     Raises:
-        InvalidInputError: It does not convert without loss, or has nulls where none may be.
+        InvalidInputError: It does not convert without loss, but for floats that are rounded, or has nulls where none
+            may be.
     """
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if array.null_count and not field.nullable:
         raise InvalidInputError(f"column {field.name!r} has nulls and is not nullable")
+    if pa.types.is_list_view(array.type) or pa.types.is_large_list_view(array.type):
+        raise InvalidInputError(
+            f"column {field.name!r} is a list view, which Arrow does not cast well: make it a list"
+        )
     try:
         typed = array.cast(field.arrow_type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise InvalidInputError(
             f"column {field.name!r} does not convert to {field.arrow_type}: {error}"
         ) from error
+    if (loss := _loss(_leaves(array), _leaves(typed), field)) is not None:
+        raise InvalidInputError(f"column {field.name!r} does not convert to {field.datatype.name}: {loss}")
     if field.is_var:
         return _raw_var(typed, field)
     if field.raw_type == field.arrow_type:
@@ -55,6 +64,42 @@ def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
     valid = typed.is_valid().to_numpy(zero_copy_only=False) if typed.null_count else None
     values = typed if field.cell_val_num == 1 else _children(typed, field)
     return fixed_array(octets(_numbers(values, field.datatype)), field, valid)
+
+
+def _leaves(array: pa.Array) -> pa.Array:
+    """The values in the cells."""
+    while (
+        pa.types.is_list(array.type)
+        or pa.types.is_large_list(array.type)
+        or pa.types.is_fixed_size_list(array.type)
+    ):
+        array = array.flatten()
+    return array
+
+
+def _loss(given: pa.Array, typed: pa.Array, field: Field) -> str | None:
+    """What Arrow's cast lost without a word; None where it lost nothing."""
+    if given.type == typed.type:
+        return None
+    if pa.types.is_temporal(given.type) and not pa.types.is_temporal(typed.type):
+        return (
+            f"Arrow has no times of its unit, and {given.type} has another; make whole numbers of that unit"
+        )
+    if pa.types.is_timestamp(given.type) and pa.types.is_date(typed.type):
+        per_day = 86_400 * _PER_SECOND[given.type.unit]
+        lost = (_present(given.cast(pa.int64())) % per_day != 0).any()
+        return "a moment is more than its day" if lost else None
+    if pa.types.is_boolean(typed.type) and not pa.types.is_boolean(given.type):
+        return None if np.isin(_present(given), (0, 1)).all() else "a number is neither 0 nor 1"
+    if pa.types.is_floating(typed.type) and np.isinf(_present(typed)).sum() > np.isinf(_present(given)).sum():
+        return f"a number is beyond those of {typed.type}"
+    return None
+
+
+def _present(values: pa.Array) -> npt.NDArray[Any]:
+    """The values that are not null."""
+    found: npt.NDArray[Any] = values.drop_null().to_numpy(zero_copy_only=False)
+    return found
 
 
 def _children(array: pa.Array, field: Field) -> pa.Array:

@@ -49,6 +49,11 @@ def check_new_schema(schema: ArraySchema, enumerations: Mapping[str, Enumeration
         check_dimension(dimension)
         if not dimension.own_filters.filters:
             check_dimension_filters(dimension.field, schema.coords_filters)
+    if not schema.dense:
+        # The library of TileDB puts the times of cells that it consolidates through the filters of coordinates.
+        _check_filters(
+            "times of cells by coords_filters", schema.coords_filters, ChunkContext(Datatype.UINT64)
+        )
     _check_current_domain(schema)
     for attribute in schema.attributes:
         check_attribute(attribute)

@@ -54,7 +54,7 @@ class TimestampedName:
         Raises:
             InvalidInputError: The format has no such time.
         """
-        if not isinstance(timestamp, int) or not 0 <= timestamp <= LAST_TIMESTAMP:
+        if type(timestamp) is not int or not 0 <= timestamp <= LAST_TIMESTAMP:
             raise InvalidInputError(
                 f"a timestamp is a whole number from 0 to {LAST_TIMESTAMP}, not {timestamp!r}"
             )
