@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -168,6 +170,25 @@ def test_values_that_stay_are_converted(tmp_path):
     write_array(uri, pa.table({"x": [1], **given}))
     (row,) = tiledb.open_array(uri).read().to_pylist()
     assert (str(row["day"]), row["is_set"], row["hour"]) == ("1969-12-31", True, 7)
+
+
+def test_texts_decimals_and_odd_floats_are_converted(tmp_path):
+    uri = str(tmp_path / "a")
+    create_array(
+        uri,
+        one_dimension(
+            attribute("of_decimal", Datatype.FLOAT64),
+            attribute("of_text", Datatype.BOOL),
+            attribute("odd", Datatype.FLOAT32),
+        ),
+    )
+    decimals = pa.array([Decimal("1.5"), Decimal(-2)], pa.decimal128(5, 1))
+    odd = pa.array([math.nan, math.inf])
+    given = {"of_decimal": decimals, "of_text": ["true", "false"], "odd": odd}
+    write_array(uri, pa.table({"x": [1, 2], **given}))
+    first, second = tiledb.open_array(uri).read().to_pylist()
+    assert (first["of_decimal"], first["of_text"], math.isnan(first["odd"])) == (1.5, True, True)
+    assert (second["of_decimal"], second["of_text"], second["odd"]) == (-2.0, False, math.inf)
 
 
 def test_a_list_view_is_refused(tmp_path):
