@@ -216,16 +216,18 @@ def _statistics_problems(fragment: Fragment, column: Field, parts: list[pa.Array
     """Stored statistics that do not agree with the cells. Statistics that readers cannot trust are skipped."""
     if column.name.startswith("__") or (fragment.footer.dense and fragment.footer.version < _DENSE_SINCE):
         return
-    # TileDB counts the padding of dense tiles where it consolidates, and does not where it writes.
-    counted = [parts]
-    if fragment.grid is not None:
-        counted.append([_without_padding(fragment, column, part, tile) for tile, part in enumerate(parts)])
-    problems = [list(_disagreements(fragment, column, cells)) for cells in counted]
-    wrong = set.intersection(*(set(of_cells) for of_cells in problems))
-    for label in dict.fromkeys(what for what, _ in problems[-1]):
-        tiles = [tile for what, tile in problems[-1] if what == label and (what, tile) in wrong]
-        if tiles:
-            yield label.format(tile=tiles[0])
+    if fragment.grid is None:
+        wrong = list(_disagreements(fragment, column, parts))
+    else:
+        inner = [_without_padding(fragment, column, part, tile) for tile, part in enumerate(parts)]
+        wrong = list(_disagreements(fragment, column, inner))
+        # TileDB counts the padding of dense tiles where it consolidates, and does not where it writes.
+        also = set(_disagreements(fragment, column, parts)) if wrong else set()
+        wrong = [each for each in wrong if each in also]
+    first_tiles: dict[str, int] = {}
+    for label, tile in wrong:
+        first_tiles.setdefault(label, tile)
+    yield from (label.format(tile=tile) for label, tile in first_tiles.items())
 
 
 def _disagreements(fragment: Fragment, column: Field, parts: list[pa.Array]) -> Iterator[tuple[str, int]]:

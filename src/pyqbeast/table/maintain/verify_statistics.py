@@ -180,10 +180,10 @@ def _right(compared: DataFrame, told: Sequence[_Leaf]) -> Column:
 
     A text that is no UTF-8 has no bound: JSON would hold another text.
     """
-    right = F.col("right")
-    for leaf in told:
+    right, held = F.col("right"), compared.schema["right"].dataType
+    for leaf in (each for each in told if each.is_text):
         for part, seen in ((MIN_VALUES, leaf.low), (MAX_VALUES, leaf.high)):
-            if leaf.is_text and _holds(compared.schema["right"].dataType, part, *leaf.path):
+            if _holds(held, part, *leaf.path):
                 bound = f"if(is_valid_utf8({seen}), {_inside('right', part, *leaf.path)}, null)"
                 right = right.withField(_inside(part, *leaf.path), F.expr(bound))
     counted = right.withField(NUM_RECORDS, F.col("stored_rows")).withField(TIGHT_BOUNDS, F.lit(False))

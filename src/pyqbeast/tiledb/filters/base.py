@@ -41,15 +41,13 @@ class ChunkContext:
         return self.datatype.size * (1 if self.cell_val_num == VAR_NUM else self.cell_val_num)
 
     @property
-    def column_cell_size(self) -> int:
-        """The same of the column itself, whatever the filters before made of its values."""
-        of_column = self.datatype if self.column_type is None else self.column_type
-        return self.cell_size // self.datatype.size * of_column.size
+    def of_column(self) -> ChunkContext:
+        """The same for the column's own values, whatever the filters before made of them."""
+        return self if self.column_type is None else replace(self, datatype=self.column_type)
 
     def of_type(self, datatype: Datatype) -> ChunkContext:
         """The same for values of another type."""
-        of_column = self.datatype if self.column_type is None else self.column_type
-        return replace(self, datatype=datatype, column_type=of_column)
+        return replace(self, datatype=datatype, column_type=self.of_column.datatype)
 
 
 class Filter(ABC):

@@ -179,7 +179,7 @@ class Rle(Compressor):
 
     def decompress(self, data: Octets, size: int, context: ChunkContext) -> Octets:
         """The `size` bytes that were compressed."""
-        width = context.column_cell_size
+        width = context.of_column.cell_size
         runs = data.view(np.dtype([("cell", f"V{width}"), ("length", ">u2")]))
         lengths = runs["length"].astype(np.int64)
         if int(lengths.sum()) * width != size:
@@ -188,7 +188,7 @@ class Rle(Compressor):
 
     def compress(self, data: Octets, context: ChunkContext) -> Octets:
         """The bytes, compressed."""
-        width = context.column_cell_size
+        width = context.of_column.cell_size
         cells = whole_values(data, f"V{width}", self.name)
         rows = data.reshape(-1, width)
         starts = np.flatnonzero(np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)]))

@@ -97,12 +97,12 @@ class FilterPipeline:
             raise InvalidInputError(
                 f"chunks are from 1 to {2**32 - 1} bytes long, not {self.max_chunk_size!r}"
             )
-        text, whole, windows = is_text_mode(context, ascii_since=12), True, False
+        text, whole, windows, differences = is_text_mode(context, ascii_since=12), True, False, False
         for i, (step, seen) in enumerate(self.steps(context)):
             problem = step.problem(seen)
             if isinstance(step, Compressor) and (type(step.level) is not int or abs(step.level) >= 2**31):
                 problem = problem or f"takes a whole number for its level, not {step.level!r}"
-            width = seen.column_cell_size if isinstance(step, Rle) else seen.datatype.size
+            width = seen.of_column.cell_size if isinstance(step, Rle) else seen.datatype.size
             if i and (isinstance(step, FloatScale) or (text and isinstance(step, Rle | Dictionary))):
                 problem = problem or "must be the first one"
             if step.needs_whole_values and not whole and width > 1:
@@ -111,24 +111,17 @@ class FilterPipeline:
                 # The filter would compress the records of windows like values, but their size is no multiple of
                 # 8 bytes.
                 problem = problem or "cannot come after positive-delta"
-            if (
-                isinstance(step, Rle)
-                and context.cell_val_num not in (1, VAR_NUM)
-                and _has_differences(self.filters[:i])
-            ):
+            if differences and isinstance(step, Rle) and context.cell_val_num not in (1, VAR_NUM):
                 problem = problem or "takes whole cells, which the filters before it do not leave"
             if problem:
                 raise InvalidInputError(f"the filter {step.name} {problem}")
             whole = whole and step.leaves_whole_values
+            differences = differences or isinstance(step, _DIFFERENCES)
             windows = windows or (isinstance(step, PositiveDelta) and seen.datatype.size == 8)
 
     def is_text(self, context: ChunkContext) -> bool:
         """Whether the first filter keeps the cells' lengths itself, so that the offsets tile is empty."""
         return bool(self.filters) and self.filters[0].needs_whole_tile(context)
-
-
-def _has_differences(filters: Sequence[Filter]) -> bool:
-    return any(isinstance(each, _DIFFERENCES) for each in filters)
 
 
 #: The pipeline of a field that is stored as it is.
