@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 
 import numpy as np
 import pyarrow as pa
@@ -227,6 +228,7 @@ def test_all_commands_are_on_the_page(pyqbeast):
         assert f" {name} " in page.output
         assert pyqbeast(name, "--help").exit_code == 0
     assert pyqbeast("nothing").exit_code == 2
+    assert pyqbeast("--version").output.endswith(f" {version('pyqbeast')}\n")
 
 
 def test_groups_that_are_too_small_to_count(pyqbeast, tmp_path):

@@ -31,6 +31,15 @@ def test_many_vectors_share_a_file(tmp_path):
     assert [DeletionVector.read(descriptor, tmp_path) for descriptor in descriptors] == vectors
 
 
+def test_a_table_whose_name_reads_like_a_chain_of_urls(tmp_path):
+    """fsspec takes `a::b` for something at `b` that is opened by way of `a`."""
+    (vector,) = write_vectors(tmp_path / "a::b", [DeletionVector([7])])
+    assert DeletionVector.read(vector, tmp_path / "a::b") == DeletionVector([7])
+    assert [path.name for path in tmp_path.iterdir()] == ["a::b"]
+    with pytest.raises(InvalidInputError, match="chain of URLs"):
+        write_vectors("memory://a::b", [DeletionVector([7])])
+
+
 def test_the_file_is_laid_out_as_the_protocol_says(written):
     descriptor, _, file = written
     content = file.read_bytes()

@@ -222,6 +222,16 @@ def test_deleted_rows_and_row_groups(tmp_path):
         scan.to_arrow()
 
 
+def test_a_vector_far_larger_than_its_file_costs_no_memory(tmp_path):
+    """It takes a megabyte in the log to name four billion rows. Nothing but the file itself says how many it has."""
+    vector = DeletionVector(range(2**32)).to_inline()
+    entry = indexed_add(tmp_path / "a.parquet", NUMBERS, vector=vector)
+    del entry["add"]["stats"]
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), entry)
+    with pytest.raises(FormatError, match=r"row index 4294967295 is beyond the file's 1000 rows"):
+        pyqbeast.scan(tmp_path).to_arrow()
+
+
 def test_files_are_ruled_out_by_their_bounds(tmp_path):
     table = indexed_table(
         tmp_path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import math
 import subprocess
@@ -13,8 +14,9 @@ import pyarrow.compute as pc
 import pytest
 
 import pyqbeast
-from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
 from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT
+from pyqbeast.core.problems import VECTOR_ROWS
 from pyqbeast.delta import DeletionVector
 from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.scanning.tables import by_weight, fields_of, indexed_add, metadata
@@ -360,6 +362,21 @@ def test_the_best_answer_for_a_budget(table):
     assert scan.tolerance(wanted, budget="1 TB").exact
     with pytest.raises(InvalidInputError, match="more bytes than the budget"):
         scan.tolerance(wanted, budget=1)
+
+
+def test_a_log_that_deletes_more_rows_than_there_are(tmp_path):
+    """No count of rows below zero, also not where rows of other files hide it."""
+    vector = DeletionVector([0, 7]).to_inline()
+    forged = dataclasses.replace(vector, cardinality=150)
+    add = indexed_add(tmp_path / "a.parquet", rows_of(rows=100), vector=forged)
+    other = indexed_add(tmp_path / "b.parquet", rows_of(rows=100))
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(rows_of(rows=1).schema)), add, other)
+    scan = pyqbeast.scan(tmp_path)
+    with pytest.raises(FormatError, match=r"cardinality: 150 in the log, and it holds 2"):
+        scan.tolerance({"n": ("*", "count")}, exact=True)
+    with pytest.raises(FormatError, match="150 of its rows are deleted"):
+        scan.metrics()
+    assert [problem.rule for problem in scan.verify().problems] == [VECTOR_ROWS]
 
 
 def test_the_number_of_rows_is_in_the_log(tmp_path):

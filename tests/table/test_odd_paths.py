@@ -8,7 +8,7 @@ import pyqbeast
 from tests.table.help import holds, rows_2d, samples_exactly
 
 
-@pytest.mark.parametrize("name", ["[a] {b,c} *?\\", "p%20q% é#'=1"])
+@pytest.mark.parametrize("name", ["[a] {b,c} *?\\", "p%20q% é#'=1 a::b"])
 def test_the_life_of_a_table(spark, tmp_path, name):
     path, other = str(tmp_path / name / "t"), str(tmp_path / "a")
     rows_2d(spark, 3_000).write.parquet(path)

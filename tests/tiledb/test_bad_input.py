@@ -325,7 +325,7 @@ def test_arguments_of_any_kind(golden, case):
             array.read(**arguments)
 
 
-@pytest.mark.parametrize("value", ["now", 1.5, (1, 2, 3), (None, 5), [1], b"1"])
+@pytest.mark.parametrize("value", ["now", 1.5, (1, 2, 3), (None, 5), [1], b"1", True, -5, (9, 3)])
 def test_times_and_keys_of_any_kind(golden, value):
     uri = str(golden("tiledb/sp_enum") / "array")
     with pytest.raises(InvalidInputError, match="timestamp"):

@@ -6,6 +6,8 @@ import importlib
 
 import click
 
+import pyqbeast
+
 #: Modules of this package, in the order of the help page. Each has its command under its own name.
 _COMMANDS = [
     "demo",
@@ -43,5 +45,6 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands)
+@click.version_option(pyqbeast.__version__, message="%(prog)s %(version)s")
 def app() -> None:
     """Multi-dimensionally indexed Delta tables: index, look into and sample them."""

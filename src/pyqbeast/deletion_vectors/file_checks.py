@@ -26,8 +26,17 @@ def check_inline(file: str, vector: DeletionVectorDescriptor, rows: int | None) 
     return check_contents(file, vector, len(found), found.max_row_index, rows)
 
 
-def check_stored(file: str, vector: DeletionVectorDescriptor, bytes_on_disk: int | None) -> list[Problem]:
-    """The file of a vector is there and long enough. `bytes_on_disk` is None where it is missing."""
+def check_stored(
+    file: str, vector: DeletionVectorDescriptor, bytes_on_disk: int | None, rows: int | None
+) -> list[Problem]:
+    """The file of a vector is there and long enough, and the vector counts no more rows than its data file has.
+
+    Args:
+        file: its path, for the report.
+        vector: what the log says.
+        bytes_on_disk: the size of the vector's file; None where it is missing.
+        rows: the rows of the data file, None where the log does not say.
+    """
     if bytes_on_disk is None:
         return [Problem(VECTOR, file, "", "the file of its deletion vector is missing")]
     # Its size before it and its checksum behind it take four bytes each.
@@ -35,6 +44,9 @@ def check_stored(file: str, vector: DeletionVectorDescriptor, bytes_on_disk: int
     if bytes_on_disk < end:
         text = f"the file of its deletion vector has {bytes_on_disk} bytes, and it ends at {end}"
         return [Problem(VECTOR, file, "", text)]
+    if rows is not None and vector.cardinality > rows:
+        text = f"the log says that its deletion vector holds {vector.cardinality} rows, and it has {rows}"
+        return [Problem(VECTOR_ROWS, file, "", text)]
     return []
 
 

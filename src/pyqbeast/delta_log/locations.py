@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import fsspec
+from fsspec.archive import AbstractArchiveFileSystem
 
 from pyqbeast.core.errors import InvalidInputError, QbeastError, StorageError
 
@@ -100,10 +101,20 @@ def open_location(location: Location, storage_options: Options = None) -> tuple[
     Raises `InvalidInputError` where fsspec knows no such scheme, or its package is not installed.
     """
     scheme, authority, path = _split(location)
-    # Hadoop writes "file:/data" where fsspec wants "file:///data".
-    url = f"{scheme}://{authority or ''}{path}" if scheme else os.fspath(location)
+    if not os.fspath(location):
+        raise InvalidInputError("an empty text is neither a path nor a URL")
+    options = storage_options or {}
     try:
-        file_system, inner = fsspec.core.url_to_fs(url, **(storage_options or {}))
+        if scheme in (None, "file") and not authority:
+            # fsspec's `url_to_fs` takes the `::` of a name for a chain of URLs, and opens what is called like its end.
+            return fsspec.filesystem("file", **options), fsspec.core.strip_protocol(os.fspath(location))
+        url = f"{scheme}://{authority or ''}{path}" if scheme else os.fspath(location)
+        if "::" in url and not issubclass(fsspec.get_filesystem_class(scheme), AbstractArchiveFileSystem):
+            # An archive lies in another file. Other stores lie in none, and fsspec leaves the end out without a word.
+            raise ValueError(
+                "fsspec takes '::' for a chain of URLs, which such a store ends: rename or copy it"
+            )
+        file_system, inner = fsspec.core.url_to_fs(url, **options)
     except (ImportError, TypeError, ValueError) as error:
         raise InvalidInputError(f"{os.fspath(location)!r} cannot be opened: {error}") from error
     return file_system, str(inner)

@@ -146,7 +146,7 @@ class DataFiles:
 
     def _rows(self, file: LiveFile, parquet: pq.ParquetFile, groups: list[int]) -> Iterator[pa.RecordBatch]:
         deleted = read_vector(
-            file.deletion_vector, file.path, file.physical_rows, self.index.table, self.storage_options
+            file.deletion_vector, file.path, parquet.metadata.num_rows, self.index.table, self.storage_options
         ).to_array()
         stored, schema, mapping = list(parquet.schema_arrow), self.schema, self.index.mapping_mode
         held = [find_stored(field, stored, mapping) for field in self.fields]

@@ -105,9 +105,10 @@ class ScanRows:
         only_rows = all(each.kind == "count" and not each.columns for each in self.requested)
         if not only_rows or self._request.groups or self._predicate is not None:
             return None
-        stored = [file.rows for file in self._chosen]
-        known = [rows for rows in stored if rows is not None]
-        return sum(known) - sum(file.deleted for file in self._chosen) if len(known) == len(stored) else None
+        live = [None if file.rows is None else file.rows - file.deleted for file in self._chosen]
+        # A log that deletes more rows than there are is damaged, which reading the file tells of.
+        known = [rows for rows in live if rows is not None and rows >= 0]
+        return sum(known) if len(known) == len(live) else None
 
     @property
     def other_bytes(self) -> int:

@@ -126,6 +126,11 @@ class Datatype(IntEnum):
         """Bytes and wide text, which are handed out as they are stored."""
         return self in _BYTES
 
+    @property
+    def is_wide_text(self) -> bool:
+        """Text in code units of two or four bytes."""
+        return Datatype.STRING_UTF16 <= self <= Datatype.STRING_UCS4
+
     def arrow(self) -> pa.DataType:
         """One value in Arrow. Dates and times in units that Arrow lacks stay integers."""
         unit = self.unit

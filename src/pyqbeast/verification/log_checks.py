@@ -128,7 +128,7 @@ def _check_vector(
         return None, problems
     if vector.is_inline:
         return vector, check_inline(file.path, vector, file.rows)
-    return vector, check_stored(file.path, vector, on_disk.vector_size)
+    return vector, check_stored(file.path, vector, on_disk.vector_size, file.rows)
 
 
 def _check_tags(file: LogEntry, tags: FileTags, by_weight: int | None) -> list[Problem]:

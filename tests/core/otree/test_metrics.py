@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
@@ -43,6 +44,11 @@ CHILDREN = file(
     "children", 700, Block(cube(0), TENTH, WEIGHT_MAX, 30), Block(cube(3), weight_of(0.5), WEIGHT_MAX, 20)
 )
 INDEXED = [ROOT_1, ROOT_2, CHILDREN]
+
+
+def test_more_deleted_rows_than_there_are():
+    with pytest.raises(FormatError, match=r"root 2: .*41 of its rows are deleted, and that it has 40"):
+        index_metrics(REVISION, [ROOT_1, ROOT_2._replace(deleted=41), CHILDREN])
 
 
 def test_size_stats_of_nothing():

@@ -395,6 +395,14 @@ HEALED = [
         has_vector,
     ),
     Damage(
+        "the log deletes more rows than a file has",
+        "log",
+        problems.VECTOR_ROWS,
+        remedies.COUNTED,
+        described(cardinality=lambda _: 5_000_000_000),
+        has_vector,
+    ),
+    Damage(
         "the log counts other rows than the file of a deletion vector holds",
         "data",
         problems.VECTOR_ROWS,

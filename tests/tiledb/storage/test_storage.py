@@ -5,13 +5,14 @@ from __future__ import annotations
 import shutil
 
 import fsspec
+import pyarrow as pa
 import pytest
 
 from pyqbeast import tiledb
 from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundError
 from pyqbeast.tiledb.storage.stores import Store, open_store
 from tests.tiledb import failing  # noqa: F401  (makes `remembering://` known)
-from tests.tiledb.arrays import mixed_schema, mixed_table, rows, sorted_array
+from tests.tiledb.arrays import mixed_schema, mixed_table, one_dimension, rows, sorted_array
 from tests.tiledb.server import serve
 
 
@@ -42,6 +43,17 @@ def test_the_same_over_memory_and_http(golden, memory, case):
             assert array.metadata == local.metadata
             assert array.enumerations.keys() == local.enumerations.keys()
             assert tiledb.verify(array).problems == tiledb.verify(local).problems
+
+
+def test_a_name_that_reads_like_a_chain_of_urls(tmp_path):
+    """fsspec takes `a::b` for something at `b` that is opened by way of `a`, and the array beside it for this one."""
+    for number, name in enumerate(["a", "a::b"]):
+        uri = str(tmp_path / name)
+        tiledb.create_array(uri, one_dimension(tiledb.attribute("v", tiledb.Datatype.INT64)))
+        tiledb.write_array(uri, pa.table({"x": [number], "v": [number]}))
+    for number, name in enumerate(["a", "a::b"]):
+        for uri in (str(tmp_path / name), f"file://{tmp_path}/{name}"):
+            assert tiledb.open_array(uri).read().to_pylist() == [{"x": number, "v": number}]
 
 
 def test_one_tile_of_a_hundred_costs_little(tmp_path, memory, monkeypatch):

@@ -191,6 +191,34 @@ def test_texts_decimals_and_odd_floats_are_converted(tmp_path):
     assert (second["of_decimal"], second["of_text"], second["odd"]) == (-2.0, False, math.inf)
 
 
+def test_bytes_that_are_no_text_are_refused(tmp_path):
+    """Arrow takes any bytes for a text; nobody could read the column again."""
+    not_utf8 = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(np.array([0, 2], np.int32)), pa.py_buffer(b"\xff\xfe")]
+    )
+    accent = pa.array(["é".encode()], pa.binary(2))
+    for number, (kind, width, values, message) in enumerate([
+        (Datatype.STRING_UTF8, VAR_NUM, not_utf8, "not UTF-8"),
+        (Datatype.GEOM_WKT, VAR_NUM, not_utf8, "not UTF-8"),
+        (Datatype.STRING_ASCII, 2, accent, "ASCII"),
+        (Datatype.STRING_UTF16, VAR_NUM, pa.array([b"abc"]), "multiple of 2 bytes"),
+        (Datatype.STRING_UCS4, VAR_NUM, pa.array([b"abc"]), "multiple of 4 bytes"),
+        (Datatype.STRING_UCS2, VAR_NUM, pa.array(["abcd"]), "give bytes in that encoding"),
+    ]):  # fmt: skip
+        uri = str(tmp_path / str(number))
+        create_array(uri, one_dimension(attribute("v", kind, cell_val_num=width)))
+        with pytest.raises(InvalidInputError, match=message):
+            write_array(uri, pa.table({"x": [1], "v": values}))
+
+
+def test_wide_text_comes_back_as_bytes(tmp_path):
+    uri, texts = str(tmp_path / "a"), ["héllo".encode("utf-16-le"), None, b""]
+    wide = attribute("v", Datatype.STRING_UTF16, cell_val_num=VAR_NUM, nullable=True)
+    create_array(uri, one_dimension(wide))
+    write_array(uri, pa.table({"x": [1, 2, 3], "v": texts}))
+    assert tiledb.open_array(uri).read()["v"].to_pylist() == texts
+
+
 def test_a_list_view_is_refused(tmp_path):
     uri = str(tmp_path / "a")
     create_array(uri, one_dimension(attribute("v", Datatype.INT32, cell_val_num=tiledb.VAR_NUM)))
@@ -590,6 +618,15 @@ def test_cells_that_do_not_fit_are_refused(tmp_path, columns):
     assert not tiledb.open_array(str(tmp_path / "a")).fragments
 
 
+def test_what_is_no_table_is_refused(tmp_path):
+    uri = str(tmp_path / "a")
+    _small(uri)
+    with pytest.raises(InvalidInputError, match=r"pyarrow\.Table, not dict"):
+        write_array(uri, {"x": [1], "v": [1]})
+    with pytest.raises(InvalidInputError, match="'v' is there twice"):
+        write_array(uri, pa.table([[1], [1], [1]], names=["x", "v", "v"]))
+
+
 def test_hilbert_order_is_read_only(golden, tmp_path):
     schema = tiledb.open_array(str(golden("tiledb/sp_hilbert_mixed") / "array")).schema
     create_array(str(tmp_path / "a"), schema)
@@ -625,6 +662,21 @@ def test_an_encrypted_array(tmp_path):
         create_array(str(tmp_path / "b"), mixed_schema(), encryption_key=key[:16])
 
 
+def test_a_key_for_an_array_in_the_clear_is_refused(tmp_path):
+    """Who gives a key expects cells that nobody else can read."""
+    uri, key = str(tmp_path / "a"), "0123456789abcdeF0123456789abcdeF"
+    _small(uri)
+    for use in (
+        lambda: write_array(uri, pa.table({"x": [1], "v": [2]}), encryption_key=key),
+        lambda: write_metadata(uri, {"k": 1}, encryption_key=key),
+        lambda: tiledb.open_array(uri, encryption_key=key),
+    ):
+        with pytest.raises(InvalidInputError, match="not encrypted"):
+            use()
+    array = tiledb.open_array(uri)
+    assert (array.fragments, array.metadata) == ([], {})
+
+
 def test_metadata(tmp_path):
     uri = str(tmp_path / "a")
     _small(uri)
@@ -636,9 +688,18 @@ def test_metadata(tmp_path):
     assert tiledb.open_array(uri, 15).metadata == values
     with oracle.open(uri) as array:
         assert {key: array.meta[key] for key in array.meta} == expected
-    for wrong in ({}, 2**64, ["a", "b"], object()):
+    for wrong in ({}, 2**64, ["a", "b"], object(), [[1, 2], [3]], np.zeros((2, 2))):
         with pytest.raises(InvalidInputError, match="text, bytes, a number"):
             write_metadata(uri, {"k": wrong})
+    with pytest.raises(InvalidInputError, match="9223372036854775809 cannot be stored beside"):
+        write_metadata(uri, {"k": [2**63 + 1, -1]})
+    for text in ({"\ud800": 1}, {"k": "\ud800"}):
+        with pytest.raises(InvalidInputError, match="UTF-8"):
+            write_metadata(uri, text)
+    for other in ({5: 1}, [("k", 1)]):
+        with pytest.raises(InvalidInputError, match="key"):
+            write_metadata(uri, other)
+    assert tiledb.open_array(uri).metadata == expected
 
 
 def test_an_array_is_made_once(tmp_path):

@@ -115,6 +115,20 @@ def test_enumerated_attributes(tmp_path):
         assert list(array.query(attrs=["c"]).df[:]["c"]) == ["red", "", "blüe"]
 
 
+@pytest.mark.parametrize("wrong", [-1, 2, 100])
+def test_numbers_of_no_value_are_refused(tmp_path, wrong):
+    """The library fails to show a column with such a number. The fill value, which stands for no value, may be kept."""
+    uri = str(tmp_path / "a")
+    schema = one_dimension(attribute("c", Datatype.INT8, enumeration="color", nullable=True))
+    create_array(
+        uri, schema, enumerations={"color": Enumeration.of_values("color", pa.array(["red", "green"]))}
+    )
+    with pytest.raises(InvalidInputError, match=rf"'c' has the number {wrong}.*'color' has 2 values"):
+        write_array(uri, pa.table({"x": [1, 2], "c": [0, wrong]}))
+    write_array(uri, pa.table({"x": [1, 2, 3], "c": [None, 1, -128]}))
+    assert tiledb.open_array(uri).read()["c"].to_pylist() == [None, 1, -128]
+
+
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_a_creation_that_fails_leaves_nothing(tmp_path, number):
     uri = f"failing://{tmp_path.name}{number}"

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
@@ -48,6 +49,8 @@ def index_metrics(
     now, which hashes otherwise. `bound_of` is the weight below which a sample of a fraction lies.
     """
     own = _files_of(revision, files)
+    for file in own:
+        _check_deleted(file)
     blocks = [block for file in own for block in file.blocks if not block.replicated]
     status = IndexStatus.from_blocks(revision, blocks) if blocks else IndexStatus(revision, {})
     cubes = status.cubes
@@ -113,6 +116,15 @@ def index_metrics(
         unindexed_share=unindexed_bytes / max(1, sum(file.size for file in files)),
         key_granularity=key_granularity,
     )
+
+
+def _check_deleted(file: IndexedFile) -> None:
+    """A count of live rows below zero would not be noticed among those of other files."""
+    if file.deleted and file.deleted > (rows := sum(block.element_count for block in file.blocks)):
+        raise FormatError(
+            f"{file.path}: the log says that {file.deleted} of its rows are deleted, and that it has {rows}: verify "
+            "the table"
+        )
 
 
 def _files_of(revision: Revision, files: Iterable[IndexedFile]) -> list[IndexedFile]:

@@ -169,7 +169,7 @@ class _Plan:
             if problem.rule == SIZE and not unreadable:
                 size, texts[SIZE] = int(problem.truth), remedies.RESIZED
                 healed.add(SIZE)
-            elif problem.rule == VECTOR_ROWS and VECTOR not in rules:
+            elif problem.rule == VECTOR_ROWS and problem.truth and VECTOR not in rules:
                 deleted, texts[VECTOR_ROWS] = int(problem.truth), remedies.COUNTED
                 healed.add(VECTOR_ROWS)
         # One of the two is wrong, and has a problem of its own where the rows have been looked at.

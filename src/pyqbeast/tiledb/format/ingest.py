@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,24 @@ import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.datatypes import Datatype
-from pyqbeast.tiledb.filters.base import octets
-from pyqbeast.tiledb.format.column import binary_array, fixed_array, numbers, var_bytes
+from pyqbeast.tiledb.filters.base import Octets, octets
+from pyqbeast.tiledb.format.column import binary_array, fixed_array, fixed_bytes, numbers, var_bytes
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import ArraySchema
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def check_table(table: object) -> None:
+    """Check that cells to be written are a table.
+
+    Raises:
+        InvalidInputError: They are none, or two columns have one name.
+    """
+    if not isinstance(table, (pa.Table, pa.RecordBatch)):
+        raise InvalidInputError(f"cells are a pyarrow.Table, not {type(table).__name__}")
+    if twice := [name for name, count in Counter(table.schema.names).items() if count > 1]:
+        raise InvalidInputError(f"column {twice[0]!r} is there twice")
 
 
 def raw_columns(table: pa.Table, schema: ArraySchema) -> dict[str, pa.Array]:
@@ -49,6 +62,10 @@ def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
         raise InvalidInputError(
             f"column {field.name!r} is a list view, which Arrow does not cast well: make it a list"
         )
+    if field.datatype.is_wide_text and not _is_binary(array.type):
+        raise InvalidInputError(
+            f"column {field.name!r} is {field.datatype.name}, which is not converted: give bytes in that encoding"
+        )
     try:
         typed = array.cast(field.arrow_type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
@@ -60,6 +77,8 @@ def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
     if field.is_var:
         return _raw_var(typed, field)
     if field.raw_type == field.arrow_type:
+        if field.datatype is Datatype.STRING_ASCII:
+            _check_ascii(fixed_bytes(typed.drop_null()), field)
         return typed
     valid = typed.is_valid().to_numpy(zero_copy_only=False) if typed.null_count else None
     values = typed if field.cell_val_num == 1 else _children(typed, field)
@@ -124,13 +143,38 @@ def _numbers(values: pa.Array, kind: Datatype) -> npt.NDArray[Any]:
     return stored
 
 
+def _is_binary(kind: pa.DataType) -> bool:
+    of_bytes = (
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_fixed_size_binary,
+        pa.types.is_binary_view,
+    )
+    return any(is_of(kind) for is_of in (*of_bytes, pa.types.is_null))
+
+
+def _check_ascii(data: Octets, field: Field) -> None:
+    if (data >= 128).any():
+        raise InvalidInputError(f"column {field.name!r} is ASCII and has other characters")
+
+
 def _raw_var(typed: pa.Array, field: Field) -> pa.Array:
     if field.datatype.is_text:
+        try:
+            # Arrow itself takes any bytes for a text.
+            typed.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise InvalidInputError(f"column {field.name!r} has a text that is not UTF-8: {error}") from error
         raw = typed.cast(pa.large_binary())
-        if field.datatype is Datatype.STRING_ASCII and (var_bytes(raw)[0] >= 128).any():
-            raise InvalidInputError(f"column {field.name!r} is ASCII and has other characters")
+        if field.datatype is Datatype.STRING_ASCII:
+            _check_ascii(var_bytes(raw.drop_null())[0], field)
         return raw
     if field.datatype.is_bytes:
+        if field.datatype.size > 1 and (np.diff(var_bytes(typed)[1]) % field.datatype.size).any():
+            raise InvalidInputError(
+                f"column {field.name!r} is {field.datatype.name} and has a cell that is no multiple of "
+                f"{field.datatype.size} bytes"
+            )
         return typed
     starts = np.frombuffer(typed.buffers()[1] or bytes(8), dtype=np.int64)[
         typed.offset : typed.offset + len(typed) + 1

@@ -48,10 +48,18 @@ def _value(cursor: Cursor, kind: Datatype, count: int) -> Value:
 
 
 def metadata_bytes(values: Mapping[str, Any]) -> bytes:
-    """The payload of a metadata file that sets these values (see `apply_metadata`) and deletes those of `None`."""
+    """The payload of a metadata file that sets these values (see `apply_metadata`) and deletes those of `None`.
+
+    Raises:
+        InvalidInputError: They are no mapping, a key is no text, or a value cannot be stored as it is.
+    """
+    if not isinstance(values, Mapping):
+        raise InvalidInputError(f"metadata is a mapping of values by key, not {values!r}")
     out = b""
     for key, value in values.items():
-        name = key.encode("utf-8")
+        if not isinstance(key, str):
+            raise InvalidInputError(f"the key of a metadata value is text, not {key!r}")
+        name = _utf8(key)
         out += u32(len(name)) + name
         if value is None:
             out += u8(1)
@@ -61,15 +69,32 @@ def metadata_bytes(values: Mapping[str, Any]) -> bytes:
     return out
 
 
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(f"metadata {text!r} cannot be written as UTF-8: {error}") from error
+
+
 def _stored(value: Value) -> tuple[Datatype, int, bytes]:
     if isinstance(value, str):
-        text = value.encode("utf-8")
+        text = _utf8(value)
         return Datatype.STRING_UTF8, len(text), text
     if isinstance(value, bytes):
         return Datatype.BLOB, len(value), value
-    numbers = np.atleast_1d(np.asarray(value))
-    if numbers.dtype.kind not in "biuf":
+    try:
+        numbers = np.atleast_1d(np.asarray(value))
+    except ValueError:  # of a ragged list
+        numbers = np.zeros((0, 0))
+    if numbers.dtype.kind not in "biuf" or numbers.ndim > 1:
         raise InvalidInputError(f"metadata is text, bytes, a number or a sequence of numbers, not {value!r}")
+    if numbers.dtype.kind == "f" and not isinstance(value, (float, np.ndarray, np.generic)):
+        # NumPy rounds whole numbers that no type of its own holds together.
+        for given, stored in zip(value, numbers.tolist(), strict=True):
+            if isinstance(given, int) and given != stored:
+                raise InvalidInputError(
+                    f"metadata {given} cannot be stored beside the other numbers of {value!r}"
+                )
     kind = Datatype.FLOAT64 if numbers.dtype.kind == "f" else Datatype.INT64
     if numbers.dtype.kind == "u" and numbers.size and numbers.max() > np.iinfo(np.int64).max:
         kind = Datatype.UINT64

@@ -66,6 +66,8 @@ class Array:
         # The schema is read now, so that a broken or unsupported one is an error of opening and not of the
         # first read.
         self.schema = self._load_schema(self._schema_name())
+        if key is not None and not self._encrypted:
+            raise InvalidInputError(f"{self.uri}: the array is not encrypted: pass no encryption_key")
 
     def __repr__(self) -> str:
         kind = "dense" if self.schema.dense else "sparse"

@@ -38,9 +38,10 @@ def _window(timestamp: Timestamp) -> Window:
     if timestamp is None:
         return EVERYTHING
     ends = timestamp if isinstance(timestamp, tuple) else (0, timestamp)
-    if len(ends) != 2 or not all(isinstance(end, int | np.integer) for end in ends):
+    are_numbers = len(ends) == 2 and all(isinstance(end, (int, np.integer)) for end in ends)
+    if not are_numbers or isinstance(timestamp, bool) or not 0 <= ends[0] <= ends[1]:
         raise InvalidInputError(
-            f"timestamp takes a whole number of ms since 1970, or a pair, not {timestamp!r}"
+            f"timestamp takes a whole number of ms since 1970, or the first and the last, not {timestamp!r}"
         )
     return Window(int(ends[0]), int(ends[1]))
 

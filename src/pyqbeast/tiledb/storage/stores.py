@@ -181,6 +181,9 @@ def _write_local(target: str, data: bytes) -> None:
 
 
 def _file_system(uri: str) -> tuple[Any, str]:
+    if "://" not in uri or uri.startswith("file://"):
+        # fsspec's `url_to_fs` takes the `::` of a name for a chain of URLs, and opens what is called like its end.
+        return LocalFileSystem(), fsspec.core.strip_protocol(uri)
     if not uri.startswith(("http://", "https://")):
         fs, root = fsspec.core.url_to_fs(uri)
         return fs, str(root)

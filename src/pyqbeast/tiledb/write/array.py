@@ -17,7 +17,6 @@ from pyqbeast.tiledb.format.column import numbers
 from pyqbeast.tiledb.format.domain import MBRs
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.generic_tile import WRITTEN_VERSION, encode_generic_tile
-from pyqbeast.tiledb.format.ingest import raw_columns
 from pyqbeast.tiledb.format.metadata import metadata_bytes
 from pyqbeast.tiledb.format.rtree import RTree
 from pyqbeast.tiledb.read.array import Array
@@ -25,6 +24,7 @@ from pyqbeast.tiledb.read.opening import open_array
 from pyqbeast.tiledb.storage.folder import FRAGMENTS, METADATA
 from pyqbeast.tiledb.storage.names import TimestampedName, time_after
 from pyqbeast.tiledb.storage.stores import Store
+from pyqbeast.tiledb.write.columns import columns_to_write
 from pyqbeast.tiledb.write.commit import abort_fragments, commit_fragments, write_landed
 from pyqbeast.tiledb.write.fragment_files import FragmentFiles, encode_column
 from pyqbeast.tiledb.write.global_order import global_order
@@ -84,7 +84,7 @@ def stage_fragment(array: Array, table: pa.Table, timestamp: int | None = None, 
     schema = array.schema
     if schema.dense:
         raise InvalidInputError(f"{array.uri} is dense: write it with write_dense")
-    columns = raw_columns(table, schema)
+    columns = columns_to_write(table, array)
     order = global_order(columns, schema)
     if order is not None:
         columns = {name: column.take(pa.array(order)) for name, column in columns.items()}

@@ -14,13 +14,14 @@ from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.domain import MBR, Range1D
 from pyqbeast.tiledb.format.grid import TileGrid, intersection, numpy_order
-from pyqbeast.tiledb.format.ingest import raw_columns
+from pyqbeast.tiledb.format.ingest import check_table
 from pyqbeast.tiledb.format.rtree import RTree
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.dense import whole_box
 from pyqbeast.tiledb.read.opening import open_array
 from pyqbeast.tiledb.read.predicate import parse_box
 from pyqbeast.tiledb.write.array import commit_staged, put_fragment
+from pyqbeast.tiledb.write.columns import columns_to_write
 from pyqbeast.tiledb.write.fragment_files import FragmentFiles, encode_column, padding
 
 Rows = npt.NDArray[np.int64]
@@ -51,6 +52,7 @@ def write_dense(
     Raises:
         InvalidInputError: The array is sparse, the box is not in its domain, or the rows do not fill it.
     """
+    check_table(table)
     array = open_array(uri, encryption_key=encryption_key)
     schema = array.schema
     if not schema.dense:
@@ -61,7 +63,9 @@ def write_dense(
         raise InvalidInputError(f"{table.num_rows} rows for a box of {prod(shape)} cells")
     grid = TileGrid.of_fragment(schema, region)
     rows = _rows_of_tiles(grid, shape)
-    raw = raw_columns(table.select([n for n in table.column_names if n not in _dimensions(array)]), schema)
+    raw = columns_to_write(
+        table.select([n for n in table.column_names if n not in _dimensions(array)]), array
+    )
     columns = {}
     for attribute in schema.attributes:
         # One more cell behind the last one stands for all padding.
