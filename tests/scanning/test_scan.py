@@ -570,6 +570,8 @@ def test_what_a_scan_tells_of_the_index(golden):
     live = blocks.filter(pc.field("revision") == metrics.revision_id)
     assert metrics.element_count == pc.sum(live["element_count"]).as_py()
     assert scan.where("id < 10").select(["id"]).metrics() == metrics
+    with pytest.raises(InvalidInputError, match="told by its number"):
+        scan.metrics(["1"])
     assert set(blocks["file"].to_pylist()) <= {file.path for file in scan.files()}
     assert pc.all(pc.less_equal(blocks["min_weight"], blocks["max_weight"])).as_py()
     assert scan.verify() == verify_log(path)

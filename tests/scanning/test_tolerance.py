@@ -326,6 +326,8 @@ def test_no_spark(table):
         (({"m": ("x", "avg", 0.5)},), "p=0.5"),
         (({"m": ("x", "percentile_approx")},), "p=None"),
         (({"m": ("x", "median")},), "no estimate of 'median'"),
+        (({"m": ("x", "percentile_approx", "half")},), "a number, not 'half'"),
+        (({"m": (5, "avg")},), "a list of columns, not 5"),
         (({"m": ("y", "avg")},), "no column 'y'"),
         (({"m": ("third", "avg")},), "avg of 'third', of type string"),
         (({"m": ("*", "avg")},), "no column"),
@@ -344,8 +346,9 @@ def test_a_sample_takes_no_tolerance(table):
     scan = pyqbeast.scan(table)
     with pytest.raises(InvalidInputError, match="chooses its sample itself"):
         scan.sample(0.1).tolerance({"m": ("x", "avg")})
-    with pytest.raises(InvalidInputError, match="a list of columns"):
-        scan.tolerance({"m": ("x", "avg")}, by="third")
+    for by in ("third", None):
+        with pytest.raises(InvalidInputError, match="a list of columns"):
+            scan.tolerance({"m": ("x", "avg")}, by=by)
 
 
 def test_the_best_answer_for_a_budget(table):

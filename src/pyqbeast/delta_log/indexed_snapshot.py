@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 
-from pyqbeast.core.errors import FormatError, NotIndexedError, UnsupportedError
+from pyqbeast.core.errors import FormatError, InvalidInputError, NotIndexedError, UnsupportedError
 from pyqbeast.core.format.file_tags import Block, FileTags
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.format.weight import checked_fraction
@@ -155,6 +156,8 @@ class IndexedSnapshot:
         stored = self.revisions
         if number is None:
             return stored.get(stored.last_id)
+        if not isinstance(number, Integral):
+            raise InvalidInputError(f"a revision is told by its number, not by {number!r}")
         if number not in stored.revisions:
             raise NotIndexedError(
                 f"the table at {self.table} has no revision {number}; it has {sorted(stored.revisions)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -147,7 +147,7 @@ class Request:
             raise InvalidInputError(
                 'name what to estimate: {"mean": ("delay", "avg"), "rows": ("*", "count")}'
             )
-        if isinstance(by, str):
+        if isinstance(by, str) or not isinstance(by, Iterable):
             raise InvalidInputError(f"by takes a list of columns, not {by!r}")
         sources: dict[str, Source] = {}
         distinct: dict[str, str] = {}
@@ -192,11 +192,23 @@ def _asked(name: str, asked: Any, schema: pa.Schema) -> tuple[list[pa.Field], st
     kind = KINDS.get(str(function).lower())
     if kind is None:
         raise InvalidInputError(f"{name!r}: there is no estimate of {function!r}, only of {', '.join(KINDS)}")
-    chosen = [columns] if isinstance(columns, str) else list(columns)
+    if isinstance(columns, str):
+        chosen = [columns]
+    elif isinstance(columns, Iterable):
+        chosen = list(columns)
+    else:
+        raise InvalidInputError(f"{name!r} takes a column or a list of columns, not {columns!r}")
     if chosen == [ALL] and kind == "count":
         chosen = []
     fields = [schema.field(_column(column, schema)) for column in chosen]
-    return fields, kind, float(percentage[0]) if percentage else None
+    return fields, kind, _share(name, percentage[0]) if percentage else None
+
+
+def _share(name: str, given: Any) -> float:  # noqa: ANN401 (what a caller states)
+    try:
+        return float(given)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{name!r}: the share of a percentile is a number, not {given!r}") from error
 
 
 def _aggregate(
