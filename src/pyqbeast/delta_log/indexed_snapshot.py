@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, NotIndexedError, UnsupportedError
 from pyqbeast.core.format.file_tags import Block, FileTags
@@ -156,13 +155,14 @@ class IndexedSnapshot:
         stored = self.revisions
         if number is None:
             return stored.get(stored.last_id)
-        if not isinstance(number, Integral):
-            raise InvalidInputError(f"a revision is told by its number, not by {number!r}")
-        if number not in stored.revisions:
+        try:
+            return stored.revisions[number]
+        except KeyError:
             raise NotIndexedError(
                 f"the table at {self.table} has no revision {number}; it has {sorted(stored.revisions)}"
-            )
-        return stored.revisions[number]
+            ) from None
+        except TypeError as error:
+            raise InvalidInputError(f"a revision is told by its number, not by {number!r}") from error
 
     def metrics(self, number: int | None = None) -> IndexMetrics:
         """Figures of the index of a revision, by default of the newest. Raises as `revision`."""
