@@ -222,6 +222,14 @@ def test_deleted_rows_and_row_groups(tmp_path):
         scan.to_arrow()
 
 
+def test_a_path_in_the_log_that_no_file_can_have(tmp_path):
+    entry = indexed_add(tmp_path / "a.parquet", NUMBERS)
+    entry["add"]["path"] = "\ud800.parquet"
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), entry)
+    with pytest.raises(FormatError, match=r"names a file .*\\ud800\.parquet', which is no UTF-8"):
+        pyqbeast.scan(tmp_path).to_arrow()
+
+
 def test_a_vector_far_larger_than_its_file_costs_no_memory(tmp_path):
     """It takes a megabyte in the log to name four billion rows. Nothing but the file itself says how many it has."""
     vector = DeletionVector(range(2**32)).to_inline()

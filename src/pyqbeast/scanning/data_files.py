@@ -234,5 +234,7 @@ def errors_about(location: str) -> Iterator[None]:
         raise type(error)(f"{location}: {error}") from error
     except pa.ArrowException as error:
         raise FormatError(f"{location}: not a readable Parquet file: {error}") from error
+    except UnicodeEncodeError as error:
+        raise FormatError(f"the table's log names a file {location!r}, which is no UTF-8") from error
     except OSError as error:
         raise StorageError(f"{location}: the file cannot be read: {error}") from error

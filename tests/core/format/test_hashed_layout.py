@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.hashed_layout import column_names, spark_schema
+from pyqbeast.core.format.hashed_layout import column_names, spark_schema, type_changes
 from pyqbeast.core.revisions.revision import Revision
 from tests.core.revisions.test_revision import REVISION, TEXT
 
@@ -35,6 +35,12 @@ def test_a_record_as_a_schema_of_spark():
     assert a == {"name": "a", "type": "integer", "nullable": True, "metadata": {}}
     assert b["type"]["elementType"]["fields"][0]["name"] == "x"
     assert b["type"]["containsNull"]
+
+
+@pytest.mark.parametrize("changes", [5, "x", [5], {"fromType": "float"}])
+def test_type_changes_that_are_none(changes):
+    with pytest.raises(FormatError, match=r"delta\.typeChanges: no list of changes"):
+        type_changes({"delta.typeChanges": changes})
 
 
 @pytest.mark.parametrize(

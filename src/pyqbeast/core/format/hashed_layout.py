@@ -22,8 +22,14 @@ _TYPE_CHANGES = "delta.typeChanges"
 
 
 def type_changes(metadata: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
-    """What a column's metadata tells of the narrower types that it has had: `fromType` and `toType` of each change."""
-    return (metadata or {}).get(_TYPE_CHANGES) or []
+    """What a column's metadata tells of the narrower types that it has had: `fromType` and `toType` of each change.
+
+    Raises FormatError for what is no list of changes.
+    """
+    changes = (metadata or {}).get(_TYPE_CHANGES) or []
+    if not isinstance(changes, list) or not all(isinstance(change, dict) for change in changes):
+        raise FormatError(f"the schema: {_TYPE_CHANGES}: no list of changes: {shown(changes)}")
+    return changes
 
 
 def layout_text(layout: object) -> str:
