@@ -40,6 +40,14 @@ def test_a_table_whose_name_reads_like_a_chain_of_urls(tmp_path):
         write_vectors("memory://a::b", [DeletionVector([7])])
 
 
+@pytest.mark.parametrize("given", [DeletionVector([1, 2]), [1, 2], ["x"], 5])
+def test_what_is_no_list_of_vectors(tmp_path, given):
+    """A vector is a list of whole numbers, which have a method `to_bytes` of their own."""
+    with pytest.raises(InvalidInputError, match="a list of deletion vectors"):
+        write_vectors(tmp_path, given)
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_file_is_laid_out_as_the_protocol_says(written):
     descriptor, _, file = written
     content = file.read_bytes()

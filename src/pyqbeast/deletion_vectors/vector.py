@@ -131,9 +131,12 @@ def write_vectors(
     """Write `vectors` into one new file below `table` and return a descriptor for each, in order.
 
     The file lies in the folder `random_prefix` of the table if one is given. Nothing refers to it until a
-    commit names the descriptors. No vectors, no file. Raises `InvalidInputError` where it would pass 2 GiB.
+    commit names the descriptors. No vectors, no file. Raises `InvalidInputError` for what is no list of vectors, and
+    where the file would pass 2 GiB.
     """
-    vectors = list(vectors)
+    vectors = list(vectors) if isinstance(vectors, Iterable) else [vectors]
+    if not all(isinstance(vector, DeletionVector) for vector in vectors):
+        raise InvalidInputError("write_vectors takes a list of deletion vectors, also of one")
     if not vectors:
         return []
     file_id, positions = files.write_bytes(table, [vector.to_bytes() for vector in vectors], random_prefix)
