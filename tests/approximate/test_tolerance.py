@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import pytest
+from pyspark.errors import ArithmeticException
 from pyspark.sql import functions as F
 
 import pyqbeast
@@ -20,6 +21,7 @@ from pyqbeast.approximate.estimate.scale import EVEN, START
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
+from tests.spark_session import under
 from tests.table.help import load, rows_2d, save
 
 ROWS = 100_000
@@ -286,6 +288,88 @@ def test_whole_numbers_that_no_double_holds(spark, tmp_path):
         assert answer.df.first()["wanted"] == query.first()["wanted"]
 
 
+def test_extremes_of_what_a_column_is_made_of(spark, tmp_path):
+    """Statistics bound the values of the column, not those that a cast makes of them."""
+    place = str(tmp_path / "table")
+    rows = spark.range(20_000).selectExpr(
+        "id", "id + 0.5D AS half", "-(id + 0.5D) AS below", "id + 16777217 AS beyond"
+    )
+    save(rows, place, columnsToIndex="id")
+    table = load(spark, place).filter("id > -1")
+    casts = (
+        "min(int(half))",
+        "max(int(below))",
+        "min(int(half)) + 1",
+        "min(cast(half AS bigint))",
+        "min(float(beyond))",
+    )
+    for text in casts:
+        query = table.agg(F.expr(text).alias("end"))
+        _, low, high = pyqbeast.tolerance(query, error=0.9).df.first()
+        truth = query.first()["end"]
+        assert low is None or low <= truth, text
+        assert high is None or truth <= high, text
+    kept = table.agg(F.expr("max(double(id))").alias("last"))
+    found = pyqbeast.tolerance(kept, error=0.5)
+    assert found.worth == {"last": "certain bounds"}
+    assert found.df.first()["last_high"] == 19_999.0
+
+
+def test_moments_that_no_double_holds(spark, tmp_path):
+    """The last moment of the year 9999 is a common one, and Python has no later one."""
+    place = str(tmp_path / "table")
+    rows = spark.range(20_000).selectExpr(
+        "id",
+        "timestamp_micros(10413792000000001 + id * 1000003) AS late",
+        "timestamp'9999-12-31 23:59:59.999999' - make_interval(0, 0, 0, 0, 0, 0, id) AS last",
+    )
+    save(rows, place, columnsToIndex="id")
+    table = load(spark, place).filter("id > 3")
+    for text in ("min(late)", "max(late)", "max(last)"):
+        query = table.agg(F.expr(text).alias("end"))
+        assert assert_holds(pyqbeast.tolerance(query, error=0.5), query) == 1, text
+        *_, whole = pyqbeast.refine(query)
+        assert whole.df.first()["end"] == query.first()["end"], text
+
+
+def test_decimals_up_to_the_last(spark, tmp_path):
+    place = str(tmp_path / "table")
+    digits = "9" * 38
+    save(spark.range(20_000).selectExpr("id", f"{digits}BD - id AS huge"), place, columnsToIndex="id")
+    query = load(spark, place).filter("id % 2 = 0").agg(F.max("huge").alias("most"))
+    assert assert_holds(pyqbeast.tolerance(query, error=0.5), query) == 1
+
+
+#: What 64 bits do not hold, or divides by zero, with a text of the error that Spark raises for it.
+OF_NO_NUMBER = {
+    "sum(whole)": "overflow",
+    "sum(whole) / 2": "overflow",
+    "-sum(id) * 1000000000000L": "overflow",
+    "sum(id) / (count(*) - count(*))": "by zero",
+    "avg(id) / 0": "by zero",
+}
+
+
+@pytest.mark.parametrize("is_ansi", [True, False])
+def test_what_no_number_stands_for_is_what_spark_makes_of_it(spark, tmp_path, is_ansi):
+    """An error, or by the older rules a sum that has wrapped around, and null; and no estimate beside its bounds."""
+    place = str(tmp_path / "table")
+    save(spark.range(20_000).selectExpr("id", "id * 1000000000000L AS whole"), place, columnsToIndex="id")
+    table = load(spark, place).filter("id % 2 = 0")
+    with under(spark, {"spark.sql.ansi.enabled": str(is_ansi).lower()}):
+        for text, told in OF_NO_NUMBER.items():
+            query = table.agg(F.expr(text).alias("wanted"))
+            if is_ansi:
+                with pytest.raises(ArithmeticException, match=told):
+                    pyqbeast.tolerance(query, error=0.1).df.collect()
+            else:
+                answer = pyqbeast.tolerance(query, error=0.1)
+                assert answer.exact
+                assert answer.df.first()["wanted"] == query.first()["wanted"], text
+        whole = table.filter("id < 2000").agg((F.sum("whole") + 1).alias("wanted"))
+        assert pyqbeast.tolerance(whole, error=1e-9).df.first()["wanted"] == whole.first()["wanted"]
+
+
 def test_types_of_the_query_are_kept(table):
     query = (
         table.withColumn("time", F.timestamp_seconds(F.col("id") * 86_400))
@@ -400,6 +484,7 @@ def test_refine_narrows_until_it_is_exact(table):
         (lambda t: t.agg(F.round(F.avg("b"), 2)), "computes with the aggregates"),
         (lambda t: t.groupBy("third").agg(F.avg("b") + F.col("third")), "computes with the aggregates"),
         (lambda t: t.groupBy("third").agg(F.count("*") * F.col("third")), "computes with the aggregates"),
+        (lambda t: t.agg(F.lit(1), F.avg("b")), "a constant stands beside the aggregates"),
         (lambda t: t.agg(F.max("name")), "type string"),
         (lambda t: t.agg(F.kurtosis("b")), "Kurtosis"),
         (lambda t: t.sample(0.1).agg(F.avg("b")), "Sample"),

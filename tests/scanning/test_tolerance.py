@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pytest
 
 import pyqbeast
+from pyqbeast.approximate.estimate.outcome import FIRST_MOMENT, LAST_MOMENT, in_calendar
 from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
 from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT
 from pyqbeast.core.problems import VECTOR_ROWS
@@ -193,6 +194,26 @@ def test_whole_numbers_that_no_double_holds(tmp_path):
         assert row[f"max {x}_low"] <= values.max() <= row[f"max {x}_high"]
     with pytest.raises(UnsupportedError, match="the exact min of 'whole' has more digits than"):
         scan.tolerance({"least": ("whole", "min")}, exact=True)
+
+
+@pytest.mark.parametrize("end", [FIRST_MOMENT, LAST_MOMENT])
+def test_bounds_are_moments_that_python_has(end):
+    """The last one lies between two doubles, and bounds move to the next double outside."""
+    outside = math.nextafter(float(end), math.copysign(math.inf, end))
+    assert outside != end
+    assert in_calendar(round(outside)) == end
+    assert in_calendar(end) == end
+    far = round(end * 1.1)
+    assert in_calendar(far) == far
+
+
+def test_a_sum_beyond_64_bits(tmp_path):
+    """Spark fails or wraps around; an estimate would have to be a whole number that is none of its type."""
+    ids = np.arange(20_000)
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", pa.table({"id": ids, "x": ids * 10**12})))
+    for asked in ({"error": 0.2}, {"exact": True}):
+        with pytest.raises(UnsupportedError, match="sum of 'x' is beyond 64 bits"):
+            scan.tolerance({"n": ("x", "sum")}, **asked)
 
 
 @pytest.mark.parametrize("far", [0.0, 1e8, -1e12])

@@ -13,8 +13,11 @@ from pyqbeast import bridge
 from pyqbeast.approximate.estimate import Estimates, Requested, State
 from pyqbeast.approximate.estimate.outcome import (
     EXTREMES,
+    FIRST_MOMENT,
     HIGH,
+    LAST_MOMENT,
     LOW,
+    PLACES_OF_MOMENTS,
     SHOWN_ROWS,
     SURE,
     Outcome,
@@ -163,7 +166,23 @@ def _typed(number: Column, data_type: T.DataType) -> Column:
     if isinstance(data_type, T.DateType):
         return F.date_from_unix_date(number.cast("int"))
     if isinstance(data_type, T.TimestampType):
-        return F.timestamp_micros(number.cast("bigint"))
+        micros = number.cast("bigint")
+        after, before = micros - F.lit(LAST_MOMENT), F.lit(FIRST_MOMENT) - micros
+        in_calendar = (
+            F.when(after.between(1, PLACES_OF_MOMENTS), F.lit(LAST_MOMENT))
+            .when(before.between(1, PLACES_OF_MOMENTS), F.lit(FIRST_MOMENT))
+            .otherwise(micros)
+        )
+        return F.timestamp_micros(in_calendar)
+    if isinstance(data_type, T.DecimalType):
+        # The largest decimals are below the doubles next to them.
+        most = f"{'9' * (data_type.precision - data_type.scale)}.{'9' * data_type.scale}"
+        limit = 10.0 ** (data_type.precision - data_type.scale)
+        return (
+            F.when(number >= limit, F.lit(most).cast(data_type))
+            .when(number <= -limit, F.lit(f"-{most}").cast(data_type))
+            .otherwise(number.cast(data_type))
+        )
     if isinstance(data_type, T.IntegralType):
         # Bounds of the least and the largest number of 64 bits lie beyond it.
         within = F.least(F.greatest(F.round(number), F.lit(-(2.0**63))), F.lit(2.0**63))

@@ -16,8 +16,8 @@ from pyqbeast.approximate.estimate import (
     Requested,
     Term,
 )
-from pyqbeast.approximate.estimate.outcome import ROUNDED, exact_below
-from pyqbeast.approximate.expressions import number_of, when
+from pyqbeast.approximate.estimate.outcome import EXTREMES, ROUNDED, exact_below
+from pyqbeast.approximate.expressions import MOST_DIGITS, number_of, when
 from pyqbeast.bridge.aggregate_query import AggregateQuery, OutputColumn, TableColumn
 from pyqbeast.core.errors import UnsupportedError
 
@@ -48,6 +48,9 @@ _GROUP_TYPES = (
 )
 
 
+_BITS: dict[type[T.DataType], int] = {T.ByteType: 8, T.ShortType: 16, T.IntegerType: 32, T.LongType: 64}
+
+
 @dataclass
 class PartialAggregates:
     """The aggregates of a query, and where their numbers come from.
@@ -59,7 +62,7 @@ class PartialAggregates:
         the row has none.
         statistics: for each of those names, the column whose statistics bound it, where there is one.
         group_types: names and types of the group columns.
-        exact_below: see `RowReader`.
+        exact_below, overflows_at: see `RowReader`.
     """
 
     aggregates: list[Requested | None] = field(default_factory=list)
@@ -67,6 +70,7 @@ class PartialAggregates:
     statistics: dict[str, TableColumn | None] = field(default_factory=dict)
     group_types: dict[str, T.DataType] = field(default_factory=dict)
     exact_below: dict[Requested, float] = field(default_factory=dict)
+    overflows_at: dict[Requested, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, query: AggregateQuery, schema: T.StructType) -> PartialAggregates:
@@ -97,6 +101,10 @@ class PartialAggregates:
         out.aggregates = [each if ordinal in shown else None for ordinal, each in enumerate(found)]
         if not out.requested:
             raise _refused("it aggregates nothing")
+        for (_, ordinal), data_type in zip(query.result, query.result_types, strict=True):
+            each = out.aggregates[ordinal]
+            if isinstance(each, Combination):
+                out._note_limits(each, data_type)
         return out
 
     @property
@@ -141,15 +149,32 @@ class PartialAggregates:
         aggregate = Aggregate(kind, tuple(names), output.percentage)
         if kind in ROUNDED:
             data_type = schema[f"x{output.inputs[0]}"].dataType
-            if isinstance(data_type, T.IntegralType | T.DecimalType):
-                self.exact_below[aggregate] = exact_below(getattr(data_type, "scale", 0))
+            self._note_limits(aggregate, _type_of_sum(data_type) if kind == "sum" else data_type)
         return aggregate
+
+    def _note_limits(self, aggregate: Requested, data_type: T.DataType) -> None:
+        """Notes up to where an aggregate of this type is told exactly, and where its type ends."""
+        if isinstance(data_type, T.IntegralType | T.DecimalType | T.TimestampType):
+            self.exact_below[aggregate] = exact_below(getattr(data_type, "scale", 0))
+        if aggregate.kind in EXTREMES:
+            return
+        if type(data_type) in _BITS:
+            self.overflows_at[aggregate] = 2.0 ** (_BITS[type(data_type)] - 1)
+        elif isinstance(data_type, T.DecimalType):
+            self.overflows_at[aggregate] = 10.0 ** (data_type.precision - data_type.scale)
 
     def _named(self, name: str, value: str, condition: int | None, statistics: TableColumn | None) -> str:
         if condition is not None:
             name, value = f"{name}_where{condition}", when(f"x{condition}", value)
         self.columns[name], self.statistics[name] = value, statistics
         return name
+
+
+def _type_of_sum(data_type: T.DataType) -> T.DataType:
+    """The type in which Spark adds up values of a type."""
+    if isinstance(data_type, T.DecimalType):
+        return T.DecimalType(min(data_type.precision + 10, MOST_DIGITS), data_type.scale)
+    return T.LongType() if isinstance(data_type, T.IntegralType) else data_type
 
 
 def _compared(having: list[Any] | None) -> Iterator[int]:
@@ -179,6 +204,8 @@ def _combination(term: list[Any], outputs: Sequence[Requested | None]) -> Combin
         return Part(parts.index(part))
 
     whole = read(term)
+    if not parts:
+        raise _refused("a constant stands beside the aggregates: leave it out, and add it to the answer")
     return Combination(tuple(parts), whole)
 
 

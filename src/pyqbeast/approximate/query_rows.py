@@ -55,6 +55,11 @@ class QueryRows:
         return self.partial.exact_below
 
     @property
+    def overflows_at(self) -> Mapping[Requested, float]:
+        """See `RowReader`."""
+        return self.partial.overflows_at
+
+    @property
     def files(self) -> Files:
         """See `RowReader`."""
         return self._files.weights

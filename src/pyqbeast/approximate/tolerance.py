@@ -110,7 +110,7 @@ def _refined(df: DataFrame, query: AggregateQuery, rows: QueryRows, confidence: 
         with failures.words(_DOING, ""), progress_line.shown(df.sparkSession, _DOING):
             progress.read(step)
         by_aggregate = dict(progress.estimates(confidence))
-        if step.exact and not progress.is_mergeable:
+        if progress.overflows or (step.exact and not progress.is_mergeable):
             yield _exact(query, confidence, tuple(progress.readings))
             return
         yield _estimate(df, query, rows, progress, by_aggregate, confidence)

@@ -111,6 +111,7 @@ class AggregateQuery:
     Attributes:
         outputs: the columns of the aggregation.
         result: the columns of the query: name, and the output that it shows.
+        result_types: the type of each of those columns.
         order: what the query sorts its result by.
         having: the condition on its result: ["and" or "or", a, b], ["not", a], or a comparison sign (= < <= > >=), the
             number of an output and a number; days since 1970 for dates, microseconds for timestamps. None for none.
@@ -139,6 +140,7 @@ class AggregateQuery:
             OutputColumn(**{**each, "inputs": tuple(each.get("inputs", ()))}) for each in described["outputs"]
         ]
         self.result: list[tuple[str, int]] = [(name, ordinal) for name, ordinal in described["result"]]
+        self.result_types = [column.dataType for column in query.schema]
         self.order = [Order(*each) for each in described["order"]]
         self.having: list[Any] | None = described["having"]
         self.limit: int | None = described["limit"]

@@ -119,9 +119,17 @@ class Request:
         limits: dict[Requested, float] = {}
         for each in self.aggregates.values():
             of = self.sources[each.columns[0]].type if each.kind in ROUNDED else None
-            if of is not None and (pa.types.is_integer(of) or pa.types.is_decimal(of)):
+            if of is not None and (
+                pa.types.is_integer(of) or pa.types.is_decimal(of) or pa.types.is_timestamp(of)
+            ):
                 limits[each] = exact_below(getattr(of, "scale", 0))
         return limits
+
+    @property
+    def overflows_at(self) -> dict[Requested, float]:
+        """See `RowReader`."""
+        sums = [each for each in self.aggregates.values() if each.kind == "sum"]
+        return {each: 2.0**63 for each in sums if pa.types.is_integer(self.sources[each.columns[0]].type)}
 
     @classmethod
     def of(

@@ -83,6 +83,11 @@ class ScanRows:
         """See `RowReader`."""
         return self._request.exact_below
 
+    @property
+    def overflows_at(self) -> Mapping[Requested, float]:
+        """See `RowReader`."""
+        return self._request.overflows_at
+
     @cached_property
     def files(self) -> Files:
         """See `RowReader`."""

@@ -30,6 +30,7 @@ from pyqbeast.approximate.estimate.outcome import (
     SURE,
     Outcome,
     Reading,
+    in_calendar,
     is_rounded,
     known_numbers,
     worth_of,
@@ -184,6 +185,11 @@ def _exact(rows: ScanRows, request: Request, confidence: float) -> tuple[State, 
             found[each] = estimate(state, each, 1.0, confidence, rows.known)
             if is_rounded(found[each], rows.exact_below.get(each, np.inf)):
                 column = request.sources[each.columns[0]].column
+                if (np.abs(found[each].value) >= rows.overflows_at.get(each, np.inf)).any():
+                    raise UnsupportedError(
+                        f"the sum of {column!r} is beyond 64 bits, in which Spark adds whole numbers up: sum "
+                        "doubles or decimals made of them, in a query on Spark"
+                    )
                 raise UnsupportedError(
                     f"the exact {each.kind} of {column!r} has more digits than the doubles that a scan "
                     "computes with: take it from Scan.to_arrow(), or ask for an estimate with a larger error"
@@ -240,7 +246,9 @@ def _typed(values: Sequence[float | None], kind: pa.DataType) -> pa.Array:
         return pa.array(
             [None if value is None else max(-most - 1, min(most, value)) for value in whole], kind
         )
-    return pa.array(whole, pa.int32() if pa.types.is_date(kind) else pa.int64()).view(kind)
+    if pa.types.is_date(kind):
+        return pa.array(whole, pa.int32()).view(kind)
+    return pa.array([None if value is None else in_calendar(value) for value in whole], pa.int64()).view(kind)
 
 
 def _decimal(value: float | None, kind: pa.DataType) -> Decimal | None:

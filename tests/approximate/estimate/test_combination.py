@@ -23,7 +23,7 @@ from pyqbeast.approximate.estimate import (
     grid_probabilities,
 )
 from pyqbeast.approximate.estimate.aggregates import is_null
-from pyqbeast.approximate.estimate.combination import between, combined, slopes
+from pyqbeast.approximate.estimate.combination import between, combined, has_zero_divisor, slopes
 from pyqbeast.core.errors import InvalidInputError
 
 SUM_A, SUM_B, COUNT = Aggregate("sum", ("a",)), Aggregate("sum", ("b",)), Aggregate("count")
@@ -111,6 +111,18 @@ def test_there_is_no_number_without_rows_or_divided_by_zero():
     assert is_null(nothing, found).tolist() == [True]
     assert np.isnan(found.value[0])
     assert np.isnan(estimate(sample(A, 0 * B, [RATIO]), RATIO, 0.5).value[0])
+
+
+def test_divisors_that_are_zero():
+    parts = [np.array([1.0, 2.0, np.nan]), np.array([1.0, 0.0, 5.0])]
+    inner = Operation("-", Part(1), 1.0)
+    assert has_zero_divisor(Operation("/", Part(0), Part(1)), parts).tolist() == [False, True, False]
+    assert has_zero_divisor(Operation("*", 2.0, Operation("/", Part(0), inner)), parts).tolist() == [
+        True,
+        False,
+        False,
+    ]
+    assert not has_zero_divisor(Operation("*", Part(0), Part(1)), parts).any()
 
 
 def test_only_four_signs_combine():

@@ -21,6 +21,7 @@ class Table:
 
     requested = (AVERAGE,)
     exact_below = {}  # noqa: RUF012 (nothing changes it)
+    overflows_at = {}  # noqa: RUF012
     other_bytes = 0
     scale = EVEN
     known = KnownBounds(1, {"y": (0.0, 20.0)})

@@ -170,6 +170,9 @@ def test_light_rows_that_an_update_left_unindexed(spark, whole, table_path):
             .groupBy()
             .count()
         ),
+        lambda t: t.where("_metadata.row_index < 100").groupBy().count(),
+        lambda t: t.groupBy("_metadata.file_name").count(),
+        lambda t: t.selectExpr("_metadata.file_size AS s", "b").agg(F.avg("s")),
     ],
 )
 def test_queries_that_pick_rows_by_the_weight_are_not_estimated(spark, whole, query):
@@ -215,6 +218,8 @@ def test_a_stored_copy_of_the_weight(spark, table_path):
             t.withColumn("h", F.hash("a", "b")).where("id >= 0").selectExpr("id", "h + 1 as g").where("g < 0")
         ),
         lambda t: t.sample(0.5),
+        lambda t: t.where("_metadata.row_index < 700"),
+        lambda t: t.selectExpr("id", "_metadata.file_size AS s").where("s > 0"),
     ],
 )
 def test_samples_of_rows_picked_by_weight_are_left_to_spark(spark, whole, light):

@@ -114,6 +114,7 @@ def test_what_filters_mean_to_spark(source, tmp_path):
     plain = source.createDataFrame([tuple(r.values()) for r in table.to_pylist()], "x long, f double, i int")
     for condition in (
         "f > 2", "f = double('nan')", "f is null and i <=> 2", "i in (1, 7, 99)", "not (i = 3)", "f >= 0 or i = 4",
+        "f < double('nan')", "f <= double('nan')", "f > double('nan')", "f in (1, double('nan'))",
     ):  # fmt: skip
         frame = load(source, uri).where(condition)
         found = sorted(row.x for row in frame.select("x").collect())

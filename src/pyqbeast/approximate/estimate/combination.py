@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.formulas import FORMULAS
 from pyqbeast.approximate.estimate.request import Aggregate
@@ -116,6 +117,15 @@ def between(
         # Zero times infinity says nothing.
         unknown = np.isnan(ends).any(axis=0)
         return np.where(unknown, -np.inf, ends.min(axis=0)), np.where(unknown, np.inf, ends.max(axis=0))
+
+
+def has_zero_divisor(term: Term, values: Sequence[FloatArray]) -> NDArray[np.bool_]:
+    """Where [...] the term divides by zero, given the values of the parts, each [...]."""
+    nowhere = np.zeros(values[0].shape, dtype=bool)
+    if not isinstance(term, Operation):
+        return nowhere
+    by_zero = combined(term.right, values) == 0 if term.sign == "/" else nowhere
+    return by_zero | has_zero_divisor(term.left, values) | has_zero_divisor(term.right, values)
 
 
 def slopes(term: Term, values: Sequence[FloatArray]) -> list[FloatArray]:

@@ -191,6 +191,10 @@ def worth_of(estimates: Estimates) -> str:
     return WORTH[Status(worst)]
 
 
+#: The first and the last moment that Python has, in microseconds since 1970, and how far a bound may be rounded there.
+FIRST_MOMENT, LAST_MOMENT, PLACES_OF_MOMENTS = -62_135_596_800_000_000, 253_402_300_799_999_999, 64
+
+
 def exact_below(scale: int) -> float:
     """The magnitude up to which doubles hold all numbers of so many decimal places: whole numbers, or decimals."""
     return 2.0**53 / 10.0**scale
@@ -214,6 +218,17 @@ def extremes_outward(found: Estimates, limit: float) -> Estimates:
         for bound, end in ((found.low, -np.inf), (found.high, np.inf))
     )
     return replace(found, low=low, high=high)
+
+
+def in_calendar(micros: int) -> int:
+    """A bound of times, in microseconds, that Python can read where the time that it stands for can be.
+
+    Doubles are 32 microseconds apart at the year 10,000, so that the last moment before it becomes the first one in it.
+    """
+    for end, beyond in ((FIRST_MOMENT, FIRST_MOMENT - micros), (LAST_MOMENT, micros - LAST_MOMENT)):
+        if 0 < beyond <= PLACES_OF_MOMENTS:
+            return end
+    return micros
 
 
 def known_numbers(state: State, found: Estimates, values: FloatArray) -> list[float | None]:

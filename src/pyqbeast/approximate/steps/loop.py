@@ -69,6 +69,8 @@ def read_until(
             return None
         progress.read(step)
         by_aggregate = dict(progress.estimates(confidence))
+        if progress.overflows:
+            return None
         if step.exact:
             return by_aggregate if progress.is_mergeable else None
         left = limit.bytes - progress.bytes_read

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.aggregates import Estimates, estimate
 from pyqbeast.approximate.estimate.budget import Step
-from pyqbeast.approximate.estimate.combination import Combination, Requested, axes_for
+from pyqbeast.approximate.estimate.combination import Combination, Requested, axes_for, has_zero_divisor
 from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
 from pyqbeast.approximate.estimate.outcome import Reading, extremes_outward, is_rounded
 from pyqbeast.approximate.estimate.scale import END, START
@@ -35,6 +35,8 @@ class Progress:
         readings: the steps so far.
         stop: the weight below which all rows have been read.
         fraction: the share of the rows that are lighter.
+        overflows: whether a sum, as it was last estimated, is beyond its type: the query fails then, or Spark lets it
+            wrap around.
         exact_bytes: what the exact query reads.
     """
 
@@ -44,7 +46,7 @@ class Progress:
         self._has_percentiles = any(
             part.kind == "percentile" for each in reader.requested for part in each.parts
         )
-        self._is_rounded = False
+        self._is_inexact = self.overflows = False
         self.readings: list[Reading] = []
         self.exact_bytes = reader.files.total + reader.other_bytes
         self.stop = START
@@ -56,9 +58,10 @@ class Progress:
     def is_mergeable(self) -> bool:
         """Whether the sums of all steps together give the exact answer.
 
-        Those of percentiles do not, nor do doubles hold large whole numbers, as `estimates` finds them.
+        Those of percentiles do not, nor do doubles hold large whole numbers, and Spark has an answer of its own where
+        something is divided by zero. `estimates` finds that out.
         """
-        return not self._has_percentiles and not self._is_rounded
+        return not self._has_percentiles and not self._is_inexact
 
     @property
     def bytes_read(self) -> int:
@@ -117,14 +120,36 @@ class Progress:
 
     def estimates(self, confidence: float) -> Iterator[tuple[Requested, Estimates]]:
         """The estimate of every different aggregate in every group of `state`."""
+        self._is_inexact = self.overflows = False
         for each in dict.fromkeys(self.reader.requested):
-            grids = {part: self.reader.grid(part, self.state.groups) for part in each.parts}
-            known_grids = {part: grid for part, grid in grids.items() if grid is not None}
-            grid = known_grids if isinstance(each, Combination) else grids[each]
-            found = estimate(self.state, each, self._shares, confidence, self.reader.known, grid)
-            limit = self.reader.exact_below.get(each, np.inf)
-            self._is_rounded |= is_rounded(found, limit)
-            yield each, extremes_outward(found, limit)
+            found = self._estimate(each, confidence)
+            self._look_at(found)
+            if isinstance(each, Combination):
+                self._look_at_parts(each, [self._estimate(part, confidence) for part in each.parts])
+            yield each, extremes_outward(found, self.reader.exact_below.get(each, np.inf))
+
+    def _estimate(self, requested: Requested, confidence: float) -> Estimates:
+        grids = {part: self.reader.grid(part, self.state.groups) for part in requested.parts}
+        known_grids = {part: grid for part, grid in grids.items() if grid is not None}
+        grid = known_grids if isinstance(requested, Combination) else grids[requested]
+        return estimate(self.state, requested, self._shares, confidence, self.reader.known, grid)
+
+    def _look_at(self, found: Estimates) -> None:
+        """Notes whether doubles do not tell an exact value, and whether its type does not hold it."""
+        self._is_inexact |= is_rounded(found, self.reader.exact_below.get(found.aggregate, np.inf))
+        limit = self.reader.overflows_at.get(found.aggregate, np.inf)
+        self.overflows |= bool((np.isfinite(found.value) & (np.abs(found.value) >= limit)).any())
+
+    def _look_at_parts(self, combination: Combination, parts: Sequence[Estimates]) -> None:
+        """Notes the same of what a combination is computed from, and whether it divides by zero."""
+        is_inexact = self._is_inexact
+        for part in parts:
+            self._look_at(part)
+        # A quotient of sums that were rounded is as good as the quotient of doubles that Spark computes.
+        if combination not in self.reader.exact_below:
+            self._is_inexact = is_inexact
+        divides_by_zero = has_zero_divisor(combination.term, [part.value for part in parts])
+        self._is_inexact |= bool(divides_by_zero.any())
 
     def completeness(self, confidence: float) -> Completeness | None:
         """Which groups may be missing; None for a query without groups."""

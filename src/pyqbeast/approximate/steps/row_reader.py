@@ -23,7 +23,14 @@ class RowReader(Protocol):
 
     @property
     def exact_below(self) -> Mapping[Requested, float]:
-        """For aggregates of whole numbers and decimals the magnitude from which doubles do not hold exact answers."""
+        """For aggregates of whole numbers and decimals the magnitude from which doubles do not hold exact answers.
+
+        Also for parts of others.
+        """
+
+    @property
+    def overflows_at(self) -> Mapping[Requested, float]:
+        """For aggregates of whole numbers the magnitude that their type does not hold, also for parts of others."""
 
     @property
     def files(self) -> Files:

@@ -86,4 +86,7 @@ def _value(value: object) -> object:
         return int(value) if value == value.to_integral_value() else None
     if isinstance(value, datetime.datetime):
         return value.astimezone(datetime.timezone.utc).replace(tzinfo=None) if value.tzinfo else None
+    if isinstance(value, float) and value != value:
+        # To Spark NaN is above all other numbers, to conditions here it is nothing.
+        return None
     return value if isinstance(value, int | float | str | bytes | bool | datetime.date) else None

@@ -9,12 +9,16 @@ import java.util.function.Function;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.NumericType;
 
 /** The indexed tables that a plan reads, numbered, and which of their columns an expression of the plan stands for. */
@@ -54,11 +58,16 @@ final class QueriedTables {
   /** @throws RefusedQuery where an expression of the rows depends on the weight that they are sampled by */
   void refuseWeights(Expression expression) {
     if (tables.stream().anyMatch(table -> table.mentions().areIn(expression))) {
-      throw new RefusedQuery("it names the hash of the indexed columns, by which rows are sampled: " + expression.sql());
+      throw new RefusedQuery(
+          "it names the hash of the indexed columns, by which rows are sampled, or where rows lie, which goes by it: "
+              + expression.sql());
     }
   }
 
-  /** The column of a table that an expression is, a cast to another number aside; null for any other expression. */
+  /**
+   * The column of a table whose values an expression has, if as numbers of a type that holds all of them; null for any
+   * other expression.
+   */
   Attribute columnOf(Expression expression) {
     return columnOf(expression, true);
   }
@@ -69,10 +78,7 @@ final class QueriedTables {
   }
 
   private Attribute columnOf(Expression expression, boolean withCasts) {
-    if (withCasts
-        && expression instanceof Cast cast
-        && cast.dataType() instanceof NumericType
-        && cast.child().dataType() instanceof NumericType) {
+    if (withCasts && expression instanceof Cast cast && keepsValues(cast.child().dataType(), cast.dataType())) {
       return columnOf(cast.child(), true);
     }
     if (!(expression instanceof AttributeReference attribute)) {
@@ -80,6 +86,14 @@ final class QueriedTables {
     }
     Expression meant = meaning().apply(attribute);
     return meant == attribute ? attribute : columnOf(meant, withCasts);
+  }
+
+  /** Whether a cast from one type of numbers to another changes no value, but for the digits that doubles do not hold. */
+  private static boolean keepsValues(DataType from, DataType to) {
+    if (!(from instanceof NumericType) || !(to instanceof NumericType)) {
+      return false;
+    }
+    return to instanceof DoubleType || (!(to instanceof FloatType) && Cast$.MODULE$.canUpCast(from, to));
   }
 
   /** What a column of a projection stands for; any other column stands for itself. */

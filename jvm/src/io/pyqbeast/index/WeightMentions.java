@@ -23,6 +23,7 @@ import org.apache.spark.sql.catalyst.expressions.Pmod;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.util.package$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.IntegerType;
@@ -71,11 +72,14 @@ public final class WeightMentions {
     return aliases.getOrDefault(column.exprId(), (Expression) column);
   }
 
-  /** Whether an expression holds a hash of all the hashed columns, of whatever form, or a column that stores one. */
+  /**
+   * Whether an expression holds a hash of all the hashed columns, of whatever form, a column that stores one, or
+   * something of {@code _metadata}: light rows lie in the first rows of a file, and in files of their own.
+   */
   public boolean areIn(Expression expression) {
     if (expression instanceof AttributeReference column) {
       Expression meant = resolved(column);
-      return meant == column ? isCopy(column) : areIn(meant);
+      return meant == column ? isCopy(column) || tellsPlace(column) : areIn(meant);
     }
     if (isWeight(expression)) {
       return true;
@@ -161,6 +165,11 @@ public final class WeightMentions {
     }
     ScalaInterop.list(expression.children()).forEach(child -> found.addAll(stored(child)));
     return found;
+  }
+
+  private boolean tellsPlace(AttributeReference column) {
+    return column.metadata().contains(package$.MODULE$.METADATA_COL_ATTR_KEY())
+        && relation.output().exists(ScalaInterop.predicate(each -> each.exprId().equals(column.exprId())));
   }
 
   private boolean isCopy(AttributeReference column) {
