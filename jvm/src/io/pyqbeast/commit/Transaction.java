@@ -218,7 +218,8 @@ public final class Transaction extends SureTransaction {
     numbers = completed._4();
     StructType stored = plain(planned.schema());
     Dataset<Row> rows = completed._1();
-    return DataType.equalsIgnoreNullability(rows.schema(), stored) ? rows : rows.to(stored);
+    return PaddedTexts.in(
+        DataType.equalsIgnoreNullability(rows.schema(), stored) ? rows : rows.to(stored), planned.schema());
   }
 
   /**
