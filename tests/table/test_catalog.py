@@ -9,8 +9,9 @@ import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import ExecutionError, InvalidInputError, NotIndexedError, QbeastTable, TableNotFoundError
+from pyqbeast.bridge.jvm import java
 from tests.spark_session import under
-from tests.table.help import count, ids, load, opened, rows_2d
+from tests.table.help import count, ids, load, opened, rows_2d, save
 
 SCHEMA = "(id BIGINT NOT NULL, a INT, b DOUBLE, name STRING)"
 
@@ -118,6 +119,58 @@ def test_as_select_and_replace(spark, name, source):
     assert QbeastTable.for_name(spark, name).columns_to_index == ["b"]
     spark.sql(f"RESTORE TABLE {name} TO VERSION AS OF 0")
     all_indexed(spark, name, 3_000)
+
+
+@pytest.mark.parametrize("how", ["statement", "writer"])
+def test_a_table_that_is_replaced_leaves_nothing_of_its_own(spark, name, how):
+    """Neither constraints nor properties nor its comment, as with Delta's own tables; how its index is made stays."""
+    spark.sql(
+        f"CREATE TABLE {name} (id BIGINT, a INT) USING qbeast OPTIONS (columnsToIndex = 'id,a', cubeSize = 500, "
+        "sampleFractions = '0.5') COMMENT 'old' TBLPROPERTIES (team = 'maps', 'delta.columnMapping.mode' = 'name')"
+    )
+    spark.sql(f"INSERT INTO {name} SELECT id, 1 FROM range(100)")
+    spark.sql(f"ALTER TABLE {name} ADD CONSTRAINT positive CHECK (a > 0)")
+    rows = spark.range(2_000).selectExpr("id", "cast(-id AS int) AS a")
+    rows.createOrReplaceTempView("others")
+    if how == "statement":
+        spark.sql(f"CREATE OR REPLACE TABLE {name} USING qbeast COMMENT 'new' AS SELECT * FROM others")
+    else:
+        rows.writeTo(name).using("qbeast").tableProperty("comment", "new").createOrReplace()
+    table = all_indexed(spark, name, 2_000)
+    assert (table.columns_to_index, table.cube_size) == (["id", "a"], 500)
+    properties = dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())
+    assert not {"team", "comment", "delta.constraints.positive"} & set(properties)
+    assert properties["pyqbeast.sampleFractions"] == "0.5"
+    extended = {r["col_name"]: r["data_type"] for r in spark.sql(f"DESCRIBE EXTENDED {name}").collect()}
+    assert extended["Comment"] == "new"
+
+
+@pytest.mark.parametrize("before", ["TABLE {} USING parquet AS SELECT 1 AS x", "VIEW {} AS SELECT 1 AS x"])
+def test_a_name_of_something_else_is_overwritten(spark, name, before):
+    """Spark then makes the table itself. The metastore has to list it as Delta, or an INSERT is lost without a word."""
+    spark.sql(f"CREATE {before.format(name)}")
+    rows = rows_2d(spark, 1_000)
+    rows.write.format("qbeast").mode("overwrite").option("columnsToIndex", "a,b").saveAsTable(name)
+    all_indexed(spark, name, 1_000)
+    extended = {r["col_name"]: r["data_type"] for r in spark.sql(f"DESCRIBE EXTENDED {name}").collect()}
+    assert extended["Provider"] == "delta"
+    rows.write.insertInto(name)
+    all_indexed(spark, name, 2_000)
+    spark.sql(f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE id < 100")
+    all_indexed(spark, name, 200)
+
+
+def test_a_table_that_the_metastore_lists_as_ours(spark, name, tmp_path):
+    """As a session without our catalog leaves it: to this catalog it is one of Delta's."""
+    save(rows_2d(spark, 1_000), str(tmp_path / "table"))
+    spark.sql(f"CREATE TABLE {name} USING delta LOCATION '{tmp_path}/table'")
+    catalog = spark._jsparkSession.sessionState().catalog()
+    entry = catalog.getTableMetadata(spark._jvm.org.apache.spark.sql.catalyst.TableIdentifier(name))
+    spark.sql(f"DROP TABLE {name}")
+    catalog.createTable(java(spark).spark.CatalogEntry.withProvider(entry, "qbeast"), False, False)
+    assert count(spark.table(name)) == 1_000
+    spark.sql(f"INSERT INTO {name} SELECT * FROM {name}")
+    all_indexed(spark, name, 2_000)
 
 
 def test_overwrite_and_replace_where(spark, name, source):

@@ -159,6 +159,22 @@ def test_texts_that_are_padded_as_they_are_read(spark, table_path):
     assert ids(table.df().filter("hash(code, level) < 0")) == light
 
 
+def test_padded_texts_that_an_update_copies_keep_their_weights(spark, table_path):
+    """Delta copies a row with the blanks that it reads. Files of light rows are copied, most others not."""
+    spark.sql(
+        f"""CREATE TABLE delta.`{table_path}` (id BIGINT, code CHAR(8), name STRING) USING qbeast
+            OPTIONS (columnsToIndex = 'code,id', cubeSize = 300)
+            TBLPROPERTIES (delta.enableDeletionVectors = false)"""
+    )
+    rows = spark.range(6_000).selectExpr("id", "concat('k', id % 50) AS code", "'s' AS name")
+    rows.write.format("qbeast").mode("append").save(table_path)
+    sampled = ids(samples_exactly(spark, table_path).sample(0.1))
+    spark.sql(f"UPDATE delta.`{table_path}` SET name = 'u' WHERE id % 1000 = 7")
+    assert ids(samples_exactly(spark, table_path).sample(0.1)) == sampled
+    holds(spark, table_path).optimize()
+    assert ids(samples_exactly(spark, table_path).sample(0.1)) == sampled
+
+
 def test_columns_without_a_type_are_what_they_are_in_a_plain_table(spark, table_path, tmp_path):
     """Delta stores no values of such a column. It shows the column since Spark 4.1."""
     rows = rows_2d(spark, 500).selectExpr("id", "null AS nothing", "a", "b")

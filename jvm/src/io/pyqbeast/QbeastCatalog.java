@@ -8,6 +8,7 @@ import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.CatalogEntry;
+import io.pyqbeast.spark.ScalaInterop;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -26,6 +27,7 @@ import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.connector.catalog.V1Table;
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.delta.catalog.DeltaCatalog;
@@ -46,6 +48,16 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
 
   /** The names that Spark's session catalog takes, whatever metastore is behind it. */
   private static final Pattern CATALOG_NAME = Pattern.compile("\\w+");
+
+  /** A table that a session without this catalog has listed under our name is one of Delta's all the same. */
+  @Override
+  public Table loadTable(Identifier name) {
+    Table found = super.loadTable(name);
+    return found instanceof V1Table listed
+            && listed.catalogTable().provider().exists(ScalaInterop.predicate(IndexedTable.PROVIDER::equalsIgnoreCase))
+        ? loadCatalogTable(name, CatalogEntry.withProvider(listed.catalogTable(), "delta"))
+        : found;
+  }
 
   @Override
   public Table loadCatalogTable(Identifier name, CatalogTable table) {

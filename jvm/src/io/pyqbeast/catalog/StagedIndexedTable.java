@@ -92,6 +92,7 @@ public final class StagedIndexedTable implements StagedTable, SupportsWrite {
     all.put("path", location);
     if (mode == SaveMode.Overwrite && !Boolean.parseBoolean(all.get(KEEPS_METADATA))) {
       all.put("overwriteSchema", "true");
+      all.put(WriteRequest.REPLACES_TABLE, "true");
     }
     Map<String, String> given = new HashMap<>(all);
     definition.properties()

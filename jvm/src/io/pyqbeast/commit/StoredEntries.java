@@ -6,9 +6,11 @@ import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.delta.actions.Metadata;
 
 /**
@@ -22,6 +24,15 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
 
   /** Entries about rows that were chosen by weight. They go with the revisions. */
   static final Set<String> NOTES = Set.of(Constants.text("DELETED_BY_WEIGHT"), Constants.text("CHOSEN_BY_WEIGHT"));
+
+  private static final List<String> OF_FILES_AND_LOG =
+      List.of(
+          "delta.columnMapping.", "delta.rowTracking", "delta.enableRowTracking", "delta.enableInCommitTimestamps",
+          "delta.inCommitTimestamp", "delta.coordinatedCommits", Constants.REVISION_PREFIX, Constants.LAST_REVISION,
+          Constants.text("SAMPLE_FRACTIONS"));
+
+  /** Spark has the comment among the properties, Delta beside them. */
+  private static final String COMMENT = TableCatalog.PROP_COMMENT;
 
   boolean changeNothing() {
     return added.isEmpty() && !dropRevisions;
@@ -39,8 +50,21 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
           .removeIf(k -> k.startsWith(Constants.REVISION_PREFIX) || k.equals(Constants.LAST_REVISION) || NOTES.contains(k));
     }
     configuration.putAll(properties);
+    configuration.remove(COMMENT);
     configuration.putAll(added);
     return DeltaActions.configured(metadata, configuration);
+  }
+
+  /**
+   * The metadata of a table that takes the place of another one in the same log: without the properties, constraints and
+   * comment of that one, but for those by which files and log are read.
+   *
+   * @param properties of the new table, its comment among them
+   */
+  static Metadata ofNewTable(Metadata metadata, Map<String, String> properties) {
+    Map<String, String> configuration = configurationOf(metadata);
+    configuration.keySet().removeIf(key -> OF_FILES_AND_LOG.stream().noneMatch(key::startsWith));
+    return DeltaActions.described(DeltaActions.configured(metadata, configuration), properties.get(COMMENT));
   }
 
   /** The metadata whose new revision also tells how its hashed columns are stored; empty where there is no such. */

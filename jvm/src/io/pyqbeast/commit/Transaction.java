@@ -91,6 +91,9 @@ public final class Transaction extends SureTransaction {
   /** Properties that the statement gives the table. They take effect if it makes or replaces the table. */
   private Map<String, String> properties = Map.of();
 
+  /** Whether the statement replaces the table, so that its old properties and constraints go. */
+  private boolean replacesTable;
+
   /** The entries of {@link StoredEntries#NOTES} that this transaction adds. */
   private final Set<String> notes = new HashSet<>();
 
@@ -326,6 +329,7 @@ public final class Transaction extends SureTransaction {
     WriteRequest request = WriteRequest.of(session, given);
     options = request.options();
     properties = request.properties();
+    replacesTable = request.replacesTable();
     return request.command(deltaLog(), mode, data);
   }
 
@@ -350,7 +354,8 @@ public final class Transaction extends SureTransaction {
   @Override
   public void updateMetadata(Metadata proposed, boolean ignoreDefaultProperties) {
     Map<String, String> ofStatement = exists() && options.canOverwriteSchema() ? properties : Map.of();
-    super.updateMetadata(entries.in(proposed, ofStatement), ignoreDefaultProperties);
+    Metadata first = exists() && replacesTable ? StoredEntries.ofNewTable(proposed, properties) : proposed;
+    super.updateMetadata(entries.in(first, ofStatement), ignoreDefaultProperties);
     // This has to wait until Delta has given all columns their names in files.
     entries.layoutIn(metadata()).ifPresent(recorded -> newMetadata_$eq(Option.apply(recorded)));
   }

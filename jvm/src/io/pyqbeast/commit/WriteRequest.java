@@ -21,10 +21,14 @@ import org.apache.spark.sql.delta.commands.WriteIntoDelta;
  * What the options of a write ask of Delta.
  *
  * @param properties those that the statement gives the table
+ * @param replacesTable whether the table is replaced by another one, and not only its rows
  */
-public record WriteRequest(DeltaOptions options, Map<String, String> properties) {
+public record WriteRequest(DeltaOptions options, Map<String, String> properties, boolean replacesTable) {
   /** Marks options that are properties of the table to make. */
   public static final String PROPERTY_PREFIX = "table.property.";
+
+  /** Option of a statement that replaces a table. */
+  public static final String REPLACES_TABLE = "table.isreplaced";
 
   static WriteRequest of(SparkSession session, Map<String, String> given) {
     Map<String, String> properties = new HashMap<>();
@@ -36,7 +40,7 @@ public record WriteRequest(DeltaOptions options, Map<String, String> properties)
             properties.put(key.substring(PROPERTY_PREFIX.length()), value);
           }
         });
-    return new WriteRequest(optionsOf(session, given), properties);
+    return new WriteRequest(optionsOf(session, given), properties, given.containsKey(REPLACES_TABLE));
   }
 
   /** Delta's options. Where matches of some columns are replaced, it wants its own name for the table. */

@@ -56,6 +56,13 @@ public final class DeltaActions {
         file.amtPassthrough());
   }
 
+  /** The same table with another comment; null for none. */
+  public static Metadata described(Metadata table, String comment) {
+    return table.copy(
+        table.id(), table.name(), comment, table.format(), table.schemaString(), table.partitionColumns(),
+        table.configuration(), table.createdTime());
+  }
+
   /** The same table with other entries in its configuration. */
   public static Metadata configured(Metadata table, Map<String, String> entries) {
     return table.copy(
