@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast import ExecutionError, InvalidInputError, NotIndexedError, QbeastTable, TableNotFoundError
+from pyqbeast import (
+    ExecutionError,
+    InvalidInputError,
+    NotIndexedError,
+    QbeastTable,
+    TableNotFoundError,
+    UnsupportedError,
+)
 from pyqbeast.bridge.jvm import java
 from tests.spark_session import under
 from tests.table.help import count, ids, load, opened, rows_2d, save
@@ -93,8 +100,13 @@ def test_location_makes_an_external_table(spark, name, source, tmp_path):
     spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'a') {where}")
     spark.sql(f"INSERT INTO {name} SELECT * FROM source")
     spark.sql(f"DROP TABLE {name}")
-    spark.sql(f"CREATE TABLE {name} USING qbeast {where}")
-    all_indexed(spark, name, 3_000)
+    for columns in ("", f"{SCHEMA} ", ""):
+        index = "OPTIONS (columnsToIndex = 'a')" if columns else ""
+        spark.sql(f"CREATE TABLE IF NOT EXISTS {name} {columns}USING qbeast {index} {where}")
+        all_indexed(spark, name, 3_000)
+        spark.sql(f"DROP TABLE {name}")
+    with pytest.raises(UnsupportedError, match=r"is indexed by \[a\] and not by \[b\]"):
+        spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'b') {where}")
 
 
 def test_as_select_and_replace(spark, name, source):

@@ -131,7 +131,14 @@ def test_procedures_are_listed(spark):
         (
             "SELECT * FROM qbeast_metrics('asked', 2)",
             InvalidInputError,
-            "qbeast_metrics needs a constant text",
+            "qbeast_metrics takes table, each once, and not 2",
+        ),
+        ("SELECT * FROM qbeast_blocks(tabel => 'asked')", InvalidInputError, "each once, and not tabel"),
+        ("SELECT * FROM qbeast_blocks('asked', TABLE => 'asked')", InvalidInputError, "and not table"),
+        (
+            "SELECT * FROM qbeast_estimate('SELECT avg(a) FROM asked', ERROR => 2)",
+            InvalidInputError,
+            "relative=False",
         ),
         ("SELECT * FROM qbeast_metrics(7)", TableNotFoundError, "'7'"),
         ("CALL system.qbeast_optimize(NULL)", InvalidInputError, "qbeast_optimize needs a constant text"),

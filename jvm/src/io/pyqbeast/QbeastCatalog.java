@@ -84,7 +84,8 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   @Override
   public Table createTable(
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties) {
-    Map<String, String> all = isOurs(properties) ? indexed(name, schema, partitions, properties) : properties;
+    Map<String, String> all =
+        isOurs(properties) ? indexed(name, schema, partitions, properties, SaveMode.ErrorIfExists) : properties;
     return super.createTable(name, schema, partitions, all);
   }
 
@@ -179,10 +180,10 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
 
   /**
    * The properties of a Delta table that is indexed from its first row on. A statement without columns names a table
-   * that exists, so its index is settled already.
+   * that exists, so its index is settled already, as it is where a statement with columns names the place of one.
    */
   private Map<String, String> indexed(
-      Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties) {
+      Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties, SaveMode mode) {
     check(name, partitions);
     TableDefinition definition = TableDefinition.of(properties);
     Map<String, String> all = new HashMap<>(definition.properties());
@@ -197,7 +198,10 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
       options.putAll(definition.options());
       options.put("path", name.toString());
       StructType ofRows = CharVarcharUtils$.MODULE$.replaceCharVarcharWithStringInSchema(schema);
-      all.putAll(Bridge.configuration(options, spark().createDataFrame(List.of(), ofRows)));
+      Map<String, String> index = Bridge.configuration(options, spark().createDataFrame(List.of(), ofRows));
+      if (mode == SaveMode.Overwrite || !IndexedTable.liesAt(spark(), properties.get(TableCatalog.PROP_LOCATION), index)) {
+        all.putAll(index);
+      }
     }
     return all;
   }
@@ -222,7 +226,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
 
   private StagedTable withoutRows(
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties, SaveMode mode) {
-    Map<String, String> all = indexed(name, schema, partitions, properties);
+    Map<String, String> all = indexed(name, schema, partitions, properties, mode);
     return mode == SaveMode.Overwrite
         ? super.stageCreateOrReplace(name, schema, partitions, all)
         : super.stageCreate(name, schema, partitions, all);

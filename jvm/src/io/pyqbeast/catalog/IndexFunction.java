@@ -3,8 +3,11 @@ package io.pyqbeast.catalog;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
@@ -22,6 +25,9 @@ import scala.collection.immutable.Seq;
 public final class IndexFunction {
   private final String question;
   private final List<String> parameters;
+
+  /** Tells Python what to say of an argument that is none of the function's. */
+  private static final String WRONG = "wrong";
 
   private IndexFunction(String question, List<String> parameters) {
     this.question = question;
@@ -42,14 +48,23 @@ public final class IndexFunction {
   private LogicalPlan plan(Seq<Expression> given) {
     Map<String, Object> arguments = new HashMap<>();
     parameters.forEach(name -> arguments.put(name, null));
-    if (given.size() <= parameters.size()) {
-      List<Expression> values = ScalaInterop.list(given);
-      for (int i = 0; i < values.size(); i++) {
-        Expression value = values.get(i);
-        boolean isNamed = value instanceof NamedArgumentExpression;
-        String name = isNamed ? ((NamedArgumentExpression) value).key() : parameters.get(i);
-        arguments.put(name, constant(isNamed ? ((NamedArgumentExpression) value).value() : value));
+    List<Expression> values = ScalaInterop.list(given);
+    Set<String> named = new HashSet<>();
+    for (int i = 0; i < values.size(); i++) {
+      Expression value = values.get(i);
+      boolean isNamed = value instanceof NamedArgumentExpression;
+      String name =
+          isNamed
+              ? ((NamedArgumentExpression) value).key().toLowerCase(Locale.ROOT)
+              : i < parameters.size() ? parameters.get(i) : "";
+      if (!parameters.contains(name) || !named.add(name)) {
+        arguments.put(
+            WRONG,
+            "qbeast_" + question + " takes " + String.join(", ", parameters) + ", each once, and not "
+                + (isNamed ? name : value.sql()));
+        break;
       }
+      arguments.put(name, constant(isNamed ? ((NamedArgumentExpression) value).value() : value));
     }
     return ((Dataset<?>) Bridge.answer(SparkSession.active(), question, arguments)).queryExecution().analyzed();
   }

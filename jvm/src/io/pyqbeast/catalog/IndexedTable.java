@@ -1,7 +1,9 @@
 package io.pyqbeast.catalog;
 
+import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.spark.CatalogEntry;
+import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
@@ -10,6 +12,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaTimeTravelSpec;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import scala.Option;
@@ -35,6 +38,27 @@ public final class IndexedTable extends DeltaTableV2 {
   /** The same table, if it is one of Delta's. */
   public static Table of(Table table) {
     return table.getClass() == DeltaTableV2.class ? of((DeltaTableV2) table) : table;
+  }
+
+  /**
+   * Whether an indexed table lies at a place that a statement names for a table; null for none.
+   *
+   * @param index the configuration entries that the statement asks for
+   * @throws Refusal where the table is indexed by other columns
+   */
+  public static boolean liesAt(SparkSession session, String location, Map<String, String> index) {
+    if (location == null) {
+      return false;
+    }
+    DeltaLog log = DeltaLog.forTable(session, new Path(location));
+    List<String> held = IndexedColumns.of(log.update(false, Option.empty(), Option.empty()).metadata().configuration());
+    List<String> wanted = IndexedColumns.of(ScalaInterop.map(index));
+    if (!held.isEmpty() && !held.equals(wanted)) {
+      throw new Refusal(
+          "the table at " + location + " is indexed by " + held + " and not by " + wanted + ": name those columns, or leave"
+              + " all columns of the table out of the statement");
+    }
+    return !held.isEmpty();
   }
 
   private static IndexedTable of(DeltaTableV2 delta) {
