@@ -325,6 +325,14 @@ def test_arguments_of_any_kind(golden, case):
             array.read(**arguments)
 
 
+def test_a_comparison_without_a_value(golden):
+    array = tiledb.open_array(str(golden("tiledb/sp_enum") / "array"))
+    column = next(iter(array.schema.fields))
+    with pytest.raises(InvalidInputError, match=f"where {column} < takes a value"):
+        array.read(where=[(column, "<")])
+    assert array.read(where=[(column, "is not null")]).num_rows
+
+
 @pytest.mark.parametrize("value", ["now", 1.5, (1, 2, 3), (None, 5), [1], b"1", True, -5, (9, 3)])
 def test_times_and_keys_of_any_kind(golden, value):
     uri = str(golden("tiledb/sp_enum") / "array")

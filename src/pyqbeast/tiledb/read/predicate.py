@@ -122,6 +122,8 @@ def parse_where(where: Sequence[Any] | None, schema: ArraySchema) -> list[Predic
         schema.select([column])
         if not isinstance(operator, str) or operator not in _OPERATORS:
             raise InvalidInputError(f"unknown operator {operator!r}; there are {sorted(_OPERATORS)}")
+        if not isinstance(item, Predicate) and len(item) == 2 and not operator.startswith("is"):
+            raise InvalidInputError(f"where {column} {operator} takes a value to compare with")
         if operator == "in":
             if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
                 raise InvalidInputError(f"{column} in {value!r}: takes a sequence of values")

@@ -132,7 +132,8 @@ class TileDBDataSource(DataSource):
         if unknown := [name for name in names if name not in columns.names]:
             raise InvalidInputError(f"no column {unknown[0]!r} to be a dimension; there are {columns.names}")
         attributes = tuple(attribute_from_arrow(field) for field in columns if field.name not in names)
-        capacity = _number(self.options.get("capacity"), "capacity") or 10_000
+        stated = _number(self.options.get("capacity"), "capacity")
+        capacity = 10_000 if stated is None else stated
         dimensions = tuple(_dimension(columns.field(name)) for name in names)
         return ArraySchema(
             dimensions, attributes, allows_duplicates=self._flag("duplicates", "true"), capacity=capacity
