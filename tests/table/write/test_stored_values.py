@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
-from pyqbeast import QbeastTable, bridge
+from pyqbeast import QbeastTable, bridge, convert
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions
 from pyqbeast.table.write.plan import plan_append
 from tests.table.help import holds, ids, load, rows_2d, samples_exactly, save
@@ -159,15 +160,20 @@ def test_texts_that_are_padded_as_they_are_read(spark, table_path):
     assert ids(table.df().filter("hash(code, level) < 0")) == light
 
 
-def test_padded_texts_that_an_update_copies_keep_their_weights(spark, table_path):
+@pytest.mark.parametrize("begun", ["indexed", "converted"])
+def test_padded_texts_that_an_update_copies_keep_their_weights(spark, table_path, begun):
     """Delta copies a row with the blanks that it reads. Files of light rows are copied, most others not."""
+    is_indexed = begun == "indexed"
+    index = "qbeast OPTIONS (columnsToIndex = 'code,id', cubeSize = 300)" if is_indexed else "delta"
     spark.sql(
-        f"""CREATE TABLE delta.`{table_path}` (id BIGINT, code CHAR(8), name STRING) USING qbeast
-            OPTIONS (columnsToIndex = 'code,id', cubeSize = 300)
-            TBLPROPERTIES (delta.enableDeletionVectors = false)"""
+        f"""CREATE TABLE delta.`{table_path}` (id BIGINT, code CHAR(8), name STRING) USING {index}
+            TBLPROPERTIES (delta.enableDeletionVectors = false, delta.enableRowTracking = true)"""
     )
     rows = spark.range(6_000).selectExpr("id", "concat('k', id % 50) AS code", "'s' AS name")
-    rows.write.format("qbeast").mode("append").save(table_path)
+    rows.write.format("qbeast" if is_indexed else "delta").mode("append").save(table_path)
+    if not is_indexed:
+        convert(spark, f"delta.`{table_path}`", columns_to_index=["code", "id"], cube_size=300)
+        QbeastTable.for_path(spark, table_path).optimize(revision=0)
     sampled = ids(samples_exactly(spark, table_path).sample(0.1))
     spark.sql(f"UPDATE delta.`{table_path}` SET name = 'u' WHERE id % 1000 = 7")
     assert ids(samples_exactly(spark, table_path).sample(0.1)) == sampled

@@ -24,7 +24,7 @@ import scala.Option;
 final class PaddedTexts {
   private PaddedTexts() {}
 
-  /** Rows with padded texts; {@code schema} is that of the table, whose columns they have in the same order. */
+  /** Rows with padded texts; {@code schema} is that of the table, whose columns are their first ones. */
   static Dataset<Row> in(Dataset<Row> rows, StructType schema) {
     org.apache.spark.sql.classic.Dataset<Row> classic = (org.apache.spark.sql.classic.Dataset<Row>) rows;
     if (classic.sparkSession().sessionState().conf().charVarcharAsString()) {
@@ -36,6 +36,10 @@ final class PaddedTexts {
     boolean changes = false;
     for (int i = 0; i < columns.size(); i++) {
       Attribute column = columns.get(i);
+      if (i >= schema.length()) {
+        padded.add(column);
+        continue;
+      }
       Attribute typed = column.withMetadata(schema.fields()[i].metadata());
       Expression text = CharVarcharUtils$.MODULE$.addPaddingForScan(typed);
       changes |= text != typed;

@@ -277,7 +277,8 @@ public final class Transaction extends SureTransaction {
         () -> {
           Dataset<Row> rows = deltaLog()
               .createDataFrame(snapshot(), ScalaInterop.seq(filesOf(paths)), false, Option.empty());
-          return RowTracking$.MODULE$.preserveRowTrackingColumns(rows, snapshot());
+          return PaddedTexts.in(
+              RowTracking$.MODULE$.preserveRowTrackingColumns(rows, snapshot()), metadata().schema());
         });
   }
 
