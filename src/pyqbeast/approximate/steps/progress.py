@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,13 +120,13 @@ class Progress:
 
     def estimates(self, confidence: float) -> Iterator[tuple[Requested, Estimates]]:
         """The estimate of every different aggregate in every group of `state`."""
-        self._is_inexact = self.overflows = False
-        for each in dict.fromkeys(self.reader.requested):
-            found = self._estimate(each, confidence)
-            self._look_at(found)
-            if isinstance(each, Combination):
-                self._look_at_parts(each, [self._estimate(part, confidence) for part in each.parts])
-            yield each, extremes_outward(found, self.reader.exact_below.get(each, np.inf))
+        requested = list(dict.fromkeys(self.reader.requested))
+        parts = (part for each in requested for part in each.parts)
+        found = {each: self._estimate(each, confidence) for each in dict.fromkeys([*requested, *parts])}
+        self.overflows = any(map(self._is_beyond_type, found.values()))
+        self._is_inexact = any(self._is_left_to_query(each, found) for each in requested)
+        for each in requested:
+            yield each, extremes_outward(found[each], self.reader.exact_below.get(each, np.inf))
 
     def _estimate(self, requested: Requested, confidence: float) -> Estimates:
         grids = {part: self.reader.grid(part, self.state.groups) for part in requested.parts}
@@ -134,22 +134,20 @@ class Progress:
         grid = known_grids if isinstance(requested, Combination) else grids[requested]
         return estimate(self.state, requested, self._shares, confidence, self.reader.known, grid)
 
-    def _look_at(self, found: Estimates) -> None:
-        """Notes whether doubles do not tell an exact value, and whether its type does not hold it."""
-        self._is_inexact |= is_rounded(found, self.reader.exact_below.get(found.aggregate, np.inf))
+    def _is_beyond_type(self, found: Estimates) -> bool:
         limit = self.reader.overflows_at.get(found.aggregate, np.inf)
-        self.overflows |= bool((np.isfinite(found.value) & (np.abs(found.value) >= limit)).any())
+        return bool((np.isfinite(found.value) & (np.abs(found.value) >= limit)).any())
 
-    def _look_at_parts(self, combination: Combination, parts: Sequence[Estimates]) -> None:
-        """Notes the same of what a combination is computed from, and whether it divides by zero."""
-        is_inexact = self._is_inexact
-        for part in parts:
-            self._look_at(part)
+    def _is_left_to_query(self, requested: Requested, found: Mapping[Requested, Estimates]) -> bool:
+        """Whether the exact answer does not follow from sums: doubles do not hold them, or zero divides."""
+        limits = self.reader.exact_below
         # A quotient of sums that were rounded is as good as the quotient of doubles that Spark computes.
-        if combination not in self.reader.exact_below:
-            self._is_inexact = is_inexact
-        divides_by_zero = has_zero_divisor(combination.term, [part.value for part in parts])
-        self._is_inexact |= bool(divides_by_zero.any())
+        summed = (requested, *requested.parts) if requested in limits else (requested,)
+        if any(is_rounded(found[each], limits.get(each, np.inf)) for each in summed):
+            return True
+        return isinstance(requested, Combination) and bool(
+            has_zero_divisor(requested.term, [found[part].value for part in requested.parts]).any()
+        )
 
     def completeness(self, confidence: float) -> Completeness | None:
         """Which groups may be missing; None for a query without groups."""
