@@ -8,7 +8,6 @@ import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.CatalogEntry;
-import io.pyqbeast.spark.ScalaInterop;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -53,8 +52,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   @Override
   public Table loadTable(Identifier name) {
     Table found = super.loadTable(name);
-    return found instanceof V1Table listed
-            && listed.catalogTable().provider().exists(ScalaInterop.predicate(IndexedTable.PROVIDER::equalsIgnoreCase))
+    return found instanceof V1Table listed && IndexedTable.isListed(listed.catalogTable())
         ? loadCatalogTable(name, CatalogEntry.withProvider(listed.catalogTable(), "delta"))
         : found;
   }

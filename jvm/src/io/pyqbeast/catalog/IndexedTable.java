@@ -40,6 +40,11 @@ public final class IndexedTable extends DeltaTableV2 {
     return table.getClass() == DeltaTableV2.class ? of((DeltaTableV2) table) : table;
   }
 
+  /** Whether an entry of the session catalog is listed under our name. */
+  public static boolean isListed(CatalogTable entry) {
+    return entry.provider().exists(ScalaInterop.predicate(PROVIDER::equalsIgnoreCase));
+  }
+
   /**
    * Whether an indexed table lies at a place that a statement names for a table; null for none.
    *

@@ -29,8 +29,7 @@ public final class SavedTable extends CommandPlan<CreateDataSourceTableAsSelectC
 
   /** @return null for any other command */
   public static SavedTable of(LogicalPlan command) {
-    return command instanceof CreateDataSourceTableAsSelectCommand created
-            && created.table().provider().exists(ScalaInterop.predicate(IndexedTable.PROVIDER::equalsIgnoreCase))
+    return command instanceof CreateDataSourceTableAsSelectCommand created && IndexedTable.isListed(created.table())
         ? new SavedTable(created)
         : null;
   }
