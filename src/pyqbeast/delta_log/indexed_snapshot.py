@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from pyqbeast.core.errors import FormatError, InvalidInputError, NotIndexedError, UnsupportedError
+from pyqbeast.core.errors import FormatError, NotIndexedError, UnsupportedError
 from pyqbeast.core.format.file_tags import Block, FileTags
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.format.weight import checked_fraction
@@ -148,21 +148,8 @@ class IndexedSnapshot:
         return self.weight_profile.weight_of(fraction)
 
     def revision(self, number: int | None = None) -> Revision:
-        """A revision, by default the newest.
-
-        Raises NotIndexedError where the table has none of this number, FormatError where the newest cannot be read.
-        """
-        stored = self.revisions
-        if number is None:
-            return stored.get(stored.last_id)
-        try:
-            return stored.revisions[number]
-        except KeyError:
-            raise NotIndexedError(
-                f"the table at {self.table} has no revision {number}; it has {sorted(stored.revisions)}"
-            ) from None
-        except TypeError as error:
-            raise InvalidInputError(f"a revision is told by its number, not by {number!r}") from error
+        """A revision, by default the newest. Raises as `RevisionSet.chosen`."""
+        return self.revisions.chosen(number, str(self.table))
 
     def metrics(self, number: int | None = None) -> IndexMetrics:
         """Figures of the index of a revision, by default of the newest. Raises as `revision`."""

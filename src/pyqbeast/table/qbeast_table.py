@@ -11,7 +11,6 @@ from pyspark.sql import functions as F
 
 from pyqbeast import bridge
 from pyqbeast.bridge import failures, progress_line
-from pyqbeast.core.errors import NotIndexedError
 from pyqbeast.core.format import constants
 from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.format.weight import checked_fraction
@@ -87,8 +86,7 @@ class QbeastTable:
         Raises:
             FormatError: it cannot be read, or the table does not say which one it is; `repair` goes on with another.
         """
-        stored = self._revisions()
-        return stored.get(stored.last_id)
+        return self._revisions().chosen(None, self._path)
 
     def df(self) -> DataFrame:
         """The whole table."""
@@ -115,7 +113,7 @@ class QbeastTable:
         Raises:
             NotIndexedError: the table has no such revision.
         """
-        chosen = self._revision(revision)
+        chosen = self._revisions().chosen(revision, self._path)
         log = bridge.TableLog(self._spark, self._path)
         prunes = chosen.id in log.prunable_revisions
         return index_metrics(
@@ -297,16 +295,6 @@ class QbeastTable:
 
     def _revisions(self) -> RevisionSet:
         return indexed_revisions(self._spark, self._path)
-
-    def _revision(self, revision_id: int | None) -> Revision:
-        if revision_id is None:
-            return self.latest_revision
-        stored = self._revisions()
-        if revision_id not in stored.revisions:
-            raise NotIndexedError(
-                f"the table at {self._path} has no revision {revision_id}; it has {sorted(stored.revisions)}"
-            )
-        return stored.revisions[revision_id]
 
     def _files(self) -> list[IndexedFile]:
         dimensions = self._revisions().dimensions

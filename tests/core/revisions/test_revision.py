@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pyqbeast.core.errors import FormatError
+from pyqbeast.core.errors import FormatError, InvalidInputError, NotIndexedError
 from pyqbeast.core.revisions.revision import Revision, configuration_entries, revisions_from_configuration
 from pyqbeast.core.transform.empty import Empty
 from pyqbeast.core.transform.hashing import Hash
@@ -101,6 +101,15 @@ def test_revisions_are_found_among_other_options():
 def test_a_table_without_revisions():
     found = revisions_from_configuration({"delta.appendOnly": "true"})
     assert (found.revisions, found.last_id, found.latest, found.problems) == ({}, -1, None, ())
+
+
+def test_the_revision_that_a_user_asks_for():
+    stored = revisions_from_configuration(configuration_entries(REVISION, {}))
+    assert stored.chosen(None, "/t") == stored.chosen(REVISION.id, "/t") == REVISION
+    with pytest.raises(NotIndexedError, match=r"the table at /t has no revision 7; it has \[0, 1\]"):
+        stored.chosen(7, "/t")
+    with pytest.raises(InvalidInputError, match="told by its number, not by \\['1'\\]"):
+        stored.chosen(["1"], "/t")
 
 
 def test_a_broken_revision_is_named_and_the_others_are_read():

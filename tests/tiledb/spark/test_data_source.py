@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import datetime
+import re
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DecimalType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    YearMonthIntervalType,
+)
 
 from pyqbeast import tiledb
 from pyqbeast.cli.tiledb import commands
+from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.tiledb import Datatype, attribute, create_array, write_array
 from pyqbeast.tiledb.spark.data_source import TileDBDataSource, register
 from pyqbeast.tiledb.spark.reader import ArrayReader
@@ -201,6 +212,20 @@ def test_tasks_that_write_the_same_key(source, tmp_path):
 def test_options_that_make_no_sense(source, tmp_path, options, message):
     with pytest.raises(PySparkException, match=message):
         _frame(source, 3).write.format("tiledb").mode("append").options(**options).save(str(tmp_path / "a"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(YearMonthIntervalType(), "interval year to month"), (DecimalType(10, 2), "decimal(10,2)"),
+     (ArrayType(StringType()), "array<string>"), (MapType(StringType(), LongType()), "map<string,bigint>")],
+)  # fmt: skip
+def test_columns_that_an_array_cannot_hold(tmp_path, kind, name):
+    schema = StructType([StructField("key", LongType()), StructField("of a kind", kind)])
+    source = TileDBDataSource({"path": str(tmp_path / "a"), "dimensions": "key"})
+    with pytest.raises(
+        UnsupportedError, match=re.escape(f"column 'of a kind' of type {name} has no counterpart")
+    ):
+        source.writer(schema, overwrite=False)
 
 
 def test_reading_what_is_not_there(source, tmp_path):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyqbeast.core.errors import FormatError
+from pyqbeast.core.errors import FormatError, InvalidInputError, NotIndexedError
 from pyqbeast.core.format.constants import (
     CLASS_PREFIX,
     HASHED_AS,
@@ -150,6 +150,25 @@ class RevisionSet:
     def dimensions(self) -> dict[int, int]:
         """How many dimensions the cubes of each revision have."""
         return {number: revision.dimensions for number, revision in self.revisions.items()}
+
+    def chosen(self, number: int | None, table: str) -> Revision:
+        """The revision that a user asks for by its number, by default the latest of the table.
+
+        Raises:
+            NotIndexedError: The table has none of this number.
+            InvalidInputError: `number` is no number.
+            FormatError: The latest cannot be read.
+        """
+        if number is None:
+            return self.get(self.last_id)
+        try:
+            return self.revisions[number]
+        except KeyError:
+            raise NotIndexedError(
+                f"the table at {table} has no revision {number}; it has {sorted(self.revisions)}"
+            ) from None
+        except TypeError as error:
+            raise InvalidInputError(f"a revision is told by its number, not by {number!r}") from error
 
     def get(self, revision_id: int) -> Revision:
         """The revision of this id. Raises FormatError, with the problems found, where it cannot be read."""

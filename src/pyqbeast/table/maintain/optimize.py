@@ -215,15 +215,10 @@ class _Optimize:
         Where the caller named none it is the one that was the latest at the first attempt, and not one that another
         writer has added meanwhile; unless an overwrite took it away.
         """
-        known = {STAGING_REVISION, *stored.revisions}
-        if self.latest not in known:
+        if self.latest != STAGING_REVISION and self.latest not in stored.revisions:
             self.latest = stored.last_id
         chosen = self.latest if self.revision is None else self.revision
-        if chosen not in known:
-            raise NotIndexedError(
-                f"the table at {self.path} has no revision {chosen}; it has {sorted(stored.revisions)}"
-            )
-        return chosen
+        return chosen if chosen == STAGING_REVISION else stored.chosen(chosen, self.path).id
 
     def _still_there(self, files: Iterable[StoredFile]) -> set[str]:
         assert self.named is not None

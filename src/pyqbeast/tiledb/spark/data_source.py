@@ -16,12 +16,13 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+from pyspark.errors import PySparkTypeError
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from pyqbeast.bridge.frames import arrow_schema
-from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
+from pyqbeast.core.errors import InvalidInputError, TableNotFoundError, UnsupportedError
 from pyqbeast.tiledb.datatypes import Datatype, datatype_of
 from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.build import attribute_from_arrow, dimension
@@ -123,7 +124,7 @@ class TileDBDataSource(DataSource):
 
     def _new_schema(self, schema: StructType) -> ArraySchema:
         """The schema of an array for a DataFrame."""
-        columns = _plain(arrow_schema(schema))
+        columns = pa.schema([_arrow_field(column) for column in schema])
         names = [name.strip() for name in (self.options.get("dimensions") or "").split(",") if name.strip()]
         if not names:
             raise InvalidInputError(
@@ -140,13 +141,17 @@ class TileDBDataSource(DataSource):
         )
 
 
-def _plain(schema: pa.Schema) -> pa.Schema:
-    """The schema with times without a zone, which are UTC."""
-    fields = [
-        field.with_type(pa.timestamp(field.type.unit)) if pa.types.is_timestamp(field.type) else field
-        for field in schema
-    ]
-    return pa.schema(fields)
+def _arrow_field(column: StructField) -> pa.Field:
+    """A column as an array can hold it: times are without a zone, and UTC."""
+    try:
+        field = arrow_schema(StructType([column])).field(0)
+        datatype_of(field.type)
+    except (UnsupportedError, PySparkTypeError) as error:
+        raise UnsupportedError(
+            f"column {column.name!r} of type {column.dataType.simpleString()} has no counterpart in an array; cast it"
+            " to a number, a string, a date or a timestamp, or leave it out"
+        ) from error
+    return field.with_type(pa.timestamp(field.type.unit)) if pa.types.is_timestamp(field.type) else field
 
 
 def _dimension(field: pa.Field) -> Dimension:
