@@ -234,6 +234,38 @@ def test_the_two_zeros_are_two_places(tmp_path):
         assert sorted(array[:]["a"].tolist()) == [1, 3, 4, 5]
 
 
+def test_the_two_zeros_are_one_in_the_order_of_cells(tmp_path):
+    """The library takes cells of an order of its own for doubled, and so does `verify`."""
+    uri = str(tmp_path / "a")
+    x, y = (dimension(name, Datatype.FLOAT64, (-1.0, 1.0)) for name in "xy")
+    create_array(uri, ArraySchema((x, y), (attribute("a", Datatype.INT32),)))
+    write_array(uri, pa.table({"x": [-0.0, 0.0, -0.0], "y": [0.5, 0.1, 0.1], "a": [1, 2, 3]}))
+    array = tiledb.open_array(uri)
+    assert array.read()["a"].to_pylist() == [3, 2, 1]
+    assert tiledb.verify(array).ok
+    with oracle.open(uri) as theirs:
+        assert sorted(theirs.query(order="C")[:]["a"].tolist()) == [1, 2, 3]
+
+
+def test_texts_that_end_in_nul(tmp_path):
+    """NumPy takes the NULs off the end of a text that it compares with."""
+    uri = str(tmp_path / "a")
+    schema = ArraySchema(
+        (dimension("s", Datatype.STRING_ASCII),), (attribute("v", Datatype.INT64),), capacity=1
+    )
+    create_array(uri, schema)
+    write_array(uri, pa.table({"s": ["a", "a\0", "b"], "v": [1, 2, 3]}), timestamp=1)
+    write_array(uri, pa.table({"s": ["a\0", "c"], "v": [20, 30]}), timestamp=2)
+    array = tiledb.open_array(uri)
+
+    def values(**conditions):
+        return array.read(["v"], **conditions)["v"].to_pylist()
+
+    assert values(where=[("s", "==", "a\0")]) == values(where=[("s", "in", ["a\0"])]) == [20]
+    assert values(where=[("s", "<=", "a\0")]) == values(box={"s": (None, "a\0")}) == [1, 20]
+    assert values(where=[("v", "<", 10)]) == [1, 3], "the cell was overwritten"
+
+
 def test_text_that_is_no_utf8_is_an_error(tmp_path):
     """Arrow text is UTF-8; bytes that are not would crash readers later."""
     uri = str(tmp_path / "a")

@@ -150,7 +150,14 @@ def test_runs_are_of_the_columns_own_cells(tmp_path, kind, ours, theirs):
 
 @pytest.mark.parametrize(("kind", "values", "message"), [
     (Datatype.DATETIME_HR, pa.array([0], pa.timestamp("us")), "whole numbers of that unit"),
-    (Datatype.DATETIME_DAY, pa.array([43_200], pa.timestamp("s")), "more than its day"),
+    (Datatype.DATETIME_DAY, pa.array([43_200], pa.timestamp("s")), r"no equal in date32\[day\]"),
+    (Datatype.DATETIME_DAY, pa.array([86_400 * 2**32], pa.timestamp("s")), "no equal"),
+    (Datatype.DATETIME_DAY, pa.array([43_200], pa.timestamp("s")).dictionary_encode(), "no equal"),
+    (Datatype.FLOAT32, pa.array(["1e40"]), "beyond those of float"),
+    (Datatype.FLOAT32, pa.array([Decimal(10) ** 60]), "beyond those of float"),
+    (Datatype.FLOAT32, pa.array([1e300]).dictionary_encode(), "beyond those of float"),
+    (Datatype.INT32, pa.DictionaryArray.from_arrays(pa.array([0]), pa.array([None], pa.int32())), "has nulls"),
+    (Datatype.INT32, pc.run_end_encode(pa.array([None], pa.int32())), "has nulls"),
     (Datatype.BOOL, pa.array([5]), "neither 0 nor 1"),
     (Datatype.FLOAT32, pa.array([1e300]), "beyond those of float"),
     (Datatype.INT32, pa.array([1.5]), "does not convert"),
@@ -162,14 +169,19 @@ def test_values_that_would_become_others_are_refused(tmp_path, kind, values, mes
         write_array(uri, pa.table({"x": [1], "v": values}))
 
 
-def test_values_that_stay_are_converted(tmp_path):
+@pytest.mark.parametrize("zone", [None, "America/New_York"])
+def test_values_that_stay_are_converted(tmp_path, zone):
     uri = str(tmp_path / "a")
     day, is_set = attribute("day", Datatype.DATETIME_DAY), attribute("is_set", Datatype.BOOL)
     create_array(uri, one_dimension(day, is_set, attribute("hour", Datatype.DATETIME_HR)))
-    given = {"day": pa.array([-86_400], pa.timestamp("s")), "is_set": pa.array([1]), "hour": pa.array([7])}
+    given = {
+        "day": pa.array([-86_400], pa.timestamp("s", zone)),
+        "is_set": pa.array([1]),
+        "hour": pa.array([7]),
+    }
     write_array(uri, pa.table({"x": [1], **given}))
     (row,) = tiledb.open_array(uri).read().to_pylist()
-    assert (str(row["day"]), row["is_set"], row["hour"]) == ("1969-12-31", True, 7)
+    assert (str(row["day"]), row["is_set"], row["hour"]) == ("1969-12-31", True, 7), "times are UTC"
 
 
 def test_texts_decimals_and_odd_floats_are_converted(tmp_path):
@@ -526,10 +538,13 @@ def test_only_staged_fragments_are_taken_back_or_committed(tmp_path):
     committed = write_array(uri, _part(0), timestamp=10)
     array = tiledb.open_array(uri)
     staged = stage_fragment(array, _part(2))
-    for name in (committed, "", ".", "..", f"../{staged}", "a/b"):
+    for name in (committed, "", ".", "..", f"../{staged}", "a/b", None):
         with pytest.raises(InvalidInputError, match=r"committed|no fragment"):
             abort_fragments(array.store, [staged, name])
-    for name in ("", "..", staged[:-1] + "9"):
+    for job in ("../..", "F", "0" * 17):
+        with pytest.raises(InvalidInputError, match="a job is up to 16 hexadecimal digits"):
+            stage_fragment(array, _part(2), job=job)
+    for name in ("", "..", staged[:-1] + "9", None):
         with pytest.raises(InvalidInputError, match="fragment"):
             commit_fragments(array.store, [staged, name])
     with pytest.raises(InvalidInputError, match="not deleted"):

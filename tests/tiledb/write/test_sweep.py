@@ -12,6 +12,7 @@ from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundE
 from tests.faulty_files import FaultyFiles
 from tests.sweep.arrays import OPERATIONS, Sweep
 from tests.sweep.outcome import some_cases
+from tests.tiledb.arrays import oracle
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
@@ -47,16 +48,37 @@ def test_half_of_a_commit_is_taken_back(tmp_path):
         tiledb.write_metadata(uri, {"key": 2})
 
 
+@pytest.mark.parametrize("length", [0, 20, None])
+def test_a_process_killed_while_it_writes_metadata(tmp_path, monkeypatch, length):
+    """The library reads every file that lies in a folder of the array, whatever its name."""
+    uri = str(tmp_path / "array")
+    OPERATIONS[1].prepare(uri)
+    write = Path.write_bytes
+
+    def killed(path, content):
+        write(path, content[:length])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "write_bytes", killed)
+    with pytest.raises(KeyboardInterrupt):
+        tiledb.write_metadata(uri, {"key": "lost"})
+    monkeypatch.undo()
+    assert "key" not in tiledb.open_array(uri).metadata
+    with oracle.open(uri) as array:
+        assert "key" not in dict(array.meta)
+    assert [path.endswith(".part") for path in tiledb.clean(uri, retain_hours=0)] == [True]
+
+
 def test_clean_keeps_what_is_committed_and_what_is_young(tmp_path):
     uri = str(tmp_path / "array")
     sparse = OPERATIONS[1]
     sparse.prepare(uri)
     array = tiledb.open_array(uri)
     staged = tiledb.stage_fragment(array, array.read())
-    (tmp_path / "array" / "__commits" / "x.wrt.part").write_bytes(b"")
+    (tmp_path / "array" / ".x.part").write_bytes(b"")
     cells = array.read()
     assert tiledb.clean(uri) == []
-    left = {f"__fragments/{staged}", "__commits/x.wrt.part"}
+    left = {f"__fragments/{staged}", ".x.part"}
     assert set(tiledb.clean(uri, retain_hours=0)) == left
     assert (tmp_path / "array" / "__fragments" / staged).exists()
     for path in (tmp_path / "array").rglob("*"):

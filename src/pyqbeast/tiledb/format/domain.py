@@ -124,9 +124,9 @@ class MBRs:
         keep = np.ones(len(self), dtype=bool)
         for low, high, bounds in zip(self.lows, self.highs, box.ranges, strict=True):
             if bounds.low is not None:
-                keep &= (high >= bounds.low).astype(bool)
+                keep &= (high >= operand(bounds.low)).astype(bool)
             if bounds.high is not None:
-                keep &= (low <= bounds.high).astype(bool)
+                keep &= (low <= operand(bounds.high)).astype(bool)
         return keep
 
     def to_bytes(self, dimensions: Sequence[Field]) -> bytes:
@@ -156,6 +156,15 @@ def _column(items: list[Coordinate], dimension: Field) -> Coordinates:
     column = np.empty(len(items), dtype=object)
     column[:] = items
     return column
+
+
+def operand(value: Coordinate) -> Any:  # noqa: ANN401 (what NumPy compares with)
+    """A coordinate for a comparison with an array. Of bytes NumPy makes a text, which loses NULs at its end."""
+    if not isinstance(value, bytes):
+        return value
+    whole = np.empty((), dtype=object)
+    whole[()] = value
+    return whole
 
 
 def _item(value: Coordinate) -> Coordinate:

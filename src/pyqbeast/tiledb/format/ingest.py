@@ -17,8 +17,6 @@ from pyqbeast.tiledb.format.column import binary_array, fixed_array, fixed_bytes
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import ArraySchema
 
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-
 
 def check_table(table: object) -> None:
     """Check that cells to be written are a table.
@@ -55,7 +53,7 @@ def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
         InvalidInputError: It does not convert without loss, but for floats that are rounded, or has nulls where none
             may be.
     """
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    array = _plain(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     if array.null_count and not field.nullable:
         raise InvalidInputError(f"column {field.name!r} has nulls and is not nullable")
     if pa.types.is_list_view(array.type) or pa.types.is_large_list_view(array.type):
@@ -85,6 +83,17 @@ def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
     return fixed_array(octets(_numbers(values, field.datatype)), field, valid)
 
 
+def _plain(array: pa.Array) -> pa.Array:
+    """The array without the forms of Arrow whose nulls and values a cast takes on trust; moments are UTC."""
+    if pa.types.is_dictionary(array.type):
+        return _plain(array.dictionary_decode())
+    if pa.types.is_run_end_encoded(array.type):
+        return _plain(pc.run_end_decode(array))
+    if pa.types.is_timestamp(array.type):
+        return array.cast(pa.timestamp(array.type.unit))
+    return array
+
+
 def _leaves(array: pa.Array) -> pa.Array:
     """The values in the cells."""
     while (
@@ -93,7 +102,7 @@ def _leaves(array: pa.Array) -> pa.Array:
         or pa.types.is_fixed_size_list(array.type)
     ):
         array = array.flatten()
-    return array
+    return _plain(array)
 
 
 def _loss(given: pa.Array, typed: pa.Array, field: Field) -> str | None:
@@ -104,17 +113,36 @@ def _loss(given: pa.Array, typed: pa.Array, field: Field) -> str | None:
         return (
             f"Arrow has no times of its unit, and {given.type} has another; make whole numbers of that unit"
         )
-    if pa.types.is_timestamp(given.type) and pa.types.is_date(typed.type):
-        per_day = 86_400 * _PER_SECOND[given.type.unit]
-        lost = (numbers(given.cast(pa.int64()).drop_null()) % per_day != 0).any()
-        return "a moment is more than its day" if lost else None
-    if not (pa.types.is_integer(given.type) or pa.types.is_floating(given.type)):
-        return None  # texts and decimals are read as the type, or refused
-    if pa.types.is_boolean(typed.type):
+    if pa.types.is_temporal(given.type):
+        return None if _is_same(given, typed) else f"a time has no equal in {typed.type}"
+    if pa.types.is_boolean(typed.type) and _is_number(given.type):
         return None if np.isin(numbers(given.drop_null()), (0, 1)).all() else "a number is neither 0 nor 1"
-    if pa.types.is_floating(typed.type) and pc.any(pc.and_not(pc.is_inf(typed), pc.is_inf(given))).as_py():
+    if pa.types.is_floating(typed.type) and pc.any(pc.and_not(pc.is_inf(typed), _is_infinite(given))).as_py():
         return f"a number is beyond those of {typed.type}"
     return None
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind)
+
+
+def _is_same(given: pa.Array, typed: pa.Array) -> bool:
+    """Whether times are still the same after a cast: of moments Arrow makes days, and wraps those far away."""
+    try:
+        same: bool = typed.cast(given.type, safe=False).equals(given)
+    except pa.ArrowNotImplementedError:
+        return False
+    return same
+
+
+def _is_infinite(given: pa.Array) -> pa.Array:
+    if pa.types.is_floating(given.type):
+        return pc.is_inf(given)
+    if any(
+        is_of(given.type) for is_of in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    ):
+        return pc.match_substring(given, "inf", ignore_case=True)
+    return pa.scalar(False)
 
 
 def _children(array: pa.Array, field: Field) -> pa.Array:

@@ -21,7 +21,12 @@ _JOINT_LIMIT = 2**63
 
 
 def sort_keys(columns: Sequence[pa.Array | pa.ChunkedArray], dimensions: Sequence[Field]) -> Keys:
-    """Numbers that order cells as their coordinates do, most significant first."""
+    """Numbers that order cells as their coordinates do, most significant first; equal only for one coordinate."""
+    return joined(coordinate_keys(columns, dimensions) + signs_of_zeros(columns, dimensions))
+
+
+def coordinate_keys(columns: Sequence[pa.Array | pa.ChunkedArray], dimensions: Sequence[Field]) -> Keys:
+    """For each dimension numbers in the order of its coordinates. 0.0 and -0.0 have one."""
     keys: Keys = []
     for column, field in zip(columns, dimensions, strict=True):
         if field.is_var:
@@ -29,13 +34,29 @@ def sort_keys(columns: Sequence[pa.Array | pa.ChunkedArray], dimensions: Sequenc
             keys.append(numbers(pc.rank(whole, tiebreaker="dense")))
         else:
             key = numbers(column)
-            keys.append(_total_order(key) if key.dtype.kind == "f" else key)
-    return joined(keys)
+            keys.append(_order_of_floats(key) if key.dtype.kind == "f" else key)
+    return keys
 
 
-def _total_order(key: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Whole numbers in the order of floats. 0.0 comes after -0.0, which is another coordinate."""
-    bits = key.view(f"i{key.dtype.itemsize}")
+def signs_of_zeros(columns: Sequence[pa.Array | pa.ChunkedArray], dimensions: Sequence[Field]) -> Keys:
+    """What tells 0.0 and -0.0 apart, for the dimensions that have both.
+
+    The library of TileDB orders cells as if the two were one coordinate, and takes them for two where it looks for
+    cells with the same. So they are told apart after all else.
+    """
+    keys: Keys = []
+    for column, field in zip(columns, dimensions, strict=True):
+        if field.datatype.is_float:
+            key = numbers(column)
+            below = np.signbit(key) & (key == 0)
+            if below.any():
+                keys.append(~below)
+    return keys
+
+
+def _order_of_floats(key: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Whole numbers in the order of floats."""
+    bits = (key + 0.0).view(f"i{key.dtype.itemsize}")  # the sum is 0.0 for -0.0
     ordered: npt.NDArray[Any] = np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
     return ordered
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.format.column import numbers
-from pyqbeast.tiledb.format.domain import MBR, Coordinate, Range1D
+from pyqbeast.tiledb.format.domain import MBR, Coordinate, Range1D, operand
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import ArraySchema
 
@@ -90,6 +90,7 @@ class Predicate:
         values = [raw_value(v, field) for v in (self.value if self.operator == "in" else [self.value])]
         if any(v is None for v in values):
             return everywhere
+        values = [operand(value) for value in values]
         matches: Mask
         if self.operator in ("<", "<="):
             matches = (lows <= values[0]).astype(bool)

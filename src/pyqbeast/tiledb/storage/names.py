@@ -16,6 +16,7 @@ _PATTERN = re.compile(r"__(\d{1,20})_(\d{1,20})_([0-9a-f]{32})(?:_(\d{1,10}))?")
 LAST_TIMESTAMP = 2**64 - 1
 #: So many of the 32 digits in a fragment's name tell which job wrote it.
 JOB_DIGITS = 16
+_JOB = re.compile(f"[0-9a-f]{{0,{JOB_DIGITS}}}")
 
 
 @dataclass(frozen=True, order=True)
@@ -52,11 +53,15 @@ class TimestampedName:
             job: Hexadecimal digits that the number in the name begins with; see `TimestampedName.job`.
 
         Raises:
-            InvalidInputError: The format has no such time.
+            InvalidInputError: The format has no such time, or no name has such a number.
         """
         if type(timestamp) is not int or not 0 <= timestamp <= LAST_TIMESTAMP:
             raise InvalidInputError(
                 f"a timestamp is a whole number from 0 to {LAST_TIMESTAMP}, not {timestamp!r}"
+            )
+        if not _JOB.fullmatch(job):
+            raise InvalidInputError(
+                f"a job is up to {JOB_DIGITS} hexadecimal digits in lower case, not {job!r}"
             )
         suffix = "" if version is None else f"_{version}"
         number = job + uuid.uuid4().hex[len(job) :]

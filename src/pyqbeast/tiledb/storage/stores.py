@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -141,7 +142,8 @@ class Store:
             target = self._path(path)
             self._fs.makedirs(target.rsplit("/", 1)[0], exist_ok=True)
             if isinstance(self._fs, LocalFileSystem):
-                _write_local(target, data)
+                # The library reads whatever lies in the folders of an array, and nothing else beside them.
+                _write_local(Path(target), Path(self._path(f".{uuid.uuid4().hex}{PART}")), data)
             else:
                 self._fs.pipe_file(target, data)
 
@@ -168,9 +170,8 @@ class Store:
             Path(self._path(folder)).rmdir()
 
 
-def _write_local(target: str, data: bytes) -> None:
+def _write_local(target: Path, part: Path, data: bytes) -> None:
     """Object stores show a file when it is complete; here a rename has to do that."""
-    part = Path(f"{target}{PART}")
     try:
         part.write_bytes(data)
         part.replace(target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
-from pyqbeast.tiledb.storage.folder import COMMITS, ENUMERATIONS, FRAGMENTS, METADATA, SCHEMAS, ArrayFolder
+from pyqbeast.tiledb.storage.folder import FRAGMENTS, ArrayFolder
 from pyqbeast.tiledb.storage.names import TimestampedName
 from pyqbeast.tiledb.storage.stores import PART, Store, open_store
 
@@ -51,9 +51,7 @@ def _candidates(store: Store) -> list[str]:
         for entry in store.entries(FRAGMENTS)
         if TimestampedName.parse(entry.name) is not None
     ]
-    for folder in (SCHEMAS, ENUMERATIONS, COMMITS, METADATA):
-        found += [f"{folder}/{entry.name}" for entry in store.entries(folder) if entry.name.endswith(PART)]
-    return found
+    return found + [entry.name for entry in store.entries("") if entry.name.endswith(PART)]
 
 
 def _touched(store: Store, path: str) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ from pyqbeast.tiledb.storage.stores import Store
 _CELLS_LANDED = "the cells are written"
 
 
-def commit_fragments(store: Store, names: Sequence[str]) -> None:
+def commit_fragments(store: Store, names: Iterable[str]) -> None:
     """Make staged fragments visible, all in one step: by a file of their own, or by one that lists them all.
 
     Raises:
@@ -34,6 +34,7 @@ def commit_fragments(store: Store, names: Sequence[str]) -> None:
         StorageError: The storage failed; nothing was made visible.
         UncertainWriteError: The storage failed and does not say whether they are visible.
     """
+    names = list(names)
     staged = {entry.name for entry in store.entries(FRAGMENTS)}
     if missing := [name for name in names if _parsed(name).text not in staged]:
         raise InvalidInputError(f"{store.uri}: there is no staged fragment {missing[0]!r}")
@@ -105,12 +106,13 @@ def write_landed(store: Store, path: str, data: bytes, meaning: str) -> None:
             raise
 
 
-def abort_fragments(store: Store, names: Sequence[str]) -> None:
+def abort_fragments(store: Store, names: Iterable[str]) -> None:
     """Delete staged fragments that were not committed.
 
     Raises:
         InvalidInputError: One is committed, or is no fragment; nothing was deleted.
     """
+    names = list(names)
     committed = ArrayFolder.load(store).fragments
     if visible := [name for name in names if _parsed(name) in committed]:
         raise InvalidInputError(f"{store.uri}: fragment {visible[0]} is committed and is not taken back")
@@ -134,7 +136,7 @@ def drop_uncommitted(store: Store, job: str, keep: Collection[str] = ()) -> None
 
 
 def _parsed(name: str) -> TimestampedName:
-    parsed = TimestampedName.parse(name)
+    parsed = TimestampedName.parse(name) if isinstance(name, str) else None
     if parsed is None or parsed.version is None:
         raise InvalidInputError(f"{name!r} is no fragment")
     return parsed

@@ -15,7 +15,15 @@ from pyqbeast.tiledb.format.column import numbers
 from pyqbeast.tiledb.format.dimension import Dimension
 from pyqbeast.tiledb.format.domain import Range1D
 from pyqbeast.tiledb.format.schema import ArraySchema, Layout
-from pyqbeast.tiledb.read.order import Keys, Rows, joined, last_of_equals, row_major, sort_keys
+from pyqbeast.tiledb.read.order import (
+    Keys,
+    Rows,
+    coordinate_keys,
+    joined,
+    last_of_equals,
+    row_major,
+    signs_of_zeros,
+)
 
 
 def global_order(columns: Mapping[str, pa.Array], schema: ArraySchema) -> Rows | None:
@@ -35,9 +43,10 @@ def global_order(columns: Mapping[str, pa.Array], schema: ArraySchema) -> Rows |
     in_use = schema.current_domain.ranges if schema.current_domain else [None] * len(schema.dimensions)
     for dimension, current in zip(schema.dimensions, in_use, strict=True):
         _check_domain(columns[dimension.name], dimension, current)
-    coordinates = [sort_keys([columns[d.name]], [d.field])[0] for d in schema.dimensions]
-    order = row_major(joined(_keys(columns, coordinates, schema)))
-    if not schema.allows_duplicates and not last_of_equals(coordinates, order).all():
+    of_dimensions = [columns[d.name] for d in schema.dimensions], schema.dimension_fields
+    coordinates, signs = coordinate_keys(*of_dimensions), signs_of_zeros(*of_dimensions)
+    order = row_major(joined(_keys(columns, coordinates, schema) + signs))
+    if not schema.allows_duplicates and not last_of_equals(coordinates + signs, order).all():
         raise InvalidInputError(
             "two cells have the same coordinates, and the array does not allow duplicates"
         )
@@ -49,11 +58,7 @@ def is_in_global_order(columns: Mapping[str, pa.Array], schema: ArraySchema) -> 
 
     Cells with equal coordinates may be in any order, and 0.0 is equal to -0.0 here, as in the library of TileDB.
     """
-    fields = [d.field for d in schema.dimensions]
-    coordinates = [
-        sort_keys([columns[field.name]], [field])[0] if field.is_var else numbers(columns[field.name])
-        for field in fields
-    ]
+    coordinates = coordinate_keys([columns[d.name] for d in schema.dimensions], schema.dimension_fields)
     order = row_major(_keys(columns, coordinates, schema))
     return order is None or bool((np.diff(order) == 1).all())
 
