@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import struct
 import uuid
 import zlib
@@ -12,6 +13,7 @@ from typing import IO
 from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
+from pyqbeast.delta_log.read_ahead import is_local
 
 _VERSION = b"\x01"
 _WORD = struct.Struct(">I")
@@ -87,6 +89,7 @@ def write_bytes(
             file_system.pipe_file(path, b"".join(parts))
     except StorageError:
         with contextlib.suppress(Exception):
-            file_system.rm(path)
+            # Other file systems take what is to be deleted for a pattern.
+            file_system.rm(path if is_local(file_system) else glob.escape(path))
         raise
     return file_id, positions

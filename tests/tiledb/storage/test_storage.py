@@ -56,6 +56,27 @@ def test_a_name_that_reads_like_a_chain_of_urls(tmp_path):
             assert tiledb.open_array(uri).read().to_pylist() == [{"x": number, "v": number}]
 
 
+def test_a_name_that_reads_like_a_pattern():
+    """fsspec deletes whatever matches the name."""
+    fs, schema = fsspec.filesystem("memory"), one_dimension(tiledb.attribute("v", tiledb.Datatype.INT64))
+    cells = pa.table({"x": [1], "v": [1]})
+    for name in ("/patterns/b1", "/patterns/b?", "/patterns/b[1]"):
+        tiledb.create_array(f"memory:/{name}", schema)
+    array = tiledb.open_array("memory://patterns/b1")
+    staged = tiledb.stage_fragment(array, cells)
+    for name in ("/patterns/b?", "/patterns/b[1]"):
+        for path in fs.find(f"/patterns/b1/__fragments/{staged}"):
+            fs.pipe_file(path.replace("/patterns/b1", name), fs.cat_file(path))
+    tiledb.commit_fragments(array.store, [staged])
+    for name in ("/patterns/b?", "/patterns/b[1]"):
+        tiledb.abort_fragments(tiledb.open_array(f"memory:/{name}").store, [staged])
+    assert [path for path in fs.find("/patterns") if path.endswith("__fragment_metadata.tdb")] == [
+        f"/patterns/b1/__fragments/{staged}/__fragment_metadata.tdb"
+    ]
+    assert tiledb.open_array("memory://patterns/b1").read().to_pylist() == cells.to_pylist()
+    fs.rm("/patterns", recursive=True)
+
+
 def test_one_tile_of_a_hundred_costs_little(tmp_path, memory, monkeypatch):
     """Under 5 % of the fragment's bytes: schema, listing, footer and sections are all counted."""
     folder = tmp_path / "a"

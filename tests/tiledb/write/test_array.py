@@ -701,6 +701,7 @@ def test_metadata(tmp_path):
     expected = {key: value for key, value in values.items() if key != "gone"}
     assert tiledb.open_array(uri).metadata == expected
     assert tiledb.open_array(uri, 15).metadata == values
+    write_metadata(uri, {"bytes": memoryview(b"\0\xff")}, timestamp=30)
     with oracle.open(uri) as array:
         assert {key: array.meta[key] for key in array.meta} == expected
     for wrong in ({}, 2**64, ["a", "b"], object(), [[1, 2], [3]], np.zeros((2, 2))):
@@ -715,6 +716,26 @@ def test_metadata(tmp_path):
         with pytest.raises(InvalidInputError, match="key"):
             write_metadata(uri, other)
     assert tiledb.open_array(uri).metadata == expected
+
+
+def test_an_array_that_is_vacuumed_while_it_is_listed(tmp_path, monkeypatch):
+    """A vacuum takes its own list away last."""
+    uri = str(tmp_path / "a")
+    _small(uri)
+    for k in range(2):
+        write_array(uri, _part(k), timestamp=k + 1)
+    before = tiledb.open_array(uri).read()
+    consolidate(uri)
+    read = tiledb.storage.stores.Store.read
+
+    def late(store, path, *span):
+        if path.endswith(".vac"):
+            monkeypatch.undo()
+            oracle.vacuum(uri)
+        return read(store, path, *span)
+
+    monkeypatch.setattr(tiledb.storage.stores.Store, "read", late)
+    assert tiledb.open_array(uri).read() == before
 
 
 def test_an_array_is_made_once(tmp_path):

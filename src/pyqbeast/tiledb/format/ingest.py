@@ -123,16 +123,15 @@ def _loss(given: pa.Array, typed: pa.Array, field: Field) -> str | None:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _is_same(given: pa.Array, typed: pa.Array) -> bool:
     """Whether times are still the same after a cast: of moments Arrow makes days, and wraps those far away."""
     try:
-        same: bool = typed.cast(given.type, safe=False).equals(given)
+        return bool(typed.cast(given.type, safe=False).equals(given))
     except pa.ArrowNotImplementedError:
         return False
-    return same
 
 
 def _is_infinite(given: pa.Array) -> pa.Array:

@@ -80,8 +80,8 @@ def _stored(value: Value) -> tuple[Datatype, int, bytes]:
     if isinstance(value, str):
         text = _utf8(value)
         return Datatype.STRING_UTF8, len(text), text
-    if isinstance(value, bytes):
-        return Datatype.BLOB, len(value), value
+    if isinstance(value, bytes | bytearray | memoryview):
+        return Datatype.BLOB, len(bytes(value)), bytes(value)
     try:
         numbers = np.atleast_1d(np.asarray(value))
     except ValueError:  # of a ragged list

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,8 @@ from pyqbeast.tiledb.format.column import numbers
 from pyqbeast.tiledb.format.domain import MBR, Coordinate, Range1D, operand
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import ArraySchema
+from pyqbeast.tiledb.read.values import Value, array_at, is_stored, limits, place_among, raw_value, scalar_of
 
-#: What a user compares with.
-Value = Any
 Mask = npt.NDArray[np.bool_]
 
 _COMPARE: dict[str, Callable[..., Any]] = {
@@ -63,21 +64,28 @@ class Predicate:
             if self.operator.startswith("is"):
                 matches = array.is_null() if self.operator == "is null" else array.is_valid()
             elif self.operator == "in":
-                scalars = [_scalar(value, array.type) for value in self.value]
-                same = [each.as_py() for each in scalars if each.type == array.type]
-                matches = pc.is_in(array, value_set=pa.array(same, type=array.type))
-                for other in scalars:
-                    if other.type != array.type:
-                        matches = pc.or_(matches, pc.fill_null(pc.equal(array, other), False))
-                matches = pc.and_(matches, array.is_valid())
+                matches = self._is_among(array)
             else:
-                matches = _COMPARE[self.operator](array, _scalar(self.value, array.type))
+                matches = _compared(array, self.operator, self.value)
         except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
             raise InvalidInputError(f"{self.column} {self.operator} {self.value!r}: {error}") from error
         mask: Mask = (
             pc.fill_null(matches, False).to_numpy(zero_copy_only=False) if len(array) else np.zeros(0, bool)
         )
         return mask
+
+    def _is_among(self, array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+        kind = array.type
+        places = [place_among(value, kind) for value in self.value]
+        others = [
+            scalar_of(value, kind) for value, place in zip(self.value, places, strict=True) if place is None
+        ]
+        sets = [pa.array([each.as_py() for each in others if each.type == kind], kind)]
+        if stored := [int(place) for place in places if place is not None and is_stored(place, kind)]:
+            sets.append(array_at(stored, kind))
+        matches = [pc.is_in(array, value_set=each) for each in sets]
+        matches += [pc.fill_null(pc.equal(array, each), False) for each in others if each.type != kind]
+        return pc.and_(reduce(pc.or_, matches), array.is_valid())
 
     def may_match(self, field: Field, lows: npt.NDArray[Any], highs: npt.NDArray[Any]) -> Mask:
         """Which tiles with these least and greatest values may hold a matching cell.
@@ -90,18 +98,42 @@ class Predicate:
         values = [raw_value(v, field) for v in (self.value if self.operator == "in" else [self.value])]
         if any(v is None for v in values):
             return everywhere
-        values = [operand(value) for value in values]
+        most, least = ([operand(_whole(value, to)) for value in values] for to in (math.floor, math.ceil))
         matches: Mask
         if self.operator in ("<", "<="):
-            matches = (lows <= values[0]).astype(bool)
+            matches = (lows <= most[0]).astype(bool)
             return matches
         if self.operator in (">", ">="):
-            matches = (highs >= values[0]).astype(bool)
+            matches = (highs >= least[0]).astype(bool)
             return matches
         matches = np.zeros(len(lows), dtype=bool)
-        for value in values:
-            matches |= (lows <= value).astype(bool) & (highs >= value).astype(bool)
+        for below, above in zip(most, least, strict=True):
+            matches |= (lows <= below).astype(bool) & (highs >= above).astype(bool)
         return matches
+
+
+def _compared(array: pa.Array | pa.ChunkedArray, operator: str, value: Value) -> pa.Array | pa.ChunkedArray:
+    place = place_among(value, array.type)
+    if place is None:
+        return _COMPARE[operator](array, scalar_of(value, array.type))
+    if is_stored(place, array.type):
+        return _COMPARE[operator](array, array_at([int(place)], array.type)[0])
+    if operator in ("==", "!="):
+        return pc.and_(array.is_valid(), operator == "!=")
+    # Of what lies between two numbers that are stored, or beyond them all, the next one tells as much.
+    low, high = limits(array.type)
+    is_less = operator in ("<", "<=")
+    nearest, sign = (
+        (min(math.floor(place), high), "<=" if is_less else ">")
+        if place > low
+        else (low, "<" if is_less else ">=")
+    )
+    return _COMPARE[sign](array, array_at([nearest], array.type)[0])
+
+
+def _whole(value: Coordinate, to: Callable[[Any], int]) -> Coordinate:
+    """A coordinate of a dimension of whole numbers; `to` rounds what lies between two of them."""
+    return to(value) if isinstance(value, Fraction) else value
 
 
 def parse_where(where: Sequence[Any] | None, schema: ArraySchema) -> list[Predicate]:
@@ -184,18 +216,13 @@ def _narrowed(bounds: Range1D, predicate: Predicate, field: Field) -> Range1D:
         low = min(raw) if low is None else max(low, min(raw))
     if predicate.operator in ("<", "<=", "==", "in"):
         high = max(raw) if high is None else min(high, max(raw))
-    if field.datatype.dtype.kind in "iu" and not field.is_var:
-        low = math.ceil(low) if isinstance(low, float) and math.isfinite(low) else low
-        high = math.floor(high) if isinstance(high, float) and math.isfinite(high) else high
-    return Range1D(low, high)
+    return Range1D(_whole(low, math.ceil), _whole(high, math.floor))
 
 
 def _bound(value: Value, field: Field, whole: Callable[[float], int]) -> Coordinate:
     if value is None:
         return None
-    if field.datatype.dtype.kind in "iu" and isinstance(value, float | np.floating) and math.isfinite(value):
-        value = whole(float(value))
-    raw = raw_value(value, field)
+    raw = _whole(raw_value(value, field), whole)
     if raw is None or raw != raw:
         raise InvalidInputError(f"{value!r} is no coordinate of {field.name!r} ({field.datatype.name})")
     return raw
@@ -217,64 +244,3 @@ def box_mask(box: MBR, dimensions: Sequence[Field], columns: Mapping[str, pa.Arr
             keep = inside if keep is None else keep & inside
     rows = len(columns[dimensions[0].name])
     return np.ones(rows, dtype=bool) if keep is None else keep
-
-
-def _scalar(value: Value, kind: pa.DataType) -> pa.Scalar:
-    """A scalar of the column's type, or of its own where it does not fit exactly."""
-    if isinstance(value, str) and pa.types.is_fixed_size_binary(kind) | pa.types.is_large_binary(kind):
-        value = value.encode("utf-8")
-    elif isinstance(value, bytes) and pa.types.is_large_string(kind):
-        value = value.decode("utf-8")
-    elif isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
-        value = value.item()
-    if pa.types.is_temporal(kind) and not isinstance(value, int):
-        return _moment(value, kind)
-    try:
-        scalar = pa.scalar(value, type=kind)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        return pa.scalar(value)
-    # Arrow makes whole numbers of others without a word.
-    is_cut = pa.types.is_integer(kind) and isinstance(value, float) and scalar.as_py() != value
-    return pa.scalar(value) if is_cut else scalar
-
-
-def _moment(value: Value, kind: pa.DataType) -> pa.Scalar:
-    """The same for times. Arrow makes seconds or days of finer ones without a word."""
-    own = pa.scalar(value)
-    if pa.types.is_timestamp(own.type):
-        own = own.cast(pa.timestamp(own.type.unit))  # the same moment; a column has no zone
-    try:
-        # Of pandas' times, whose own type loses the nanoseconds, Arrow keeps them.
-        is_of_numpy = isinstance(value, np.generic)
-        scalar = own.cast(kind) if is_of_numpy else pa.scalar(value, type=kind)
-        return scalar if pc.equal(scalar.cast(own.type, safe=False), own).as_py() else own
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        return own
-
-
-def raw_value(value: Value, field: Field) -> Coordinate:
-    """The value as stored (a number, or bytes), `None` where it cannot be said exactly."""
-    try:
-        return _raw_value(value, field)
-    except (ValueError, TypeError, OverflowError, NotImplementedError):
-        return None
-
-
-def _raw_value(value: Value, field: Field) -> Coordinate:
-    if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
-        value = value.item()
-    if field.is_var or field.datatype.is_bytes:
-        if isinstance(value, str):
-            return value.encode("utf-8")
-        return value if isinstance(value, bytes) else None
-    if field.datatype.is_float and isinstance(value, int | float):
-        if isinstance(value, int) and abs(value) > np.finfo(np.float64).max:
-            return math.inf if value > 0 else -math.inf
-        with np.errstate(over="ignore"):
-            return field.datatype.dtype.type(value).item()
-    if isinstance(value, int | float):
-        return value
-    if field.datatype.unit is None:
-        return None
-    scalar = pa.scalar(value, type=field.arrow_type)
-    return scalar.cast(pa.int32() if pa.types.is_date32(field.arrow_type) else pa.int64()).as_py()

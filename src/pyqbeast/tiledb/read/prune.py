@@ -22,7 +22,8 @@ from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.read.fragment import Fragment
-from pyqbeast.tiledb.read.predicate import Predicate, raw_value
+from pyqbeast.tiledb.read.predicate import Predicate
+from pyqbeast.tiledb.read.values import raw_value
 
 Mask = npt.NDArray[np.bool_]
 

@@ -6,7 +6,7 @@ import warnings
 from dataclasses import dataclass, field
 
 from pyqbeast.tiledb.cursor import Cursor
-from pyqbeast.tiledb.errors import reading
+from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.storage.names import TimestampedName, Window
 from pyqbeast.tiledb.storage.stores import Store
 
@@ -38,8 +38,20 @@ class ArrayFolder:
     metadata: list[TimestampedName] = field(default_factory=list)
 
     @classmethod
-    def load(cls, store: Store) -> ArrayFolder:
-        """List an array."""
+    def load(cls, store: Store, listings: int = 3) -> ArrayFolder:
+        """List an array, up to so many times where files go meanwhile.
+
+        A vacuum takes away what has been listed; what it said stands in other files by then.
+        """
+        try:
+            return cls._listed(store)
+        except ArrayFormatError as error:
+            if listings == 1 or not error.file or store.size(error.file) is not None:
+                raise
+        return cls.load(store, listings - 1)
+
+    @classmethod
+    def _listed(cls, store: Store) -> ArrayFolder:
         folder = cls(store, _names(store, SCHEMAS), metadata=_names(store, METADATA))
         consolidated: dict[str, bytes | None] = {}
         ignored: set[str] = set()

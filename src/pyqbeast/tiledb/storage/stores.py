@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -157,7 +158,9 @@ class Store:
             contextlib.suppress(FileNotFoundError),
             self._using("deleting", path, FileNotFoundError),
         ):
-            self._fs.rm(self._path(path), recursive=True)
+            # Other file systems take what is to be deleted for a pattern.
+            local = isinstance(self._fs, LocalFileSystem)
+            self._fs.rm(self._path(path) if local else glob.escape(self._path(path)), recursive=True)
 
     def missing_folders(self, folders: Sequence[str]) -> list[str]:
         """Which of these folders are not there, in a store where a folder without files can be."""

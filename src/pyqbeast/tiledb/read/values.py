@@ -1,0 +1,146 @@
+"""What a user compares a column with, in the terms of what the column stores."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pyqbeast.tiledb.format.domain import Coordinate
+from pyqbeast.tiledb.format.field import Field
+
+#: What a user compares with.
+Value = Any
+
+_EPOCH = dt.datetime(1970, 1, 1)
+#: Seconds of the units that have a fixed length, as Arrow and NumPy call them.
+_SECONDS = {
+    unit: Fraction(seconds) for unit, seconds in {"D": 86_400, "h": 3_600, "m": 60, "s": 1}.items()
+} | {unit: Fraction(1, 1_000**power) for power, unit in enumerate(("ms", "us", "ns", "ps", "fs", "as"), 1)}
+
+
+def place_among(value: Value, kind: pa.DataType) -> Fraction | None:
+    """Where a value lies among the whole numbers that a column of an Arrow type stores.
+
+    That is a number itself, which counts units in a column of times, or a time in that unit. Times without a zone are
+    UTC.
+
+    Returns:
+        None where the column stores no whole numbers, or the value is no such number or time.
+    """
+    if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
+        value = value.item()
+    if isinstance(value, bool):
+        return None
+    if not (pa.types.is_integer(kind) or pa.types.is_temporal(kind)):
+        return None
+    if isinstance(value, int | float | Decimal | Fraction):
+        return Fraction(value) if math.isfinite(value) else None
+    if pa.types.is_integer(kind):
+        return None
+    unit = "D" if pa.types.is_date(kind) else kind.unit
+    seconds = _span(value) if pa.types.is_duration(kind) else _moment(value)
+    return None if seconds is None else seconds / _SECONDS[unit]
+
+
+def _moment(value: Value) -> Fraction | None:
+    """Seconds since 1970; None for what is no moment."""
+    if isinstance(value, dt.datetime) and hasattr(value, "to_datetime64"):
+        value = value.to_datetime64()  # pandas' moments have nanoseconds, and are in UTC then
+    if isinstance(value, np.datetime64):
+        calendar = np.datetime_data(value.dtype)[0] in ("Y", "M", "W")
+        return _counted(value.astype("datetime64[D]") if calendar else value)
+    if isinstance(value, dt.datetime):
+        return _span(value - (_EPOCH if value.tzinfo is None else _EPOCH.replace(tzinfo=dt.timezone.utc)))
+    if isinstance(value, dt.date):
+        return Fraction((value.toordinal() - _EPOCH.toordinal()) * 86_400)
+    return None
+
+
+def _span(value: Value) -> Fraction | None:
+    """Seconds; None for what is no span of time."""
+    if isinstance(value, dt.timedelta) and hasattr(value, "to_timedelta64"):
+        value = value.to_timedelta64()
+    if isinstance(value, np.timedelta64):
+        return _counted(value.astype("timedelta64[D]") if np.datetime_data(value.dtype)[0] == "W" else value)
+    if isinstance(value, dt.timedelta):
+        return Fraction(value // dt.timedelta(microseconds=1), 10**6)
+    return None
+
+
+def _counted(value: np.datetime64 | np.timedelta64) -> Fraction | None:
+    unit, step = np.datetime_data(value.dtype)
+    if np.isnat(value) or unit not in _SECONDS:
+        return None
+    return int(value.astype(np.int64)) * step * _SECONDS[unit]
+
+
+def scalar_of(value: Value, kind: pa.DataType) -> pa.Scalar:
+    """A scalar of the column's type, or of its own where it does not fit exactly."""
+    if isinstance(value, str) and pa.types.is_fixed_size_binary(kind) | pa.types.is_large_binary(kind):
+        value = value.encode("utf-8")
+    elif isinstance(value, bytes) and pa.types.is_large_string(kind):
+        value = value.decode("utf-8")
+    elif isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
+        value = value.item()
+    if pa.types.is_temporal(kind) and value != value:
+        return pa.scalar(None, kind)  # no time, which equals none
+    try:
+        return pa.scalar(value, type=kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return pa.scalar(value)
+
+
+def limits(kind: pa.DataType) -> tuple[int, int]:
+    """The least and the greatest whole number that a column of an Arrow type stores."""
+    stored = kind if pa.types.is_integer(kind) else pa.int32() if pa.types.is_date32(kind) else pa.int64()
+    whole = np.iinfo(np.dtype(str(stored)))
+    return int(whole.min), int(whole.max)
+
+
+def is_stored(place: Fraction, kind: pa.DataType) -> bool:
+    """Whether a column of an Arrow type can store a number."""
+    low, high = limits(kind)
+    return place.denominator == 1 and low <= place <= high
+
+
+def array_at(places: Sequence[int], kind: pa.DataType) -> pa.Array:
+    """The values of a column's type that are stored as these numbers."""
+    if pa.types.is_integer(kind):
+        return pa.array(places, kind)
+    return pa.array(places, pa.int32() if pa.types.is_date32(kind) else pa.int64()).cast(kind)
+
+
+def raw_value(value: Value, field: Field) -> Coordinate:
+    """The value as stored: a number, which may lie between two that are stored, or bytes.
+
+    `None` where it cannot be said exactly.
+    """
+    try:
+        return _raw_value(value, field)
+    except (ValueError, TypeError, OverflowError, NotImplementedError):
+        return None
+
+
+def _raw_value(value: Value, field: Field) -> Coordinate:
+    if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
+        value = value.item()
+    if field.is_var or field.datatype.is_bytes:
+        if isinstance(value, str):
+            return value.encode("utf-8")
+        return value if isinstance(value, bytes) else None
+    if field.datatype.is_float and isinstance(value, int | float):
+        if isinstance(value, int) and abs(value) > np.finfo(np.float64).max:
+            return math.inf if value > 0 else -math.inf
+        with np.errstate(over="ignore"):
+            return field.datatype.dtype.type(value).item()
+    place = place_among(value, field.arrow_type)
+    if place is not None:
+        return int(place) if place.denominator == 1 else place
+    return value if isinstance(value, int | float) and not pa.types.is_temporal(field.arrow_type) else None

@@ -1,0 +1,142 @@
+"""What a user compares with: times of any kind and precision, and numbers of any type, decide exactly."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import operator
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyqbeast import tiledb
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension, write_array
+
+COMPARISONS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+#: Nanoseconds of the units of the columns.
+UNITS = {"D": 86_400 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+MOMENTS = {
+    "D": Datatype.DATETIME_DAY,
+    "s": Datatype.DATETIME_SEC,
+    "ms": Datatype.DATETIME_MS,
+    "us": Datatype.DATETIME_US,
+    "ns": Datatype.DATETIME_NS,
+}
+SPANS = {"s": Datatype.TIME_SEC, "ns": Datatype.TIME_NS}
+CELLS = range(-2, 3)
+
+
+@pytest.fixture(scope="module")
+def arrays(tmp_path_factory):
+    """For each unit an array with a dimension of moments, an attribute of them, and one of spans, all -2 to 2."""
+    made = {}
+    for unit, kind in MOMENTS.items():
+        uri = str(tmp_path_factory.mktemp("times") / unit)
+        span = attribute("span", SPANS.get(unit, Datatype.INT64))
+        schema = ArraySchema((dimension("d", kind, (-10, 10), 1),), (attribute("a", kind), span), capacity=1)
+        create_array(uri, schema)
+        numbers = np.arange(-2, 3)
+        moments = numbers.astype(f"datetime64[{unit}]")
+        spans = numbers.astype(f"timedelta64[{unit}]") if unit in SPANS else numbers
+        write_array(uri, pa.table({"d": moments, "a": moments, "span": spans}))
+        made[unit] = tiledb.open_array(uri)
+    return made
+
+
+ZONE = dt.timezone(dt.timedelta(hours=-5))
+EPOCH = dt.datetime(1970, 1, 1)
+
+
+@st.composite
+def _nanoseconds(draw, unit):
+    """Near a number that a column of the unit stores, and often at it."""
+    at = draw(st.integers(-3, 3)) * UNITS[unit]
+    return at + draw(st.sampled_from([0, 0, 1, -1, UNITS[unit] // 2, 1_000, -1_000]))
+
+
+def _moments(nanoseconds):
+    """The same moment in all ways to say it."""
+    yield np.datetime64(nanoseconds, "ns")
+    yield pd.Timestamp(nanoseconds)
+    yield pd.Timestamp(nanoseconds, tz="UTC").tz_convert("America/New_York")
+    for unit, size in UNITS.items():
+        if nanoseconds % size == 0:
+            yield np.datetime64(nanoseconds // size, unit)
+    if nanoseconds % 1_000 == 0:
+        plain = EPOCH + dt.timedelta(microseconds=nanoseconds // 1_000)
+        yield plain
+        yield plain.replace(tzinfo=dt.timezone.utc).astimezone(ZONE)
+        if plain.time() == dt.time():
+            yield plain.date()
+
+
+def _spans(nanoseconds):
+    yield np.timedelta64(nanoseconds, "ns")
+    yield pd.Timedelta(nanoseconds)
+    if nanoseconds % 1_000 == 0:
+        yield dt.timedelta(microseconds=nanoseconds // 1_000)
+
+
+@pytest.mark.parametrize("unit", MOMENTS)
+@settings(max_examples=25)
+@given(st.data(), st.sampled_from([*COMPARISONS]))
+def test_times(arrays, unit, data, word):
+    array, nanoseconds = arrays[unit], data.draw(_nanoseconds(unit))
+
+    def found(**conditions):
+        return (
+            array.read(["d"], **conditions)["d"].to_numpy().astype(f"datetime64[{unit}]").astype(int)
+        ).tolist()
+
+    exact = Fraction(nanoseconds, UNITS[unit])
+    expected = [cell for cell in CELLS if COMPARISONS[word](cell, exact)]
+    at = [cell for cell in CELLS if cell == exact]
+    for moment in _moments(nanoseconds):
+        for column in ("d", "a"):
+            assert found(where=[(column, word, moment)]) == expected, repr(moment)
+            assert found(where=[(column, "in", [moment])]) == at, repr(moment)
+        if not abs(exact) > 10:
+            assert found(box={"d": (moment, None)}) == [cell for cell in CELLS if cell >= exact], repr(moment)
+            assert found(box={"d": (None, moment)}) == [cell for cell in CELLS if cell <= exact], repr(moment)
+    if unit in SPANS:
+        for span in _spans(nanoseconds):
+            assert found(where=[("span", word, span)]) == expected, repr(span)
+
+
+@pytest.mark.parametrize("word", COMPARISONS)
+@pytest.mark.parametrize(
+    "number", [Decimal("1.5"), Fraction(-3, 2), 10**30, -(10**30), 2**63, Decimal(1), 1.0, np.int8(1)]
+)
+def test_numbers_of_any_type(tmp_path, word, number):
+    schema = ArraySchema(
+        (dimension("x", Datatype.INT64, (-9, 9)),), (attribute("i", Datatype.INT8),), capacity=1
+    )
+    create_array(str(tmp_path), schema)
+    write_array(str(tmp_path), pa.table({"x": [*CELLS], "i": pa.array(CELLS, pa.int8())}))
+    array = tiledb.open_array(str(tmp_path))
+    for column in ("x", "i"):
+        expected = [cell for cell in CELLS if COMPARISONS[word](cell, number)]
+        assert array.read(["x"], where=[(column, word, number)])["x"].to_pylist() == expected
+        same = [cell for cell in CELLS if cell == number]
+        assert array.read(["x"], where=[(column, "in", [number])])["x"].to_pylist() == same
+
+
+def test_what_is_no_such_value(arrays):
+    for value in ("noon", dt.time(12), dt.timedelta(1), True):
+        with pytest.raises(InvalidInputError, match="a == "):
+            arrays["s"].read(where=[("a", "==", value)])
+    assert not arrays["s"].read(where=[("a", "in", [np.datetime64("NaT"), pd.NaT, math.nan])]).num_rows
