@@ -70,6 +70,8 @@ def test_usual_lines_are_read_at_once():
     vectors = [line_of(f"part-{number}.parquet", deletionVector=VECTOR) for number in range(9)]
     assert list(map(told, in_bulk(vectors))) == list(map(told, one_by_one(vectors)))
     assert in_bulk([line_of("2020-01-01")])[0].path == "2020-01-01"
+    untagged = [line_of(f"part-{number}.parquet", tags={}) for number in range(9)]
+    assert list(map(told, in_bulk(untagged))) == list(map(told, one_by_one(untagged)))
 
 
 @pytest.mark.parametrize("text", READ)

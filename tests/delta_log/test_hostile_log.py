@@ -139,7 +139,7 @@ def test_a_sidecar_that_is_no_file(tmp_path, path):
         read_snapshot(tmp_path)
 
 
-@pytest.mark.parametrize("odd", [True, 5, ["{}"], {"fields": []}], ids=str)
+@pytest.mark.parametrize("odd", [True, 5, ["{}"], {"fields": []}, False, 0, [], {}], ids=str)
 def test_a_schema_or_statistics_that_are_no_text(memory, odd):
     metadata = {"metaData": METADATA["metaData"] | {"schemaString": odd}}
     file = add("a", 10)

@@ -71,12 +71,15 @@ def _files(adds: pa.StructArray) -> list[LiveFile] | None:
         vectors = (
             None if struct is None else DeletionVectorDescriptor.from_struct(struct) for struct in structs
         )
-    return list(map(LiveFile, paths, vectors, rows, _tags(tags), sizes, statistics))
+    columns = (paths, vectors, rows, _tags(tags), sizes, statistics)
+    return [LiveFile(*of_file) for of_file in zip(*columns, strict=True)]
 
 
 def _tags(tags: pa.StructArray) -> Iterable[dict[str, str]]:
     """The tags of each file. One that is null is none."""
     names, columns = [field.name for field in tags.type], tags.flatten()
+    if not names:
+        return ({} for _ in range(len(tags)))
     of_files = zip(*map(listed, columns), strict=True)
     if not any(column.null_count for column in columns):
         return (dict(zip(names, texts, strict=True)) for texts in of_files)

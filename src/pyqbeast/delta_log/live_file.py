@@ -44,8 +44,9 @@ class LiveFile:
         """The file of an entry `add`. Raises FormatError, naming the field, for an entry that is none."""
         path, vector = identity_of(add, source)
         where = f"{source} {path}"
-        rows = _physical_rows(add, where)
-        return cls(path, vector, rows, texts_of(add, "tags", where), _size(add, where), add.get("stats"))
+        statistics = _statistics(add, where)
+        rows = _physical_rows(add, statistics, where)
+        return cls(path, vector, rows, texts_of(add, "tags", where), _size(add, where), statistics)
 
     @property
     def deleted(self) -> int:
@@ -124,9 +125,16 @@ def _size(add: Mapping[str, Any], source: str) -> int:
     return size
 
 
-def _physical_rows(add: Mapping[str, Any], source: str) -> int | None:
+def _statistics(add: Mapping[str, Any], source: str) -> str | None:
+    text = add.get("stats")
+    if text is not None and not isinstance(text, str):
+        raise FormatError(f"{source}: stats: a text is expected, not {shown(text)}")
+    return text
+
+
+def _physical_rows(add: Mapping[str, Any], text: str | None, source: str) -> int | None:
     """Return `numRecords` of the statistics: a struct, which checkpoints may hold, or JSON text."""
-    parsed, text = add.get("stats_parsed"), add.get("stats")
+    parsed = add.get("stats_parsed")
     rows = parsed.get("numRecords") if isinstance(parsed, dict) else None
     if rows is None and text:
         rows = rows_told_first(text)

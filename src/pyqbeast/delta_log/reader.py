@@ -148,7 +148,8 @@ class Replay:
 def _metadata(metadata: Any, source: str) -> Metadata:  # noqa: ANN401 - what JSON holds
     if not isinstance(metadata, dict):
         raise FormatError(f"{source}: an object is expected")
-    schema = read_json(metadata.get("schemaString") or '{"fields": []}', f"{source}: schemaString")
+    stored = metadata.get("schemaString")
+    schema = read_json('{"fields": []}' if stored in (None, "") else stored, f"{source}: schemaString")
     fields = schema.get("fields") if isinstance(schema, dict) else None
     if not isinstance(fields, list) or not all(map(_is_column, fields)):
         raise FormatError(f"{source}: schemaString: no list of columns: {shown(schema)}")
