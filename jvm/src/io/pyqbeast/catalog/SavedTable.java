@@ -7,6 +7,7 @@ import java.util.Map;
 import org.apache.spark.sql.DataFrameWriterV2;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -16,7 +17,7 @@ import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand;
 
 /**
- * {@code saveAsTable} in mode overwrite where a view, or a table of a format that is not Delta's, had the name. Spark drops
+ * {@code saveAsTable} in mode overwrite where a view, or a table of a format that is not Delta's, has the name. Spark drops
  * that and makes the new table without asking our catalog. The metastore would list it as one of format {@code qbeast}, and
  * an INSERT into such a table writes files that no log knows. So our catalog makes the table, which lists it as Delta.
  */
@@ -45,6 +46,10 @@ public final class SavedTable extends CommandPlan<CreateDataSourceTableAsSelectC
     }
     if (table.storage().locationUri().isDefined()) {
       writer.tableProperty(TableCatalog.PROP_LOCATION, table.location().toString());
+    }
+    // Of the versions of Spark some drop what had the name before they plan this command, others in the command itself.
+    if (command.mode() == SaveMode.Overwrite) {
+      session.sessionState().catalog().dropTable(table.identifier(), true, false);
     }
     try {
       writer.create();
