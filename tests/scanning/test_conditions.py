@@ -103,6 +103,84 @@ def test_conditions_that_are_too_many_one_after_the_other(scan):
         narrowed.where(many)
 
 
+@pytest.mark.parametrize("word", ["AND", "OR"])
+def test_as_many_comparisons_as_there_may_be(scan, word):
+    """Python itself goes no deeper than some hundred steps."""
+    narrowed = scan.where(f" {word} ".join(["id >= 0"] * 1_000))
+    assert (
+        narrowed.to_arrow()
+        == pickle.loads(pickle.dumps(narrowed)).to_arrow()
+        == scan.where("id >= 0").to_arrow()
+    )
+    for _ in range(999):
+        scan = scan.where("id >= 0")
+    assert scan.to_arrow() == narrowed.to_arrow()
+
+
+X, C, ID = map(pc.field, ("x", "c", "id"))
+NAN = pc.scalar(float("nan"))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        ~(X <= 50), ~(X < 0), ~((X >= 0) & (X <= 9)), X <= 50, X >= 0, X != 3, C != 3, ~(C == 3), ~X.isin([100.0]),
+        X.isin(pa.array([float("nan")])), pc.is_nan(X), X.is_null(nan_is_null=True), ~(X <= 50) & ~(C <= 50),
+        ~(X <= 50) | (ID > 900), (X < 4) & (ID > 900), pc.if_else(X < 50, False, True), pc.xor(X < 50, ID >= 0),
+        X < NAN, ~(X < NAN), X != NAN, ~(X > NAN), ID < NAN, ~(ID < NAN), ~(ID > NAN),
+        "x > 50", "NOT x <= 50", "x <> 3", "c <> 3", "c NOT IN (3, 4)", "NOT c = 3", "x < 4 AND id > 900",
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("told", [True, False])
+def test_nan_lies_in_no_bounds(tmp_path, condition, told):
+    """Parquet's least and greatest values leave it out, and pyarrow decides by them as if it were not there."""
+    nan = float("nan")
+    rows = pa.table(
+        {
+            "id": range(1_000),
+            "x": [nan if n % 7 == 0 and told else n % 10 for n in range(1_000)],
+            "c": pa.array([nan if n % 9 == 0 else 3 for n in range(1_000)], pa.float32()),
+        }
+    )
+    rows = rows.set_column(1, "x", rows["x"].cast(pa.float64()))
+    scan = pyqbeast.scan(indexed_table(tmp_path, rows, row_group_size=250)).where(condition)
+    whole = pyqbeast.scan(indexed_table(tmp_path / "whole", rows)).to_arrow()
+    if isinstance(condition, str):
+        # One row group has no other to be told from.
+        right = pyqbeast.scan(tmp_path / "whole").where(condition).to_arrow()
+    else:
+        right = whole.filter(condition)
+    assert scan.to_arrow()["id"].to_pylist() == right["id"].to_pylist()
+    assert sorted(scan.to_dataset().to_table()["id"].to_pylist()) == right["id"].to_pylist()
+    assert scan.tolerance({"n": ("*", "count")}, exact=True).table["n"].to_pylist() == [right.num_rows]
+
+
+def test_bounds_still_leave_row_groups_out(tmp_path):
+    rows = pa.table({"id": range(1_000), "x": [n / 2 for n in range(1_000)]})
+    path = indexed_table(tmp_path, rows, row_group_size=250)
+    damaged = bytearray((path / "part-0.parquet").read_bytes())
+    end = pq.read_metadata(path / "part-0.parquet").row_group(0).column(0).total_compressed_size
+    damaged[4:end] = bytes(end - 4)
+    (path / "part-0.parquet").write_bytes(damaged)
+    for condition in (X > 400, (X > 400) & (ID < 900), "x > 400 AND id > 800", ~(ID < 800)):
+        assert pyqbeast.scan(path).where(condition).to_arrow().num_rows
+
+
+def test_a_column_told_by_its_position(scan):
+    for condition in (pc.field(0) < 50, (pc.field(1) < 50) & (pc.field("id") > 3)):
+        with pytest.raises(InvalidInputError, match=r"by its position: name it, as in pc.field\('id'\)"):
+            scan.where(condition)
+
+
+def test_an_expression_that_fails_for_a_bound(tmp_path):
+    rows = pa.table({"id": pa.array([-(2**63), 2**63 - 1] * 2)})
+    scan = pyqbeast.scan(indexed_table(tmp_path, rows, row_group_size=1)).where(pc.field("id") > 1.5)
+    assert [file.skipped for file in scan.files()] == [None]
+    with pytest.raises(InvalidInputError, match="fails on a row"):
+        scan.to_arrow()
+
+
 @pytest.mark.parametrize("condition", [pc.field("s").cast(pa.int64()) > 5, pc.scalar(1) / pc.field("id") > 1])
 def test_an_expression_that_fails_on_a_row(scan, condition):
     with pytest.raises(InvalidInputError, match="fails on a row"):

@@ -125,7 +125,7 @@ class DataFiles:
         if predicate is None or len(every) < 2 or self.index.mapping_mode != "none":
             return every
         # Statistics of days that a scan refuses are by the same calendar.
-        if has_old_calendar(parquet.metadata):
+        if has_old_calendar(parquet.metadata) or predicate.cases_of_nan is None:
             return every
         stored, schema = parquet.schema_arrow, self.schema
         if any(field["name"] in predicate.columns and is_padded(field) for field in self.fields):
@@ -140,9 +140,15 @@ class DataFiles:
         from pyarrow import fs as pafs
 
         system, path = locations.open_location(location, self.storage_options)
-        kind = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us")
-        fragment = kind.make_fragment(path, pafs.PyFileSystem(pafs.FSSpecHandler(system)))
-        return [group.id for group in fragment.subset(predicate.rows, schema=stored).row_groups]
+        kind, files = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us"), pafs.FSSpecHandler(system)
+        kept: set[int] = set()
+        for known in (None, *predicate.cases_of_nan):
+            fragment = kind.make_fragment(path, pafs.PyFileSystem(files), known)
+            try:
+                kept |= {group.id for group in fragment.subset(predicate.rows, schema=stored).row_groups}
+            except pa.ArrowInvalid:
+                return every  # the condition fails for a bound
+        return sorted(kept)
 
     def _rows(self, file: LiveFile, parquet: pq.ParquetFile, groups: list[int]) -> Iterator[pa.RecordBatch]:
         deleted = read_vector(

@@ -16,7 +16,11 @@ from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.read_ahead import is_local
 from pyqbeast.scanning.conditions.column_types import find_stored, is_padded
 from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
+from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.data_files import DataFiles, errors_about, has_old_calendar
+
+#: Programs whose statistics, in Parquet and in the log, say of a column that it has a NaN. Others leave it out.
+_TELLS_NAN = "parquet-mr"
 
 
 class PlainFiles:
@@ -25,13 +29,15 @@ class PlainFiles:
     Its fragments know the bounds of their columns, so that a reader's filter leaves files out.
     """
 
-    def __init__(self, data: DataFiles, whole: Collection[str]) -> None:
+    def __init__(self, data: DataFiles, whole: Collection[str], predicate: Predicate | None) -> None:
         """Of the files of a table.
 
         Args:
             data: the columns that the scan reads.
             whole: the paths of the files of which the scan takes all rows that are not deleted.
+            predicate: the condition on their rows, which the dataset's reader will judge by bounds.
         """
+        self._predicate = predicate
         self._data = data
         self._index: IndexedSnapshot = data.index
         self._schema = data.schema
@@ -52,6 +58,7 @@ class PlainFiles:
             or self._index.mapping_mode != "none"
             or locations.is_absolute(file.path)
             or any(map(is_padded, self._data.fields))
+            or not self._are_bounds_whole(file)
         ):
             return False
         location = self._location(file)
@@ -62,7 +69,20 @@ class PlainFiles:
             self._arrow_system.open_input_file(location) as opened,
         ):
             footer = pq.ParquetFile(opened)
-            return not has_old_calendar(footer.metadata) and self._fits(footer.schema_arrow)
+            is_plain = not has_old_calendar(footer.metadata) and self._fits(footer.schema_arrow)
+            return is_plain and (not self._floats or footer.metadata.created_by.startswith(_TELLS_NAN))
+
+    @property
+    def _floats(self) -> tuple[str, ...]:
+        return self._predicate.floats if self._predicate else ()
+
+    def _are_bounds_whole(self, file: LiveFile) -> bool:
+        """Whether every value that the condition looks at lies in the bounds that the log tells, as no NaN does."""
+        if self._predicate is None:
+            return True
+        names = {name: name for name in self._floats}
+        known = BoundsOfFiles([file], names, self._schema).columns.values()
+        return self._predicate.cases_of_nan == [] and not any(column.low.null_count for column in known)
 
     def dataset(self, files: Sequence[LiveFile]) -> ds.Dataset:
         """Of some of them."""

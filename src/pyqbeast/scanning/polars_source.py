@@ -84,8 +84,9 @@ def _needed(rows: Scan, columns: list[str] | None, predicate: Any, n_rows: int |
         return rows
     if condition is None:
         return rows
-    named = frozenset(rows.schema.names) & set(predicate.meta.root_names())
-    return rows._narrowed(Predicate(condition.rows, condition.files, named))
+    named = set(predicate.meta.root_names())
+    needed = pa.schema([field for field in rows.schema if field.name in named])
+    return rows._narrowed(Predicate(condition.rows, condition.files, needed))
 
 
 def _condition(node: Any, schema: pa.Schema) -> Both | None:  # noqa: ANN401 (what JSON holds)

@@ -263,7 +263,7 @@ class Scan:
 
         data = self._files_with(self._needed_names())
         opened = {file.path for file in self._plan().files if file.skipped is None}
-        plain = PlainFiles(data, self._whole_files(opened))
+        plain = PlainFiles(data, self._whole_files(opened), self._predicate)
         files = [file for file in self._index.snapshot.files if file.path in opened]
         as_they_are = [file for file in files if plain.holds(file)]
         left = opened - {file.path for file in as_they_are}

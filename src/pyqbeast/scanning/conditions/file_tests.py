@@ -6,9 +6,12 @@ null where nothing is known.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
+from itertools import combinations
+from operator import and_
 from typing import Any
 
 import pyarrow as pa
@@ -17,17 +20,24 @@ import pyarrow.compute as pc
 from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
 
 FileTest = Callable[[BoundsOfFiles], pa.BooleanArray]
+#: Of how many columns it is worth looking which of them may be NaN at once.
+_MOST_FLOATS = 4
 # A test is a function with some arguments filled in: processes hand scans to each other, which a closure forbids.
 
 
 def both(one: FileTest, other: FileTest) -> FileTest:
     """Two conditions at once."""
-    return partial(_both, one, other)
+    return partial(_all, (*_parts(one, _all), *_parts(other, _all)))
 
 
 def either(one: FileTest, other: FileTest) -> FileTest:
     """One of two conditions."""
-    return partial(_either, one, other)
+    return partial(_any, (*_parts(one, _any), *_parts(other, _any)))
+
+
+def _parts(test: FileTest, joint: Callable[..., pa.BooleanArray]) -> tuple[FileTest, ...]:
+    """Those that a test joins in the same way, or itself: a long text would nest them deeper than Python goes."""
+    return test.args[0] if isinstance(test, partial) and test.func is joint else (test,)
 
 
 def may_compare(column: str, sign: str, value: pa.Scalar) -> FileTest:
@@ -55,12 +65,32 @@ def may_meet(condition: pc.Expression) -> FileTest:
     return partial(_meet, condition)
 
 
-def _both(one: FileTest, other: FileTest, bounds: BoundsOfFiles) -> pa.BooleanArray:
-    return pc.and_kleene(one(bounds), other(bounds))
+def may_be_anywhere(bounds: BoundsOfFiles) -> pa.BooleanArray:
+    """An expression of which bounds tell nothing."""
+    return pa.nulls(bounds.count, pa.bool_())
 
 
-def _either(one: FileTest, other: FileTest, bounds: BoundsOfFiles) -> pa.BooleanArray:
-    return pc.or_kleene(one(bounds), other(bounds))
+def cases_of_nan(
+    condition: pc.Expression, floats: Sequence[str], schema: pa.Schema
+) -> list[pc.Expression] | None:
+    """The ways in which some columns of a schema are NaN while an expression may be true; None for too many."""
+    if len(floats) > _MOST_FLOATS:
+        return None
+    are_nan = [pc.field(name) == pa.scalar(math.nan, schema.field(name).type) for name in floats]
+    cases = [
+        reduce(and_, chosen)
+        for count in range(1, len(are_nan) + 1)
+        for chosen in combinations(are_nan, count)
+    ]
+    return [cases[number] for number in sorted(_kept(condition, cases, schema))] if cases else []
+
+
+def _all(tests: Sequence[FileTest], bounds: BoundsOfFiles) -> pa.BooleanArray:
+    return reduce(pc.and_kleene, (test(bounds) for test in tests))
+
+
+def _any(tests: Sequence[FileTest], bounds: BoundsOfFiles) -> pa.BooleanArray:
+    return reduce(pc.or_kleene, (test(bounds) for test in tests))
 
 
 def _compare(column: str, sign: str, value: pa.Scalar, bounds: BoundsOfFiles) -> pa.BooleanArray:
@@ -98,14 +128,22 @@ def _be_valid(column: str, bounds: BoundsOfFiles) -> pa.BooleanArray:
 
 
 def _meet(condition: pc.Expression, bounds: BoundsOfFiles) -> pa.BooleanArray:
+    try:
+        kept = _kept(condition, bounds.guarantees(), bounds.schema)
+    except pa.ArrowException:
+        return may_be_anywhere(bounds)  # where it fails for a bound, it may fail for a row, or for none
+    return pa.array([number in kept for number in range(bounds.count)], pa.bool_())
+
+
+def _kept(condition: pc.Expression, guarantees: Sequence[pc.Expression], schema: pa.Schema) -> set[int]:
+    """Where an expression may be true of rows of which another one is surely true, by the places of these."""
     from pyarrow import dataset as ds  # brings pandas along
     from pyarrow import fs as pafs
 
     kind, nowhere = ds.ParquetFileFormat(), pafs.LocalFileSystem()
     fragments = [
         kind.make_fragment(str(number), nowhere, partition_expression=known)
-        for number, known in enumerate(bounds.guarantees())
+        for number, known in enumerate(guarantees)
     ]
-    left = ds.FileSystemDataset(fragments, bounds.schema, kind, nowhere).get_fragments(filter=condition)
-    kept = {int(fragment.path) for fragment in left}
-    return pa.array([number in kept for number in range(bounds.count)], pa.bool_())
+    left = ds.FileSystemDataset(fragments, schema, kind, nowhere).get_fragments(filter=condition)
+    return {int(fragment.path) for fragment in left}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.stored_text import shown
-from pyqbeast.scanning.conditions.file_tests import FileTest, both, may_meet
+from pyqbeast.scanning.conditions.file_tests import FileTest, both, cases_of_nan, may_be_anywhere, may_meet
 from pyqbeast.scanning.conditions.sql_text import MOST_COMPARISONS, conditions_of_text
 
 
@@ -20,14 +21,35 @@ class Predicate:
     Attributes:
         rows: decides row by row; a row for which it is null is left out.
         files: tells by the bounds of files' columns where `rows` is true of no row.
-        columns: the columns that `rows` needs.
+        schema: the columns that `rows` needs.
         comparisons: how many are in `rows`, as far as they were counted.
+        names_nan: whether `rows` may compare something with NaN.
     """
 
     rows: pc.Expression
     files: FileTest
-    columns: frozenset[str]
+    schema: pa.Schema
     comparisons: int = 1
+    names_nan: bool = False
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The names of the columns that it needs."""
+        return frozenset(self.schema.names)
+
+    @property
+    def floats(self) -> tuple[str, ...]:
+        """The names of those that may hold NaN."""
+        return tuple(field.name for field in self.schema if pa.types.is_floating(field.type))
+
+    @cached_property
+    def cases_of_nan(self) -> list[pc.Expression] | None:
+        """The ways in which some of its columns are NaN while it may be true; None where nobody knows.
+
+        Parquet's least and greatest values leave NaN out, and pyarrow takes all values to lie between them. So these
+        cases are to be looked at beside what the bounds tell.
+        """
+        return None if self.names_nan else cases_of_nan(self.rows, self.floats, self.schema)
 
     @classmethod
     def of(cls, condition: pc.Expression | str, schema: pa.Schema) -> Predicate:
@@ -35,11 +57,14 @@ class Predicate:
 
         Raises InvalidInputError for a condition that does not fit the table's columns.
         """
-        comparisons = 1
+        comparisons, names_nan = 1, False
         if isinstance(condition, str):
             (rows, files), comparisons = conditions_of_text(condition, schema)
         elif isinstance(condition, pc.Expression):
-            rows, files = condition, may_meet(condition)
+            _refuse_positions(condition, schema)
+            # Somebody's text may have these letters too; then bounds are left out for nothing.
+            names_nan = "nan" in str(condition).lower()
+            rows, files = condition, may_be_anywhere if names_nan else may_meet(condition)
         else:
             raise InvalidInputError(f"where takes a pyarrow expression or a text, not {condition!r}")
         empty = pa.Table.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
@@ -49,15 +74,28 @@ class Predicate:
             raise InvalidInputError(
                 f"the condition {shown(condition)} does not fit the table: {error}"
             ) from error
-        columns = frozenset(name for name in schema.names if _needs(rows, empty, name))
-        return cls(rows, files, columns, comparisons)
+        needed = pa.schema([field for field in schema if _needs(rows, empty, field.name)])
+        return cls(rows, files, needed, comparisons, names_nan)
 
     def __and__(self, other: Predicate) -> Predicate:
         comparisons = self.comparisons + other.comparisons
         if comparisons > MOST_COMPARISONS:
             raise InvalidInputError(f"the conditions have more than {MOST_COMPARISONS} comparisons in all")
         return Predicate(
-            self.rows & other.rows, both(self.files, other.files), self.columns | other.columns, comparisons
+            self.rows & other.rows,
+            both(self.files, other.files),
+            pa.unify_schemas([self.schema, other.schema]),
+            comparisons,
+            self.names_nan or other.names_nan,
+        )
+
+
+def _refuse_positions(condition: pc.Expression, schema: pa.Schema) -> None:
+    """A position would mean another column wherever other columns are read. Only pyarrow's text of it tells."""
+    if "FieldPath(" in str(condition) and not any("FieldPath(" in name for name in schema.names):
+        raise InvalidInputError(
+            f"the condition {shown(condition)} tells a column by its position: name it, as in "
+            f"pc.field({schema.names[0]!r})"
         )
 
 
