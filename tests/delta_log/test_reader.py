@@ -262,6 +262,7 @@ def of_schema(fields):
 NO_COLUMNS = [
     [5],
     [column("integer") | {"name": 5}],
+    [column("integer") | {"name": "\ud800"}],
     [column("integer") | {"metadata": "a"}],
     [column(None)],
     [column({"type": "struct"})],
@@ -279,6 +280,7 @@ NO_COLUMNS = [
         ("7", "line 2: an object"),
         ("[" * 100_000, "line 2: not JSON"),
         ('{"add":{}}', "add: path"),
+        ('{"add":{"path":"\\ud800"}}', "add: path"),
         ('{"remove":[]}', "remove: path"),
         ('{"add":{"path":"a","stats":"{"}}', "add a: stats"),
         ('{"add":{"path":"a","stats":7}}', "add a: stats"),

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import LONG_MAX
-from pyqbeast.core.format.stored_text import read_json, shown
+from pyqbeast.core.format.stored_text import is_text, read_json, shown
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 
@@ -70,7 +70,7 @@ class RemovedFile:
 
 def identity_of(entry: Any, source: str) -> tuple[str, DeletionVectorDescriptor | None]:  # noqa: ANN401 - JSON
     """The path and the vector of the file of an entry. Raises FormatError, naming the field, for one that has none."""
-    if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
+    if not isinstance(entry, dict) or not is_text(entry.get("path")):
         raise FormatError(f"{source}: path: it has none")
     path, struct = entry["path"], entry.get("deletionVector")
     try:

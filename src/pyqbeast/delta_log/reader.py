@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from pyqbeast.core.errors import FormatError, UnsupportedError
-from pyqbeast.core.format.stored_text import read_json, shown
+from pyqbeast.core.format.stored_text import is_text, read_json, shown
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.actions import ADDED, Action, actions_of_commits, checkpoint_actions
 from pyqbeast.delta_log.files import find_log_files
@@ -164,7 +164,7 @@ def _metadata(metadata: Any, source: str) -> Metadata:  # noqa: ANN401 - what JS
 def _is_column(field: Any) -> bool:  # noqa: ANN401 - what JSON holds
     return (
         isinstance(field, dict)
-        and isinstance(field.get("name"), str)
+        and is_text(field.get("name"))
         and isinstance(field.get("metadata") or {}, dict)
         and _is_type(field.get("type"))
     )

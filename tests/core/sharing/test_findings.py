@@ -168,6 +168,12 @@ def test_names_that_only_a_mapping_allows_are_written_anew():
     assert "'columnsToIndex': 'a_b:linear'" in command
 
 
+def test_a_column_whose_metadata_are_null():
+    mapped = [{**MAPPED, "metadata": None}]
+    needs = table(reader_version=3, reader_features=frozenset({"columnMapping"}), fields=mapped)
+    assert [each.outcome for each in findings(needs, "delta-rs")] == [Outcome.fails]
+
+
 def test_names_are_quoted():
     (found,) = findings(table(path="/a b`c", files=WHOLE[1:]), SCALA)
     assert in_order([found]) == ["pyqbeast optimize '/a b`c' --revision 1"]

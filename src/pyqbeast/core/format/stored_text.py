@@ -77,6 +77,14 @@ def stored_float(number: float) -> float:
         return float(np.float32(number))
 
 
+def is_text(value: object) -> bool:
+    """Whether a value is a text. JSON can also write half of a character, which no text has."""
+    try:
+        return isinstance(value, str) and (value.isascii() or value.encode() is not None)
+    except UnicodeEncodeError:
+        return False
+
+
 def shown(value: object) -> str:
     """A value as an error message quotes it: its beginning, where it is long."""
     if isinstance(value, (str, bytes)) and len(value) > _QUOTED:

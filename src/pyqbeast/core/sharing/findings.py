@@ -238,7 +238,7 @@ class _Look:
 
 def _is_mapped(field: Mapping[str, Any]) -> bool:
     """Whether a column, or a field inside it, has another name in the data files."""
-    physical = field.get("metadata", {}).get(PHYSICAL_NAME, field["name"])
+    physical = (field.get("metadata") or {}).get(PHYSICAL_NAME, field["name"])
     return bool(physical != field["name"]) or any(map(_is_mapped, _fields_of(field["type"])))
 
 
