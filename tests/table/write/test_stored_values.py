@@ -165,8 +165,8 @@ def test_padded_texts_that_an_update_copies_keep_their_weights(spark, table_path
     """Delta copies a row with the blanks that it reads. Files of light rows are copied, most others not."""
     is_indexed = begun == "indexed"
     index = "qbeast OPTIONS (columnsToIndex = 'code,id', cubeSize = 300)" if is_indexed else "delta"
-    # On Spark 4.0 Delta updates no table that has both CHAR columns and row tracking.
-    tracks = not spark.version.startswith("4.0")
+    # Before Spark 4.2 Delta updates no table that has both CHAR columns and row tracking.
+    tracks = not spark.version.startswith(("4.0", "4.1"))
     spark.sql(
         f"""CREATE TABLE delta.`{table_path}` (id BIGINT, code CHAR(8), name STRING) USING {index}
             TBLPROPERTIES (delta.enableDeletionVectors = false, delta.enableRowTracking = {tracks})"""
