@@ -70,9 +70,11 @@ class RemovedFile:
 
 def identity_of(entry: Any, source: str) -> tuple[str, DeletionVectorDescriptor | None]:  # noqa: ANN401 - JSON
     """The path and the vector of the file of an entry. Raises FormatError, naming the field, for one that has none."""
-    if not isinstance(entry, dict) or not is_text(entry.get("path")):
+    if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
         raise FormatError(f"{source}: path: it has none")
     path, struct = entry["path"], entry.get("deletionVector")
+    if not is_text(path):
+        raise FormatError(f"{source}: path: the log names a file {shown(path)}, which is no UTF-8")
     try:
         return path, None if struct is None else DeletionVectorDescriptor.from_struct(struct)
     except FormatError as error:
