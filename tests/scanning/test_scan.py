@@ -230,6 +230,17 @@ def test_a_path_in_the_log_that_no_file_can_have(tmp_path):
         pyqbeast.scan(tmp_path).to_arrow()
 
 
+@pytest.mark.parametrize("path", ["./a.parquet", "b/../a.parquet", "b//c/../../a.parquet"])
+def test_a_path_in_the_log_that_goes_around(tmp_path, path):
+    entry = indexed_add(tmp_path / "a.parquet", NUMBERS)
+    entry["add"]["path"] = path
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), entry)
+    (tmp_path / "b" / "c").mkdir(parents=True)
+    scan = pyqbeast.scan(tmp_path)
+    assert scan.to_arrow() == NUMBERS
+    assert (scan.verify().problems, scan.verify().notes) == ((), ())
+
+
 def test_a_vector_far_larger_than_its_file_costs_no_memory(tmp_path):
     """It takes a megabyte in the log to name four billion rows. Nothing but the file itself says how many it has."""
     vector = DeletionVector(range(2**32)).to_inline()

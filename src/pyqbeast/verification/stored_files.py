@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import posixpath
 import re
 import time
 from collections.abc import Mapping
@@ -108,7 +109,7 @@ class _Storage:
 
     def _inside(self, path: str) -> str:
         if not locations.is_absolute(path):
-            return f"{self._root}/{path}"
+            return f"{self._root}/{posixpath.normpath(path)}"
         system, inner = locations.open_location(path, self._options)
         self._elsewhere[inner] = system
         return inner
