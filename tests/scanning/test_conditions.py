@@ -167,6 +167,13 @@ def test_bounds_still_leave_row_groups_out(tmp_path):
         assert pyqbeast.scan(path).where(condition).to_arrow().num_rows
 
 
+def test_names_and_texts_with_the_letters_of_nan(tmp_path):
+    rows = pa.table({"id": range(100), "finance": range(100), "s": [f"banana{n:03}" for n in range(100)]})
+    scan = pyqbeast.scan(indexed_table(tmp_path, rows.slice(0, 50), rows.slice(50)))
+    for condition in (pc.field("finance") < 9, pc.field("s") < "banana009"):
+        assert [file.skipped is None for file in scan.where(condition).files()] == [True, False]
+
+
 def test_a_column_told_by_its_position(scan):
     for condition in (pc.field(0) < 50, (pc.field(1) < 50) & (pc.field("id") > 3)):
         with pytest.raises(InvalidInputError, match=r"by its position: name it, as in pc.field\('id'\)"):

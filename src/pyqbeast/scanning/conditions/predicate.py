@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +13,9 @@ from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.stored_text import shown
 from pyqbeast.scanning.conditions.file_tests import FileTest, both, cases_of_nan, may_be_anywhere, may_meet
 from pyqbeast.scanning.conditions.sql_text import MOST_COMPARISONS, conditions_of_text
+
+#: How pyarrow shows a NaN in an expression.
+_NAN = re.compile(r"\bnan\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,8 @@ class Predicate:
             (rows, files), comparisons = conditions_of_text(condition, schema)
         elif isinstance(condition, pc.Expression):
             _refuse_positions(condition, schema)
-            # Somebody's text may have these letters too; then bounds are left out for nothing.
-            names_nan = "nan" in str(condition).lower()
+            # Somebody's text may have this word too; then bounds are left out for nothing.
+            names_nan = _NAN.search(str(condition)) is not None
             rows, files = condition, may_be_anywhere if names_nan else may_meet(condition)
         else:
             raise InvalidInputError(f"where takes a pyarrow expression or a text, not {condition!r}")
