@@ -13,7 +13,6 @@ from typing import IO
 from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
-from pyqbeast.delta_log.read_ahead import is_local
 
 _VERSION = b"\x01"
 _WORD = struct.Struct(">I")
@@ -90,6 +89,7 @@ def write_bytes(
     except StorageError:
         with contextlib.suppress(Exception):
             # Other file systems take what is to be deleted for a pattern.
-            file_system.rm(path if is_local(file_system) else glob.escape(path))
+            delete = file_system.rm_file if glob.has_magic(path) else file_system.rm
+            delete(path)
         raise
     return file_id, positions

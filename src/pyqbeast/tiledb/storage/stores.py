@@ -158,9 +158,13 @@ class Store:
             contextlib.suppress(FileNotFoundError),
             self._using("deleting", path, FileNotFoundError),
         ):
-            # Other file systems take what is to be deleted for a pattern.
-            local = isinstance(self._fs, LocalFileSystem)
-            self._fs.rm(self._path(path) if local else glob.escape(self._path(path)), recursive=True)
+            target = self._path(path)
+            if isinstance(self._fs, LocalFileSystem) or not glob.has_magic(target):
+                self._fs.rm(target, recursive=True)
+            else:
+                # Other file systems take what is to be deleted for a pattern, and files one by one for what they are.
+                for file in self._fs.find(target):
+                    self._fs.rm_file(file)
 
     def missing_folders(self, folders: Sequence[str]) -> list[str]:
         """Which of these folders are not there, in a store where a folder without files can be."""
