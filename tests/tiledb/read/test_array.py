@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import operator
 
 import numpy as np
 import pyarrow as pa
@@ -64,51 +63,6 @@ def test_a_day_that_is_no_time_is_null(tmp_path, sparse):
     assert found == [dt.date(2020, 1, 1), None, *([] if sparse else [None, None])]
     where = [("d", ">", dt.date(2000, 1, 1))]
     assert tiledb.open_array(str(tmp_path)).read(where=where).num_rows == 1
-
-
-COMPARISONS = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
-
-
-@pytest.mark.parametrize("word", COMPARISONS)
-def test_values_between_two_that_a_column_can_hold(tmp_path, word):
-    """Whole numbers, seconds and days are compared with halves of them, and none equals one."""
-    schema = one_dimension(
-        attribute("a", Datatype.INT32),
-        attribute("s", Datatype.DATETIME_SEC),
-        attribute("d", Datatype.DATETIME_DAY),
-        attribute("t", Datatype.TIME_SEC),
-    )
-    create_array(str(tmp_path), schema)
-    cells = [0, 1, 2]
-    begin = dt.datetime(1969, 12, 31, 23, 59, 59)
-    first, second = dt.datetime(1969, 12, 31), dt.timedelta(seconds=1)
-    # For each column what stands for a number, exactly or finer than the column is.
-    columns = {
-        "x": lambda n: n,
-        "a": lambda n: n - 1,
-        "s": lambda n: begin + n * second,
-        "d": lambda n: first + dt.timedelta(days=n),
-        "t": lambda n: (n - 1) * second,
-    }
-    table = pa.table({name: [of(cell) for cell in cells] for name, of in columns.items()})
-    write_array(str(tmp_path), table.cast(tiledb.open_array(str(tmp_path)).arrow_schema))
-    array = tiledb.open_array(str(tmp_path))
-    for name, of in columns.items():
-        for number in (-0.5, 0.5, 1.5, 2.5):
-            value = of(number)
-            kinds = {"s": np.datetime64, "d": np.datetime64, "t": np.timedelta64}
-            for given in (value, kinds.get(name, np.float64)(value)):
-                expected = [cell for cell in cells if COMPARISONS[word](cell, number)]
-                found = array.read(["x"], where=[(name, word, given)])["x"].to_pylist()
-                assert found == expected, (name, given)
-                assert array.read(["x"], where=[(name, "in", [given, of(1)])])["x"].to_pylist() == [1]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from pyqbeast import tiledb
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension, write_array
+from tests.tiledb.arrays import one_dimension
 
 COMPARISONS = {
     "<": operator.lt,
@@ -115,6 +116,41 @@ def test_times(arrays, unit, data, word):
     if unit in SPANS:
         for span in _spans(nanoseconds):
             assert found(where=[("span", word, span)]) == expected, repr(span)
+
+
+@pytest.mark.parametrize("word", COMPARISONS)
+def test_values_between_two_that_a_column_can_hold(tmp_path, word):
+    """Whole numbers, seconds and days are compared with halves of them, and none equals one."""
+    schema = one_dimension(
+        attribute("a", Datatype.INT32),
+        attribute("s", Datatype.DATETIME_SEC),
+        attribute("d", Datatype.DATETIME_DAY),
+        attribute("t", Datatype.TIME_SEC),
+    )
+    create_array(str(tmp_path), schema)
+    cells = [0, 1, 2]
+    begin = dt.datetime(1969, 12, 31, 23, 59, 59)
+    first, second = dt.datetime(1969, 12, 31), dt.timedelta(seconds=1)
+    # For each column what stands for a number, exactly or finer than the column is.
+    columns = {
+        "x": lambda n: n,
+        "a": lambda n: n - 1,
+        "s": lambda n: begin + n * second,
+        "d": lambda n: first + dt.timedelta(days=n),
+        "t": lambda n: (n - 1) * second,
+    }
+    table = pa.table({name: [of(cell) for cell in cells] for name, of in columns.items()})
+    write_array(str(tmp_path), table.cast(tiledb.open_array(str(tmp_path)).arrow_schema))
+    array = tiledb.open_array(str(tmp_path))
+    for name, of in columns.items():
+        for number in (-0.5, 0.5, 1.5, 2.5):
+            value = of(number)
+            kinds = {"s": np.datetime64, "d": np.datetime64, "t": np.timedelta64}
+            for told in (value, kinds.get(name, np.float64)(value)):
+                expected = [cell for cell in cells if COMPARISONS[word](cell, number)]
+                found = array.read(["x"], where=[(name, word, told)])["x"].to_pylist()
+                assert found == expected, (name, told)
+                assert array.read(["x"], where=[(name, "in", [told, of(1)])])["x"].to_pylist() == [1]
 
 
 @pytest.mark.parametrize("word", COMPARISONS)

@@ -81,7 +81,8 @@ def _stored(value: Value) -> tuple[Datatype, int, bytes]:
         text = _utf8(value)
         return Datatype.STRING_UTF8, len(text), text
     if isinstance(value, bytes | bytearray | memoryview):
-        return Datatype.BLOB, len(bytes(value)), bytes(value)
+        data = bytes(value)
+        return Datatype.BLOB, len(data), data
     try:
         numbers = np.atleast_1d(np.asarray(value))
     except ValueError:  # of a ragged list

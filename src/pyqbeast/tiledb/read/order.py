@@ -39,7 +39,7 @@ def coordinate_keys(columns: Sequence[pa.Array | pa.ChunkedArray], dimensions: S
 
 
 def signs_of_zeros(columns: Sequence[pa.Array | pa.ChunkedArray], dimensions: Sequence[Field]) -> Keys:
-    """What tells 0.0 and -0.0 apart, for the dimensions that have both.
+    """What tells 0.0 and -0.0 apart, for the dimensions that have -0.0.
 
     The library of TileDB orders cells as if the two were one coordinate, and takes them for two where it looks for
     cells with the same. So they are told apart after all else.

@@ -34,8 +34,7 @@ def place_among(value: Value, kind: pa.DataType) -> Fraction | None:
     Returns:
         None where the column stores no whole numbers, or the value is no such number or time.
     """
-    if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
-        value = value.item()
+    value = _unboxed(value)
     if isinstance(value, bool):
         return None
     if not (pa.types.is_integer(kind) or pa.types.is_temporal(kind)):
@@ -47,6 +46,12 @@ def place_among(value: Value, kind: pa.DataType) -> Fraction | None:
     unit = "D" if pa.types.is_date(kind) else kind.unit
     seconds = _span(value) if pa.types.is_duration(kind) else _moment(value)
     return None if seconds is None else seconds / _SECONDS[unit]
+
+
+def _unboxed(value: Value) -> Value:
+    """Python's own value for one of NumPy's, but for times, which Python would round."""
+    is_boxed = isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64)
+    return value.item() if is_boxed else value
 
 
 def _moment(value: Value) -> Fraction | None:
@@ -83,12 +88,11 @@ def _counted(value: np.datetime64 | np.timedelta64) -> Fraction | None:
 
 def scalar_of(value: Value, kind: pa.DataType) -> pa.Scalar:
     """A scalar of the column's type, or of its own where it does not fit exactly."""
+    value = _unboxed(value)
     if isinstance(value, str) and pa.types.is_fixed_size_binary(kind) | pa.types.is_large_binary(kind):
         value = value.encode("utf-8")
     elif isinstance(value, bytes) and pa.types.is_large_string(kind):
         value = value.decode("utf-8")
-    elif isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
-        value = value.item()
     if pa.types.is_temporal(kind) and value != value:
         return pa.scalar(None, kind)  # no time, which equals none
     try:
@@ -99,8 +103,7 @@ def scalar_of(value: Value, kind: pa.DataType) -> pa.Scalar:
 
 def limits(kind: pa.DataType) -> tuple[int, int]:
     """The least and the greatest whole number that a column of an Arrow type stores."""
-    stored = kind if pa.types.is_integer(kind) else pa.int32() if pa.types.is_date32(kind) else pa.int64()
-    whole = np.iinfo(np.dtype(str(stored)))
+    whole = np.iinfo(np.dtype(str(_stored_type(kind))))
     return int(whole.min), int(whole.max)
 
 
@@ -112,9 +115,14 @@ def is_stored(place: Fraction, kind: pa.DataType) -> bool:
 
 def array_at(places: Sequence[int], kind: pa.DataType) -> pa.Array:
     """The values of a column's type that are stored as these numbers."""
+    return pa.array(places, _stored_type(kind)).cast(kind)
+
+
+def _stored_type(kind: pa.DataType) -> pa.DataType:
+    """The whole numbers that a column of an Arrow type is made of."""
     if pa.types.is_integer(kind):
-        return pa.array(places, kind)
-    return pa.array(places, pa.int32() if pa.types.is_date32(kind) else pa.int64()).cast(kind)
+        return kind
+    return pa.int32() if pa.types.is_date32(kind) else pa.int64()
 
 
 def raw_value(value: Value, field: Field) -> Coordinate:
@@ -129,8 +137,7 @@ def raw_value(value: Value, field: Field) -> Coordinate:
 
 
 def _raw_value(value: Value, field: Field) -> Coordinate:
-    if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
-        value = value.item()
+    value = _unboxed(value)
     if field.is_var or field.datatype.is_bytes:
         if isinstance(value, str):
             return value.encode("utf-8")
