@@ -26,6 +26,7 @@ ALLOWED = {
     "core": [],
     "core.errors": [],
     "core.extras": ["core.errors"],
+    "core.location": ["core.errors"],
     "core.html": [],
     "core.explanation": ["core.format", "core.html"],
     "core.format": ["core.errors"],
@@ -97,9 +98,10 @@ ALLOWED = {
     "tiledb.datatypes": ["core.errors", "tiledb.errors"],
     "tiledb.filters": ["core.errors", "core.extras", "tiledb.errors", "tiledb.cursor", "tiledb.datatypes"],
     "tiledb.format": ["core.errors", "tiledb.errors", "tiledb.cursor", "tiledb.datatypes", "tiledb.filters"],
-    "tiledb.storage": ["core.errors", "core.extras", "tiledb.errors", "tiledb.cursor"],
+    "tiledb.storage": ["core.errors", "core.extras", "core.location", "tiledb.errors", "tiledb.cursor"],
     "tiledb.read": [
         "core.errors",
+        "core.location",
         "tiledb.errors",
         "tiledb.cursor",
         "tiledb.datatypes",
@@ -109,6 +111,7 @@ ALLOWED = {
     ],
     "tiledb.write": [
         "core.errors",
+        "core.location",
         "tiledb.errors",
         "tiledb.cursor",
         "tiledb.datatypes",

@@ -145,9 +145,9 @@ def test_an_answer_narrows_step_by_step(golden):
 @pytest.mark.parametrize(
     "name",
     [
-        "qbeast/b_linear_hash", "qbeast/c_ts_decimal_nulls", "qbeast/d_append_revisions", "qbeast/e3_convert_only",
-        "qbeast/f2_quantiles_string", "qbeast/g_date_float_long", "qbeast/i2_deleted_dv", "qbeast/k_4d",
-        "qbeast/l3_empty_then_append", "qbeast/l_constant_column", "qbeast_old/o3_replicated",
+        "qbeast/c_ts_decimal_nulls", "qbeast/d_append_revisions", "qbeast/e3_convert_only",
+        "qbeast/f2_quantiles_string", "qbeast/i2_deleted_dv", "qbeast/k_4d", "qbeast/l3_empty_then_append",
+        "qbeast/l_constant_column", "qbeast_old/o3_replicated",
         "tiledb/sp_multifrag", "tiledb/de_2d_row_row", "tiledb/sp_strdim", "tiledb/sp_datetime", "tiledb/sp_empty",
         "tiledb/de_1d", "tiledb/sp_hilbert_mixed", "tiledb/sp_int_extremes", "tiledb/sp_alltypes",
     ],

@@ -9,8 +9,22 @@ import pyarrow.compute as pc
 from pyqbeast import tiledb
 from pyqbeast.tiledb import VAR_NUM, ArraySchema, Datatype, attribute, create_array, dimension, write_array
 from pyqbeast.tiledb.filters import ByteShuffle, Zstd
+from tests.conftest import GOLDEN_ROOTS
 
 oracle = __import__("tiledb")
+
+
+def golden_arrays():
+    """The names of all golden arrays, as the fixture `golden` takes them, each once; `none` where there are none."""
+    patterns = ("tiledb/*/array", "tiledb_old/*/*")
+    found = {
+        path.relative_to(root).as_posix()
+        for root in GOLDEN_ROOTS
+        for pattern in patterns
+        for path in root.glob(pattern)
+        if path.is_dir()
+    }
+    return sorted(found) or ["tiledb/none"]
 
 
 def one_dimension(*attributes, capacity=130, domain=(0, 999_999), **options):

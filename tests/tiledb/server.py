@@ -58,7 +58,8 @@ def serve(folder, *, ranges=True):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.ranges, server.sent, server.fails = ranges, 0, False
     server.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    # It looks that often, in seconds, whether it is to stop.
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield server

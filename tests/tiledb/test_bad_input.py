@@ -32,20 +32,13 @@ from pyqbeast.tiledb.read.split import read_part, split
 from pyqbeast.tiledb.spark.data_source import TileDBDataSource
 from pyqbeast.tiledb.write.array import commit_staged, leaves_of, put_fragment
 from pyqbeast.tiledb.write.fragment_files import FragmentFiles, encode_column
-from tests.conftest import GOLDEN_ROOTS
-from tests.tiledb.arrays import one_dimension
+from tests.tiledb.arrays import golden_arrays, one_dimension
 from tests.tiledb.damage import damaged, damaged_within
 from tests.tiledb.test_golden import ENCRYPTED, KEY
 
 #: The whole of it is hundreds of variants per file; here each file gets some, by its name.
 CUTS, CHANGES, DEEP_CHANGES, FILES = 1, 1, 2, 3
 MOST_BYTES = 256 * 2**20
-
-
-def _arrays():
-    roots = [*(p for r in GOLDEN_ROOTS for p in r.glob("tiledb/*/array"))]
-    roots += [p for r in GOLDEN_ROOTS for p in r.glob("tiledb_old/*/*") if p.is_dir()]
-    return sorted(map(str, roots)) or ["none"]
 
 
 def _touch_everything(uri, key):
@@ -106,16 +99,16 @@ def test_much_memory_is_noticed():
         np.ones(MOST_BYTES + 2**24, np.int8)
 
 
-@pytest.mark.parametrize("folder", _arrays())
-def test_damaged_files(golden, tmp_path, folder):
-    golden("tiledb")
+@pytest.mark.parametrize("array_name", golden_arrays())
+def test_damaged_files(golden, tmp_path, array_name):
+    folder = golden(array_name)
     fs, root = fsspec.filesystem("memory"), f"/{tmp_path.name}"
-    files = {str(p.relative_to(folder)): p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
+    files = {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
     for name, content in files.items():
         fs.pipe_file(f"{root}/{name}", content)
-    rng = random.Random(folder)
+    rng = random.Random(array_name)
     chosen = rng.sample(sorted(n for n in files if files[n]), min(FILES, len([n for n in files if files[n]])))
-    key = KEY if ENCRYPTED in folder else None
+    key = KEY if ENCRYPTED in array_name else None
     array = tiledb.open_array(f"memory:/{root}", encryption_key=key)
     schemas = {fragment.metadata_path: fragment.schema for fragment in array.fragments}
     with little_memory():

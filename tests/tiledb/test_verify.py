@@ -13,22 +13,13 @@ from pyqbeast import InvalidInputError, tiledb
 from pyqbeast.tiledb import Datatype, attribute, create_array, stage_fragment, verify
 from pyqbeast.tiledb.filters import Md5
 from pyqbeast.tiledb.write.array import commit_fragments
-from tests.conftest import GOLDEN_ROOTS
-from tests.tiledb.arrays import one_dimension
+from tests.tiledb.arrays import golden_arrays, one_dimension
 from tests.tiledb.test_golden import ENCRYPTED, KEY
 
 
-def _arrays():
-    found = [
-        p for r in GOLDEN_ROOTS for p in (*r.glob("tiledb/*/array"), *r.glob("tiledb_old/*/*")) if p.is_dir()
-    ]
-    return sorted(map(str, found)) or ["none"]
-
-
-@pytest.mark.parametrize("uri", _arrays())
-def test_golden_arrays_are_in_order(golden, uri):
-    golden("tiledb")
-    report = verify(tiledb.open_array(uri, encryption_key=KEY if ENCRYPTED in uri else None))
+@pytest.mark.parametrize("name", golden_arrays())
+def test_golden_arrays_are_in_order(golden, name):
+    report = verify(tiledb.open_array(golden(name), encryption_key=KEY if ENCRYPTED in name else None))
     assert report.problems == []
 
 

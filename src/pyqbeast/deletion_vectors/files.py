@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import IO
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError
+from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 
@@ -63,7 +64,7 @@ def _read(file: IO[bytes], source: str, offset: int, size: int) -> bytes:
 
 
 def write_bytes(
-    table: locations.Location, vectors: Sequence[bytes], random_prefix: str
+    table: Location, vectors: Sequence[bytes], random_prefix: str
 ) -> tuple[uuid.UUID, list[tuple[int, int]]]:
     """Write the serialized `vectors` into a new file of `table`; return its UUID, and offsets and sizes.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from pyqbeast.core.location import Location
 from pyqbeast.deletion_vectors.table import deleted_rows, file_vectors
-from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.reader import read_snapshot
 
 
-def table_report(table: locations.Location) -> dict[str, Any]:
+def table_report(table: Location) -> dict[str, Any]:
     """Return the vectors of `table` as JSON-able data: `table`, `version`, `deleted_rows`, and `files`.
 
     Each of `files` has the fields of `FileVector`. Raises what `read_snapshot` and `file_vectors` raise.
@@ -25,7 +25,7 @@ def table_report(table: locations.Location) -> dict[str, Any]:
     }
 
 
-def rows_report(table: locations.Location, file: str) -> dict[str, Any]:
+def rows_report(table: Location, file: str) -> dict[str, Any]:
     """Return the deleted rows of `file` as JSON-able data: `table`, `file`, `cardinality`, ascending `rows`.
 
     Raises what `deleted_rows` raises.

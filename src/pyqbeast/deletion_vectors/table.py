@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from urllib.parse import unquote
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.core.location import Location
 from pyqbeast.deletion_vectors.vector import DeletionVector
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
@@ -38,7 +39,7 @@ def file_vectors(snapshot: Snapshot) -> list[FileVector]:
     return [_file_vector(file) for file in snapshot.files]
 
 
-def deleted_rows(table: locations.Location, file: str) -> DeletionVector:
+def deleted_rows(table: Location, file: str) -> DeletionVector:
     """Return the deleted rows of one live file of `table`: an empty vector where it has none.
 
     `file` is what `find_file` takes. Raises `InvalidInputError` for a file that is not live, `FormatError` for
@@ -53,7 +54,7 @@ def read_vector(
     descriptor: DeletionVectorDescriptor | None,
     file: str,
     rows: int | None,
-    table: locations.Location,
+    table: Location,
     storage_options: locations.Options = None,
 ) -> DeletionVector:
     """Return the vector of a data file of `table` that stores `rows` rows (None if unknown); empty without one.
@@ -72,7 +73,7 @@ def read_vector(
     return vector
 
 
-def find_file(file: str, live: Iterable[str], table: locations.Location) -> str:
+def find_file(file: str, live: Iterable[str], table: Location) -> str:
     """Return the one of the paths `live`, as the log of `table` has them, that `file` names.
 
     `file` is that path, the same without URL encoding, or the whole location of the file, as Spark's
@@ -87,7 +88,7 @@ def find_file(file: str, live: Iterable[str], table: locations.Location) -> str:
     raise InvalidInputError(f"{file!r} is no live file of the table at {table}; `pyqbeast dv` lists them")
 
 
-def _below(file: str, table: locations.Location) -> list[str]:
+def _below(file: str, table: Location) -> list[str]:
     """The path below the table of a file's whole location, URL-encoded or not; none for another location."""
     if not locations.is_absolute(file):
         return []

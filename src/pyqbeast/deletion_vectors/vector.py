@@ -10,9 +10,10 @@ import numpy.typing as npt
 from pyroaring import BitMap64
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.core.location import Location
 from pyqbeast.deletion_vectors import bitmaps, files
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
-from pyqbeast.delta_log.locations import Location, Options
+from pyqbeast.delta_log.locations import Options
 
 
 class DeletionVector(Collection[int]):

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.format.stored_text import read_json, shown
+from pyqbeast.core.location import Location
 from pyqbeast.delta_log import compact_form, locations, z85
 
 #: The storage letters: a file named by a UUID, bytes in the log, a file at an absolute path.
@@ -112,7 +113,7 @@ class DeletionVectorDescriptor:
         at = "" if self.offset is None else f"@{self.offset}"
         return f"{self.storage_type}{self.path_or_inline_dv}{at}"
 
-    def absolute_path(self, table: locations.Location) -> str:
+    def absolute_path(self, table: Location) -> str:
         """Return the location of the vector's file, for a table at `table`.
 
         Raises `InvalidInputError` for an inline vector: it has no file.
@@ -125,11 +126,11 @@ class DeletionVectorDescriptor:
         return self.assemble_path(table, uuid.UUID(bytes=z85.decode(encoded)), prefix)
 
     @staticmethod
-    def assemble_path(parent: locations.Location, id: uuid.UUID, prefix: str = "") -> str:  # noqa: A002
+    def assemble_path(parent: Location, id: uuid.UUID, prefix: str = "") -> str:  # noqa: A002
         """Return the location of the vector file of `id` below `parent`, in the folder `prefix` if any."""
         return locations.child(parent, prefix, f"deletion_vector_{id}.bin")
 
-    def copy_with_absolute_path(self, table: locations.Location) -> DeletionVectorDescriptor:
+    def copy_with_absolute_path(self, table: Location) -> DeletionVectorDescriptor:
         """Return this descriptor with `u` turned into `p`, for a table at `table`; `i` and `p` unchanged."""
         if self.storage_type != UUID:
             return self

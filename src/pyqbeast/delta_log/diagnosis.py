@@ -10,6 +10,7 @@ from typing import Any
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.file_tags import are_legacy
+from pyqbeast.core.location import Location
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
 from pyqbeast.core.sharing.findings import Finding, SharedFile, SharedTable, findings, in_order
 from pyqbeast.core.sharing.readers import READERS
@@ -80,7 +81,7 @@ class Diagnosis:
         return "\n".join(lines)
 
 
-def diagnose(table: locations.Location, reader: str | None = None) -> list[Diagnosis]:
+def diagnose(table: Location, reader: str | None = None) -> list[Diagnosis]:
     """What readers would get wrong in the newest version of a table: one of `READERS`, or all of them.
 
     Raises:
@@ -108,7 +109,7 @@ def diagnose(table: locations.Location, reader: str | None = None) -> list[Diagn
     ]
 
 
-def _full(table: locations.Location) -> str:
+def _full(table: Location) -> str:
     """As SQL has to name it."""
     text = os.fspath(table)
     return text if locations.is_absolute(text) else str(Path(text).absolute())

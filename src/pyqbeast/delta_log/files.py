@@ -11,6 +11,7 @@ from typing import Any
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, TableNotFoundError, UnsupportedError
 from pyqbeast.core.format.types import epoch_milliseconds
+from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 
 _COMMIT = re.compile(r"(\d{20})\.json")
@@ -33,7 +34,7 @@ class LogFiles:
 
 
 def find_log_files(
-    table: locations.Location,
+    table: Location,
     version: int | None = None,
     timestamp: int | None = None,
     options: locations.Options = None,
@@ -75,7 +76,7 @@ def find_log_files(
     )
 
 
-def readable_versions(table: locations.Location, options: locations.Options = None) -> range:
+def readable_versions(table: Location, options: locations.Options = None) -> range:
     """The versions that the log of `table` still tells, from the newest back to the first gap.
 
     Raises as `find_log_files`.
@@ -90,7 +91,7 @@ def readable_versions(table: locations.Location, options: locations.Options = No
 
 
 def _listing(
-    table: locations.Location, options: locations.Options
+    table: Location, options: locations.Options
 ) -> tuple[Any, str, dict[int, str], dict[int, list[str]]]:
     """The file system and the folder of a log, and by version its commits and its complete checkpoints."""
     file_system, root = locations.open_location(table, options)

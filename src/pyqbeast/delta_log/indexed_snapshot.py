@@ -10,6 +10,7 @@ from pyqbeast.core.errors import FormatError, NotIndexedError, UnsupportedError
 from pyqbeast.core.format.file_tags import Block, FileTags
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.format.weight import checked_fraction
+from pyqbeast.core.location import Location
 from pyqbeast.core.otree.measure import IndexedFile, index_metrics
 from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_from_configuration
@@ -29,14 +30,14 @@ _MAPPING_MODE = "delta.columnMapping.mode"
 class IndexedSnapshot:
     """A version of an indexed table. What a call needs of it is worked out once, when it is first asked for."""
 
-    table: locations.Location
+    table: Location
     snapshot: Snapshot
     revisions: RevisionSet
 
     @classmethod
     def read(
         cls,
-        table: locations.Location,
+        table: Location,
         version: int | None = None,
         timestamp: int | None = None,
         storage_options: locations.Options = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import posixpath
 import re
 import unicodedata
@@ -15,9 +14,8 @@ import fsspec
 from fsspec.archive import AbstractArchiveFileSystem
 
 from pyqbeast.core.errors import InvalidInputError, QbeastError, StorageError
+from pyqbeast.core.location import Location, location_text
 
-#: What names a table: a local path, or the URL of one.
-Location = str | os.PathLike[str]
 #: Keywords of the file system that fsspec makes for a location, such as credentials.
 Options = Mapping[str, Any] | None
 
@@ -26,11 +24,9 @@ _PARTS = re.compile(r"(?as)(?:(?P<scheme>[A-Za-z][\w+.-]*):)?(?://(?P<authority>
 _KEPT = "-_.!~*'();/:@&=+$,"
 
 
-def _split(location: Location) -> tuple[str | None, str | None, str]:
-    text = os.fspath(location) if isinstance(location, (str, os.PathLike)) else None
-    match = _PARTS.fullmatch(text) if isinstance(text, str) else None
-    if match is None:
-        raise InvalidInputError(f"{location!r} is neither a path nor a URL")
+def _split(location: str) -> tuple[str | None, str | None, str]:
+    match = _PARTS.fullmatch(location)
+    assert match is not None, "a path may be any text"
     return match["scheme"], match["authority"], match["path"]
 
 
@@ -40,7 +36,7 @@ def _join(scheme: str | None, authority: str | None, path: str) -> str:
 
 def hadoop_path(location: Location) -> str:
     """Return `location` as Hadoop's `Path` spells it: no empty authority, no double slash."""
-    text = os.fspath(location)
+    text = location if isinstance(location, str) else location_text(location)
     # Most are names of files, and there may be 100,000 of them.
     if ":" not in text and "//" not in text:
         return text
@@ -58,7 +54,7 @@ def is_absolute(location: str) -> bool:
 
 def child(parent: Location, *names: str) -> str:
     """Return the location of `names` below `parent`; empty names are left out."""
-    return hadoop_path("/".join([os.fspath(parent).rstrip("/"), *filter(None, names)]))
+    return hadoop_path("/".join([location_text(parent).rstrip("/"), *filter(None, names)]))
 
 
 def url_encode(path: str) -> str:
@@ -100,15 +96,14 @@ def open_location(location: Location, storage_options: Options = None) -> tuple[
 
     Raises `InvalidInputError` where fsspec knows no such scheme, or its package is not installed.
     """
-    scheme, authority, path = _split(location)
-    if not os.fspath(location):
-        raise InvalidInputError("an empty text is neither a path nor a URL")
+    text = location_text(location)
+    scheme, authority, path = _split(text)
     options = storage_options or {}
     try:
         if scheme in (None, "file") and not authority:
             # fsspec's `url_to_fs` takes the `::` of a name for a chain of URLs, and opens what is called like its end.
-            return fsspec.filesystem("file", **options), fsspec.core.strip_protocol(os.fspath(location))
-        url = f"{scheme}://{authority or ''}{path}" if scheme else os.fspath(location)
+            return fsspec.filesystem("file", **options), fsspec.core.strip_protocol(text)
+        url = f"{scheme}://{authority or ''}{path}" if scheme else text
         if "::" in url and not issubclass(fsspec.get_filesystem_class(scheme), AbstractArchiveFileSystem):
             # An archive lies in another file. Other stores lie in none, and fsspec leaves the end out without a word.
             raise ValueError(
@@ -116,7 +111,7 @@ def open_location(location: Location, storage_options: Options = None) -> tuple[
             )
         file_system, inner = fsspec.core.url_to_fs(url, **options)
     except (ImportError, TypeError, ValueError) as error:
-        raise InvalidInputError(f"{os.fspath(location)!r} cannot be opened: {error}") from error
+        raise InvalidInputError(f"{text!r} cannot be opened: {error}") from error
     return file_system, str(inner)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from pyqbeast.core.errors import FormatError, UnsupportedError
 from pyqbeast.core.format.stored_text import is_text, read_json, shown
+from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.actions import ADDED, Action, actions_of_commits, checkpoint_actions
 from pyqbeast.delta_log.files import find_log_files
@@ -80,7 +81,7 @@ class Snapshot:
 
 
 def read_snapshot(
-    table: locations.Location,
+    table: Location,
     version: int | None = None,
     timestamp: int | None = None,
     storage_options: locations.Options = None,

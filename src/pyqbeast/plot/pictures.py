@@ -11,6 +11,7 @@ from pathlib import Path
 from pyqbeast.approximate.estimate.outcome import Outcome
 from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundError
 from pyqbeast.core.extras import of_extra
+from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.plot.gather.array import ArrayPicture, gather_array
 from pyqbeast.plot.gather.table import TablePicture, gather_table
@@ -38,7 +39,7 @@ class Page:
 
 
 def page(
-    path: locations.Location,
+    path: Location,
     target: str | os.PathLike[str] | None = None,
     *,
     version: int | None = None,
@@ -78,7 +79,7 @@ def page(
 
 
 def image(
-    path: locations.Location,
+    path: Location,
     target: str | os.PathLike[str],
     *,
     version: int | None = None,
@@ -103,7 +104,7 @@ def image(
 
 
 def _gathered(
-    path: locations.Location,
+    path: Location,
     version: int | None,
     estimates: Iterable[Outcome],
     storage_options: locations.Options,
@@ -112,7 +113,7 @@ def _gathered(
         return gather_table(path, version, estimates, storage_options)
     except TableNotFoundError:
         try:
-            return gather_array(os.fspath(path))
+            return gather_array(path)
         except TableNotFoundError as error:
             raise TableNotFoundError(
                 f"there is neither a Delta table nor a TileDB array at {path}: it has no _delta_log and no __schema"

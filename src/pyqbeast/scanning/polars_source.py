@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from pyqbeast.core.extras import of_extra
-from pyqbeast.delta_log import locations
+from pyqbeast.core.location import Location
 from pyqbeast.scanning.conditions.comparisons import Both, Constant, compared
 from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.scan import Scan, scan
@@ -24,7 +24,7 @@ _WHOLE = {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)} 
 
 
 def scan_table(
-    path: locations.Location,
+    path: Location,
     version: int | None = None,
     *,
     timestamp: dt.datetime | str | None = None,

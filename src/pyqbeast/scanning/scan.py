@@ -15,6 +15,7 @@ from pyqbeast.core.extras import of_extra
 from pyqbeast.core.format.constants import WEIGHT_MIN
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import epoch_milliseconds
+from pyqbeast.core.location import Location
 from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.sampling.logged_file import Needed
 from pyqbeast.delta_log import locations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def scan(
-    path: locations.Location,
+    path: Location,
     version: int | None = None,
     *,
     timestamp: dt.datetime | str | None = None,
@@ -71,7 +72,7 @@ def scan(
     return Scan(index, storage_options)
 
 
-def _has_times_in_commits(path: locations.Location, storage_options: locations.Options) -> bool:
+def _has_times_in_commits(path: Location, storage_options: locations.Options) -> bool:
     """Whether the newest version says so: an older one may be from before."""
     newest = IndexedSnapshot.read(path, None, None, storage_options)
     return newest.snapshot.metadata.configuration.get("delta.enableInCommitTimestamps", "").lower() == "true"

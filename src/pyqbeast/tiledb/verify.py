@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
-from pyqbeast.tiledb.errors import ArrayFormatError
+from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.tiledb.errors import ArrayFormatError, check_type
 from pyqbeast.tiledb.format.column import numbers
 from pyqbeast.tiledb.format.domain import MBRs
 from pyqbeast.tiledb.format.field import Field
@@ -86,8 +86,7 @@ def verify(array: Array) -> VerifyReport:
     Raises:
         InvalidInputError: it is no array that `open_array` gave.
     """
-    if not isinstance(array, Array):
-        raise InvalidInputError(f"verify takes an array, as open_array gives it, not {array!r}")
+    check_type(array, Array, "verify takes an array, as open_array gives it")
     report = VerifyReport(array.uri)
     for name in ("metadata", "enumerations", "deletions"):
         _attempt(report, name, lambda name=name: getattr(array, name))  # type: ignore[misc]

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 from pyqbeast.delta_log.live_file import LiveFile
@@ -28,7 +29,7 @@ _INTERVAL = re.compile(rf"\s*(?:interval\s+)?(?:{_PART})+", re.IGNORECASE)
 
 
 def files_on_disk(
-    table: locations.Location, snapshot: Snapshot, storage_options: locations.Options
+    table: Location, snapshot: Snapshot, storage_options: locations.Options
 ) -> tuple[list[FileOnDisk], list[tuple[str, int]]]:
     """The live files, and the locations and sizes of files in the table's folder that the log names nowhere.
 
@@ -54,7 +55,7 @@ def files_on_disk(
 class _Storage:
     """The sizes of all files below a table's folder, and which of them the log names. Paths are those of fsspec."""
 
-    def __init__(self, table: locations.Location, options: locations.Options) -> None:
+    def __init__(self, table: Location, options: locations.Options) -> None:
         self._options = options
         self._system, root = locations.open_location(table, options)
         self._root = root.rstrip("/")

@@ -13,6 +13,7 @@ from pyqbeast.core.format.constants import (
 from pyqbeast.core.format.file_tags import FileTags
 from pyqbeast.core.format.json_text import compact_json
 from pyqbeast.core.format.stored_text import read_json
+from pyqbeast.core.location import Location
 from pyqbeast.core.problems import REPLICATED, Problem
 from pyqbeast.core.revisions.revision import revisions_from_configuration
 from pyqbeast.core.sampling.logged_file import LoggedFile
@@ -26,7 +27,7 @@ from pyqbeast.verification.report import VerifyReport
 from pyqbeast.verification.stored_files import files_on_disk
 
 
-def verify_log(table: locations.Location, storage_options: locations.Options = None) -> VerifyReport:
+def verify_log(table: Location, storage_options: locations.Options = None) -> VerifyReport:
     """Checks tags, revisions, statistics and what storage lists of the newest version of a table.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -15,28 +16,23 @@ from pyqbeast.tiledb import VAR_NUM, Datatype, attribute, create_array, write_ar
 from pyqbeast.tiledb.filters import FloatScale
 from pyqbeast.tiledb.read.predicate import Predicate
 from pyqbeast.tiledb.read.prune import tiles_matching
-from tests.conftest import GOLDEN_ROOTS
-from tests.tiledb.arrays import one_dimension, oracle, sorted_array
-from tests.tiledb.test_golden import ENCRYPTED
+from tests.tiledb.arrays import golden_arrays, one_dimension, oracle, sorted_array
 
 OPERATORS = ["<", "<=", ">", ">=", "==", "!=", "in", "is null", "is not null"]
 
 
-def _sparse_cases():
-    folders = [path for root in GOLDEN_ROOTS for path in sorted(root.glob("tiledb/sp*")) if path.is_dir()]
-    old = [path for root in GOLDEN_ROOTS for path in sorted(root.glob("tiledb_old/*/s*")) if path.is_dir()]
-    return [str(p / "array") for p in folders if ENCRYPTED not in str(p)] + list(map(str, old)) or ["none"]
+#: The names of sparse arrays begin with an s.
+SPARSE = [name for name in golden_arrays() if re.match(r"tiledb/sp|tiledb_old/.*/s", name)] or ["tiledb/none"]
 
 
 def _comparable(kind):
     return not (pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
-@pytest.mark.parametrize("uri", _sparse_cases())
-def test_pruned_reads_equal_filtered_full_reads(golden, uri):
+@pytest.mark.parametrize("name", SPARSE)
+def test_pruned_reads_equal_filtered_full_reads(golden, name):
     """Random predicates on every column of every golden array, alone and in pairs, at several times."""
-    golden("tiledb")
-    rng = random.Random(uri)
+    uri, rng = golden(name), random.Random(name)
     seen = []
     for timestamp in (None, 10):
         array = tiledb.open_array(uri, timestamp)

@@ -42,15 +42,9 @@ from pyqbeast.tiledb.filters import (
     Zstd,
 )
 from pyqbeast.tiledb.format.field import Field
-from tests.conftest import GOLDEN_ROOTS
-from tests.tiledb.arrays import one_dimension, oracle
+from tests.tiledb.arrays import golden_arrays, one_dimension, oracle
 from tests.tiledb.failing import FailingFileSystem
 from tests.tiledb.test_golden import ENCRYPTED, KEY
-
-
-def _golden_arrays():
-    found = [p for root in GOLDEN_ROOTS for p in (*root.glob("tiledb/*/array"), *root.glob("tiledb_old/*/*"))]
-    return sorted({str(p) for p in found if p.is_dir()}) or ["none"]
 
 
 @functools.cache
@@ -64,11 +58,10 @@ def _open_oracle(uri, key):
     return oracle.open(uri, ctx=_context(key))
 
 
-@pytest.mark.parametrize("source", _golden_arrays())
-def test_an_array_like_another_one(golden, tmp_path, source):
+@pytest.mark.parametrize("name", golden_arrays())
+def test_an_array_like_another_one(golden, tmp_path, name):
     """Of every format version: the schema is the same but for its version, and takes the same cells."""
-    golden("tiledb")
-    uri, key = str(tmp_path / "a"), KEY if ENCRYPTED in source else None
+    source, uri, key = str(golden(name)), str(tmp_path / "a"), KEY if ENCRYPTED in name else None
     first = tiledb.open_array(source, encryption_key=key)
     create_array(uri, first.schema, enumerations=first.enumerations, encryption_key=key)
     copy = tiledb.open_array(uri, encryption_key=key)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.core.location import Location
 from pyqbeast.plot.gather.axes import Axis, value_places
 from pyqbeast.plot.gather.files import Files, Range
 from pyqbeast.plot.gather.scales import Scale
@@ -59,7 +60,7 @@ class ArrayPicture:
     highs: tuple[NDArray[np.float64], ...]
 
 
-def gather_array(uri: str) -> ArrayPicture:
+def gather_array(uri: Location) -> ArrayPicture:
     """What there is to see of an array.
 
     Raises:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pyqbeast.approximate.estimate.outcome import Outcome
+from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.history import VersionFigures, read_history
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
@@ -50,7 +51,7 @@ class TablePicture:
 
 
 def gather_table(
-    path: locations.Location,
+    path: Location,
     version: int | None = None,
     estimates: Iterable[Outcome] = (),
     storage_options: locations.Options = None,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype, datatype_of
+from pyqbeast.tiledb.errors import check_type
 from pyqbeast.tiledb.filters import ByteShuffle, Zstd
 from pyqbeast.tiledb.filters.base import Filter
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
@@ -36,7 +37,7 @@ def dimension(
     Raises:
         InvalidInputError: These do not go together.
     """
-    own = FilterPipeline(tuple(filters))
+    own = _pipeline(name, filters)
     count = VAR_NUM if datatype is Datatype.STRING_ASCII else 1
     made = Dimension(Field(name, datatype, count, filters=own, is_dimension=True), domain, extent, own)
     check_dimension(made)
@@ -67,10 +68,18 @@ def attribute(
     Raises:
         InvalidInputError: These do not go together.
     """
-    own = FilterPipeline(tuple(filters))
+    own = _pipeline(name, filters)
     made = Field(name, datatype, cell_val_num, nullable, own, fill=fill, enumeration=enumeration)
     check_attribute(made)
     return made
+
+
+def _pipeline(name: str, filters: Sequence[Filter]) -> FilterPipeline:
+    about = f"column {name!r}: filters are a list of those of pyqbeast.tiledb.filters"
+    check_type(filters, Sequence, about)
+    for step in filters:
+        check_type(step, Filter, about)
+    return FilterPipeline(tuple(filters))
 
 
 def attribute_from_arrow(field: pa.Field) -> Field:

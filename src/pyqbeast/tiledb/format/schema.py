@@ -9,7 +9,7 @@ from functools import cached_property
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.cursor import Bytes, Cursor, text, u8, u32, u64
-from pyqbeast.tiledb.errors import ArrayFormatError, reading
+from pyqbeast.tiledb.errors import ArrayFormatError, check_type, reading
 from pyqbeast.tiledb.filters import Rle, Zstd
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
 from pyqbeast.tiledb.format.attribute import ENUMERATIONS_SINCE, attribute_bytes, parse_attribute
@@ -69,6 +69,10 @@ class ArraySchema:
     name: str = ""
 
     def __post_init__(self) -> None:
+        for columns, kind in ((self.dimensions, Dimension), (self.attributes, Field)):
+            check_type(columns, Sequence, "a schema takes a tuple of dimensions and one of attributes")
+            for column in columns:
+                check_type(column, kind, "a schema takes what `dimension` and `attribute` make")
         names = [*(d.name for d in self.dimensions), *(a.name for a in self.attributes)]
         if len(set(names)) < len(names):
             raise InvalidInputError(f"a name stands for two columns: {names}")

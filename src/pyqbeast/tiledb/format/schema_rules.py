@@ -8,6 +8,7 @@ import numpy as np
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.datatypes import LARGEST_CELL, Datatype
+from pyqbeast.tiledb.errors import check_type
 from pyqbeast.tiledb.filters import FloatScale
 from pyqbeast.tiledb.filters.base import ChunkContext
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
@@ -73,6 +74,7 @@ def check_dimension(dimension: Dimension) -> None:
         InvalidInputError: Its type, domain, extent and filters do not go together.
     """
     field, domain, extent = dimension.field, dimension.domain, dimension.extent
+    _check_field(field)
     kind, about = field.datatype, f"dimension {field.name!r}"
     text = kind is Datatype.STRING_ASCII
     if not text and not (kind.is_number or kind.unit):
@@ -84,6 +86,14 @@ def check_dimension(dimension: Dimension) -> None:
     if domain is not None:
         _check_domain(about, kind, domain, extent)
     check_dimension_filters(field, field.filters)
+
+
+def _check_field(field: Field) -> None:
+    about = f"column {field.name!r}"
+    check_type(field.name, str, "the name of a column is a text")
+    check_type(field.datatype, Datatype, f"{about}: the type is a Datatype")
+    check_type(field.cell_val_num, int, f"{about}: cell_val_num is a whole number")
+    check_type(field.fill, bytes, f"{about}: a fill value is bytes")
 
 
 def check_dimension_filters(field: Field, filters: FilterPipeline) -> None:
@@ -101,7 +111,12 @@ def check_dimension_filters(field: Field, filters: FilterPipeline) -> None:
 def _check_domain(
     about: str, kind: Datatype, domain: tuple[Coordinate, Coordinate], extent: Coordinate
 ) -> None:
-    low, high = domain
+    try:
+        low, high = domain
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"{about}: a domain is its least and greatest coordinate, not {domain!r}"
+        ) from error
     for value in (low, high) if extent is None else (low, high, extent):
         _check_value(about, kind, value)
     if low > high or (extent is not None and not extent > 0):
@@ -145,6 +160,7 @@ def check_attribute(attribute: Field) -> None:
     Raises:
         InvalidInputError: Its name, type, fill value and filters do not go together.
     """
+    _check_field(attribute)
     about, count, fill = f"attribute {attribute.name!r}", attribute.cell_val_num, attribute.fill
     if attribute.name.startswith(_RESERVED):
         raise InvalidInputError(f"{about}: names that begin with {_RESERVED} are kept for the format")

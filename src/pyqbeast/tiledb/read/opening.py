@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.location import Location
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.storage.names import EVERYTHING, Window
 from pyqbeast.tiledb.storage.stores import open_store
@@ -12,7 +13,9 @@ from pyqbeast.tiledb.storage.stores import open_store
 Timestamp = int | tuple[int, int] | None
 
 
-def open_array(uri: str, timestamp: Timestamp = None, *, encryption_key: str | bytes | None = None) -> Array:
+def open_array(
+    uri: Location, timestamp: Timestamp = None, *, encryption_key: str | bytes | None = None
+) -> Array:
     """Open an array for reading, as it was at a time.
 
     Args:

@@ -22,6 +22,7 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.core.extras import of_extra
+from pyqbeast.core.location import Location, location_text
 from pyqbeast.tiledb.errors import ArrayFormatError
 
 #: The end of a file's name while it is written, where a store shows files before they are complete.
@@ -201,8 +202,9 @@ def _file_system(uri: str) -> tuple[Any, str]:
     return WebFileSystem(), uri
 
 
-def open_store(uri: str) -> Store:
-    """The store for a URI: a path, or anything that fsspec knows, or http(s)."""
+def open_store(location: Location) -> Store:
+    """The store for a path, or a URI of anything that fsspec knows, or of http(s)."""
+    uri = location_text(location)
     try:
         return Store(uri)
     except MissingPackageError:

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError, UncertainWriteError, UnsupportedError
-from pyqbeast.tiledb.errors import telling
+from pyqbeast.core.location import Location
+from pyqbeast.tiledb.errors import check_type, telling
 from pyqbeast.tiledb.format.column import numbers
 from pyqbeast.tiledb.format.domain import MBRs
 from pyqbeast.tiledb.format.field import Field
@@ -35,7 +36,7 @@ _OLDEST_WRITTEN = 12
 
 @telling()
 def write_array(
-    uri: str, table: pa.Table, *, timestamp: int | None = None, encryption_key: str | bytes | None = None
+    uri: Location, table: pa.Table, *, timestamp: int | None = None, encryption_key: str | bytes | None = None
 ) -> str:
     """Write cells into a sparse array, as one fragment.
 
@@ -81,6 +82,7 @@ def stage_fragment(array: Array, table: pa.Table, timestamp: int | None = None, 
         timestamp: When, in ms since 1970 (UTC); now by default.
         job: Digits that are common to the names of a job's fragments; see `TimestampedName.job`.
     """
+    check_type(array, Array, "stage_fragment takes an array, as open_array gives it")
     schema = array.schema
     if schema.dense:
         raise InvalidInputError(f"{array.uri} is dense: write it with write_dense")
@@ -122,7 +124,7 @@ def put_fragment(array: Array, fragment: FragmentFiles, timestamp: int | None, j
 
 @telling()
 def write_metadata(
-    uri: str,
+    uri: Location,
     values: Mapping[str, Any],
     *,
     timestamp: int | None = None,

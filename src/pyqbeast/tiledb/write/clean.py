@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
+from pyqbeast.core.location import Location
 from pyqbeast.tiledb.storage.folder import FRAGMENTS, ArrayFolder
 from pyqbeast.tiledb.storage.names import TimestampedName
 from pyqbeast.tiledb.storage.stores import PART, Store, open_store
@@ -13,7 +14,7 @@ from pyqbeast.tiledb.storage.stores import PART, Store, open_store
 _WEEK = 168
 
 
-def clean(uri: str, *, retain_hours: float = _WEEK, dry_run: bool = True) -> list[str]:
+def clean(uri: Location, *, retain_hours: float = _WEEK, dry_run: bool = True) -> list[str]:
     """Delete fragments that were never committed, and parts of files that a local write left.
 
     Args:
@@ -29,7 +30,7 @@ def clean(uri: str, *, retain_hours: float = _WEEK, dry_run: bool = True) -> lis
         InvalidInputError: A time below zero.
         UnsupportedError: The storage does not say how old files are.
     """
-    if not retain_hours >= 0:
+    if not isinstance(retain_hours, int | float) or not retain_hours >= 0:
         raise InvalidInputError(f"retain_hours has to be a number of hours, not {retain_hours!r}")
     store = open_store(uri)
     # What is committed is asked for last: a write may land while this looks.

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from pyqbeast.core.errors import CommitConflictError, InvalidInputError, UncertainWriteError
 from pyqbeast.tiledb.cursor import u64
+from pyqbeast.tiledb.errors import check_type
 from pyqbeast.tiledb.format.conditions import Operator, comparison_bytes
 from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.generic_tile import encode_generic_tile
@@ -34,7 +35,7 @@ def commit_fragments(store: Store, names: Iterable[str]) -> None:
         StorageError: The storage failed; nothing was made visible.
         UncertainWriteError: The storage failed and does not say whether they are visible.
     """
-    names = list(names)
+    names = _fragments(store, names)
     staged = {entry.name for entry in store.entries(FRAGMENTS)}
     if missing := [name for name in names if _parsed(name).text not in staged]:
         raise InvalidInputError(f"{store.uri}: there is no staged fragment {missing[0]!r}")
@@ -42,6 +43,13 @@ def commit_fragments(store: Store, names: Iterable[str]) -> None:
         write_landed(store, f"{COMMITS}/{names[0]}.wrt", b"", _CELLS_LANDED)
     elif names:
         _write_consolidated(store, names, b"")
+
+
+def _fragments(store: Store, names: Iterable[str]) -> list[str]:
+    check_type(store, Store, "fragments are committed and aborted in a store, as `array.store` is one")
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidInputError(f"{store.uri}: the names of fragments come as a list, not {names!r}")
+    return list(names)
 
 
 def replace_cells(array: Array, names: Sequence[str], timestamp: int) -> None:
@@ -112,7 +120,7 @@ def abort_fragments(store: Store, names: Iterable[str]) -> None:
     Raises:
         InvalidInputError: One is committed, or is no fragment; nothing was deleted.
     """
-    names = list(names)
+    names = _fragments(store, names)
     committed = ArrayFolder.load(store).fragments
     if visible := [name for name in names if _parsed(name) in committed]:
         raise InvalidInputError(f"{store.uri}: fragment {visible[0]} is committed and is not taken back")

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pyqbeast.core.errors import InvalidInputError, UncertainWriteError
-from pyqbeast.tiledb.errors import telling
+from pyqbeast.core.location import Location
+from pyqbeast.tiledb.errors import check_type, telling
 from pyqbeast.tiledb.format.enumeration import Enumeration
 from pyqbeast.tiledb.format.generic_tile import encode_generic_tile
 from pyqbeast.tiledb.format.schema import ArraySchema
@@ -23,7 +24,7 @@ from pyqbeast.tiledb.write.commit import write_landed
 
 @telling("there is no array, as before")
 def create_array(
-    uri: str,
+    uri: Location,
     schema: ArraySchema,
     *,
     enumerations: Mapping[str, Enumeration] | None = None,
@@ -43,7 +44,7 @@ def create_array(
         InvalidInputError: There is an array, the storage is read-only, or the schema is one that no reader could
             open or no writer could write.
     """
-    known = dict(enumerations or {})
+    known = enumerations or {}
     array = plan_array(uri, schema, enumerations=known, timestamp=timestamp, encryption_key=encryption_key)
     written = []
     try:
@@ -62,7 +63,7 @@ def create_array(
 
 
 def plan_array(
-    uri: str,
+    uri: Location,
     schema: ArraySchema,
     *,
     enumerations: Mapping[str, Enumeration] | None = None,
@@ -71,6 +72,8 @@ def plan_array(
 ) -> Array:
     """The array that `create_array` would make. Nothing is written."""
     known = enumerations or {}
+    check_type(schema, ArraySchema, "create_array takes an ArraySchema")
+    check_type(known, Mapping, "enumerations come as a mapping by name")
     check_new_schema(schema, known)
     name = TimestampedName.new(time_after([]) if timestamp is None else timestamp).text
     files = {key: f"__{uuid.uuid4().hex}_0" for key in known}

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.location import Location
 from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.domain import MBR, Range1D
 from pyqbeast.tiledb.format.grid import TileGrid, intersection, numpy_order
@@ -29,7 +30,7 @@ Rows = npt.NDArray[np.int64]
 
 @telling()
 def write_dense(
-    uri: str,
+    uri: Location,
     table: pa.Table,
     box: Mapping[str, Any] | None = None,
     *,

@@ -1,0 +1,24 @@
+"""What users name tables and arrays by: a path, as text or as `pathlib` has it, or a URL."""
+
+from __future__ import annotations
+
+import os
+
+from pyqbeast.core.errors import InvalidInputError
+
+#: What names a table or an array: a local path, or the URL of one.
+Location = str | os.PathLike[str]
+
+
+def location_text(location: Location) -> str:
+    """Return the text of `location`.
+
+    Raises:
+        InvalidInputError: It is neither a path nor a URL.
+    """
+    text = os.fspath(location) if isinstance(location, (str, os.PathLike)) else None
+    if not isinstance(text, str):
+        raise InvalidInputError(f"{location!r} is neither a path nor a URL")
+    if not text:
+        raise InvalidInputError("an empty text is neither a path nor a URL")
+    return text

@@ -1,0 +1,84 @@
+"""Arguments of the wrong kind: one clear error says what was given and what is taken."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pyqbeast import InvalidInputError, plot, tiledb
+from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension
+from pyqbeast.tiledb.filters import Zstd
+from tests.tiledb.arrays import one_dimension
+
+NUMBER = Datatype.INT32
+
+
+@pytest.fixture
+def array(tmp_path):
+    """An array without cells, opened by a path of `pathlib`."""
+    create_array(tmp_path / "a", one_dimension(attribute("v", NUMBER)))
+    return tiledb.open_array(tmp_path / "a")
+
+
+def test_a_path_of_pathlib(array, tmp_path):
+    """It names an array wherever a text does."""
+    path = tmp_path / "a"
+    tiledb.write_array(path, pa.table({"x": [1, 2], "v": np.array([3, 4], np.int32)}), timestamp=1)
+    tiledb.write_metadata(path, {"k": "v"})
+    assert tiledb.open_array(path).read(["v"])["v"].to_pylist() == [3, 4]
+    assert tiledb.open_array(path).metadata == {"k": "v"}
+    assert tiledb.clean(path) == []
+    assert plot.page(path).html
+
+
+@pytest.mark.parametrize("location", [None, 3, b"a", "", ["a"]])
+@pytest.mark.parametrize(
+    "use", [tiledb.open_array, tiledb.clean, lambda uri: create_array(uri, one_dimension()), plot.page]
+)
+def test_what_is_no_location(use, location):
+    with pytest.raises(InvalidInputError, match="neither a path nor a URL"):
+        use(location)
+
+
+@pytest.mark.parametrize(
+    ("use", "words"),
+    [
+        (lambda a: tiledb.verify(a.uri), "verify takes an array, as open_array gives it, not '"),
+        (
+            lambda a: tiledb.stage_fragment(a.uri, pa.table({})),
+            "stage_fragment takes an array, as open_array",
+        ),
+        (lambda a: tiledb.commit_fragments(a.uri, []), "in a store, as `array.store` is one, not '"),
+        (lambda a: tiledb.abort_fragments(a, []), "in a store, as `array.store` is one, not "),
+        (lambda a: tiledb.commit_fragments(a.store, "x"), "the names of fragments come as a list, not 'x'"),
+        (lambda a: tiledb.abort_fragments(a.store, None), "the names of fragments come as a list, not None"),
+        (lambda a: tiledb.clean(a.uri, retain_hours="1"), "a number of hours, not '1'"),
+        (lambda a: create_array(a.uri + "b", None), "create_array takes an ArraySchema, not None"),
+        (lambda a: create_array(a.uri + "b", a.schema, enumerations=[1]), r"a mapping by name, not \[1\]"),
+    ],
+)
+def test_arguments_of_functions(array, use, words):
+    with pytest.raises(InvalidInputError, match=words):
+        use(array)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: attribute(3, NUMBER), "the name of a column is a text, not 3"),
+        (lambda: dimension(None, NUMBER, (0, 9), 2), "the name of a column is a text, not None"),
+        (lambda: attribute("v", "INT32"), "'v': the type is a Datatype, not 'INT32'"),
+        (lambda: attribute("v", NUMBER, cell_val_num="2"), "'v': cell_val_num is a whole number, not '2'"),
+        (lambda: attribute("v", NUMBER, fill=0), "'v': a fill value is bytes, not 0"),
+        (lambda: attribute("v", NUMBER, filters=Zstd()), "'v': filters are a list of those of .*Zstd"),
+        (lambda: attribute("v", NUMBER, filters=["zstd"]), "'v': filters are a list of those of .*, not 'zstd'"),
+        (lambda: dimension("x", NUMBER, 9, 2), "'x': a domain is its least and greatest coordinate, not 9"),
+        (lambda: dimension("x", NUMBER, (1, 2, 3), 2), r"'x': a domain is its .* coordinate, not \(1, 2, 3\)"),
+        (lambda: ArraySchema(3, ()), "a tuple of dimensions and one of attributes, not 3"),
+        (lambda: one_dimension(NUMBER), "what `dimension` and `attribute` make, not "),
+    ],
+)  # fmt: skip
+def test_what_a_schema_is_made_of(make, words):
+    with pytest.raises(InvalidInputError, match=words):
+        make()
