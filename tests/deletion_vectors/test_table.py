@@ -52,6 +52,16 @@ def test_a_file_that_is_not_live(table):
         deleted_rows(table, "b")
 
 
+def test_arguments_of_the_wrong_kind(table):
+    for file in (None, 0, b"a", ["a"]):
+        with pytest.raises(InvalidInputError, match="neither a path nor a URL"):
+            deleted_rows(table, file)
+    assert deleted_rows(table, table / "a") == deleted_rows(table, "a")
+    for snapshot in (None, str(table)):
+        with pytest.raises(InvalidInputError, match="takes a snapshot, as read_snapshot gives it, not "):
+            file_vectors(snapshot)
+
+
 def test_a_row_index_beyond_the_file(tmp_path):
     commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 9, DeletionVector([9]).to_inline()))
     with pytest.raises(FormatError, match="a: row index 9 is beyond the file's 9 rows"):

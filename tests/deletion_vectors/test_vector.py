@@ -4,6 +4,7 @@ import resource
 import struct
 import subprocess
 import sys
+import uuid
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
-from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
+from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor, write_vectors
 
 PORTABLE = struct.pack("<I", 1681511377)
 # Rows 2^31+4, 2^31+9 and 2^33+5, as the RoaringBitmapArray of Delta 4.4.0 writes them.
@@ -125,6 +126,39 @@ def test_inline_vectors():
     assert list(DeletionVector.read(descriptor, "/nowhere")) == [7, 9]
     assert DeletionVector().to_inline() == DeletionVectorDescriptor.EMPTY
     assert not DeletionVector.read(DeletionVectorDescriptor.EMPTY, "/nowhere")
+
+
+ON_DISK = DeletionVectorDescriptor.on_disk_with_relative_path(
+    uuid.UUID(int=1), size_in_bytes=1, cardinality=1
+)
+
+
+@pytest.mark.parametrize(
+    ("use", "words"),
+    [
+        (lambda: DeletionVector(range(0, 2**64, 2**62)), "row index .* is over Delta's limit"),
+        (lambda: DeletionVector(range(2**63, 0, -1)), "row index .* is over Delta's limit"),
+        (lambda: DeletionVector(b"ab"), "whole numbers from 0: bytes hold a whole vector"),
+        (lambda: DeletionVector([True, False]), "whole numbers from 0: a boolean is none; the rows of a mask"),
+        (lambda: DeletionVector(row > 1 for row in [1, 2]), "whole numbers from 0: a boolean is none"),
+        (lambda: DeletionVector.from_bytes(3), "read from bytes, not 3"),
+        (lambda: DeletionVector.from_bytes("x"), "read from bytes, not 'x'"),
+        (lambda: DeletionVector.read(None, "t"), "read by its descriptor, not None"),
+        (lambda: DeletionVector.read(ON_DISK, None), "None is neither a path nor a URL"),
+        (lambda: DeletionVector([1]).union([2]), r"union takes a deletion vector, not \[2\]"),
+        (lambda: write_vectors(None, [DeletionVector([1])]), "None is neither a path nor a URL"),
+        (lambda: write_vectors("t", [DeletionVector([1])], random_prefix=3), "prefix .* is a text, not 3"),
+        (lambda: DeletionVectorDescriptor.from_base64(None), "compact form of a descriptor is a text, not None"),
+        (lambda: DeletionVectorDescriptor.inline_in_log("x", 1), "vector is bytes, not 'x'"),
+        (
+            lambda: DeletionVectorDescriptor.on_disk_with_relative_path("x", size_in_bytes=1, cardinality=1),
+            "named by a uuid.UUID, not 'x'",
+        ),
+    ],
+)  # fmt: skip
+def test_arguments_of_the_wrong_kind(use, words):
+    with pytest.raises(InvalidInputError, match=words):
+        use()
 
 
 def test_a_cardinality_or_largest_row_that_disagrees():

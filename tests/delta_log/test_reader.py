@@ -11,7 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyqbeast.core.errors import FormatError, StorageError, TableNotFoundError, UnsupportedError
+from pyqbeast.core.errors import (
+    FormatError,
+    InvalidInputError,
+    StorageError,
+    TableNotFoundError,
+    UnsupportedError,
+)
 from pyqbeast.delta import DeletionVector
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.reader import Protocol, read_snapshot
@@ -230,9 +236,20 @@ def test_no_table(tmp_path):
     log(tmp_path, "x").parent.mkdir()
     with pytest.raises(TableNotFoundError, match="no commit"):
         read_snapshot(tmp_path)
+    log(tmp_path, f"{1:020d}.checkpoint.{1:010d}.{2:010d}.parquet").write_text("the first part of two")
+    with pytest.raises(TableNotFoundError, match="no commit and no whole checkpoint"):
+        read_snapshot(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(TableNotFoundError):
         read_snapshot(tmp_path / "file")
+
+
+def test_what_names_no_version(tmp_path):
+    with pytest.raises(InvalidInputError, match="a version or a timestamp, not both"):
+        read_snapshot(tmp_path, 0, 1)
+    for asked in ({"version": "0"}, {"version": 1.0}, {"timestamp": "x"}, {"timestamp": True}):
+        with pytest.raises(InvalidInputError, match="is a whole number, not "):
+            read_snapshot(tmp_path, **asked)
 
 
 @pytest.mark.parametrize("versions", [(1,), (0, 2)])

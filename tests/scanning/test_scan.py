@@ -29,7 +29,7 @@ from pyqbeast.core.errors import (
 from pyqbeast.core.format.constants import TAG_PARTS
 from pyqbeast.core.format.file_parts import FilePart, parts_tag
 from pyqbeast.core.format.weight import weight_of
-from pyqbeast.delta import DeletionVector
+from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
 from pyqbeast.scanning import weighed_rows
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.scanning.row_weights import row_weights
@@ -331,8 +331,9 @@ def test_times_that_stand_in_commits_are_not_those_of_files(tmp_path):
     fields = fields_of(NUMBERS.schema)
     commit(tmp_path, 1, metadata(fields, **{"delta.enableInCommitTimestamps": "True"}))
     os.utime(tmp_path / "_delta_log" / f"{0:020d}.json", (1_000, 1_000))
-    with pytest.raises(UnsupportedError, match="give a version"):
-        pyqbeast.scan(tmp_path, timestamp="1970-01-01T00:20:00+00:00")
+    for year in (1970, 1969, 2200):
+        with pytest.raises(UnsupportedError, match="give a version"):
+            pyqbeast.scan(tmp_path, timestamp=f"{year}-01-01T00:20:00+00:00")
     assert pyqbeast.scan(tmp_path, 0).to_arrow().num_rows == NUMBERS.num_rows
 
 
@@ -450,18 +451,29 @@ def test_what_cannot_be_scanned(golden, tmp_path):
         pyqbeast.scan(plain)
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_fractions_of_numpy(golden, kind):
+    """They are the numbers that they stand for, and computed with as such: halves overflow on the way to a weight."""
+    scan = pyqbeast.scan(golden("qbeast/a_linear2d") / "table")
+    fraction = kind(0.1)
+    assert 0 < len(ids(scan.sample(fraction))) < len(ids(scan)) / 5
+    assert ids(scan.sample(fraction)) == ids(scan.sample(float(fraction)))
+
+
 def test_bad_arguments(golden):
     scan = pyqbeast.scan(golden("qbeast/a_linear2d") / "table")
     for version in (-1, 10**6, 10**30):
         with pytest.raises(InvalidInputError, match=f"version {version} of the table"):
             pyqbeast.scan(golden("qbeast/a_linear2d") / "table", version)
-    for fraction in (-0.1, 1.1, float("nan"), "0.1", True):
+    for fraction in (-0.1, 1.1, float("nan"), "0.1", True, 10**400):
         with pytest.raises(InvalidInputError, match="fraction"):
             scan.sample(fraction)
     with pytest.raises(InvalidInputError, match="already"):
         scan.sample(0.1).sample(0.1)
     with pytest.raises(InvalidInputError, match="without columns"):
         scan.select([]).to_duckdb(None)
+    with pytest.raises(InvalidInputError, match="a connection of DuckDB, not None"):
+        scan.to_duckdb(None)
     for path in (None, 7, b"table"):
         with pytest.raises(InvalidInputError, match="neither a path nor a URL"):
             pyqbeast.scan(path)
@@ -580,6 +592,19 @@ def test_other_libraries(golden):
     relation = scan.to_duckdb(connection)
     for _ in range(2):
         assert relation.aggregate("count(*), sum(id)").fetchall() == [(4_920, 124_868_817)]
+
+
+def test_a_vector_in_a_store_that_nobody_knows(tmp_path):
+    """It is a problem of its file in a report, and an error that names the file where rows are read."""
+    vector = DeletionVectorDescriptor.on_disk_with_absolute_path("foo://b/v.bin", 34, 1, 1)
+    entry = indexed_add(tmp_path / "a.parquet", NUMBERS, vector=vector)
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), entry)
+    scan = pyqbeast.scan(tmp_path)
+    (problem,) = scan.verify().problems
+    assert problem.file == "a.parquet"
+    assert problem.text == "the file of its deletion vector is missing"
+    with pytest.raises(InvalidInputError, match=r"a.parquet: 'foo://b/v.bin' cannot be opened: .*foo"):
+        scan.to_arrow()
 
 
 def test_what_a_scan_tells_of_the_index(golden):

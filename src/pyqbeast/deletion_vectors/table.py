@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-from pyqbeast.core.errors import FormatError, InvalidInputError
-from pyqbeast.core.location import Location
+from pyqbeast.core.errors import FormatError, InvalidInputError, check_type
+from pyqbeast.core.location import Location, location_text
 from pyqbeast.deletion_vectors.vector import DeletionVector
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
@@ -36,10 +36,11 @@ def file_vectors(snapshot: Snapshot) -> list[FileVector]:
 
     Raises `FormatError` for a vector that counts more rows than its file has. No vector is opened for this.
     """
+    check_type(snapshot, Snapshot, "file_vectors takes a snapshot, as read_snapshot gives it")
     return [_file_vector(file) for file in snapshot.files]
 
 
-def deleted_rows(table: Location, file: str) -> DeletionVector:
+def deleted_rows(table: Location, file: Location) -> DeletionVector:
     """Return the deleted rows of one live file of `table`: an empty vector where it has none.
 
     `file` is what `find_file` takes. Raises `InvalidInputError` for a file that is not live, `FormatError` for
@@ -59,33 +60,35 @@ def read_vector(
 ) -> DeletionVector:
     """Return the vector of a data file of `table` that stores `rows` rows (None if unknown); empty without one.
 
-    Raises `FormatError`, naming the file, for a vector that is broken or reaches beyond the rows.
+    Raises, naming the file, `FormatError` for a vector that is broken or reaches beyond the rows, and
+    `InvalidInputError` for one in a store that fsspec does not know.
     """
     if descriptor is None:
         return DeletionVector()
     try:
         vector = DeletionVector.read(descriptor, table, storage_options=storage_options)
-    except FormatError as error:
-        raise FormatError(f"{file}: {error}") from error
+    except (FormatError, InvalidInputError) as error:
+        raise type(error)(f"{file}: {error}") from error
     largest = vector.max_row_index
     if rows is not None and largest is not None and largest >= rows:
         raise FormatError(f"{file}: row index {largest} is beyond the file's {rows} rows")
     return vector
 
 
-def find_file(file: str, live: Iterable[str], table: Location) -> str:
+def find_file(file: Location, live: Iterable[str], table: Location) -> str:
     """Return the one of the paths `live`, as the log of `table` has them, that `file` names.
 
     `file` is that path, the same without URL encoding, or the whole location of the file, as Spark's
     `_metadata.file_path` has it. Raises `InvalidInputError` where none of them is meant.
     """
-    names = {file, *_below(file, table)}
+    name = location_text(file)
+    names = {name, *_below(name, table)}
     paths = list(live)
     # A name that the log has as it is comes before one that only reads the same.
     for path in [*(path for path in paths if path in names), *paths]:
         if path in names or unquote(path) in names:
             return path
-    raise InvalidInputError(f"{file!r} is no live file of the table at {table}; `pyqbeast dv` lists them")
+    raise InvalidInputError(f"{name!r} is no live file of the table at {table}; `pyqbeast dv` lists them")
 
 
 def _below(file: str, table: Location) -> list[str]:

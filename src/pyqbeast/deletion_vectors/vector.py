@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap64
 
-from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.core.errors import FormatError, InvalidInputError, check_type
 from pyqbeast.core.location import Location
 from pyqbeast.deletion_vectors import bitmaps, files
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
@@ -24,13 +24,16 @@ class DeletionVector(Collection[int]):
     """
 
     def __init__(self, rows: Iterable[int] = ()) -> None:
+        if isinstance(rows, range) and rows:
+            # Building all of them first would take for ever.
+            _check_largest(max(rows[0], rows[-1]))
         try:
             # pyroaring takes a range in one step, and would cut the fraction off anything else.
-            bitmap = BitMap64(rows if isinstance(rows, range) else map(operator.index, rows))
+            bitmap = BitMap64(rows if isinstance(rows, range) else map(operator.index, _rows(rows)))
         except (OverflowError, TypeError) as error:
             raise InvalidInputError(f"row indexes are whole numbers from 0: {error}") from error
-        if bitmap and bitmap.max() > bitmaps.MAX_ROW_INDEX:
-            raise InvalidInputError(f"row index {bitmap.max()} is over Delta's limit {bitmaps.MAX_ROW_INDEX}")
+        if bitmap:
+            _check_largest(bitmap.max())
         self._bitmap = bitmap
 
     @classmethod
@@ -39,6 +42,7 @@ class DeletionVector(Collection[int]):
 
         `source` names the bytes in messages. Raises `FormatError` for bytes that are no vector.
         """
+        check_type(data, (bytes, bytearray, memoryview), "a deletion vector is read from bytes")
         vector = cls()
         vector._bitmap = bitmaps.deserialize(bytes(data), source)
         return vector
@@ -54,6 +58,7 @@ class DeletionVector(Collection[int]):
         Raises `FormatError`, naming file and field, where the file is missing, truncated or altered, or holds
         other rows than the descriptor counts.
         """
+        check_type(descriptor, DeletionVectorDescriptor, "a deletion vector is read by its descriptor")
         if descriptor == DeletionVectorDescriptor.EMPTY:
             return cls()
         if descriptor.is_inline:
@@ -96,6 +101,7 @@ class DeletionVector(Collection[int]):
 
     def union(self, other: DeletionVector) -> DeletionVector:
         """Return the vector of the rows that are in either."""
+        check_type(other, DeletionVector, "union takes a deletion vector")
         vector = DeletionVector()
         vector._bitmap = self._bitmap | other._bitmap
         vector._bitmap.run_optimize()
@@ -126,6 +132,21 @@ class DeletionVector(Collection[int]):
         return f"<DeletionVector: {len(self)} rows>"
 
 
+def _rows(rows: Iterable[int]) -> Iterable[int]:
+    """The same rows. Python iterates over bytes as numbers, and counts with booleans."""
+    if isinstance(rows, (bytes, bytearray, memoryview)):
+        raise TypeError("bytes hold a whole vector, which from_bytes reads")
+    listed = rows if isinstance(rows, Collection) else list(rows)
+    if bool in set(map(type, listed)):
+        raise TypeError("a boolean is none; the rows of a mask are those where it is true")
+    return listed
+
+
+def _check_largest(row: int) -> None:
+    if row > bitmaps.MAX_ROW_INDEX:
+        raise InvalidInputError(f"row index {row} is over Delta's limit {bitmaps.MAX_ROW_INDEX}")
+
+
 def write_vectors(
     table: Location, vectors: Iterable[DeletionVector], *, random_prefix: str = ""
 ) -> list[DeletionVectorDescriptor]:
@@ -138,6 +159,7 @@ def write_vectors(
     vectors = list(vectors) if isinstance(vectors, Iterable) else [vectors]
     if not all(isinstance(vector, DeletionVector) for vector in vectors):
         raise InvalidInputError("write_vectors takes a list of deletion vectors, also of one")
+    check_type(random_prefix, str, "the prefix of a file of deletion vectors is a text")
     if not vectors:
         return []
     file_id, positions = files.write_bytes(table, [vector.to_bytes() for vector in vectors], random_prefix)

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.core.errors import FormatError, InvalidInputError, check_type
 from pyqbeast.core.format.stored_text import read_json, shown
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import compact_form, locations, z85
@@ -77,6 +77,8 @@ class DeletionVectorDescriptor:
         max_row_index: int | None = None,
     ) -> DeletionVectorDescriptor:
         """Describe a vector in the file that `id` names, in the folder `random_prefix` of the table."""
+        check_type(id, uuid.UUID, "a file of deletion vectors is named by a uuid.UUID")
+        check_type(random_prefix, str, "the prefix of a file of deletion vectors is a text")
         name = random_prefix + z85.encode(id.bytes)
         return cls(UUID, name, offset, size_in_bytes, cardinality, max_row_index)
 
@@ -95,6 +97,7 @@ class DeletionVectorDescriptor:
     @classmethod
     def inline_in_log(cls, data: bytes, cardinality: int) -> DeletionVectorDescriptor:
         """Describe the serialized vector `data` as text of the log itself."""
+        check_type(data, bytes, "a serialized deletion vector is bytes")
         return cls(INLINE, z85.encode(data), size_in_bytes=len(data), cardinality=cardinality)
 
     @property
@@ -178,6 +181,7 @@ class DeletionVectorDescriptor:
     @classmethod
     def from_base64(cls, text: str) -> DeletionVectorDescriptor:
         """Return the descriptor of the compact form `text`; `FormatError` where it is none."""
+        check_type(text, (str, bytes), "the compact form of a descriptor is a text")
         return cls(*compact_form.decode(text))
 
 

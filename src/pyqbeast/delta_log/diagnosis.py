@@ -90,7 +90,7 @@ def diagnose(table: Location, reader: str | None = None) -> list[Diagnosis]:
         FormatError: its log is broken.
         UnsupportedError: the table needs a reader feature that may change what the log means.
     """
-    if reader is not None and reader not in READERS:
+    if reader is not None and (not isinstance(reader, str) or reader not in READERS):
         raise InvalidInputError(f"reader has to be one of {', '.join(READERS)}, not {reader!r}")
     snapshot = read_snapshot(table)
     revisions = revisions_from_configuration(snapshot.metadata.configuration)

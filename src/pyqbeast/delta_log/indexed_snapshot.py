@@ -134,7 +134,8 @@ class IndexedSnapshot:
             UnsupportedError: no weight stands for this fraction. Spark then draws row by row, at random.
             FormatError: the newest revision cannot be read.
         """
-        if checked_fraction(fraction) == 1:
+        fraction = checked_fraction(fraction)
+        if fraction == 1:
             return None
         problem = self.weighing_problem
         if problem is None and self.weight_profile.key_granularity > fraction:

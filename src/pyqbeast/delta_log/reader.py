@@ -197,7 +197,7 @@ def _check_readable(protocol: Protocol, where: str) -> None:
     """Only the protocol of the version itself counts: features of earlier ones may have been dropped since."""
     if protocol.reader_version not in (1, 2, 3):
         raise UnsupportedError(
-            f"{where}: the table needs reader version {protocol.reader_version}; 3 is the newest known"
+            f"{where}: the table needs reader version {protocol.reader_version}; 1 to 3 are known"
         )
     unknown = sorted(protocol.reader_features - _READER_FEATURES)
     if unknown:

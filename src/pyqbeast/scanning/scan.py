@@ -59,16 +59,17 @@ def scan(
     """
     if version is not None and (timestamp is not None or type(version) is not int):
         raise InvalidInputError("give a version, a whole number, or a timestamp, not both")
-    index = IndexedSnapshot.read(path, version, _milliseconds(timestamp), storage_options)
-    metadata = index.snapshot.metadata
-    if metadata.partition_columns:
-        raise UnsupportedError(f"the table at {path} is partitioned: a scan cannot read it")
-    index.mapping_mode  # noqa: B018 (raises for a way that is not known)
-    if timestamp is not None and _has_times_in_commits(path, storage_options):
+    moment = _milliseconds(timestamp)
+    if moment is not None and _has_times_in_commits(path, storage_options):
         raise UnsupportedError(
             f"the table at {path} keeps times in its commits (delta.enableInCommitTimestamps), which a scan does not "
             "read: give a version"
         )
+    index = IndexedSnapshot.read(path, version, moment, storage_options)
+    metadata = index.snapshot.metadata
+    if metadata.partition_columns:
+        raise UnsupportedError(f"the table at {path} is partitioned: a scan cannot read it")
+    index.mapping_mode  # noqa: B018 (raises for a way that is not known)
     return Scan(index, storage_options)
 
 
@@ -135,7 +136,7 @@ class Scan:
         if self._fraction is not None:
             raise InvalidInputError("the scan is a sample already: both samples would be of the same rows")
         self._index.bound_of(fraction)
-        return replace(self, _fraction=fraction)
+        return replace(self, _fraction=float(fraction))
 
     def where(self, condition: pc.Expression | str) -> Scan:
         """The rows for which a condition is true, beside all conditions named before.
@@ -284,6 +285,8 @@ class Scan:
         """
         if not self._names():
             raise InvalidInputError("DuckDB has no relations without columns: select one")
+        if not hasattr(connection, "from_arrow"):
+            raise InvalidInputError(f"to_duckdb takes a connection of DuckDB, not {connection!r}")
         relation = connection.from_arrow(self.to_dataset())
         if set(self._needed_names()) == set(self._names()):
             return relation

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError, UnsupportedError
+from pyqbeast.core.errors import FormatError, StorageError, UnsupportedError
 
 
 class ArrayFormatError(FormatError):
@@ -35,12 +35,6 @@ class EncryptedArrayError(UnsupportedError):
 
 def _rebuild(problem: str, file: str, field: str) -> ArrayFormatError:
     return ArrayFormatError(problem, file=file, field=field)
-
-
-def check_type(given: object, kind: type, needed: str) -> None:
-    """Raise `InvalidInputError` unless `given` is a `kind`; `needed` says in words what takes it, and what it takes."""
-    if not isinstance(given, kind):
-        raise InvalidInputError(f"{needed}, not {given!r}")
 
 
 #: What NumPy and the codecs of the standard library raise for broken bytes, and for bytes that claim to be more

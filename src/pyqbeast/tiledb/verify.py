@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pyqbeast.core.errors import FormatError, UnsupportedError
-from pyqbeast.tiledb.errors import ArrayFormatError, check_type
+from pyqbeast.core.errors import FormatError, UnsupportedError, check_type
+from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.column import numbers
 from pyqbeast.tiledb.format.domain import MBRs
 from pyqbeast.tiledb.format.field import Field

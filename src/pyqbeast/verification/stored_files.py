@@ -76,11 +76,12 @@ class _Storage:
         path = self.path_of(file.path)
         self.name(path)
         location, size = self._location(path or file.path), self._size(path)
-        vector = self.vector_path(file.deletion_vector)
-        if vector is None:
+        if file.deletion_vector is None or file.deletion_vector.is_inline:
             return FileOnDisk(file.path, location, size, None, None)
+        vector = self.vector_path(file.deletion_vector)
         self.name(vector)
-        return FileOnDisk(file.path, location, size, self._location(vector), self._size(vector))
+        place = self._location(vector or file.deletion_vector.absolute_path(self._root))
+        return FileOnDisk(file.path, location, size, place, self._size(vector))
 
     def path_of(self, path: str) -> str | None:
         """Of a data file by its path in the log; None for a path that is no URL."""
@@ -90,11 +91,16 @@ class _Storage:
             return None
 
     def vector_path(self, vector: DeletionVectorDescriptor | None) -> str | None:
-        """Of the file of a deletion vector; None for one that lies in none."""
+        """Of the file of a deletion vector; None for one that lies in none, or where there is no such store."""
         if vector is None or vector.is_inline:
             return None
         path = vector.absolute_path(self._root)
-        return path if path.startswith(self._root + "/") else self._inside(path)
+        if path.startswith(self._root + "/"):
+            return path
+        try:
+            return self._inside(path)
+        except InvalidInputError:
+            return None
 
     def name(self, path: str | None) -> None:
         """Notes that the log names a file."""

@@ -19,7 +19,7 @@ COMMON_FRACTIONS = tuple(float(f"{m}e-{k}") for k in range(6, 0, -1) for m in (1
 def checked_fraction(fraction: object) -> float:
     """A share of all rows, as users state it. Raises InvalidInputError for what is no number from 0 to 1."""
     is_number = isinstance(fraction, numbers.Real) and not isinstance(fraction, bool)
-    if not is_number or not 0 <= float(fraction) <= 1:  # type: ignore[arg-type]
+    if not is_number or not 0 <= fraction <= 1:  # type: ignore[operator]
         raise InvalidInputError(f"fraction has to be a number from 0 to 1, not {fraction!r}")
     return float(fraction)  # type: ignore[arg-type]
 

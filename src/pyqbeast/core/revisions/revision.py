@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pyqbeast.core.errors import FormatError, InvalidInputError, NotIndexedError
 from pyqbeast.core.format.constants import (
     CLASS_PREFIX,
@@ -161,14 +163,14 @@ class RevisionSet:
         """
         if number is None:
             return self.get(self.last_id)
-        try:
-            return self.revisions[number]
-        except KeyError:
+        given: object = number
+        if isinstance(given, bool) or not isinstance(given, int | np.integer):
+            raise InvalidInputError(f"a revision is told by its number, not by {number!r}")
+        if number not in self.revisions:
             raise NotIndexedError(
                 f"the table at {table} has no revision {number}; it has {sorted(self.revisions)}"
-            ) from None
-        except TypeError as error:
-            raise InvalidInputError(f"a revision is told by its number, not by {number!r}") from error
+            )
+        return self.revisions[number]
 
     def get(self, revision_id: int) -> Revision:
         """The revision of this id. Raises FormatError, with the problems found, where it cannot be read."""

@@ -71,7 +71,8 @@ def optimize(
     spark: SparkSession, path: str, revision: int | None, files: Sequence[str] | None, fraction: float
 ) -> OptimizeResult:
     """Rewrites files of the table at a path; see `QbeastTable.optimize`."""
-    if not checked_fraction(fraction):
+    fraction = checked_fraction(fraction)
+    if not fraction:
         raise InvalidInputError("fraction has to be above 0")
     if files is None:
         return _Optimize(spark, path, revision, None, fraction).run()

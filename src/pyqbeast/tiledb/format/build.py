@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from pyqbeast.core.errors import check_type
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype, datatype_of
-from pyqbeast.tiledb.errors import check_type
 from pyqbeast.tiledb.filters import ByteShuffle, Zstd
 from pyqbeast.tiledb.filters.base import Filter
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 
-from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError, check_type
 from pyqbeast.tiledb.cursor import Bytes, Cursor, text, u8, u32, u64
-from pyqbeast.tiledb.errors import ArrayFormatError, check_type, reading
+from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.filters import Rle, Zstd
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
 from pyqbeast.tiledb.format.attribute import ENUMERATIONS_SINCE, attribute_bytes, parse_attribute

@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.errors import InvalidInputError, check_type
 from pyqbeast.tiledb.datatypes import LARGEST_CELL, Datatype
-from pyqbeast.tiledb.errors import check_type
 from pyqbeast.tiledb.filters import FloatScale
 from pyqbeast.tiledb.filters.base import ChunkContext
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyqbeast.core.errors import InvalidInputError, UncertainWriteError, UnsupportedError
+from pyqbeast.core.errors import InvalidInputError, UncertainWriteError, UnsupportedError, check_type
 from pyqbeast.core.location import Location
-from pyqbeast.tiledb.errors import check_type, telling
+from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.column import numbers
 from pyqbeast.tiledb.format.domain import MBRs
 from pyqbeast.tiledb.format.field import Field

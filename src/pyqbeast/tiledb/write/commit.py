@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyqbeast.core.errors import CommitConflictError, InvalidInputError, UncertainWriteError
+from pyqbeast.core.errors import CommitConflictError, InvalidInputError, UncertainWriteError, check_type
 from pyqbeast.tiledb.cursor import u64
-from pyqbeast.tiledb.errors import check_type
 from pyqbeast.tiledb.format.conditions import Operator, comparison_bytes
 from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.generic_tile import encode_generic_tile

@@ -7,9 +7,9 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pyqbeast.core.errors import InvalidInputError, UncertainWriteError
+from pyqbeast.core.errors import InvalidInputError, UncertainWriteError, check_type
 from pyqbeast.core.location import Location
-from pyqbeast.tiledb.errors import check_type, telling
+from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.enumeration import Enumeration
 from pyqbeast.tiledb.format.generic_tile import encode_generic_tile
 from pyqbeast.tiledb.format.schema import ArraySchema
