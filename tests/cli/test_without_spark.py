@@ -216,7 +216,14 @@ def test_estimates(pyqbeast, table):
     ]
     assert "The answer is exact." in pyqbeast(*grouped).output
     assert "error has to be" in pyqbeast("estimate", table, "avg(b)", "--error", 0).stderr
-    for expression in ("avg(b * 2)", "avg(nothing)", "kurtosis(b)", "sum(distinct b)"):
+    for what in (["avg(payloa)"], ["avg(b)", "--group-by", "payloa"]):
+        assert (
+            "there is no column 'payloa'; did you mean 'payload'?"
+            in pyqbeast("estimate", table, *what).stderr
+        )
+    few = json.loads(pyqbeast("estimate", table, "avg(b)", "--budget", 200_000, "--output", "json").output)
+    assert 0 < few["bytes_read"] <= 200_000
+    for expression in ("avg(b * 2)", "avg(B)", "count(1)", "kurtosis(b)", "sum(distinct b)"):
         refused = pyqbeast("estimate", table, expression)
         assert "a session is started" in str(refused.exception), expression
 

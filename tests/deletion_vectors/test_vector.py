@@ -148,6 +148,7 @@ ON_DISK = DeletionVectorDescriptor.on_disk_with_relative_path(
         (lambda: DeletionVector([1]).union([2]), r"union takes a deletion vector, not \[2\]"),
         (lambda: write_vectors(None, [DeletionVector([1])]), "None is neither a path nor a URL"),
         (lambda: write_vectors("t", [DeletionVector([1])], random_prefix=3), "prefix .* is a text, not 3"),
+        (lambda: write_vectors("t", [DeletionVector([1])], random_prefix=".."), r"letters and digits, not '\.\.'"),
         (lambda: DeletionVectorDescriptor.from_base64(None), "compact form of a descriptor is a text, not None"),
         (lambda: DeletionVectorDescriptor.inline_in_log("x", 1), "vector is bytes, not 'x'"),
         (

@@ -244,6 +244,17 @@ def test_no_table(tmp_path):
         read_snapshot(tmp_path / "file")
 
 
+def test_times_that_commits_keep(tmp_path):
+    """Those of files would name another version."""
+    metadata = {
+        "metaData": {**METADATA["metaData"], "configuration": {"delta.enableInCommitTimestamps": "true"}}
+    }
+    commit(tmp_path, 0, PROTOCOL, metadata, add("a"))
+    assert read_snapshot(tmp_path, 0).version == 0
+    with pytest.raises(UnsupportedError, match=r"keeps times in its commits .*: give a version"):
+        read_snapshot(tmp_path, timestamp=2**41)
+
+
 def test_what_names_no_version(tmp_path):
     with pytest.raises(InvalidInputError, match="a version or a timestamp, not both"):
         read_snapshot(tmp_path, 0, 1)

@@ -203,3 +203,10 @@ def test_what_cannot_be_drawn(golden, tmp_path):
         plot.page(path, tmp_path / "none" / "page.html")
     with pytest.raises(InvalidInputError, match=r"\.png or \.svg"):
         plot.image(path, tmp_path / "image.jpg")
+    with pytest.raises(InvalidInputError, match=r"a page is HTML and is not written to .*a\.svg"):
+        plot.page(path, tmp_path / "a.svg")
+    for target in (0, b"", [], ""):
+        with pytest.raises(InvalidInputError, match="neither a path nor a URL"):
+            plot.page(path, target)
+        with pytest.raises(InvalidInputError, match="neither a path nor a URL"):
+            plot.image(path, target)

@@ -134,7 +134,7 @@ def test_many_groups_are_summed_in_fewer_buckets():
         (("page", "count_distinct"), UnsupportedError, r"by which its rows are weighed, \['id'\]"),
         (("*", "count_distinct"), InvalidInputError, r"no column '\*'"),
         (([], "count_distinct"), UnsupportedError, "by which its rows are weighed"),
-        (("id", "count_distinct", 0.5), InvalidInputError, "only a percentile takes p"),
+        (("id", "count_distinct", 0.5), InvalidInputError, "takes no share, as a percentile does"),
     ],
 )
 def test_what_a_sample_does_not_tell(table, asked, error, told):

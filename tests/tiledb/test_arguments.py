@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 from pyqbeast import InvalidInputError, plot, tiledb
-from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension
+from pyqbeast.tiledb import ArraySchema, Datatype, Enumeration, attribute, create_array, dimension
 from pyqbeast.tiledb.filters import Zstd
+from pyqbeast.tiledb.format.schema_rules import check_new_schema
 from tests.tiledb.arrays import one_dimension
 
 NUMBER = Datatype.INT32
@@ -70,12 +71,18 @@ def test_arguments_of_functions(array, use, words):
         (lambda: dimension(None, NUMBER, (0, 9), 2), "the name of a column is a text, not None"),
         (lambda: attribute("v", "INT32"), "'v': the type is a Datatype, not 'INT32'"),
         (lambda: attribute("v", NUMBER, cell_val_num="2"), "'v': cell_val_num is a whole number, not '2'"),
+        (lambda: attribute("v", NUMBER, nullable="x"), "'v': nullable is True or False, not 'x'"),
         (lambda: attribute("v", NUMBER, fill=0), "'v': a fill value is bytes, not 0"),
         (lambda: attribute("v", NUMBER, filters=Zstd()), "'v': filters are a list of those of .*Zstd"),
         (lambda: attribute("v", NUMBER, filters=["zstd"]), "'v': filters are a list of those of .*, not 'zstd'"),
         (lambda: dimension("x", NUMBER, 9, 2), "'x': a domain is its least and greatest coordinate, not 9"),
         (lambda: dimension("x", NUMBER, (1, 2, 3), 2), r"'x': a domain is its .* coordinate, not \(1, 2, 3\)"),
         (lambda: ArraySchema(3, ()), "a tuple of dimensions and one of attributes, not 3"),
+        (lambda: Enumeration.of_values("c", ["a"]), r"values of an enumeration are a pyarrow.Array, not \['a'\]"),
+        (lambda: check_new_schema(one_dimension(capacity=1.5), {}), "a capacity is a whole number of cells, not 1.5"),
+        (lambda: check_new_schema(one_dimension(cell_order="row"), {}), "an order .* is a Layout, not 'row'"),
+        (lambda: check_new_schema(one_dimension(dense=None), {}), "dense and .* are True or False, not None"),
+        (lambda: dimension("x", NUMBER, (9, 0)), r"'x': the domain \(9, 0\) has to rise"),
         (lambda: one_dimension(NUMBER), "what `dimension` and `attribute` make, not "),
     ],
 )  # fmt: skip

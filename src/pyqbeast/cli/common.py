@@ -57,7 +57,7 @@ def limit_option(default: int) -> Callable[[Callable[..., None]], Callable[..., 
     """How many rows a command prints at the most."""
     return click.option(
         "--limit",
-        type=click.IntRange(min=0),
+        type=click.IntRange(min=0, max=10**9),
         default=default,
         show_default=True,
         help="Rows to print at the most.",

@@ -12,7 +12,8 @@ from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import Outcome, check_confidence, goal_within
 from pyqbeast.cli import common
 from pyqbeast.cli.rows import grid
-from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.format.names import did_you_mean
 from pyqbeast.scanning.scan import scan
 
 if TYPE_CHECKING:
@@ -63,24 +64,30 @@ def estimate(
     AGGREGATES are such as "avg(dep_delay)". Reads as few bytes as they take, and starts Spark for expressions.
     """
     groups = [name.strip() for name in (group_by or "").split(",") if name.strip()]
-    goal_within(error, Limit.of(budget), relative=not absolute, smallest_group=smallest_group)
+    # Bytes without a unit; a text that Python gives has to have one.
+    most = int(budget) if budget and budget.isdecimal() else budget
+    goal_within(error, Limit.of(most), relative=not absolute, smallest_group=smallest_group)
     check_confidence(confidence)
     bounds: dict[str, Any] = {
         "error": error,
         "confidence": confidence,
         "relative": not absolute,
         "exact": exact,
-        "budget": budget,
+        "budget": most,
         "smallest_group": smallest_group,
     }
+    names = None
     try:
         table = scan(path)
-        requested = _requested(aggregates, table.schema.names)
+        names = table.schema.names
+        requested = _requested(aggregates, names)
         rows = table if where is None else table.where(where)
         found = rows.tolerance(requested, by=groups, **bounds)
         columns, values = found.table.column_names, common.plain_rows(found.table)
         _print(columns, values, found, output)
-    except (InvalidInputError, NotIndexedError, UnsupportedError) as problem:
+    except (InvalidInputError, UnsupportedError) as problem:
+        if names is not None:
+            _check_names(names, aggregates, groups)
         click.echo(f"starting Spark: {problem}", err=True)
         answer = _by_spark(path, aggregates, where, groups, bounds)
         values = [row.asDict(recursive=True) for row in answer.df.collect()]
@@ -112,6 +119,16 @@ def _requested(aggregates: Sequence[str], columns: Sequence[str]) -> dict[str, t
             raise InvalidInputError(f"{name!r} is asked for twice")
         found[name] = requested
     return found
+
+
+def _check_names(columns: Sequence[str], aggregates: Sequence[str], groups: Sequence[str]) -> None:
+    """A misspelt column is told before Spark is started for it. Raises InvalidInputError."""
+    # Spark reads names in any case, and a few words as themselves.
+    known = {name.lower() for name in columns} | {"null", "true", "false"}
+    found = [match["column"] for text in aggregates if (match := _AGGREGATE.fullmatch(text))]
+    for name in [*found, *groups]:
+        if name.isidentifier() and name.lower() not in known:
+            raise InvalidInputError(f"there is no column {name!r}{did_you_mean(name, columns)}")
 
 
 def _share(text: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
@@ -14,6 +15,8 @@ from pyqbeast.core.location import Location
 from pyqbeast.deletion_vectors import bitmaps, files
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 from pyqbeast.delta_log.locations import Options
+
+_PREFIX = re.compile("[0-9A-Za-z]*")
 
 
 class DeletionVector(Collection[int]):
@@ -160,6 +163,10 @@ def write_vectors(
     if not all(isinstance(vector, DeletionVector) for vector in vectors):
         raise InvalidInputError("write_vectors takes a list of deletion vectors, also of one")
     check_type(random_prefix, str, "the prefix of a file of deletion vectors is a text")
+    if not _PREFIX.fullmatch(random_prefix):
+        raise InvalidInputError(
+            f"the prefix of a file of deletion vectors is letters and digits, not {random_prefix!r}"
+        )
     if not vectors:
         return []
     file_id, positions = files.write_bytes(table, [vector.to_bytes() for vector in vectors], random_prefix)

@@ -48,13 +48,6 @@ def find_log_files(
     Raises `TableNotFoundError` where there is no log, `FormatError` where a commit is missing from it, and
     `InvalidInputError` for a version or a time that the log does not reach.
     """
-    if version is not None and timestamp is not None:
-        raise InvalidInputError("give a version or a timestamp, not both")
-    for given in (version, timestamp):
-        if given is not None and type(given) is not int:
-            raise InvalidInputError(
-                f"a version, or a timestamp in ms since 1970, is a whole number, not {given!r}"
-            )
     file_system, folder, commits, checkpoints = _listing(table, options)
     newest = max([*checkpoints, *commits])
     if timestamp is not None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any
 
-from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
 from pyqbeast.core.format.stored_text import is_text, read_json, shown
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
@@ -26,6 +26,7 @@ from pyqbeast.delta_log.live_file import (
 
 # The reader features that do not change the list of files and their vectors. `catalogManaged` is not one of
 # them: only the catalog knows the newest commits of such a table.
+_TIMES_IN_COMMITS = "delta.enableInCommitTimestamps"
 _READER_FEATURES = frozenset(
     {
         "columnMapping",
@@ -95,8 +96,17 @@ def read_snapshot(
 
     Raises `TableNotFoundError` where there is none, `FormatError` (naming file and field) where its log is
     broken, `InvalidInputError` for a version or a time that the log does not reach, and `UnsupportedError` for a
-    reader feature that may change what the log means.
+    reader feature that may change what the log means, and for a time where commits keep times of their own.
     """
+    if version is not None and timestamp is not None:
+        raise InvalidInputError("give a version or a timestamp, not both")
+    for given in (version, timestamp):
+        if given is not None and type(given) is not int:
+            raise InvalidInputError(
+                f"a version, or a timestamp in ms since 1970, is a whole number, not {given!r}"
+            )
+    if timestamp is not None:
+        _check_times_of_files(read_snapshot(table, storage_options=storage_options), table)
     files = find_log_files(table, version, timestamp, storage_options)
     replay = Replay(with_removed=with_removed)
     if files.checkpoint:
@@ -113,6 +123,15 @@ def read_snapshot(
         raise FormatError(f"{where}: no commit and no checkpoint before it holds the action protocol")
     _check_readable(replay.protocol, where)
     return Snapshot(files.version, ordered, replay.protocol, replay.metadata, tuple(replay.removed))
+
+
+def _check_times_of_files(newest: Snapshot, table: Location) -> None:
+    """Only the newest version says which times count: an older one may be from before."""
+    if newest.metadata.configuration.get(_TIMES_IN_COMMITS, "").lower() == "true":
+        raise UnsupportedError(
+            f"the table at {table} keeps times in its commits ({_TIMES_IN_COMMITS}), which are not read here: give a "
+            "version"
+        )
 
 
 class Replay:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
@@ -11,12 +10,14 @@ from pathlib import Path
 from pyqbeast.approximate.estimate.outcome import Outcome
 from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundError
 from pyqbeast.core.extras import of_extra
-from pyqbeast.core.location import Location
+from pyqbeast.core.location import Location, location_text
 from pyqbeast.delta_log import locations
 from pyqbeast.plot.gather.array import ArrayPicture, gather_array
 from pyqbeast.plot.gather.table import TablePicture, gather_table
 
 _PURPOSE = "pictures"
+#: What `image` draws, by the ending of a file.
+_IMAGES = (".png", ".svg")
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Page:
 
     html: str = field(repr=False)
 
-    def save(self, target: str | os.PathLike[str]) -> None:
+    def save(self, target: Location) -> None:
         """Writes the page to a file. Raises StorageError where that cannot be written."""
         _write(target, self.html.encode())
 
@@ -40,7 +41,7 @@ class Page:
 
 def page(
     path: Location,
-    target: str | os.PathLike[str] | None = None,
+    target: Location | None = None,
     *,
     version: int | None = None,
     estimates: Iterable[Outcome] = (),
@@ -65,6 +66,8 @@ def page(
         MissingPackageError: Bokeh is not installed.
         QbeastError: log or files cannot be read.
     """
+    if target is not None and Path(location_text(target)).suffix.lower() in _IMAGES:
+        raise InvalidInputError(f"a page is HTML and is not written to {target}: `image` draws that")
     of_extra("plot", "bokeh", _PURPOSE)
     from pyqbeast.plot.draw.array_page import array_page
     from pyqbeast.plot.draw.page import page_html
@@ -80,7 +83,7 @@ def page(
 
 def image(
     path: Location,
-    target: str | os.PathLike[str],
+    target: Location,
     *,
     version: int | None = None,
     storage_options: locations.Options = None,
@@ -94,8 +97,8 @@ def image(
         MissingPackageError: Matplotlib is not installed.
         QbeastError: as `page`.
     """
-    kind = Path(target).suffix.lower()
-    if kind not in (".png", ".svg"):
+    kind = Path(location_text(target)).suffix.lower()
+    if kind not in _IMAGES:
         raise InvalidInputError(f"an image is written to a file that ends in .png or .svg, not to {target}")
     of_extra("plot", "matplotlib", _PURPOSE)
     from pyqbeast.plot.draw.image import image_bytes
@@ -120,8 +123,8 @@ def _gathered(
             ) from error
 
 
-def _write(target: str | os.PathLike[str], data: bytes) -> None:
+def _write(target: Location, data: bytes) -> None:
     try:
-        Path(target).write_bytes(data)
+        Path(location_text(target)).write_bytes(data)
     except OSError as error:
-        raise StorageError(f"the picture cannot be written to {os.fspath(target)}: {error}") from error
+        raise StorageError(f"the picture cannot be written to {target}: {error}") from error

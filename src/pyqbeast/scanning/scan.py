@@ -59,24 +59,12 @@ def scan(
     """
     if version is not None and (timestamp is not None or type(version) is not int):
         raise InvalidInputError("give a version, a whole number, or a timestamp, not both")
-    moment = _milliseconds(timestamp)
-    if moment is not None and _has_times_in_commits(path, storage_options):
-        raise UnsupportedError(
-            f"the table at {path} keeps times in its commits (delta.enableInCommitTimestamps), which a scan does not "
-            "read: give a version"
-        )
-    index = IndexedSnapshot.read(path, version, moment, storage_options)
+    index = IndexedSnapshot.read(path, version, _milliseconds(timestamp), storage_options)
     metadata = index.snapshot.metadata
     if metadata.partition_columns:
         raise UnsupportedError(f"the table at {path} is partitioned: a scan cannot read it")
     index.mapping_mode  # noqa: B018 (raises for a way that is not known)
     return Scan(index, storage_options)
-
-
-def _has_times_in_commits(path: Location, storage_options: locations.Options) -> bool:
-    """Whether the newest version says so: an older one may be from before."""
-    newest = IndexedSnapshot.read(path, None, None, storage_options)
-    return newest.snapshot.metadata.configuration.get("delta.enableInCommitTimestamps", "").lower() == "true"
 
 
 def hashed_values(rows: Scan) -> pa.Table:

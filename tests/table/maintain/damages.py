@@ -717,6 +717,12 @@ OF_SETTINGS = [
         remedies.REVISED,
         setting(LATEST, lambda _: "7"),
     ),
+    TableDamage(
+        "the number of the latest revision is that of an older one",
+        problems.REVISIONS,
+        remedies.REVISED,
+        setting(LATEST, lambda _: "0"),
+    ),
 ]
 OF_TREE = [
     TableDamage(

@@ -31,6 +31,16 @@ def test_what_an_array_says_of_itself(golden_array):
     assert golden_array("sp_empty").read().num_rows == 0
 
 
+@pytest.mark.parametrize("name", ["sp_multifrag", "de_2d_row_row"])
+def test_no_columns_are_counted(golden, name):
+    array = tiledb.open_array(golden(f"tiledb/{name}") / "array")
+    rows = array.read([])
+    assert (rows.num_columns, rows.num_rows) == (0, array.read().num_rows)
+    name = array.schema.dimensions[0].name
+    where = [(name, "==", array.read([name])[name][0].as_py())]
+    assert 0 < array.read([], where=where).num_rows == array.read(where=where).num_rows < rows.num_rows
+
+
 def test_a_span_of_time(golden_array):
     """Only what was written inside it counts, even of a fragment that lies partly inside."""
     assert golden_array("sp_multifrag", (15, 35)).read().num_rows == 62

@@ -206,7 +206,7 @@ def _schema(*attributes, dimensions=(X,), **options):
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        (_schema(capacity=0), "capacity of 0"),
+        (_schema(capacity=0), "1 cell or more, not 0"),
         (_schema(tile_order=Layout.HILBERT), "Hilbert"),
         (_schema(cell_order=Layout.HILBERT, dense=True), "Hilbert"),
         (ArraySchema((X,), (), dense=True), "at least one attribute"),

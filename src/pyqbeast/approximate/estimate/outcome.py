@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from pyqbeast.approximate.estimate.selection import Choice
 from pyqbeast.approximate.estimate.state import FloatArray, Group, State
 from pyqbeast.approximate.estimate.stopping import Goal
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.weight import is_number
 from pyqbeast.core.html import block_html, table_html, texts_html
 
 #: What the columns of bounds are called after the estimate's own name.
@@ -156,7 +158,7 @@ def _named(groups: Sequence[Group]) -> str:
 
 def goal_of(error: float, *, relative: bool, smallest_group: int = 0) -> Goal:
     """The goal that a caller states. Raises InvalidInputError for an error or a size out of range."""
-    if not (isinstance(error, int | float) and math.isfinite(error) and error > 0):
+    if not (is_number(error) and 0 < error <= sys.float_info.max):
         raise InvalidInputError(
             f"error has to be a number above 0, not {error!r}; for an exact answer pass exact=True"
         )
@@ -169,7 +171,7 @@ def goal_of(error: float, *, relative: bool, smallest_group: int = 0) -> Goal:
         raise InvalidInputError(
             f"smallest_group is the number of rows from which a group has to meet the error, not {smallest_group!r}"
         )
-    return Goal(error, relative, smallest_group)
+    return Goal(float(error), relative, smallest_group)
 
 
 def goal_within(error: float | None, limit: Limit, *, relative: bool, smallest_group: int = 0) -> Goal | None:
@@ -181,7 +183,7 @@ def goal_within(error: float | None, limit: Limit, *, relative: bool, smallest_g
 
 def check_confidence(confidence: float) -> None:
     """Raises InvalidInputError for a confidence out of range."""
-    if not (isinstance(confidence, int | float) and 0.5 <= confidence <= MOST_CONFIDENCE):
+    if not (is_number(confidence) and 0.5 <= confidence <= MOST_CONFIDENCE):
         raise InvalidInputError(f"confidence has to be from 0.5 to {MOST_CONFIDENCE}, not {confidence!r}")
 
 

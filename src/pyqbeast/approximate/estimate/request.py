@@ -33,11 +33,18 @@ class Aggregate:
             known = ", ".join((*FORMULAS, "min", "max", "percentile"))
             raise InvalidInputError(f"aggregate {self.kind!r} cannot be estimated: use one of {known}")
         if len(self.columns) not in wanted and not (self.kind == "count_distinct" and self.columns):
-            raise InvalidInputError(f"{self.kind} cannot take the columns {self.columns}")
-        if (self.kind == "percentile") != (self.p is not None and 0 <= self.p <= 1):
-            raise InvalidInputError(
-                f"{self.kind} with p={self.p}: only a percentile takes p, between 0 and 1"
+            taken = (
+                "a column or none"
+                if self.kind == "count"
+                else "two columns"
+                if wanted == (2,)
+                else "one column"
             )
+            raise InvalidInputError(f"{self.kind} takes {taken}, not {len(self.columns)}")
+        if (self.kind == "percentile") != (self.p is not None and 0 <= self.p <= 1):
+            if self.kind == "percentile":
+                raise InvalidInputError(f"a percentile takes a share from 0 to 1, not {self.p}")
+            raise InvalidInputError(f"{self.kind} takes no share, as a percentile does")
 
     @property
     def moments(self) -> tuple[Moment, ...]:

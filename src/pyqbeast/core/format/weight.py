@@ -16,10 +16,14 @@ from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN, WEIGHT_OFFSET
 COMMON_FRACTIONS = tuple(float(f"{m}e-{k}") for k in range(6, 0, -1) for m in (1, 2, 3, 5, 7))
 
 
+def is_number(given: object) -> bool:
+    """Whether a user has given a number, one of NumPy's for instance. Python counts with booleans too."""
+    return isinstance(given, numbers.Real) and not isinstance(given, bool | np.bool_)
+
+
 def checked_fraction(fraction: object) -> float:
     """A share of all rows, as users state it. Raises InvalidInputError for what is no number from 0 to 1."""
-    is_number = isinstance(fraction, numbers.Real) and not isinstance(fraction, bool)
-    if not is_number or not 0 <= fraction <= 1:  # type: ignore[operator]
+    if not is_number(fraction) or not 0 <= fraction <= 1:  # type: ignore[operator]
         raise InvalidInputError(f"fraction has to be a number from 0 to 1, not {fraction!r}")
     return float(fraction)  # type: ignore[arg-type]
 

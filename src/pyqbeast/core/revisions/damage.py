@@ -10,10 +10,13 @@ from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configu
 
 
 def check_revisions(stored: RevisionSet) -> list[Problem]:
-    """Every revision can be read, and one of them is the latest."""
+    """Every revision can be read, and the newest of them is the latest."""
     problems = [Problem(REVISIONS, "", "", text) for text in stored.problems]
     if stored.last_id >= 0 and stored.last_id not in stored.revisions:
         text = f"{LAST_REVISION} is {stored.last_id}, and there is no such revision that can be read"
+        problems.append(Problem(REVISIONS, "", "", text))
+    elif 0 <= stored.last_id < (newest := max(stored.revisions, default=-1)):
+        text = f"{LAST_REVISION} is {stored.last_id}, and there is a newer revision {newest}"
         problems.append(Problem(REVISIONS, "", "", text))
     return problems
 
@@ -29,8 +32,8 @@ def without_damage(configuration: Mapping[str, str]) -> dict[str, str | None] | 
     changes: dict[str, str | None] = {
         key: None for key in configuration if key.startswith(REVISION_PREFIX) and key not in readable
     }
-    if stored.last_id in stored.revisions:
-        return changes
     if not stored.revisions:
         return None if changes or LAST_REVISION in configuration else {}
+    if stored.last_id == max(stored.revisions):
+        return changes
     return {**changes, LAST_REVISION: str(max(stored.revisions))}

@@ -131,5 +131,7 @@ class _Cipher:
 
 def _cipher(key: bytes | None) -> _Cipher:
     if key is None:
-        raise EncryptedArrayError("the array is encrypted: pass its 32-byte key as encryption_key")
+        raise EncryptedArrayError(
+            "the array is encrypted: pass its 32-byte key as encryption_key (--encryption-key of a command)"
+        )
     return _Cipher(key)

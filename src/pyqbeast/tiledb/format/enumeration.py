@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError, check_type
 from pyqbeast.tiledb.cursor import Bytes, Cursor, u8, u32, u64
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype, datatype_of
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
@@ -80,6 +80,7 @@ class Enumeration:
             InvalidInputError: A value is null or there twice, or there is no name.
             UnsupportedError: The format has no such type.
         """
+        check_type(values, pa.Array, "the values of an enumeration are a pyarrow.Array")
         datatype, cell_val_num = datatype_of(values.type)
         column = Field(name, datatype, cell_val_num)
         stored = to_raw(values, column)

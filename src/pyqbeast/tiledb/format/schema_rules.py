@@ -35,8 +35,7 @@ def check_new_schema(schema: ArraySchema, enumerations: Mapping[str, Enumeration
     Raises:
         InvalidInputError: No array can have it, or one that nobody could write or read.
     """
-    if not 1 <= schema.capacity <= _LARGEST_CAPACITY:
-        raise InvalidInputError(f"a capacity of {schema.capacity} cells")
+    _check_options(schema)
     if schema.dense and not schema.attributes:
         raise InvalidInputError("a dense array has at least one attribute")
     if schema.tile_order is Layout.HILBERT or (schema.dense and schema.cell_order is Layout.HILBERT):
@@ -66,6 +65,16 @@ def check_new_schema(schema: ArraySchema, enumerations: Mapping[str, Enumeration
     _check_known(schema.enumerations, enumerations)
 
 
+def _check_options(schema: ArraySchema) -> None:
+    check_type(schema.capacity, (int, np.integer), "a capacity is a whole number of cells")
+    if not 1 <= schema.capacity <= _LARGEST_CAPACITY:
+        raise InvalidInputError(f"a tile has a capacity of 1 cell or more, not {schema.capacity}")
+    for order in (schema.tile_order, schema.cell_order):
+        check_type(order, Layout, "an order of tiles or cells is a Layout")
+    for flag in (schema.dense, schema.allows_duplicates):
+        check_type(flag, bool, "dense and allows_duplicates are True or False")
+
+
 def check_dimension(dimension: Dimension) -> None:
     """Check a dimension by itself.
 
@@ -92,6 +101,7 @@ def _check_field(field: Field) -> None:
     check_type(field.name, str, "the name of a column is a text")
     check_type(field.datatype, Datatype, f"{about}: the type is a Datatype")
     check_type(field.cell_val_num, int, f"{about}: cell_val_num is a whole number")
+    check_type(field.nullable, bool, f"{about}: nullable is True or False")
     check_type(field.fill, bytes, f"{about}: a fill value is bytes")
 
 
@@ -119,7 +129,9 @@ def _check_domain(
     for value in (low, high) if extent is None else (low, high, extent):
         _check_value(about, kind, value)
     if low > high or (extent is not None and not extent > 0):
-        raise InvalidInputError(f"{about}: domain {domain}, extent {extent}")
+        raise InvalidInputError(
+            f"{about}: the domain {domain} has to rise, and the extent {extent} to be above 0"
+        )
     cells = high - low + 1
     if extent is not None and extent > cells:
         raise InvalidInputError(f"{about}: the extent {extent} is larger than the domain {domain}")

@@ -206,6 +206,9 @@ class Array:
             ArrayFormatError: A file is missing or broken.
         """
         request = self.request(columns, where, box)
+        if not request.columns:
+            # A table of Arrow counts its rows by a column.
+            return self.read([self.schema.dimensions[0].name], where, box, order=order).select([])
         if order not in ("row-major", "unordered"):
             raise InvalidInputError(f"order is 'row-major' or 'unordered', not {order!r}")
         table = self._read_dense(request) if self.schema.dense else self._read_sparse(request, order)
