@@ -136,6 +136,41 @@ def test_above_a_limit_the_sample_is_of_the_limit(spark, views):
     assert max(found) < 1_000
 
 
+#: Columns whose values depend on which rows there are.
+DEPENDENT = [
+    "rand(1)",
+    "monotonically_increasing_id()",
+    "1 + rand(2) * a",
+    "count(*) OVER (PARTITION BY name)",
+    "sum(a) OVER (PARTITION BY name ORDER BY id)",
+    "rand(3) + row_number() OVER (ORDER BY id)",
+]
+
+
+@pytest.mark.parametrize("column", DEPENDENT)
+@pytest.mark.parametrize("others", ["*", "id", "id, b AS a"])
+def test_above_columns_that_depend_on_all_rows(spark, views, column, others):
+    """The rows are the same with such a column and without it, which Spark then drops. So are its values."""
+    below = f"(SELECT {others}, {column} AS extra FROM t)"
+    tenth = rows(spark, f"SELECT id FROM {by_hash('t', 0.1)}")
+    assert rows(spark, f"SELECT id FROM {below} {TENTH}") == tenth
+    assert rows(spark, f"SELECT id FROM (SELECT * FROM {below} {TENTH}) WHERE extra IS NOT NULL") == tenth
+    assert count(spark.sql(f"SELECT * FROM {below} {TENTH}")) == len(tenth)
+    values = f"SELECT id, extra FROM (SELECT * FROM {below}) w"
+    assert rows(spark, f"SELECT id, extra FROM {below} {TENTH}") == [
+        row for row in rows(spark, values) if row[:1] in tenth
+    ]
+
+
+@pytest.mark.parametrize("column", ["rand(1)", "count(*) OVER (PARTITION BY id % 2) * rand(4) / 3000"])
+def test_above_a_filter_on_such_a_column(spark, views, column):
+    """Such a filter stays, and so the sample is Spark's own whatever a query asks for."""
+    below = f"(SELECT * FROM (SELECT *, {column} AS extra FROM t) WHERE extra < 0.5) TABLESAMPLE (50 PERCENT)"
+    few = rows(spark, f"SELECT id FROM {below} REPEATABLE (3)")
+    assert few == rows(spark, f"SELECT id FROM (SELECT * FROM {below} REPEATABLE (3)) WHERE extra >= 0")
+    assert abs(len(few) - ROWS / 4) < 5 * (ROWS * 3 / 16) ** 0.5
+
+
 def test_above_a_window_the_window_sees_all_rows(spark, views):
     query = f"SELECT id, n FROM (SELECT id, count(*) OVER () AS n FROM t) {TENTH}"
     assert {row["n"] for row in spark.sql(query).collect()} == {ROWS}

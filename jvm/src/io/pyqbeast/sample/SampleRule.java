@@ -18,9 +18,7 @@ import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
-import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.delta.Snapshot;
@@ -31,9 +29,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 /**
  * Turns a sample of an indexed table into a filter on the rows' weights, which {@link IndexedScan} then prunes by.
  *
- * <p>The filter means the same only for a sample without replacement over deterministic projections and filters of
- * one relation. Every other shape keeps Spark's own sampling. So does a sample of rows that a filter has picked by
- * their weight, such as a sample of a sample: both would pick the same rows.
+ * <p>The filter means the same only for a sample without replacement of {@link RowsOfTable}. Every other shape keeps
+ * Spark's own sampling. So does a sample of rows that a filter has picked by their weight, such as a sample of a
+ * sample: both would pick the same rows.
  */
 public final class SampleRule extends Rule<LogicalPlan> {
   public static final String ENABLED = "spark.qbeast.sample.pushdown";
@@ -53,33 +51,22 @@ public final class SampleRule extends Rule<LogicalPlan> {
   }
 
   private Optional<LogicalPlan> pushed(Sample sample) {
-    Optional<LogicalRelation> relation =
-        sample.withReplacement() ? Optional.empty() : indexedRelation(sample.child());
-    if (relation.isEmpty()) {
+    Optional<RowsOfTable> rows = sample.withReplacement() ? Optional.empty() : RowsOfTable.of(sample.child());
+    if (rows.isEmpty()) {
       return Optional.empty();
     }
-    Snapshot snapshot = snapshotOf(relation.get());
-    List<Attribute> hashed = hashedColumns(relation.get(), snapshot);
+    LogicalRelation relation = rows.get().relation();
+    Snapshot snapshot = snapshotOf(relation);
+    List<Attribute> hashed = hashedColumns(relation, snapshot);
     boolean isFair =
         !hashed.isEmpty()
-            && !picksByWeight(sample.child(), new WeightMentions(relation.get(), hashed, snapshot))
+            && !rows.get().arePickedByWeight(new WeightMentions(relation, hashed, snapshot))
             && isFineEnough(snapshot, sample.upperBound() - sample.lowerBound());
-    return isFair
-        ? Optional.of(on(sample.child(), filtered(relation.get(), hashed, snapshot, sample)))
-        : Optional.empty();
-  }
-
-  /** The relation of an indexed table below deterministic projections and filters. */
-  private static Optional<LogicalRelation> indexedRelation(LogicalPlan plan) {
-    if (plan instanceof LogicalRelation relation
-        && relation.relation() instanceof HadoopFsRelation files
-        && files.location() instanceof TahoeLogFileIndex) {
-      return Optional.of(relation);
+    if (!isFair) {
+      return Optional.empty();
     }
-    boolean isPlain = plan instanceof Project || plan instanceof Filter;
-    return isPlain && ScalaInterop.list(plan.expressions()).stream().allMatch(Expression::deterministic)
-        ? indexedRelation(ScalaInterop.list(plan.children()).get(0))
-        : Optional.empty();
+    Optional<Expression> condition = condition(hashed, snapshot, sample);
+    return Optional.of(condition.isEmpty() ? sample.child() : rows.get().where(condition.get(), hashed));
   }
 
   private static Snapshot snapshotOf(LogicalRelation relation) {
@@ -94,27 +81,6 @@ public final class SampleRule extends Rule<LogicalPlan> {
       IndexedColumns.find(relation.output(), name).ifPresent(columns::add);
     }
     return columns.size() == names.size() ? columns : List.of();
-  }
-
-  /** Whether a filter above the relation depends on the weight. */
-  private static boolean picksByWeight(LogicalPlan plan, WeightMentions mentions) {
-    if (plan instanceof LogicalRelation) {
-      return false;
-    }
-    // The plan below comes first: the filters above a projection are judged by what its columns stand for.
-    boolean isBelow = picksByWeight(ScalaInterop.list(plan.children()).get(0), mentions);
-    if (plan instanceof Project project) {
-      mentions.learn(project);
-    }
-    return isBelow || (plan instanceof Filter filter && mentions.areIn(filter.condition()));
-  }
-
-  /** A plan of projections and filters on top of something else. */
-  private static LogicalPlan on(LogicalPlan plan, LogicalPlan base) {
-    if (plan instanceof Project project) {
-      return project.copy(project.projectList(), on(project.child(), base));
-    }
-    return plan instanceof Filter filter ? filter.copy(filter.condition(), on(filter.child(), base)) : base;
   }
 
   /** Whether the lightest rows are about the fraction of all rows. */
@@ -144,8 +110,8 @@ public final class SampleRule extends Rule<LogicalPlan> {
         : WeightProfile.of(snapshot).problem();
   }
 
-  private static LogicalPlan filtered(
-      LogicalRelation relation, List<Attribute> columns, Snapshot snapshot, Sample sample) {
+  /** What the weights of a sample's rows meet; none where it takes all rows. */
+  private static Optional<Expression> condition(List<Attribute> columns, Snapshot snapshot, Sample sample) {
     Expression weight = new Murmur3Hash(ScalaInterop.seq(new ArrayList<Expression>(columns)), Constants.HASH_SEED);
     Expression condition = null;
     if (sample.upperBound() < 1.0) {
@@ -156,7 +122,7 @@ public final class SampleRule extends Rule<LogicalPlan> {
       Expression from = new GreaterThanOrEqual(weight, weightOf(sample.lowerBound(), snapshot));
       condition = condition == null ? from : new And(condition, from);
     }
-    return condition == null ? relation : new Filter(condition, relation);
+    return Optional.ofNullable(condition);
   }
 
   private static Expression weightOf(double fraction, Snapshot snapshot) {

@@ -1,0 +1,139 @@
+package io.pyqbeast.sample;
+
+import io.pyqbeast.index.WeightMentions;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Window;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/**
+ * A plan that gives each row of a Delta table once or leaves it out: projections, filters and windows on its relation.
+ *
+ * <p>Some of its columns may depend on which rows there are: those of windows, and random ones. A row that the plan
+ * gives has them from all rows, and no filter may need them here. Spark drops such columns where a query does not ask
+ * for them, and the rows of a sample must be the same with and without them.
+ */
+final class RowsOfTable {
+  private final LogicalPlan plan;
+  private final LogicalRelation relation;
+  private final Set<ExprId> dependent;
+
+  private RowsOfTable(LogicalPlan plan, LogicalRelation relation, Set<ExprId> dependent) {
+    this.plan = plan;
+    this.relation = relation;
+    this.dependent = dependent;
+  }
+
+  /** None for any other plan. */
+  static Optional<RowsOfTable> of(LogicalPlan plan) {
+    if (plan instanceof LogicalRelation relation) {
+      boolean isDelta =
+          relation.relation() instanceof HadoopFsRelation files && files.location() instanceof TahoeLogFileIndex;
+      return isDelta ? Optional.of(new RowsOfTable(plan, relation, Set.of())) : Optional.empty();
+    }
+    if (!(plan instanceof Project || plan instanceof Filter || plan instanceof Window)) {
+      return Optional.empty();
+    }
+    return of(child(plan)).flatMap(below -> below.under(plan));
+  }
+
+  private Optional<RowsOfTable> under(LogicalPlan above) {
+    if (above instanceof Filter filter) {
+      return isDependent(filter.condition())
+          ? Optional.empty()
+          : Optional.of(new RowsOfTable(above, relation, dependent));
+    }
+    Set<ExprId> found = new HashSet<>(dependent);
+    if (above instanceof Window window) {
+      ScalaInterop.list(window.windowExpressions()).forEach(each -> found.add(each.exprId()));
+    }
+    if (above instanceof Project project) {
+      for (NamedExpression each : ScalaInterop.list(project.projectList())) {
+        if (isDependent((Expression) each)) {
+          found.add(each.exprId());
+        }
+      }
+    }
+    return Optional.of(new RowsOfTable(above, relation, found));
+  }
+
+  private boolean isDependent(Expression expression) {
+    return !expression.deterministic()
+        || ScalaInterop.list(expression.references().toSeq()).stream()
+            .anyMatch(each -> dependent.contains(each.exprId()));
+  }
+
+  LogicalRelation relation() {
+    return relation;
+  }
+
+  /** Whether a filter depends on the weight. */
+  boolean arePickedByWeight(WeightMentions mentions) {
+    return arePickedByWeight(plan, mentions);
+  }
+
+  private static boolean arePickedByWeight(LogicalPlan plan, WeightMentions mentions) {
+    if (plan instanceof LogicalRelation) {
+      return false;
+    }
+    // The plan below comes first: the filters above a projection are judged by what its columns stand for.
+    boolean isBelow = arePickedByWeight(child(plan), mentions);
+    if (plan instanceof Project project) {
+      mentions.learn(project);
+    }
+    return isBelow || (plan instanceof Filter filter && mentions.areIn(filter.condition()));
+  }
+
+  /**
+   * The same columns of the rows that meet a condition.
+   *
+   * @param condition on columns of the relation
+   * @param columns those of the condition
+   */
+  LogicalPlan where(Expression condition, List<Attribute> columns) {
+    if (dependent.isEmpty()) {
+      return on(plan, new Filter(condition, relation));
+    }
+    LogicalPlan kept = new Filter(condition, carrying(plan, columns));
+    return new Project(ScalaInterop.seq(new ArrayList<NamedExpression>(ScalaInterop.list(plan.output()))), kept);
+  }
+
+  private static LogicalPlan on(LogicalPlan plan, LogicalPlan base) {
+    return plan instanceof LogicalRelation ? base : over(plan, on(child(plan), base));
+  }
+
+  /** The plan with columns of the relation that it has left out. */
+  private static LogicalPlan carrying(LogicalPlan plan, List<Attribute> columns) {
+    if (plan instanceof LogicalRelation) {
+      return plan;
+    }
+    LogicalPlan below = carrying(child(plan), columns);
+    if (!(plan instanceof Project project)) {
+      return over(plan, below);
+    }
+    List<NamedExpression> all = new ArrayList<>(ScalaInterop.list(project.projectList()));
+    columns.stream().filter(column -> !plan.outputSet().contains(column)).forEach(all::add);
+    return project.copy(ScalaInterop.seq(all), below);
+  }
+
+  private static LogicalPlan over(LogicalPlan plan, LogicalPlan child) {
+    return plan.withNewChildren(ScalaInterop.seq(List.of(child)).toIndexedSeq());
+  }
+
+  private static LogicalPlan child(LogicalPlan plan) {
+    return ScalaInterop.list(plan.children()).get(0);
+  }
+}
