@@ -340,6 +340,32 @@ def test_decimals_up_to_the_last(spark, tmp_path):
     assert assert_holds(pyqbeast.tolerance(query, error=0.5), query) == 1
 
 
+def test_what_refines_to_an_answer_of_spark_alone(spark, tmp_path):
+    """Averages of decimals have more digits than doubles, and what does not vary has no correlation."""
+    place = str(tmp_path / "table")
+    columns = [
+        "cast(concat('99999999999999', id % 10, '.125') AS decimal(20,3)) AS large",
+        "cast(id AS decimal(38,10)) * cast('12345678901.1234567' AS decimal(20,7)) AS product",
+        "99999999999999999999999999999.999999999BD * (id % 3) AS beyond",
+        "0.1 * (id % 7) AS small",
+        "0 AS same",
+    ]
+    save(spark.range(20_000).selectExpr("id", *columns), place, columnsToIndex="id", cubeSize=2_000)
+    table = load(spark, place).filter("id >= 0")
+
+    def last_of(text):
+        *steps, last = pyqbeast.refine(table.agg(F.expr(text).alias("wanted")))
+        assert steps
+        assert last.exact
+        return last.df.first()["wanted"]
+
+    for text in ("avg(large)", "avg(product)", "avg(small)", "avg(small) * 2"):
+        assert last_of(text) == table.agg(F.expr(text)).first()[0], text
+    for text, told in {"avg(beyond)": "overflow", "corr(same, id)": "by zero"}.items():
+        with pytest.raises(ArithmeticException, match=told):
+            last_of(text)
+
+
 #: What 64 bits do not hold, or divides by zero, with a text of the error that Spark raises for it.
 OF_NO_NUMBER = {
     "sum(whole)": "overflow",

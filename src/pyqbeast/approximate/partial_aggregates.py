@@ -147,6 +147,9 @@ class PartialAggregates:
         if output.condition is not None and not names:
             names.append(self._named("rows", "1.0D", output.condition, None))
         aggregate = Aggregate(kind, tuple(names), output.percentage)
+        if kind == "avg" and isinstance(schema[f"x{output.inputs[0]}"].dataType, T.DecimalType):
+            # Spark divides the decimals themselves, and fails where their sum has too many digits.
+            self.exact_below[aggregate] = 0.0
         if kind in ROUNDED:
             data_type = schema[f"x{output.inputs[0]}"].dataType
             self._note_limits(aggregate, _type_of_sum(data_type) if kind == "sum" else data_type)

@@ -145,9 +145,15 @@ class Progress:
         summed = (requested, *requested.parts) if requested in limits else (requested,)
         if any(is_rounded(found[each], limits.get(each, np.inf)) for each in summed):
             return True
+        if any(part.kind == "corr" and self._is_undefined(found[part]) for part in requested.parts):
+            return True
         return isinstance(requested, Combination) and bool(
             has_zero_divisor(requested.term, [found[part].value for part in requested.parts]).any()
         )
+
+    def _is_undefined(self, found: Estimates) -> bool:
+        """Whether all rows of a group were read and give no number: what does not vary divides by zero."""
+        return bool((np.isnan(found.value) & (np.asarray(self._shares) >= 1)).any())
 
     def completeness(self, confidence: float) -> Completeness | None:
         """Which groups may be missing; None for a query without groups."""
