@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from pyspark.sql import functions as F
 
@@ -11,7 +13,7 @@ from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.steps.planning import step_to
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
-from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT
+from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT, DELETED_BY_WEIGHT
 from pyqbeast.core.format.weight_counts import parse_weights_tag
 from tests.table.help import load, opened, rows_2d, save
 
@@ -128,6 +130,54 @@ def test_rows_merged_away_by_their_weight(spark, whole, table_path):
         f"MERGE INTO delta.`{table_path}` t USING light s ON t.id = s.id WHEN MATCHED THEN DELETE"
     ).collect()
     assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.03)
+
+
+DELETES = {
+    "merge": "MERGE INTO t USING chosen s ON t.id = s.id WHEN MATCHED THEN DELETE",
+    "delete": "DELETE FROM t WHERE id IN ({ids})",
+}
+
+
+def delete_chosen(spark, chosen, way, path):
+    """Deletes from the table at a path the rows whose ids are stored elsewhere."""
+    chosen.select("id").write.parquet(f"{path}-chosen")
+    spark.read.parquet(f"{path}-chosen").createOrReplaceTempView("chosen")
+    load(spark, path).createOrReplaceTempView("t")
+    ids = ",".join(str(row["id"]) for row in spark.table("chosen").collect())
+    statement = DELETES[way].format(ids=ids).replace(" t ", f" delta.`{path}` t ", 1)
+    spark.sql(statement).collect()
+
+
+@pytest.mark.parametrize("way", DELETES)
+def test_rows_of_a_stored_sample_are_deleted(spark, table_path, way):
+    """Such as those that a model is tested with. Nothing of the statement shows that they are the lightest."""
+    save(rows_2d(spark, ROWS), table_path)
+    delete_chosen(spark, load(spark, table_path).sample(0.05), way, table_path)
+    assert DELETED_BY_WEIGHT in bridge.TableLog(spark, table_path).configuration
+    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.02)
+    with pytest.raises(UnsupportedError, match=r"deleted by the hash.*optimize"):
+        pyqbeast.tolerance(load(spark, table_path).groupBy().count())
+    QbeastTable.for_path(spark, table_path).optimize()
+    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.01)
+    assert_bounded(load(spark, table_path).groupBy().count(), load(spark, table_path).count())
+
+
+@pytest.mark.parametrize("chosen", ["id % 20 = 3", "a < 250000 AND b < 400", "id < 12000"])
+def test_rows_that_anything_else_has_chosen_are_deleted(spark, table_path, chosen):
+    """Files of heavy rows are dropped as a whole and those of light rows are not, and neither says anything."""
+    save(rows_2d(spark, ROWS // 2), table_path)
+    save(rows_2d(spark, ROWS // 2, first=ROWS // 2), table_path)
+    for number, way in enumerate(DELETES):
+        rows = load(spark, table_path).where(f"({chosen}) AND id % 3 = {number}")
+        delete_chosen(spark, rows, way, table_path)
+        spark.catalog.dropTempView("chosen")
+        shutil.rmtree(f"{table_path}-chosen")
+    QbeastTable.for_path(spark, table_path).delete(chosen)
+    configuration = bridge.TableLog(spark, table_path).configuration
+    assert DELETED_BY_WEIGHT not in configuration
+    table = load(spark, table_path)
+    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.02)
+    assert_bounded(table.groupBy().count(), table.count())
 
 
 def test_light_rows_that_an_update_left_unindexed(spark, whole, table_path):

@@ -207,7 +207,7 @@ def test_tasks_that_write_the_same_key(source, tmp_path):
     ("options", "message"),
     [({}, "dimensions"), ({"dimensions": "nope"}, "nope"), ({"dimensions": "flags"}, "flags"),
      ({"dimensions": "id", "duplicates": "maybe"}, "duplicates"), ({"dimensions": "id", "capacity": "x"}, "capacity"),
-     ({"dimensions": "id", "capacity": "0"}, "a capacity of 0 cells")],
+     ({"dimensions": "id", "capacity": "0"}, "1 cell or more, not 0")],
 )  # fmt: skip
 def test_options_that_make_no_sense(source, tmp_path, options, message):
     with pytest.raises(PySparkException, match=message):

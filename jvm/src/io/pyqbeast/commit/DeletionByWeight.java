@@ -1,7 +1,9 @@
 package io.pyqbeast.commit;
 
+import io.pyqbeast.errors.Landed;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.index.DeletedRows;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.spark.CommandPlan;
 import io.pyqbeast.spark.DeltaActions;
@@ -10,27 +12,35 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.CommitInfo;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.commands.DeleteCommand;
 import org.apache.spark.sql.delta.commands.MergeIntoCommandBase;
 import org.apache.spark.sql.execution.command.RunnableCommand;
 import scala.Option;
+import scala.Tuple2;
+import scala.collection.Iterator;
+import scala.collection.immutable.Seq;
 
 /**
- * A DELETE or MERGE of Delta's whose condition names a hash, on an indexed table. Such a condition may choose rows by
- * their weight, and a deletion vector does not tell the weights of the rows that it hides. So this is noted in the
- * table's configuration before the command runs. From then on {@code WeightProfile} trusts only files without deleted
- * rows.
+ * A DELETE or MERGE of Delta's that may choose rows of an indexed table by their weight. A deletion vector does not tell
+ * the weights of the rows that it hides. So this is noted in the table's configuration: before the command runs where
+ * its condition names a hash, and afterwards where {@link DeletedRows} finds out. From then on {@code WeightProfile}
+ * trusts only files without deleted rows.
  */
 public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
   private static final long serialVersionUID = 1L;
   private static final String NOTED = Constants.text("DELETED_BY_WEIGHT");
+  private static final Set<String> DELETING = Set.of("DELETE", "MERGE");
 
   public DeletionByWeight(RunnableCommand command) {
     super(command);
@@ -38,13 +48,25 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
 
   /** @return null for any other command */
   public static DeletionByWeight of(LogicalPlan command) {
-    if (command instanceof DeleteCommand delete
-        && delete.condition().exists(ScalaInterop.predicate(WeightMentions::holdsHash))) {
-      return new DeletionByWeight(delete);
-    }
-    return command instanceof MergeIntoCommandBase merge && merge.includesDeletes() && namesHash(merge)
-        ? new DeletionByWeight((RunnableCommand) merge)
-        : null;
+    boolean deletes =
+        command instanceof DeleteCommand || command instanceof MergeIntoCommandBase merge && merge.includesDeletes();
+    return deletes && isOnIndexedTable(command) ? new DeletionByWeight((RunnableCommand) command) : null;
+  }
+
+  private static boolean isOnIndexedTable(LogicalPlan command) {
+    return !IndexedColumns.of(logOf(command).unsafeVolatileMetadata().configuration()).isEmpty();
+  }
+
+  private static DeltaLog logOf(LogicalPlan command) {
+    return command instanceof DeleteCommand delete
+        ? delete.deltaLog()
+        : ((MergeIntoCommandBase) command).targetFileIndex().deltaLog();
+  }
+
+  private static boolean namesHash(LogicalPlan command) {
+    return command instanceof DeleteCommand delete
+        ? delete.condition().exists(ScalaInterop.predicate(WeightMentions::holdsHash))
+        : namesHash((MergeIntoCommandBase) command);
   }
 
   private static boolean namesHash(MergeIntoCommandBase merge) {
@@ -58,17 +80,35 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
 
   @Override
   public InternalRow[] executeCollect() {
-    DeltaLog log =
-        command instanceof DeleteCommand delete
-            ? delete.deltaLog()
-            : ((MergeIntoCommandBase) command).targetFileIndex().deltaLog();
-    Metadata metadata = log.update(false, Option.empty(), Option.empty()).metadata();
-    boolean isRefused = "true".equalsIgnoreCase(metadata.configuration().getOrElse("delta.appendOnly", () -> ""));
-    boolean isIndexed = !IndexedColumns.of(metadata.configuration()).isEmpty();
-    if (isIndexed && !isRefused && !metadata.configuration().contains(NOTED)) {
-      note(log);
+    DeltaLog log = logOf((LogicalPlan) command);
+    Snapshot before = log.update(false, Option.empty(), Option.empty());
+    scala.collection.immutable.Map<String, String> configuration = before.metadata().configuration();
+    boolean isRefused = "true".equalsIgnoreCase(configuration.getOrElse("delta.appendOnly", () -> ""));
+    boolean isIndexed = !IndexedColumns.of(configuration).isEmpty();
+    if (!isIndexed || isRefused || configuration.contains(NOTED)) {
+      return run();
     }
-    return run();
+    if (namesHash((LogicalPlan) command)) {
+      note(log);
+      return run();
+    }
+    InternalRow[] result = run();
+    Landed.quietly(log.dataPath(), () -> noteWhatWasDeleted(log, before));
+    return result;
+  }
+
+  /** The commit is the next one, unless another writer was faster: then what that writer deleted is judged as well. */
+  private static void noteWhatWasDeleted(DeltaLog log, Snapshot before) {
+    Iterator<Tuple2<Object, Seq<Action>>> commits = log.getChanges(before.version() + 1, Option.empty(), false);
+    while (commits.hasNext()) {
+      List<Action> actions = ScalaInterop.list(commits.next()._2());
+      boolean deletes =
+          actions.stream().anyMatch(each -> each instanceof CommitInfo info && DELETING.contains(info.operation()));
+      if (deletes && DeletedRows.areChosenByWeight(before, actions)) {
+        note(log);
+        return;
+      }
+    }
   }
 
   private static void note(DeltaLog log) {

@@ -73,7 +73,16 @@ public final class WeightProfile {
   }
 
   private static boolean isUneven(List<AddFile> files, Set<String> prunable) {
-    return new WeightProfile(FilePart.of(files.iterator(), prunable).sums(), false, false).isUneven;
+    return isUneven(FilePart.of(files.iterator(), prunable).sums());
+  }
+
+  /** Whether evenly spread weights cannot have come out like this. */
+  static boolean isUneven(WeightSums sums) {
+    return new WeightProfile(sums, false, false).isUneven;
+  }
+
+  boolean isUneven() {
+    return isUneven;
   }
 
   /** The profile of a snapshot. It needs the {@link BlockIndex}, which costs one Spark job a version. */

@@ -60,6 +60,17 @@ final class WeightSums implements Serializable {
       addUncounted(held, live);
       return;
     }
+    addCounted(counts, ofFile, live);
+  }
+
+  /** Some rows of a file, which are taken to be spread over its weights. */
+  void addRows(Map<String, String> tags, long[] counts, double some) {
+    addKey(tags.get(Constants.text("TAG_KEY_ROWS")));
+    rows += some;
+    addCounted(counts, sum(counts), some);
+  }
+
+  private void addCounted(long[] counts, double ofFile, double live) {
     double lighter = 0;
     for (int i = 0; i < below.length; i++) {
       lighter += ofFile == 0 ? 0 : counts[i] * live / ofFile;

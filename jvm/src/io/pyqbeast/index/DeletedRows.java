@@ -1,0 +1,70 @@
+package io.pyqbeast.index;
+
+import io.pyqbeast.format.FileTags;
+import io.pyqbeast.format.WeightCounts;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
+import org.apache.spark.sql.delta.actions.RemoveFile;
+
+/**
+ * The rows that a commit has hidden by deletion vectors, or deleted with their files, and whether they were chosen by
+ * their weight: rows of a sample that was stored somewhere, for instance. Rows that are chosen by anything else are
+ * spread over the weights as the table's are.
+ */
+public final class DeletedRows {
+  private DeletedRows() {}
+
+  /**
+   * Whether evenly spread weights cannot have come out like this. Of a commit that also adds files nobody knows whose
+   * rows these are, and it is taken to have chosen none.
+   *
+   * @param before the table
+   * @param actions of the commit
+   */
+  public static boolean areChosenByWeight(Snapshot before, List<Action> actions) {
+    Map<String, AddFile> added = new HashMap<>();
+    for (Action action : actions) {
+      if (action instanceof AddFile file) {
+        added.put(file.path(), file);
+      }
+    }
+    Set<String> dropped = new HashSet<>();
+    for (Action action : actions) {
+      if (action instanceof RemoveFile file) {
+        dropped.add(file.path());
+      }
+    }
+    if (!dropped.containsAll(added.keySet())) {
+      return false;
+    }
+    Set<String> weighed = PrunableRevisions.of(before.metadata());
+    WeightSums sums = new WeightSums();
+    for (Action action : actions) {
+      if (action instanceof RemoveFile file && file.tags() != null) {
+        add(sums, file, added.get(file.path()), weighed);
+      }
+    }
+    // Whether the table's own rows are spread evenly takes a job, and nearly all commits need no answer.
+    return WeightProfile.isUneven(sums) && !WeightProfile.of(before).isUneven();
+  }
+
+  private static void add(WeightSums sums, RemoveFile file, AddFile kept, Set<String> weighed) {
+    Map<String, String> tags = ScalaInterop.map(file.tags());
+    long[] counts = WeightCounts.of(tags);
+    if (counts == null || !weighed.contains(String.valueOf(FileTags.revision(tags)))) {
+      return;
+    }
+    long hidden = kept == null ? Arrays.stream(counts).sum() : kept.numDeletedRecords();
+    DeletionVectorDescriptor before = file.deletionVector();
+    sums.addRows(tags, counts, Math.max(0, hidden - (before == null ? 0 : before.cardinality())));
+  }
+}
