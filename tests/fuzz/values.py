@@ -61,6 +61,19 @@ def is_indexable(data_type: T.DataType) -> bool:
     return data_type.simpleString().split("(")[0] in INDEXABLE
 
 
+def type_text(data_type: T.DataType) -> str:
+    """A type as SQL has it; Spark's own text leaves names of fields as they are."""
+    if isinstance(data_type, T.StructType):
+        return (
+            f"struct<{', '.join(f'{quoted(each.name)}: {type_text(each.dataType)}' for each in data_type)}>"
+        )
+    if isinstance(data_type, T.ArrayType):
+        return f"array<{type_text(data_type.elementType)}>"
+    if isinstance(data_type, T.MapType):
+        return f"map<{type_text(data_type.keyType)}, {type_text(data_type.valueType)}>"
+    return data_type.simpleString()
+
+
 def is_leaf(data_type: T.DataType) -> bool:
     return not isinstance(data_type, T.StructType | T.ArrayType | T.MapType | T.VariantType)
 
@@ -73,14 +86,14 @@ def random_values(data_type: T.DataType, rng: random.Random, *, nulls: bool = Tr
     if nulls and rng.random() < 0.6:
         taken = [*taken, "null"]
     if nulls and rng.random() < 0.03:
-        return lambda row: f"cast(null as {data_type.simpleString()})"
+        return lambda row: f"cast(null as {type_text(data_type)})"
 
     def values(row: str) -> str:
         if not taken:
-            return f"cast({common(row)} as {data_type.simpleString()})"
+            return f"cast({common(row)} as {type_text(data_type)})"
         cases = " ".join(f"when {i} then {value}" for i, value in enumerate(taken))
         drawn = f"pmod(xxhash64({row}, {salt + 1}L), {5 * len(taken) + 3})"
-        return f"cast(case {drawn} {cases} else {common(row)} end as {data_type.simpleString()})"
+        return f"cast(case {drawn} {cases} else {common(row)} end as {type_text(data_type)})"
 
     return values
 
