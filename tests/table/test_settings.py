@@ -46,6 +46,25 @@ def test_a_write_that_was_done_is_not_done_again(spark, table_path):
     holds(spark, table_path)
 
 
+def test_each_write_has_a_number_of_its_own(spark, table_path):
+    """As a setting of Delta's says: the number goes with its write, and the next write is not left out."""
+    writes = "spark.databricks.delta.write.txn"
+    auto = {f"{writes}Version.autoReset.enabled": "true", f"{writes}AppId": "loader"}
+    with under(spark, {**auto, f"{writes}Version": "1"}):
+        save(rows_2d(spark, 100), table_path)
+        assert spark.conf.get(f"{writes}Version", None) is None
+        with pytest.raises(Exception, match="DELTA_INVALID_IDEMPOTENT_WRITES_OPTIONS"):
+            save(rows_2d(spark, 100), table_path)
+        for number, count_of_rows in ((2, 200), (2, 200), (3, 300)):
+            spark.conf.set(f"{writes}Version", number)
+            save(rows_2d(spark, 100), table_path)
+            assert count(load(spark, table_path)) == count_of_rows
+            assert spark.conf.get(f"{writes}Version", None) is None
+    with under(spark, {f"{writes}AppId": "loader", f"{writes}Version": "4"}):
+        save(rows_2d(spark, 100), table_path)
+        assert spark.conf.get(f"{writes}Version") == "4"
+
+
 def test_small_appends_share_files(spark, table_path):
     stats = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
     save(rows_2d(spark, 30_000), table_path, cubeSize=2_000, columnStats=stats)

@@ -68,6 +68,15 @@ def test_deleted_rows_are_marked_and_the_index_stays(spark, table_path):
     assert metrics.unindexed_files == 0
 
 
+def test_a_statement_counts_in_the_pages_of_spark(spark, table_path):
+    """As it does on plain Delta tables, though more is done than Delta's command."""
+    save(rows_2d(spark, 500), table_path)
+    query = spark.sql(f"DELETE FROM delta.`{table_path}` WHERE id < 100")._jdf.queryExecution()
+    plan = query.commandExecuted().commandPhysicalPlan()
+    assert plan.nodeName() == "Execute DeleteCommand"
+    assert plan.metrics().apply("numDeletedRows").value() == 100
+
+
 def test_samples_and_filters_never_show_a_deleted_row(spark, table_path):
     save(rows_2d(spark, 5_000), table_path)
     table = QbeastTable.for_path(spark, table_path)

@@ -180,6 +180,19 @@ def test_rows_that_anything_else_has_chosen_are_deleted(spark, table_path, chose
     assert_bounded(table.groupBy().count(), table.count())
 
 
+@pytest.mark.parametrize("clause", ["MATCHED", "NOT MATCHED BY SOURCE"])
+def test_rows_of_a_sample_in_the_statement_are_deleted(spark, table_path, clause):
+    """Also from a table of one file, which tells nothing."""
+    save(rows_2d(spark, 2_000), table_path, cubeSize=100_000)
+    table = f"delta.`{table_path}`"
+    spark.sql(
+        f"MERGE INTO {table} t USING (SELECT id FROM {table} TABLESAMPLE (50 PERCENT)) s ON t.id = s.id "
+        f"WHEN {clause} THEN DELETE"
+    ).collect()
+    assert DELETED_BY_WEIGHT in bridge.TableLog(spark, table_path).configuration
+    assert share(spark, table_path, 0.3) == pytest.approx(0.3, abs=0.08)
+
+
 def test_light_rows_that_an_update_left_unindexed(spark, whole, table_path):
     """An update has moved rows of a region to files without an index, and the lightest rows of the region stay
     in the index.
@@ -259,6 +272,12 @@ def test_a_stored_copy_of_the_weight(spark, table_path):
     assert_bounded(table.groupBy().count(), ROWS)
 
 
+def named(table):
+    """A name by which subqueries read a table."""
+    table.createOrReplaceTempView("rows_of_chosen")
+    return "rows_of_chosen"
+
+
 @pytest.mark.parametrize(
     "light",
     [
@@ -270,6 +289,12 @@ def test_a_stored_copy_of_the_weight(spark, table_path):
         lambda t: t.sample(0.5),
         lambda t: t.where("_metadata.row_index < 700"),
         lambda t: t.selectExpr("id", "_metadata.file_size AS s").where("s > 0"),
+        # Nor does it show from outside what the rows of a subquery were picked by.
+        lambda t: t.where(f"id IN (SELECT id FROM {named(t)} TABLESAMPLE (40 PERCENT))"),
+        lambda t: t.where(f"id IN (SELECT id FROM {named(t)} WHERE {WEIGHT} < 0)"),
+        lambda t: t.where(f"id IN (SELECT id FROM {named(t)} WHERE _metadata.row_index < 700)"),
+        lambda t: t.where(f"EXISTS (SELECT 1 FROM {named(t)} o WHERE o.id = id AND hash(o.a, o.b) < 0)"),
+        lambda t: t.where(f"id < (SELECT max(id) FROM {named(t)} TABLESAMPLE (1 PERCENT))"),
     ],
 )
 def test_samples_of_rows_picked_by_weight_are_left_to_spark(spark, whole, light):

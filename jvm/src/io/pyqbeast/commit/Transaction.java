@@ -50,6 +50,7 @@ import org.apache.spark.sql.delta.constraints.Constraint;
 import org.apache.spark.sql.delta.files.DelayedCommitProtocol;
 import org.apache.spark.sql.delta.schema.ImplicitMetadataOperation$;
 import org.apache.spark.sql.delta.skipping.clustering.ClusteringColumnInfo$;
+import org.apache.spark.sql.delta.sources.DeltaSQLConf$;
 import org.apache.spark.sql.delta.stats.DeltaJobStatisticsTracker;
 import org.apache.spark.sql.delta.stats.StatisticsCollection;
 import org.apache.spark.sql.types.DataType;
@@ -518,6 +519,18 @@ public final class Transaction extends SureTransaction {
     return commit(new DeltaOperations.SetTableProperties(ScalaInterop.map(entries.added())), Map.of());
   }
 
+  /**
+   * Takes the number of this write from the session too, where a setting of Delta's says that each write has its own.
+   * Otherwise the next write would pass for this one and be left out. Delta takes it from a copy of the session only.
+   */
+  private void forgetVersionOfWrite() {
+    String version = DeltaSQLConf$.MODULE$.DELTA_IDEMPOTENT_DML_TXN_VERSION().key();
+    boolean isTaken = laidOut != null && laidOut.sparkSession().conf().getOption(version).isEmpty();
+    if (isTaken && session.conf().getOption(version).isDefined()) {
+      session.conf().unset(version);
+    }
+  }
+
   private long commit(DeltaOperations.Operation operation, Map<String, String> tags) {
     return active(
         () -> {
@@ -525,6 +538,7 @@ public final class Transaction extends SureTransaction {
             // What the log of the table's files may forget is noted in the table.
             StoredEntries.noted(metadata(), notes).ifPresent(noted -> newMetadata_$eq(Option.apply(noted)));
             Option<Object> version = commitIfNeeded(actions, operation, ScalaInterop.map(tags));
+            forgetVersionOfWrite();
             return version.isDefined() ? (Long) version.get() : -2L;
           } catch (DeltaConcurrentModificationException e) {
             conflict = e.getMessage();

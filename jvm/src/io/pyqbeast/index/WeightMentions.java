@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -20,9 +21,11 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.Pmod;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.util.package$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -81,7 +84,7 @@ public final class WeightMentions {
       Expression meant = resolved(column);
       return meant == column ? isCopy(column) || tellsPlace(column) : areIn(meant);
     }
-    if (isWeight(expression)) {
+    if (isWeight(expression) || expression instanceof SubqueryExpression subquery && mayPick(subquery)) {
       return true;
     }
     if (isRemainder(expression)) {
@@ -140,16 +143,39 @@ public final class WeightMentions {
     return false;
   }
 
-  /** Whether a plan holds a hash anywhere, its subqueries included, of whatever columns. */
+  /** Whether a plan holds a hash or a sample anywhere, its subqueries included, of whatever columns. */
   public static boolean holdsHash(LogicalPlan plan) {
+    return isAnyNode(
+        plan,
+        node ->
+            node instanceof Sample
+                || ScalaInterop.list(node.expressions()).stream().anyMatch(WeightMentions::holdsHash));
+  }
+
+  private static boolean isAnyNode(LogicalPlan plan, Predicate<LogicalPlan> wanted) {
     boolean[] found = {false};
     plan.foreachWithSubqueries(
         ScalaInterop.function(
             node -> {
-              found[0] |= ScalaInterop.list(node.expressions()).stream().anyMatch(WeightMentions::holdsHash);
+              found[0] |= wanted.test(node);
               return BoxedUnit.UNIT;
             }));
     return found[0];
+  }
+
+  /** Whether the rows that a subquery gives may have been picked by their weight, of this table or of another one. */
+  private boolean mayPick(SubqueryExpression subquery) {
+    LogicalPlan plan = subquery.plan();
+    return holdsHash(plan)
+        || isAnyNode(
+            plan,
+            node -> ScalaInterop.list(node.references().toSeq()).stream().anyMatch(this::tellsPlaceOrWeight));
+  }
+
+  /** Whether a column of whatever table is one of {@code _metadata}, or is called like one that stores the weight. */
+  private boolean tellsPlaceOrWeight(Attribute column) {
+    return column.metadata().contains(package$.MODULE$.METADATA_COL_ATTR_KEY())
+        || BlockIndex.of(snapshot).copiesOfWeight().contains(LogicalPlans.physicalName(column));
   }
 
   /** The stored columns that an expression is computed from, and the hashed ones that are equal to them. */

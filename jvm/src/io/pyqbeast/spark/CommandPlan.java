@@ -11,6 +11,7 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkStrategy;
 import org.apache.spark.sql.execution.command.ExecutedCommandExec;
 import org.apache.spark.sql.execution.command.RunnableCommand;
+import org.apache.spark.sql.execution.metric.SQLMetric;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
@@ -52,6 +53,17 @@ public abstract class CommandPlan<C extends RunnableCommand> extends SparkPlan {
   public RDD<InternalRow> doExecute() {
     return sparkContext()
         .parallelize(ScalaInterop.seq(List.of(executeCollect())), 1, ScalaInterop.tag(InternalRow.class));
+  }
+
+  /** As Spark's own plan of the command is called, and counts, in its pages and in EXPLAIN. */
+  @Override
+  public String nodeName() {
+    return "Execute " + ((LogicalPlan) command).nodeName();
+  }
+
+  @Override
+  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
+    return command.metrics();
   }
 
   @Override
