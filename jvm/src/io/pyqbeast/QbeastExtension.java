@@ -12,6 +12,7 @@ import io.pyqbeast.sample.WholeFiles;
 import io.pyqbeast.spark.CommandPlan;
 import io.pyqbeast.spark.MapPartitionsWithExpressions;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.SignedZeros;
 import io.pyqbeast.spark.SkippedDays;
 import io.pyqbeast.spark.TileDBFilters;
 import java.util.List;
@@ -33,6 +34,7 @@ public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensi
     extensions.injectOptimizerRule(ScalaInterop.function(SampleRule::new));
     extensions.injectPreCBORule(ScalaInterop.function(IndexedScan::new));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new SkippedDays()));
+    extensions.injectPreCBORule(ScalaInterop.function(session -> new SignedZeros()));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new WholeFiles()));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new MapPartitionsWithExpressions.Strategy()));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new CommandPlan.Strategy(IndexedRestore::of)));
