@@ -23,8 +23,8 @@ import org.apache.spark.sql.types.DataTypes;
 
 /**
  * Conditions on zero. To Spark 0.0 and -0.0 are equal. The dictionaries that Parquet looks into know -0.0 as another
- * number, which comes before 0.0: a row group that holds one of them is left out by a condition on the other. The smaller
- * the files are, the more row groups hold only one. This rule puts a condition on both zeros in the place of such a one.
+ * number, which comes before 0.0: a row group that holds one of them is left out by a condition on the other. The
+ * smaller the files are, the more row groups hold only one. This rule asks for both zeros.
  */
 public final class SignedZeros extends Rule<LogicalPlan> {
   @Override
