@@ -147,7 +147,7 @@ DEPENDENT = [
 ]
 
 
-@pytest.mark.parametrize(("column", "others"), zip(DEPENDENT, ["*", "id", "id, b AS a"] * 2, strict=True))
+@pytest.mark.parametrize(("column", "others"), [*zip(DEPENDENT, ["*", "id", "id, b AS a"] * 2, strict=True)])
 def test_above_columns_that_depend_on_all_rows(spark, views, column, others):
     """The rows are the same with such a column and without it, which Spark then drops. So are its values."""
     below = f"(SELECT {others}, {column} AS extra FROM t)"
