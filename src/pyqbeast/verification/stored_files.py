@@ -84,23 +84,15 @@ class _Storage:
         return FileOnDisk(file.path, location, size, place, self._size(vector))
 
     def path_of(self, path: str) -> str | None:
-        """Of a data file by its path in the log; None for a path that is no URL."""
-        try:
-            return self._inside(locations.url_decode(path))
-        except InvalidInputError:
-            return None
+        """Of a data file by its path in the log; None where there is no such store."""
+        return self._inside(locations.url_decode(path))
 
     def vector_path(self, vector: DeletionVectorDescriptor | None) -> str | None:
         """Of the file of a deletion vector; None for one that lies in none, or where there is no such store."""
         if vector is None or vector.is_inline:
             return None
         path = vector.absolute_path(self._root)
-        if path.startswith(self._root + "/"):
-            return path
-        try:
-            return self._inside(path)
-        except InvalidInputError:
-            return None
+        return path if path.startswith(self._root + "/") else self._inside(path)
 
     def name(self, path: str | None) -> None:
         """Notes that the log names a file."""
@@ -114,10 +106,13 @@ class _Storage:
             if path not in self._named and not self._is_hidden(path)
         ]
 
-    def _inside(self, path: str) -> str:
+    def _inside(self, path: str) -> str | None:
         if not locations.is_absolute(path):
             return f"{self._root}/{posixpath.normpath(path)}"
-        system, inner = locations.open_location(path, self._options)
+        try:
+            system, inner = locations.open_location(path, self._options)
+        except InvalidInputError:
+            return None
         self._elsewhere[inner] = system
         return inner
 

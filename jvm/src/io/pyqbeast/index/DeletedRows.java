@@ -5,7 +5,6 @@ import io.pyqbeast.format.WeightCounts;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -32,24 +31,22 @@ public final class DeletedRows {
    */
   public static boolean areChosenByWeight(Snapshot before, List<Action> actions) {
     Map<String, AddFile> added = new HashMap<>();
+    Map<String, RemoveFile> dropped = new HashMap<>();
     for (Action action : actions) {
       if (action instanceof AddFile file) {
         added.put(file.path(), file);
       }
-    }
-    Set<String> dropped = new HashSet<>();
-    for (Action action : actions) {
       if (action instanceof RemoveFile file) {
-        dropped.add(file.path());
+        dropped.put(file.path(), file);
       }
     }
-    if (!dropped.containsAll(added.keySet())) {
+    if (!dropped.keySet().containsAll(added.keySet())) {
       return false;
     }
     Set<String> weighed = PrunableRevisions.of(before.metadata());
     WeightSums sums = new WeightSums();
-    for (Action action : actions) {
-      if (action instanceof RemoveFile file && file.tags() != null) {
+    for (RemoveFile file : dropped.values()) {
+      if (file.tags() != null) {
         add(sums, file, added.get(file.path()), weighed);
       }
     }

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
@@ -18,6 +19,7 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.StructField;
 import scala.Option;
+import scala.PartialFunction;
 
 /** Helpers for Spark's logical plans that more than one room needs. */
 public final class LogicalPlans {
@@ -50,6 +52,12 @@ public final class LogicalPlans {
             session, table.deltaLog(), table.path(), table.getSnapshot(), table.catalogTableOpt(),
             table.partitionFilters(), true);
     return reading(relation, held);
+  }
+
+  /** The plan with the conditions of its filters replaced, from the innermost expressions up. */
+  static LogicalPlan withConditions(LogicalPlan plan, Function<Expression, Expression> by) {
+    PartialFunction<Expression, Expression> rule = ScalaInterop.partial(Expression.class, by);
+    return replaced(plan, Filter.class, filter -> filter.transformExpressionsUp(rule));
   }
 
   /** The same relation with other files. */

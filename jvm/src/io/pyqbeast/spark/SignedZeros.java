@@ -15,7 +15,6 @@ import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.Or;
-import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.types.DataType;
@@ -29,9 +28,7 @@ import org.apache.spark.sql.types.DataTypes;
 public final class SignedZeros extends Rule<LogicalPlan> {
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
-    scala.PartialFunction<Expression, Expression> rule =
-        ScalaInterop.partial(Expression.class, SignedZeros::ofBothZeros);
-    return LogicalPlans.replaced(plan, Filter.class, filter -> filter.transformExpressionsUp(rule));
+    return LogicalPlans.withConditions(plan, SignedZeros::ofBothZeros);
   }
 
   private static Expression ofBothZeros(Expression condition) {

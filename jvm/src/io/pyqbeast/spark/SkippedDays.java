@@ -9,13 +9,11 @@ import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.UnixDate;
 import org.apache.spark.sql.catalyst.expressions.UnixMicros;
-import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import scala.PartialFunction;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -26,8 +24,7 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class SkippedDays extends Rule<LogicalPlan> {
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
-    PartialFunction<Expression, Expression> rule = ScalaInterop.partial(Expression.class, SkippedDays::ofNumbers);
-    return LogicalPlans.replaced(plan, Filter.class, filter -> filter.transformExpressionsUp(rule));
+    return LogicalPlans.withConditions(plan, SkippedDays::ofNumbers);
   }
 
   private static Expression ofNumbers(Expression condition) {
