@@ -302,6 +302,23 @@ def test_samples_of_rows_picked_by_weight_are_left_to_spark(spark, whole, light)
     assert rows.sample(0.1, seed=1).count() / rows.count() == pytest.approx(0.1, abs=0.02)
 
 
+@pytest.mark.parametrize(
+    "light",
+    [
+        lambda t: t.where(f"a = 3 AND {WEIGHT} < 0"),
+        lambda t: t.where(f"{WEIGHT} < 0").where("a <=> 3"),
+        lambda t: t.withColumn("c", F.expr("a")).where("c = 3").where("hash(c, b) < 0"),
+        lambda t: t.where("a = id % 4 AND hash(id % 4, b) < 0"),
+    ],
+)
+def test_a_hash_of_what_a_column_equals_is_the_weight_too(spark, table_path, light):
+    """Spark puts a constant into a hash in the place of the column that a filter holds equal to it."""
+    rows = spark.range(ROWS).selectExpr("id", "id % 4 AS a", "xxhash64(id) AS b")
+    save(rows, table_path, columnsToIndex="a,b")
+    picked = light(load(spark, table_path))
+    assert picked.sample(0.1, seed=1).count() / picked.count() == pytest.approx(0.1, abs=0.02)
+
+
 def test_rows_picked_by_low_bits_of_the_weight_fill_all_buckets(spark, whole, table_path):
     """A table of every eighth weight.
 

@@ -1,13 +1,13 @@
 package io.pyqbeast.estimate;
 
 import io.pyqbeast.format.HashedLayout;
+import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
-import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
@@ -43,19 +43,9 @@ final class EqualColumns {
     }
   }
 
-  /** The parts of a condition that all have to hold. */
-  static List<Expression> parts(Expression condition) {
-    if (!(condition instanceof And and)) {
-      return List.of(condition);
-    }
-    List<Expression> parts = new ArrayList<>(parts(and.left()));
-    parts.addAll(parts(and.right()));
-    return parts;
-  }
-
   /** The parts of a join's condition; none where it has no condition. */
   static List<Expression> parts(Join join) {
-    return join.condition().isDefined() ? parts(join.condition().get()) : List.of();
+    return join.condition().isDefined() ? LogicalPlans.parts(join.condition().get()) : List.of();
   }
 
   List<Pair> pairs() {

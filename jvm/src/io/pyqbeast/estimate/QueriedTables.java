@@ -1,6 +1,7 @@
 package io.pyqbeast.estimate;
 
 import io.pyqbeast.errors.RefusedQuery;
+import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.List;
@@ -107,7 +108,7 @@ final class QueriedTables {
     if (node instanceof Project project) {
       tables.forEach(table -> table.mentions().learn(project));
     } else if (node instanceof Filter filter) {
-      conditions.addAll(EqualColumns.parts(filter.condition()));
+      conditions.addAll(LogicalPlans.parts(filter.condition()));
     } else if (node instanceof Join join) {
       conditions.addAll(EqualColumns.parts(join));
     }

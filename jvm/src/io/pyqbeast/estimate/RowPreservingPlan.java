@@ -78,7 +78,7 @@ final class RowPreservingPlan {
     }
     if (node instanceof Filter filter) {
       tables.refuseWeights(filter.condition());
-      return check(filter.child(), both(holding, EqualColumns.parts(filter.condition())));
+      return check(filter.child(), both(holding, LogicalPlans.parts(filter.condition())));
     }
     if (node instanceof Project || node instanceof ResolvedHint) {
       return check(ScalaInterop.list(node.children()).get(0), holding);

@@ -15,6 +15,8 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BitwiseAnd;
 import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -23,6 +25,7 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.Pmod;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.parser.ParseException;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
@@ -44,6 +47,7 @@ public final class WeightMentions {
 
   private final Map<ExprId, Expression> aliases = new HashMap<>();
   private final Map<ExprId, Set<ExprId>> equal = new HashMap<>();
+  private final Map<Expression, Set<ExprId>> values = new HashMap<>();
   private final Set<ExprId> hashed = new HashSet<>();
   private final LogicalRelation relation;
   private final Snapshot snapshot;
@@ -62,6 +66,26 @@ public final class WeightMentions {
       if (expression instanceof Alias alias) {
         aliases.put(alias.exprId(), alias.child());
       }
+    }
+  }
+
+  /**
+   * Remembers what a filter holds columns equal to. Spark puts a constant in the place of a column that equals it, also
+   * into a hash.
+   */
+  public void learn(Filter filter) {
+    for (Expression part : LogicalPlans.parts(filter.condition())) {
+      if (part instanceof EqualTo || part instanceof EqualNullSafe) {
+        List<Expression> sides = ScalaInterop.list(part.children());
+        learnValue(sides.get(0), sides.get(1));
+        learnValue(sides.get(1), sides.get(0));
+      }
+    }
+  }
+
+  private void learnValue(Expression column, Expression value) {
+    if (column instanceof Attribute) {
+      values.computeIfAbsent(value.canonicalized(), key -> new HashSet<>()).addAll(stored(column));
     }
   }
 
@@ -178,13 +202,14 @@ public final class WeightMentions {
         || BlockIndex.of(snapshot).copiesOfWeight().contains(LogicalPlans.physicalName(column));
   }
 
-  /** The stored columns that an expression is computed from, and the hashed ones that are equal to them. */
+  /** The stored columns that an expression is computed from, and those that are equal to a part of it. */
   private Set<ExprId> stored(Expression expression) {
-    Set<ExprId> found = new HashSet<>();
+    Set<ExprId> found = new HashSet<>(values.getOrDefault(expression.canonicalized(), Set.of()));
     if (expression instanceof AttributeReference column) {
       Expression meant = resolved(column);
       if (meant != column) {
-        return stored(meant);
+        found.addAll(stored(meant));
+        return found;
       }
       found.add(column.exprId());
       found.addAll(equal.getOrDefault(column.exprId(), Set.of()));

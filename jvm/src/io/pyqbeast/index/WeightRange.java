@@ -1,17 +1,14 @@
 package io.pyqbeast.index;
 
 import io.pyqbeast.format.Constants;
-import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GreaterThan;
 import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
@@ -26,14 +23,15 @@ public record WeightRange(long from, long to, List<Expression> others) {
     long from = Constants.WEIGHT_MIN;
     long to = Constants.WEIGHT_MAX + 1L;
     List<Expression> others = new ArrayList<>();
+    WeightExpressions weights = new WeightExpressions(filters, columns);
     for (Expression filter : filters) {
-      if (filter instanceof LessThan f && isWeight(f.left(), columns) && isNumber(f.right())) {
+      if (filter instanceof LessThan f && weights.hold(f.left()) && isNumber(f.right())) {
         to = Math.min(to, number(f.right()));
-      } else if (filter instanceof LessThanOrEqual f && isWeight(f.left(), columns) && isNumber(f.right())) {
+      } else if (filter instanceof LessThanOrEqual f && weights.hold(f.left()) && isNumber(f.right())) {
         to = Math.min(to, number(f.right()) + 1L);
-      } else if (filter instanceof GreaterThanOrEqual f && isWeight(f.left(), columns) && isNumber(f.right())) {
+      } else if (filter instanceof GreaterThanOrEqual f && weights.hold(f.left()) && isNumber(f.right())) {
         from = Math.max(from, number(f.right()));
-      } else if (filter instanceof GreaterThan f && isWeight(f.left(), columns) && isNumber(f.right())) {
+      } else if (filter instanceof GreaterThan f && weights.hold(f.left()) && isNumber(f.right())) {
         from = Math.max(from, number(f.right()) + 1L);
       } else {
         others.add(filter);
@@ -48,22 +46,6 @@ public record WeightRange(long from, long to, List<Expression> others) {
 
   boolean holds(int lowest, int highest) {
     return from <= lowest && highest < to;
-  }
-
-  private static boolean isWeight(Expression expression, List<String> columns) {
-    if (!(expression instanceof Murmur3Hash hash) || hash.seed() != Constants.HASH_SEED) {
-      return false;
-    }
-    List<Expression> children = ScalaInterop.list(hash.children());
-    if (columns.isEmpty() || children.size() != columns.size()) {
-      return false;
-    }
-    for (int i = 0; i < columns.size(); i++) {
-      if (!(children.get(i) instanceof AttributeReference a) || !a.name().equalsIgnoreCase(columns.get(i))) {
-        return false;
-      }
-    }
-    return true;
   }
 
   private static boolean isNumber(Expression expression) {

@@ -82,19 +82,22 @@ final class RowsOfTable {
 
   /** Whether a filter depends on the weight. */
   boolean arePickedByWeight(WeightMentions mentions) {
-    return arePickedByWeight(plan, mentions);
+    learn(plan, mentions);
+    return plan.exists(
+        ScalaInterop.predicate(node -> node instanceof Filter filter && mentions.areIn(filter.condition())));
   }
 
-  private static boolean arePickedByWeight(LogicalPlan plan, WeightMentions mentions) {
+  /** The plan below comes first: filters above a projection are understood by what its columns stand for. */
+  private static void learn(LogicalPlan plan, WeightMentions mentions) {
     if (plan instanceof LogicalRelation) {
-      return false;
+      return;
     }
-    // The plan below comes first: the filters above a projection are judged by what its columns stand for.
-    boolean isBelow = arePickedByWeight(child(plan), mentions);
+    learn(child(plan), mentions);
     if (plan instanceof Project project) {
       mentions.learn(project);
+    } else if (plan instanceof Filter filter) {
+      mentions.learn(filter);
     }
-    return isBelow || (plan instanceof Filter filter && mentions.areIn(filter.condition()));
   }
 
   /**

@@ -1,10 +1,13 @@
 package io.pyqbeast.spark;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Function;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
 import org.apache.spark.sql.catalyst.analysis.EliminateView$;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
@@ -60,6 +63,16 @@ public final class LogicalPlans {
     return replaced(plan, Filter.class, filter -> filter.transformExpressionsUp(rule));
   }
 
+  /** The parts of a condition that all have to hold. */
+  public static List<Expression> parts(Expression condition) {
+    if (!(condition instanceof And and)) {
+      return List.of(condition);
+    }
+    List<Expression> parts = new ArrayList<>(parts(and.left()));
+    parts.addAll(parts(and.right()));
+    return parts;
+  }
+
   /** The same relation with other files. */
   public static LogicalRelation reading(LogicalRelation relation, FileIndex files) {
     HadoopFsRelation old = (HadoopFsRelation) relation.relation();
@@ -91,7 +104,7 @@ public final class LogicalPlans {
 
   public static Alias named(Expression expression, String name) {
     return new Alias(
-        expression, name, NamedExpression$.MODULE$.newExprId(), ScalaInterop.seq(java.util.List.of()), Option.empty(),
-        ScalaInterop.seq(java.util.List.of()));
+        expression, name, NamedExpression$.MODULE$.newExprId(), ScalaInterop.seq(List.of()), Option.empty(),
+        ScalaInterop.seq(List.of()));
   }
 }

@@ -1,0 +1,79 @@
+package io.pyqbeast.index;
+
+import io.pyqbeast.format.Constants;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.IsNull;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
+import org.apache.spark.sql.catalyst.expressions.Not;
+
+/**
+ * The expressions that are the weight where some filters hold: the hash of the indexed columns. Where a filter holds a
+ * column equal to a constant, Spark has put the constant into the hash.
+ */
+final class WeightExpressions {
+  private final List<String> columns;
+  private final Map<String, Literal> constants = new HashMap<>();
+
+  /** @param columns those that are hashed, in their order; none where the table is not indexed */
+  WeightExpressions(List<Expression> filters, List<String> columns) {
+    this.columns = columns;
+    filters.forEach(this::learn);
+  }
+
+  private void learn(Expression filter) {
+    if (filter instanceof EqualTo || filter instanceof EqualNullSafe) {
+      List<Expression> sides = ScalaInterop.list(filter.children());
+      learn(sides.get(0), sides.get(1));
+      learn(sides.get(1), sides.get(0));
+    } else if (filter instanceof IsNull isNull) {
+      learn(isNull.child(), new Literal(null, isNull.child().dataType()));
+    } else if (filter instanceof Not not) {
+      learn(not.child(), Literal$.MODULE$.FalseLiteral());
+    } else {
+      learn(filter, Literal$.MODULE$.TrueLiteral());
+    }
+  }
+
+  private void learn(Expression column, Expression value) {
+    if (column instanceof AttributeReference named && value instanceof Literal constant) {
+      constants.put(key(named.name()), constant);
+    }
+  }
+
+  /** Whether an expression is one of them. */
+  boolean hold(Expression expression) {
+    if (!(expression instanceof Murmur3Hash hash) || hash.seed() != Constants.HASH_SEED) {
+      return false;
+    }
+    List<Expression> children = ScalaInterop.list(hash.children());
+    if (columns.isEmpty() || children.size() != columns.size()) {
+      return false;
+    }
+    for (int i = 0; i < columns.size(); i++) {
+      if (!stands(children.get(i), columns.get(i))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private boolean stands(Expression child, String column) {
+    return child instanceof AttributeReference named
+        ? named.name().equalsIgnoreCase(column)
+        : child.equals(constants.get(key(column)));
+  }
+
+  private static String key(String column) {
+    return column.toLowerCase(Locale.ROOT);
+  }
+}
