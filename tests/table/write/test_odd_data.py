@@ -46,6 +46,12 @@ def test_the_two_zeros_are_one_number(spark, table_path, kind):
     assert len(ids(table.filter("b = 0"))) == 801
 
 
+def test_what_is_compared_with_zero_is_computed_once(spark):
+    rows = spark.range(0, 20, 1, 1)
+    assert ids(rows.filter("monotonically_increasing_id() * 1.0D - 5.0D = 0.0D")) == [5]
+    assert ids(rows.filter("0.0D <=> monotonically_increasing_id() * 1.0D - 5.0D")) == [5]
+
+
 def test_only_nulls_then_values(spark, table_path):
     nothing = spark.range(100).selectExpr("id", "cast(null as int) as a", "cast(null as double) as b")
     save(nothing, table_path)

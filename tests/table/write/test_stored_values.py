@@ -140,6 +140,16 @@ def test_days_that_the_julian_calendar_skips(spark, table_path):
     assert tuple(left) == (0, 2_000 - 10 - 240)
 
 
+def test_the_first_day_and_time_of_spark(spark, table_path):
+    """Spark itself fails to hand these to Parquet: they lie before the first of java.sql."""
+    rows = spark.range(10).selectExpr("id", "timestamp_seconds(id) AS at", "date_from_unix_date(id) AS day")
+    save(rows, table_path, columnsToIndex="id")
+    first_time = "timestamp_micros(-9223372036854775807L)"
+    for condition in (f"at > {first_time}", "day > date_from_unix_date(-2147483648)"):
+        for read in (load(spark, table_path), rows):
+            assert ids(read.filter(condition)) == list(range(10)), condition
+
+
 def test_texts_that_are_padded_as_they_are_read(spark, table_path):
     """A sample weighs what the files hold, a query that names a hash what it reads; signs of zeros and NaN too."""
     spark.sql(

@@ -1,10 +1,12 @@
 package io.pyqbeast.spark;
 
 import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.GreaterThan;
 import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.In;
@@ -24,6 +26,9 @@ import org.apache.spark.sql.types.DataTypes;
  * Conditions on zero. To Spark 0.0 and -0.0 are equal. The dictionaries that Parquet looks into know -0.0 as another
  * number, which comes before 0.0: a row group that holds one of them is left out by a condition on the other. The
  * smaller the files are, the more row groups hold only one. This rule asks for both zeros.
+ *
+ * <p>It does so where the other side is a column or a field of one. Parquet is asked about nothing else, and an
+ * expression is worth computing once: a random one would give two values.
  */
 public final class SignedZeros extends Rule<LogicalPlan> {
   @Override
@@ -33,15 +38,19 @@ public final class SignedZeros extends Rule<LogicalPlan> {
 
   private static Expression ofBothZeros(Expression condition) {
     if (condition instanceof BinaryComparison both) {
-      if (isZero(both.right())) {
+      if (isZero(both.right()) && isStored(both.left())) {
         return compared(both, both.left(), both.right().dataType());
       }
-      return isZero(both.left()) ? mirrored(both, both.right(), both.left().dataType()) : condition;
+      return isZero(both.left()) && isStored(both.right())
+          ? mirrored(both, both.right(), both.left().dataType())
+          : condition;
     }
-    if (condition instanceof In in && ScalaInterop.list(in.list()).stream().anyMatch(SignedZeros::isZero)) {
+    if (condition instanceof In in
+        && isStored(in.value())
+        && ScalaInterop.list(in.list()).stream().anyMatch(SignedZeros::isZero)) {
       return new Or(in, isZero(in.value(), in.value().dataType()));
     }
-    if (condition instanceof InSet in) {
+    if (condition instanceof InSet in && isStored(in.child())) {
       DataType type = in.child().dataType();
       boolean hasZero =
           (type.equals(DataTypes.DoubleType) || type.equals(DataTypes.FloatType))
@@ -84,6 +93,10 @@ public final class SignedZeros extends Rule<LogicalPlan> {
 
   private static Expression isNotAbove(Expression value, DataType type) {
     return new Not(new GreaterThan(value, greatest(type)));
+  }
+
+  private static boolean isStored(Expression value) {
+    return value instanceof Attribute || value instanceof GetStructField field && isStored(field.child());
   }
 
   private static boolean isZero(Expression expression) {

@@ -19,7 +19,8 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * Conditions on days that the Julian calendar skips, from 1582-10-05 to 1582-10-14. Spark hands the times of a condition
  * to Parquet by way of {@code java.sql}, whose calendar has no such days: Parquet then looks for a later time, and leaves
- * out rows that meet the condition. This rule compares numbers instead, which Spark does not hand to Parquet.
+ * out rows that meet the condition. This rule compares numbers instead, which Spark does not hand to Parquet. It does the
+ * same for times that {@code java.sql} has no number for: with these a query would fail.
  */
 public final class SkippedDays extends Rule<LogicalPlan> {
   @Override
@@ -52,12 +53,16 @@ public final class SkippedDays extends Rule<LogicalPlan> {
 
   private static boolean isSkipped(Object value, DataType type) {
     DateTimeUtils$ times = DateTimeUtils$.MODULE$;
-    if (value instanceof Long micros && type.equals(DataTypes.TimestampType)) {
-      return times.fromJavaTimestamp(times.toJavaTimestamp(micros)) != micros;
+    try {
+      if (value instanceof Long micros && type.equals(DataTypes.TimestampType)) {
+        return times.fromJavaTimestamp(times.toJavaTimestamp(micros)) != micros;
+      }
+      return value instanceof Integer days
+          && type.equals(DataTypes.DateType)
+          && times.fromJavaDate(times.toJavaDate(days)) != days;
+    } catch (ArithmeticException e) {
+      return true; // The first of Spark's days and times lie before the first of java.sql.
     }
-    return value instanceof Integer days
-        && type.equals(DataTypes.DateType)
-        && times.fromJavaDate(times.toJavaDate(days)) != days;
   }
 
   /** The microseconds or days since 1970. */
