@@ -7,7 +7,7 @@ from functools import reduce
 
 import pyspark
 import pytest
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable, bridge
@@ -78,6 +78,11 @@ def opened(query):
 
 def jobs_of(spark, body):
     """How many Spark jobs a function runs."""
+    return len(ids_of_jobs(spark, body))
+
+
+def ids_of_jobs(spark, body):
+    """The numbers of the Spark jobs that a function runs."""
     context = spark.sparkContext
     group = str(uuid.uuid4())
     context.setJobGroup(group, "counted")
@@ -87,7 +92,7 @@ def jobs_of(spark, body):
         context.setLocalProperty("spark.jobGroup.id", None)
     # The tracker hears of a job after it has ended, when the events before it have been handled.
     context._jsc.sc().listenerBus().waitUntilEmpty(600_000)
-    return len(context.statusTracker().getJobIdsForGroup(group))
+    return context.statusTracker().getJobIdsForGroup(group)
 
 
 def jobs(spark, query):
@@ -106,3 +111,10 @@ def counts_and_sums(frames):
 
 def count(frame):
     return frame.agg(F.count("*").alias("n")).first()["n"]
+
+
+def rows_written(frame):
+    """How many rows a frame writes to a sink that keeps none, by DataSource V2."""
+    told = Observation()
+    frame.observe(told, F.count(F.lit(1)).alias("rows")).write.format("noop").mode("overwrite").save()
+    return told.get["rows"]

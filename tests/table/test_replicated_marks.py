@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 import pyqbeast
 from pyqbeast import QbeastTable
 from tests.spark_session import under
-from tests.table.help import count, load, rows_2d, save
+from tests.table.help import count, load, rows_2d, rows_written, save
 from tests.table.legacy import REPLICATED, copy_of
 
 ROWS = 6_000
@@ -113,6 +113,7 @@ def with_copies(spark, golden, table_path):
 def counts_once(spark, path):
     table = load(spark, path)
     assert table.count() == count(table) == table.select(F.countDistinct("id")).first()[0] == 30_000
+    assert rows_written(table) == 30_000
 
 
 def test_a_rewrite_of_what_was_copied_takes_the_copies_out(spark, with_copies):

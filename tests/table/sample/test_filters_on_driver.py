@@ -6,9 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pyspark.sql import functions as F
 
 from tests.spark_session import under
-from tests.table.help import ids, jobs_of, load, save
+from tests.table.help import ids, jobs_of, load, rows_written, save
 
 COLUMNS = (
     "cast(hash(id, 1) as int) AS a",
@@ -154,3 +155,31 @@ def test_floats_that_have_become_doubles(spark, table_path, has_checksums):
     assert table.filter("id < 3").selectExpr("min(s.y)", "max(x)").first()[:] == (571.046875, 571.046875)
     only_floats = spark.read.format("qbeast").option("versionAsOf", 2).load(table_path)
     assert only_floats.selectExpr("min(x)", "max(x)").first()[:] == (561.046875, 571.046875)
+
+
+SHAPES = {
+    "a filter on zero": lambda table, low: ids(table.filter(low).filter("e >= 0.0D")),
+    "a subquery": lambda table, low: ids(table.filter(low).filter("e > (SELECT min(id) - 1 FROM range(1))")),
+    "a union with itself": lambda table, low: sorted(
+        set(ids(table.filter(low).union(table.filter(low)))),
+    ),
+    "a join with itself": lambda table, low: ids(
+        table.filter(low).alias("l").join(table.filter(low).alias("r"), F.expr("l.id = r.id")).select("l.id")
+    ),
+    "a random condition": lambda table, low: ids(table.filter(low).filter("rand(1) < 2")),
+    "a write to another source": lambda table, low: [0] * rows_written(table.filter(low)),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_floats_that_have_become_doubles_in_each_shape_of_a_query(spark, table_path, shape):
+    """What is done to a query after its files were chosen does not choose them anew, by bounds cut short."""
+    columns = ("id", "cast(571.046875D + 5 * id AS float) AS y", "cast(id AS double) AS e")
+    save(
+        spark.range(3).selectExpr(*columns),
+        table_path,
+        columnsToIndex="id",
+        **{"delta.enableTypeWidening": "true"},
+    )
+    spark.sql(f"ALTER TABLE delta.`{table_path}` ALTER COLUMN y TYPE double")
+    assert SHAPES[shape](load(spark, table_path), "y <= 571.04688D") == [0]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 import pytest
+from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from pyqbeast import InvalidInputError, QbeastTable
 from pyqbeast.core.format.weight import weight_of
 from tests.spark_session import under
-from tests.table.help import count, ids, jobs, load, opened, rows_2d, save
+from tests.table.help import count, ids, ids_of_jobs, jobs, load, opened, rows_2d, rows_written, save
 
 ROWS = 40_000
 
@@ -47,6 +48,47 @@ def test_a_sample_opens_few_files_and_bytes(table):
     assert one_percent.bytes < 0.05 * everything.bytes
     assert tenth.bytes < 0.3 * everything.bytes
     assert tenth.rows < 0.25 * everything.rows
+
+
+@pytest.mark.parametrize(
+    ("equality", "range_"),
+    [
+        ("a = 3", "a >= 3 AND a < 4"),
+        ("4 = a", "a > 3 AND a < 5"),
+        ("a <=> 5", "a > 4 AND a < 6"),
+        ("a IN (6)", "a > 5 AND a < 7"),
+        ("a IS NULL", "coalesce(a, -1) < 0"),
+        ("flag", "coalesce(cast(flag AS int), 0) > 0"),
+        ("NOT flag", "coalesce(cast(flag AS int), 1) < 1"),
+    ],
+)
+def test_a_filter_by_a_value_of_an_indexed_column_is_sampled_as_a_range_is(
+    spark, tmp_path_factory, equality, range_
+):
+    """Spark puts the value into the hash, in the place of the column."""
+    path = str(tmp_path_factory.getbasetemp() / "values")
+    if not DeltaTable.isDeltaTable(spark, path):
+        columns = ("if(id % 9 = 8, null, id % 9) AS a", "id * 7919 % 40000 AS b", "id % 2 = 0 AS flag", "id")
+        rows = spark.range(ROWS).selectExpr(*columns)
+        save(rows, path, columnsToIndex="a,b", weightColumns="flag", cubeSize=2_000)
+    table = load(spark, path)
+    some, of_range = table.filter(equality).sample(0.01), table.filter(range_).sample(0.01)
+    assert ids(some) == ids(of_range) != []
+    read, all_read = (opened(each.agg(F.sum("id"))).bytes for each in (some, table.filter(equality)))
+    assert read < 0.2 * all_read
+
+
+def test_a_write_to_another_source_reads_no_more_than_the_sample(spark, table):
+    read, all_read = (bytes_read(spark, each) for each in (table.sample(0.01), table))
+    assert 0 < read < 0.05 * all_read
+
+
+def bytes_read(spark, frame):
+    """Bytes that tasks read while rows are written to a sink of DataSource V2."""
+    tracker, store = spark.sparkContext.statusTracker(), spark.sparkContext._jsc.sc().statusStore()
+    numbers = ids_of_jobs(spark, lambda: rows_written(frame))
+    stages = {stage for number in numbers for stage in tracker.getJobInfo(number).stageIds}
+    return sum(store.lastStageAttempt(stage).inputBytes() for stage in stages)
 
 
 def test_the_size_of_a_sample_is_binomial(table):

@@ -14,6 +14,8 @@ import java.util.function.Predicate;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
+import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
@@ -23,6 +25,7 @@ import org.apache.spark.sql.delta.stats.PrepareDeltaScan;
 import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.runtime.BoxedUnit;
@@ -36,6 +39,22 @@ import scala.runtime.BoxedUnit;
 public final class IndexedScan extends PrepareDeltaScan {
   public IndexedScan(SparkSession session) {
     super(session);
+  }
+
+  /**
+   * Delta prepares no scans of a write through DataSource V2, since its own writes plan their rows once more, inside the
+   * transaction. A sink that does not do so reads the scans of this plan.
+   */
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    return plan instanceof V2WriteCommand write && !plansAgain(write)
+        ? plan.withNewChildren(ScalaInterop.seq(List.of(super.apply(write.query()))).toIndexedSeq())
+        : super.apply(plan);
+  }
+
+  private static boolean plansAgain(V2WriteCommand write) {
+    return !(write.table() instanceof DataSourceV2Relation sink)
+        || sink.table().capabilities().contains(TableCapability.V1_BATCH_WRITE);
   }
 
   @Override

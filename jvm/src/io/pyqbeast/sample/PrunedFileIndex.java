@@ -1,22 +1,22 @@
 package io.pyqbeast.sample;
 
 import io.pyqbeast.index.BlockIndex;
-import io.pyqbeast.index.ReplicatedFiles;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
-import org.apache.spark.sql.delta.DeltaParquetFileFormat$;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
 import scala.collection.immutable.Seq;
 
 /**
- * The files of a scan as Delta prepares them, kept when Delta adds deletion vectors to the scan. Delta does two
- * things before a scan of a table that may have vectors. It lists all files of the snapshot to see whether one has a
- * vector, which takes a Spark job; here the list comes from memory. If one has a vector, Delta selects the files
- * anew, without the range of weights of a sample; here the prepared files stay. If other filters make Delta select
- * anew, files of replicated blocks are still left out.
+ * The files of a scan as they are prepared, whatever becomes of its filters. Delta selects the files anew where a scan
+ * has other filters than it was prepared with, and then knows neither the range of weights nor the bounds of widened
+ * floats. Rules that run after the preparation change filters: deletion vectors are one, a table joined with itself is
+ * another. They let no row in that the prepared filters keep out, so the prepared files hold all rows.
+ *
+ * <p>Delta also lists all files of the snapshot, to see whether one has a deletion vector. That takes a Spark job; here
+ * the list comes from memory.
  */
 final class PrunedFileIndex extends PreparedDeltaFileIndex {
   private static final long serialVersionUID = 1L;
@@ -31,29 +31,10 @@ final class PrunedFileIndex extends PreparedDeltaFileIndex {
   public Seq<AddFile> matchingFiles(Seq<Expression> partitionFilters, Seq<Expression> dataFilters) {
     return isAnything(partitionFilters) && isAnything(dataFilters)
         ? ScalaInterop.seq(BlockIndex.of(preparedScan().scannedSnapshot()).files())
-        : ScalaInterop.seq(
-            ReplicatedFiles.without(
-                ScalaInterop.list(super.matchingFiles(partitionFilters, withoutVectors(dataFilters))),
-                preparedScan().scannedSnapshot()));
+        : preparedScan().files();
   }
 
-  /**
-   * The filters that the scan was prepared with. In a table with a vector Delta adds a filter that leaves deleted
-   * rows out. That filter says nothing about files, and because of it Delta would not recognise the prepared scan.
-   */
-  private static Seq<Expression> withoutVectors(Seq<Expression> filters) {
-    return ScalaInterop.seq(ScalaInterop.list(filters).stream().filter(filter -> !asksForDeleted(filter)).toList());
-  }
-
-  private static boolean asksForDeleted(Expression filter) {
-    String deleted = DeltaParquetFileFormat$.MODULE$.IS_ROW_DELETED_COLUMN_NAME();
-    return ScalaInterop.list(filter.references().toSeq()).stream().anyMatch(column -> column.name().equals(deleted));
-  }
-
-  /**
-   * Whether there are filters and all of them are true: Delta asks for all files in this way. No filters at all mean
-   * the prepared files.
-   */
+  /** Whether there are filters and all of them are true: Delta asks for all files in this way. */
   private static boolean isAnything(Seq<Expression> filters) {
     Stream<Expression> each = ScalaInterop.list(filters).stream();
     return !filters.isEmpty() && each.allMatch(Literal$.MODULE$.TrueLiteral()::equals);
