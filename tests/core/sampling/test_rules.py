@@ -9,6 +9,7 @@ from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import (
     CHOSEN_BY_WEIGHT,
     DELETED_BY_WEIGHT,
+    MIXED_BY_WEIGHT,
     TAG_KEY_ROWS,
     TAG_WEIGHTS,
     WEIGHT_MAX,
@@ -67,6 +68,16 @@ def test_without_counts_nobody_knows_how_chosen_rows_are_spread():
     assert WeightProfile([unknown, counted(even(9_000))], {1}, {}).problem is None
     # The counts of a revision whose columns changed say nothing of today's weights.
     assert not WeightProfile([counted(even(10_000, top=0.2))], set(), {}).is_uneven
+
+
+def test_light_rows_among_others_stand_for_no_fraction():
+    beside = [counted(even(10_000)), counted(even(1_000, top=0.1))]
+    assert "and others were not" in WeightProfile(beside, {1}, {}).problem
+    few = [counted(even(10_000)), counted(even(20, top=0.01))]
+    assert WeightProfile(few, {1}, {}).problem is None
+    assert "and others were not" in WeightProfile(few, {1}, {MIXED_BY_WEIGHT: "true"}).problem
+    heavy = [counted(even(10_000, top=0.9)), counted(even(10_000, top=0.9))]
+    assert WeightProfile(heavy, {1}, {}).problem is None
 
 
 def test_blocks_alone_can_show_that_rows_were_chosen():

@@ -13,7 +13,7 @@ from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.steps.planning import step_to
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
-from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT, DELETED_BY_WEIGHT
+from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT, DELETED_BY_WEIGHT, MIXED_BY_WEIGHT
 from pyqbeast.core.format.weight_counts import parse_weights_tag
 from tests.table.help import load, opened, rows_2d, save
 
@@ -96,13 +96,48 @@ def test_rows_replaced_by_their_weight(spark, table_path):
         assert share(spark, table_path, fraction) == pytest.approx(fraction, abs=0.04)
 
 
-def test_a_sample_stored_beside_its_table(spark, whole, table_path):
-    """Light rows come twice, so there are more of them than of others."""
-    save(load(spark, whole), table_path)
-    save(load(spark, whole).sample(0.1), table_path)
-    assert share(spark, table_path, 0.05) == pytest.approx(0.05, abs=0.01)
+@pytest.mark.parametrize("fraction", [0.1, 0.005])
+def test_a_sample_stored_beside_other_rows(spark, whole, table_path, fraction):
+    """The lightest rows are mostly those of the sample, so they do not stand for all.
+
+    A large one shows in the counts of all files, a small one only as it comes.
+    """
+    save(load(spark, whole).selectExpr("id", "a", "b", "0 AS part"), table_path)
+    save(load(spark, whole).sample(fraction).selectExpr("id", "a", "b", "1 AS part"), table_path)
     table = load(spark, table_path)
-    assert_bounded(table.groupBy().count(), table.count())
+    of_all, of_half = (each.agg(F.avg("part")).first()[0] for each in (table, table.sample(0.5, seed=1)))
+    assert of_half == pytest.approx(of_all, rel=0.25)
+    with pytest.raises(UnsupportedError, match=r"chosen by the hash.*and others were not.*weightColumns"):
+        pyqbeast.tolerance(load(spark, table_path).agg(F.avg("part")))
+    with pytest.raises(UnsupportedError, match="and others were not"):
+        pyqbeast.scan(table_path).tolerance("avg(part)")
+    assert MIXED_BY_WEIGHT in bridge.TableLog(spark, table_path).configuration
+    QbeastTable.for_path(spark, table_path).optimize()
+    save(load(spark, table_path), table_path, "overwrite", columnsToIndex="a,b", weightColumns="id")
+    assert MIXED_BY_WEIGHT not in bridge.TableLog(spark, table_path).configuration
+    assert_bounded(load(spark, table_path).groupBy().count(), load(spark, table_path).count())
+
+
+def test_samples_stored_together(spark, whole, table_path):
+    """Each is the same fraction of its rows, as of each day's, and all together are a sample too."""
+    for third in range(3):
+        save(load(spark, whole).where(f"id % 3 = {third}").sample(0.5), table_path)
+    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.01)
+    assert_bounded(load(spark, table_path).groupBy().count(), load(spark, table_path).count())
+    assert CHOSEN_BY_WEIGHT in bridge.TableLog(spark, table_path).configuration
+    save(rows_2d(spark, 500, first=ROWS), table_path)  # not a sample
+    with pytest.raises(UnsupportedError, match="and others were not"):
+        pyqbeast.tolerance(load(spark, table_path).groupBy().count())
+
+
+def test_rows_of_a_stored_sample_of_some_are_deleted(spark, table_path):
+    """What is left of these is heavy, and of the others it is not."""
+    save(rows_2d(spark, ROWS), table_path)
+    delete_chosen(spark, load(spark, table_path).sample(0.5).where("a < 300000"), "merge", table_path)
+    QbeastTable.for_path(spark, table_path).optimize()
+    with pytest.raises(UnsupportedError, match="and others were not"):
+        pyqbeast.tolerance(load(spark, table_path).groupBy().count())
+    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.02)
 
 
 def test_samples_of_calibrated_tables_open_their_share(spark, whole, table_path):

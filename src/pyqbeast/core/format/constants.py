@@ -52,6 +52,9 @@ DELETED_BY_WEIGHT = "pyqbeast.deletedByWeight"
 #: Key that only pyqbeast writes: rows were written that somebody had chosen by their weight. A file that loses
 #: its tags may hold such rows, so its weights are not known to be spread evenly.
 CHOSEN_BY_WEIGHT = "pyqbeast.chosenByWeight"
+#: Key that only pyqbeast writes: rows were written that somebody had chosen by their weight otherwise than the
+#: rows beside them. The lightest rows then do not stand for all.
+MIXED_BY_WEIGHT = "pyqbeast.mixedByWeight"
 #: Key that users set and only pyqbeast reads: the fractions that the table is to be sampled by.
 SAMPLE_FRACTIONS = "pyqbeast.sampleFractions"
 #: The revision of files that carry no index metadata.

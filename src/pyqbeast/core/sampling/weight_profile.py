@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pyqbeast.core.format.constants import (
     CHOSEN_BY_WEIGHT,
     DELETED_BY_WEIGHT,
+    MIXED_BY_WEIGHT,
     TAG_KEY_ROWS,
     TAG_WEIGHTS,
     WEIGHT_MAX,
@@ -106,7 +107,8 @@ class WeightProfile:
         key_rows = 1.0 + excess
         if not all(TAG_KEY_ROWS in file.tags for file in files):
             key_rows = max(key_rows, _UNRECORDED_KEY * self._rows)
-        self.is_uneven = not self._is_plausible(key_rows)
+        self._key_rows = key_rows
+        self.is_uneven = not self._are_spread_over(WEIGHT_MIN, WEIGHT_MAX + 1)
         self.problem = self._problem(configuration, has_deleted=any(file.deleted for file in files))
 
     @property
@@ -131,16 +133,17 @@ class WeightProfile:
             before, start = below, max(self._lightest, end)
         return WEIGHT_MAX
 
-    def _is_plausible(self, key_rows: float) -> bool:
-        shares = (_ENDS[:-1] - float(WEIGHT_MIN)) / 2**32
+    def _are_spread_over(self, start: int, end: int) -> bool:
+        """Whether weights that are spread evenly over a range can have come out like this."""
+        shares = np.clip((_ENDS[:-1] - float(start)) / (end - start), 0.0, 1.0)
         found = [(self._below[:-1], shares), (self._above[:-1], 1 - shares)]
         return all(
-            self._evidence(rows, share, key_rows) <= _EVIDENCE
+            self._evidence(rows, share) <= _EVIDENCE
             for counts, of_weights in found
             for rows, share in zip(_floats(counts), _floats(of_weights), strict=True)
         )
 
-    def _evidence(self, found: float, share: float, key_rows: float) -> float:
+    def _evidence(self, found: float, share: float) -> float:
         """Chernoff's bound: minus the logarithm of the chance that so many rows fall into a share of the weights."""
         if not self._rows:
             return 0.0
@@ -148,11 +151,20 @@ class WeightProfile:
         if part <= share:
             return 0.0
         rest = 0.0 if part == 1 else (1 - part) * math.log((1 - part) / (1 - share))
-        return (part * math.log(part / share) + rest) * self._rows / key_rows
+        return (part * math.log(part / share) + rest) * self._rows / self._key_rows
 
     def _problem(self, configuration: Mapping[str, str], *, has_deleted: bool) -> str | None:
         is_counted = not self._uncounted and not has_deleted
         is_deleted = DELETED_BY_WEIGHT in configuration
+        is_stepped = (
+            is_counted and self.is_uneven and not self._are_spread_over(self._lightest, self._heaviest + 1)
+        )
+        if is_stepped or MIXED_BY_WEIGHT in configuration:
+            return (
+                "some of its rows were chosen by the hash that samples are taken by and others were not, so that the "
+                "lightest rows do not stand for all: write them into a table with other columnsToIndex or "
+                "weightColumns, whose hash has chosen none of them"
+            )
         if is_counted or not (self.is_uneven or is_deleted or CHOSEN_BY_WEIGHT in configuration):
             return None
         cause = "rows were deleted" if is_deleted else "its rows were chosen"

@@ -23,7 +23,9 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
   static final StoredEntries NONE = new StoredEntries(Map.of(), false);
 
   /** Entries about rows that were chosen by weight. They go with the revisions. */
-  static final Set<String> NOTES = Set.of(Constants.text("DELETED_BY_WEIGHT"), Constants.text("CHOSEN_BY_WEIGHT"));
+  static final Set<String> NOTES =
+      Set.of(
+          Constants.text("DELETED_BY_WEIGHT"), Constants.text("CHOSEN_BY_WEIGHT"), Constants.text("MIXED_BY_WEIGHT"));
 
   private static final List<String> OF_FILES_AND_LOG =
       List.of(

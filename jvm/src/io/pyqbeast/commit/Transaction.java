@@ -478,8 +478,9 @@ public final class Transaction extends SureTransaction {
       }
     }
     Snapshot joined = entries.dropRevisions() ? null : snapshot();
-    if (door.open(() -> WeightProfile.isMadeUneven(joined, replaced, files, PrunableRevisions.of(metadata())))) {
-      notes.add(Constants.text("CHOSEN_BY_WEIGHT"));
+    String note = door.open(() -> WeightProfile.note(joined, replaced, files, metadata()));
+    if (note != null) {
+      notes.add(note);
     }
   }
 

@@ -3,11 +3,13 @@ package io.pyqbeast.index;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.WeightCounts;
 import io.pyqbeast.spark.PerSnapshot;
+import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.Metadata;
 
 /**
  * Which weights the rows of a snapshot have, as far as the log tells, and so which weight a fraction of them stands for.
@@ -16,6 +18,10 @@ import org.apache.spark.sql.delta.actions.AddFile;
  * weights. This fails if somebody has chosen the rows by their weight: a sample that is stored as a table has light
  * rows only. The log shows it: more rows are below (or above) a border than chance would put there. The weight of a
  * fraction then comes from the counts in the files' tags. If some file has no counts, it is not known.
+ *
+ * <p>No weight stands for a fraction if only some of the rows were chosen by their weight, such as those of a sample that
+ * is stored beside other rows: the lightest rows are then mostly rows of the sample. Many of them show as a step between
+ * the lightest and the heaviest row; few are told from the others as they come, and leave a note in the table.
  *
  * <p>Deleted rows are taken to be spread over the weights of their file, unless {@code DeletionByWeight} has left its
  * note in the table.
@@ -27,6 +33,10 @@ public final class WeightProfile {
   /** The share of the table that rows of one weight may be, if no writer recorded how many they are. */
   private static final double UNRECORDED_KEY = 0.01;
 
+  private static final String CHOSEN = Constants.text("CHOSEN_BY_WEIGHT");
+  private static final String DELETED = Constants.text("DELETED_BY_WEIGHT");
+  private static final String MIXED = Constants.text("MIXED_BY_WEIGHT");
+
   private static final PerSnapshot<WeightProfile> KNOWN = new PerSnapshot<>(WeightProfile::read);
 
   private final WeightSums sums;
@@ -34,51 +44,57 @@ public final class WeightProfile {
   private final boolean isUneven;
   private final String problem;
 
-  private WeightProfile(WeightSums sums, boolean isDeletedByWeight, boolean isChosenByWeight) {
+  private WeightProfile(WeightSums sums, Set<String> notes) {
     this.sums = sums;
     double recorded = 1 + sums.keyExcess();
     keyRows = sums.areKeysRecorded ? recorded : Math.max(recorded, UNRECORDED_KEY * sums.rows);
-    isUneven = !isPlausible();
-    problem = problem(isDeletedByWeight, isUneven || isChosenByWeight);
+    isUneven = !areSpreadOver(Constants.WEIGHT_MIN, Constants.WEIGHT_MAX + 1L);
+    problem = problem(notes);
   }
 
   private static WeightProfile read(Snapshot snapshot) {
-    scala.collection.immutable.Map<String, String> configuration = snapshot.metadata().configuration();
     return new WeightProfile(
-        BlockIndex.of(snapshot).sums(),
-        configuration.contains(Constants.text("DELETED_BY_WEIGHT")),
-        configuration.contains(Constants.text("CHOSEN_BY_WEIGHT")));
+        BlockIndex.of(snapshot).sums(), ScalaInterop.map(snapshot.metadata().configuration()).keySet());
   }
 
   /**
-   * Whether rows that are to join a table were chosen by their weight, so that the table holds more of some weights.
+   * The note that rows leave in a table which they are to join; null where they were not chosen by their weight.
    *
    * @param joined the table without them; null where they replace all of it
    * @param replaced paths of the table's files that go as the others come
    * @param written the new files, with their tags
-   * @param prunable the revisions whose weights are those that rows have today, of the new files too
+   * @param table the metadata with the revision of the new files
    */
-  public static boolean isMadeUneven(
-      Snapshot joined, Set<String> replaced, List<AddFile> written, Set<String> prunable) {
-    if (!isUneven(written, prunable)) {
-      return false;
+  public static String note(Snapshot joined, Set<String> replaced, List<AddFile> written, Metadata table) {
+    Set<String> prunable = PrunableRevisions.of(table);
+    WeightProfile come = of(written, prunable);
+    if (!come.isUneven && !table.configuration().contains(CHOSEN)) {
+      return null;
     }
-    List<AddFile> all = new ArrayList<>(written);
-    if (joined != null && joined.version() >= 0) {
-      List<AddFile> kept =
-          BlockIndex.completeFiles(joined).stream().filter(file -> !replaced.contains(file.path())).toList();
-      all.addAll(ReplicatedFiles.without(kept, joined));
+    boolean isNew = joined == null || joined.version() < 0;
+    List<AddFile> there = isNew ? List.of() : BlockIndex.completeFiles(joined);
+    boolean areKnown = there.stream().anyMatch(file -> replaced.contains(file.path()) && isCounted(file));
+    List<AddFile> kept = there.stream().filter(file -> !replaced.contains(file.path())).toList();
+    List<AddFile> all = new ArrayList<>(isNew ? kept : ReplicatedFiles.without(kept, joined));
+    boolean isRewrite = areKnown && written.stream().noneMatch(AddFile::dataChange);
+    if (!isRewrite && come.differs(of(all.stream().filter(WeightProfile::isCounted).toList(), prunable))) {
+      return MIXED;
     }
-    return isUneven(all, prunable);
+    all.addAll(written);
+    return of(all, prunable).isUneven ? CHOSEN : null;
   }
 
-  private static boolean isUneven(List<AddFile> files, Set<String> prunable) {
-    return isUneven(FilePart.of(files.iterator(), prunable).sums());
+  private static boolean isCounted(AddFile file) {
+    return WeightCounts.of(ScalaInterop.map(file.tagsOrEmpty())) != null;
+  }
+
+  private static WeightProfile of(List<AddFile> files, Set<String> prunable) {
+    return new WeightProfile(FilePart.of(files.iterator(), prunable).sums(), Set.of());
   }
 
   /** Whether evenly spread weights cannot have come out like this. */
   static boolean isUneven(WeightSums sums) {
-    return new WeightProfile(sums, false, false).isUneven;
+    return new WeightProfile(sums, Set.of()).isUneven;
   }
 
   boolean isUneven() {
@@ -126,10 +142,10 @@ public final class WeightProfile {
     return counted;
   }
 
-  /** Whether evenly spread weights can have come out like this. */
-  private boolean isPlausible() {
+  /** Whether weights that are spread evenly over a range can have come out like this. */
+  private boolean areSpreadOver(long from, long to) {
     for (int i = 0; i < sums.below.length - 1; i++) {
-      double share = (WeightCounts.end(i) - (double) Constants.WEIGHT_MIN) / (1L << 32);
+      double share = Math.min(1, Math.max(0, (WeightCounts.end(i) - (double) from) / (to - from)));
       if (evidence(sums.below[i], share) > EVIDENCE || evidence(sums.above[i], 1 - share) > EVIDENCE) {
         return false;
       }
@@ -140,25 +156,48 @@ public final class WeightProfile {
   /** Chernoff's bound: minus the logarithm of the chance that so many rows or more fall into a share of the weights. */
   private double evidence(double found, double share) {
     double part = Math.min(1, found / sums.rows);
-    if (sums.rows == 0 || part <= share) {
-      return 0;
-    }
-    double rest = part == 1 ? 0 : (1 - part) * Math.log((1 - part) / (1 - share));
-    return (part * Math.log(part / share) + rest) * sums.rows / keyRows;
+    return sums.rows == 0 || part <= share ? 0 : divergence(part, share) * sums.rows / keyRows;
   }
 
-  private String problem(boolean isDeletedByWeight, boolean isChosenByWeight) {
+  /** Whether two sets of rows cannot be spread alike: the same bound, with the share that both together have. */
+  private boolean differs(WeightProfile others) {
+    double mine = sums.rows / keyRows;
+    double theirs = others.sums.rows / others.keyRows;
+    for (int i = 0; i < sums.below.length - 1 && mine * theirs > 0; i++) {
+      double here = sums.below[i] / sums.rows;
+      double there = others.sums.below[i] / others.sums.rows;
+      double share = (mine * here + theirs * there) / (mine + theirs);
+      if (mine * divergence(here, share) + theirs * divergence(there, share) > EVIDENCE) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** How far a part is from the share that was to be expected: the relative entropy of the two. */
+  private static double divergence(double part, double share) {
+    return term(part, share) + term(1 - part, 1 - share);
+  }
+
+  private static double term(double part, double share) {
+    return part <= 0 ? 0 : part * Math.log(part / share);
+  }
+
+  private String problem(Set<String> notes) {
     boolean isCounted = sums.uncounted == 0 && sums.deleted == 0;
-    if (isCounted || !(isChosenByWeight || isDeletedByWeight)) {
+    boolean isStepped = isCounted && isUneven && !areSpreadOver(sums.lightest, sums.maxRowWeight + 1L);
+    if (isStepped || notes.contains(MIXED)) {
+      return "some of its rows were chosen by the hash that samples are taken by and others were not, so that the lightest"
+          + " rows do not stand for all: write them into a table with other columnsToIndex or weightColumns, whose hash"
+          + " has chosen none of them";
+    }
+    if (isCounted || !(isUneven || notes.contains(CHOSEN) || notes.contains(DELETED))) {
       return null;
     }
-    String cause =
-        isDeletedByWeight
-            ? "rows were deleted by the hash that samples are taken by"
-            : "its rows were chosen by the hash that samples are taken by";
+    String cause = notes.contains(DELETED) ? "rows were deleted" : "its rows were chosen";
     return cause
-        + ", and files with deleted rows, without an index or of an older release do not tell how theirs are spread: run"
-        + " optimize on the table (with revision=0 for files without an index, with files=[…] for those of an older"
-        + " release), which counts them";
+        + " by the hash that samples are taken by, and files with deleted rows, without an index or of an older release do"
+        + " not tell how theirs are spread: run optimize on the table (with revision=0 for files without an index, with"
+        + " files=[…] for those of an older release), which counts them";
   }
 }
