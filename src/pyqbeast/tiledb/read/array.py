@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -224,10 +225,7 @@ class Array:
         names = [f.name for f in request.columns]
         if order == "row-major":
             extra = [d for d in self.schema.dimension_fields if d not in request.columns]
-            request = Request(
-                request.schema, (*request.columns, *extra), request.predicates, request.box,
-                request.window, request.deletions,
-            )  # fmt: skip
+            request = replace(request, columns=(*request.columns, *extra))
         tables = [read_group(group, request) for group in self.groups()]
         table = pa.concat_tables(tables) if tables else empty_table(request)
         return (

@@ -89,13 +89,12 @@ def read_group(fragments: Sequence[Fragment], request: Request, chosen: Selectio
     wanted |= set(_dimension_names(request)) if unique or request.box is not None else set()
     parts = []
     for fragment in fragments:
-        for tiles, names in (
-            (shadows.get(fragment), set(_dimension_names(request))),
-            (chosen.get(fragment), wanted),
-        ):
-            if tiles is not None and tiles.size:
-                part = _read_cells(fragment, request, tiles, names)
-                parts.append(_padded(part, wanted, request.schema))
+        hiding, shown = shadows.get(fragment), chosen.get(fragment)
+        if hiding is not None and hiding.size:
+            part = _read_cells(fragment, request, hiding, set(_dimension_names(request)))
+            parts.append(_shadow(part, wanted, request.schema))
+        if shown is not None and shown.size:
+            parts.append(_read_cells(fragment, request, shown, wanted))
     if not parts:
         return empty_table(request)
     cells = _joined(parts)
@@ -160,11 +159,11 @@ def _field_of(fragment: Fragment, schema: ArraySchema, name: str) -> Field:
     return current
 
 
-def _padded(cells: _Cells, wanted: set[str], schema: ArraySchema) -> _Cells:
-    """The same cells with every wanted column. Columns that were not read hold nulls; those cells are dropped later."""
+def _shadow(cells: _Cells, wanted: set[str], schema: ArraySchema) -> _Cells:
+    """Cells that hide older ones and count as deleted themselves. Columns that were not read hold nulls."""
     missing = wanted - cells.columns.keys()
     nulls = {name: pa.nulls(cells.times.size, schema.fields[name].raw_type) for name in missing}
-    return _Cells(cells.columns | nulls, cells.times, cells.deleted)
+    return _Cells(cells.columns | nulls, cells.times, np.ones(cells.times.size, dtype=bool))
 
 
 def _joined(parts: list[_Cells]) -> _Cells:
