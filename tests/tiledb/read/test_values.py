@@ -176,3 +176,20 @@ def test_what_is_no_such_value(arrays):
         with pytest.raises(InvalidInputError, match="a == "):
             arrays["s"].read(where=[("a", "==", value)])
     assert not arrays["s"].read(where=[("a", "in", [np.datetime64("NaT"), pd.NaT, math.nan])]).num_rows
+
+
+@pytest.mark.parametrize("kind", [Datatype.FLOAT32, Datatype.FLOAT64])
+def test_one_of_some_floats_is_equal_to_one_of_them(tmp_path, kind):
+    """Zeros of both signs are equal, and NaN is equal to nothing."""
+    column = attribute("f", kind, nullable=True)
+    create_array(str(tmp_path), one_dimension(column))
+    cells = pa.array([0.0, -0.0, math.nan, 1.0, None], column.arrow_type)
+    write_array(str(tmp_path), pa.table({"x": range(5), "f": cells}))
+    array = tiledb.open_array(str(tmp_path))
+
+    def found(word, value):
+        return array.read(["x"], where=[("f", word, value)])["x"].to_pylist()
+
+    for value in (0.0, -0.0, 0, np.float32(-0.0), math.nan, 1.0, None):
+        assert found("in", [value]) == found("==", value), value
+    assert found("in", [math.nan, -0.0, None, 1.0]) == [0, 1, 3]

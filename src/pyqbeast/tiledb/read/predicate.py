@@ -80,7 +80,11 @@ class Predicate:
         others = [
             scalar_of(value, kind) for value, place in zip(self.value, places, strict=True) if place is None
         ]
-        sets = [pa.array([each.as_py() for each in others if each.type == kind], kind)]
+        same_kind = [each.as_py() for each in others if each.type == kind]
+        if pa.types.is_floating(kind):
+            # Arrow looks for floats by their bits: it tells the two zeros apart, and finds NaN.
+            same_kind = [v for v in same_kind if v == v] + [-v for v in same_kind if v == 0]
+        sets = [pa.array(same_kind, kind)]
         if stored := [int(place) for place in places if place is not None and is_stored(place, kind)]:
             sets.append(array_at(stored, kind))
         matches = [pc.is_in(array, value_set=each) for each in sets]
