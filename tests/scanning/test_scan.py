@@ -577,6 +577,34 @@ def test_row_groups_tell_nothing_of_days_of_the_old_calendar(tmp_path):
         pyqbeast.scan(tmp_path).where("day = DATE '1499-12-23'").to_arrow()
 
 
+@pytest.mark.parametrize("int96", [True, False])
+@pytest.mark.parametrize(
+    ("version", "notes", "is_old", "is_old_as_int96"),
+    [
+        ("2.4.8", [], True, True),
+        ("3.0.1", [], False, True),
+        ("3.1.0", [], False, False),
+        ("3.1.0", ["legacyINT96"], False, True),
+    ],
+)
+def test_writers_that_count_times_by_the_old_calendar(
+    tmp_path, version, notes, is_old, is_old_as_int96, int96
+):
+    """As Spark tells them: up to 3.0 it wrote times of 96 bits by the old calendar."""
+    day = dt.datetime(1500, 1, 1)
+    rows = pa.table({"id": [1], "d": [day.date()], "t": pa.array([day], pa.timestamp("us", "UTC"))})
+    names = ["version", *notes]
+    noted = rows.replace_schema_metadata({f"org.apache.spark.{name}": version for name in names})
+    indexed_table(tmp_path, noted, use_deprecated_int96_timestamps=int96)
+    for column, is_refused in (("d", is_old), ("t", is_old_as_int96 if int96 else is_old)):
+        scan = pyqbeast.scan(tmp_path).select([column])
+        if is_refused:
+            with pytest.raises(UnsupportedError, match="calendar"):
+                scan.to_arrow()
+        else:
+            assert scan.to_arrow().equals(rows.select([column]))
+
+
 @pytest.mark.parametrize("package", ["polars"])
 def test_packages_that_are_not_installed(tmp_path, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)

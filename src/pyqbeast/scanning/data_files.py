@@ -1,17 +1,14 @@
-"""Rows of one data file: as the table has its columns today, without those that are deleted."""
+"""Rows of data files: as the table has its columns today, without those that are deleted."""
 
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pyqbeast.core.errors import FormatError, StorageError, UnsupportedError
@@ -23,16 +20,12 @@ from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 from pyqbeast.scanning.arrays import mask_array
 from pyqbeast.scanning.conditions.column_types import Field, column_type, conformed, find_stored, is_padded
 from pyqbeast.scanning.conditions.predicate import Predicate
+from pyqbeast.scanning.old_calendar import has_old_calendar, refuse_old_calendar
 
 #: Rows that are handled at once, at the most.
 BATCH_ROWS = 1 << 14
 #: What is made of a batch.
 Part = TypeVar("Part")
-#: Programs that count days before these by the old calendar note it in the file. Spark then moves such values.
-_OLD_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
-_SPARK_VERSION = b"org.apache.spark.version"
-_NEW_DATES = dt.date(1582, 10, 15)
-_NEW_TIMES = dt.datetime(1900, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -168,7 +161,7 @@ class DataFiles:
                 else conformed(batch.column(stored[at].name), field, mapping)
                 for field, at, kind in zip(self.fields, held, schema.types, strict=True)
             ]
-            _refuse_old_calendar(parquet, columns)
+            refuse_old_calendar(parquet.metadata, columns)
             # Without columns, only a batch that was read knows its number of rows.
             whole = pa.RecordBatch.from_arrays(columns, schema=schema) if columns else batch.select([])
             if len(deleted):
@@ -189,44 +182,6 @@ def _positions(parquet: pq.ParquetFile, groups: list[int]) -> np.ndarray[Any, np
     sizes = [parquet.metadata.row_group(number).num_rows for number in range(parquet.num_row_groups)]
     starts = np.cumsum([0, *sizes])
     return np.concatenate([np.arange(starts[number], starts[number + 1]) for number in groups])
-
-
-def has_old_calendar(footer: pq.FileMetaData) -> bool:
-    """Whether days long ago may be counted by the calendar of Spark 2 in a file."""
-    notes = footer.metadata or {}
-    version = notes.get(_SPARK_VERSION, b"9").split(b".")[0]
-    return (version.isdigit() and int(version) < 3) or any(note in notes for note in _OLD_CALENDAR)
-
-
-def _refuse_old_calendar(parquet: pq.ParquetFile, columns: Sequence[pa.Array]) -> None:
-    if not has_old_calendar(parquet.metadata):
-        return
-    for values in itertools.chain.from_iterable(map(_with_nested, columns)):
-        is_date, is_time = pa.types.is_date(values.type), pa.types.is_timestamp(values.type)
-        if not (is_date or is_time):
-            continue
-        first = pc.min(values.cast(pa.timestamp("us")) if is_time else values)
-        # Python knows fewer days than Arrow.
-        if pc.less(first, pa.scalar(_NEW_DATES if is_date else _NEW_TIMES, first.type)).as_py():
-            raise UnsupportedError(
-                f"the file holds {first.cast(pa.string())} by the calendar of Spark 2, which a scan does not read: "
-                "read it with Spark"
-            )
-
-
-def _with_nested(values: pa.Array) -> Iterator[pa.Array]:
-    """The values, and those inside them."""
-    yield values
-    if pa.types.is_struct(values.type):
-        inner = values.flatten()
-    elif pa.types.is_map(values.type):
-        inner = [values.keys, values.items]
-    elif pa.types.is_list(values.type) or pa.types.is_large_list(values.type):
-        inner = [values.flatten()]
-    else:
-        inner = []
-    for each in inner:
-        yield from _with_nested(each)
 
 
 @contextlib.contextmanager

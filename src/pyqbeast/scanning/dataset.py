@@ -17,7 +17,8 @@ from pyqbeast.delta_log.read_ahead import is_local
 from pyqbeast.scanning.conditions.column_types import find_stored, is_padded
 from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
 from pyqbeast.scanning.conditions.predicate import Predicate
-from pyqbeast.scanning.data_files import DataFiles, errors_about, has_old_calendar
+from pyqbeast.scanning.data_files import DataFiles, errors_about
+from pyqbeast.scanning.old_calendar import has_old_calendar
 
 #: Programs whose statistics, in Parquet and in the log, say of a column that it has a NaN. Others leave it out.
 _TELLS_NAN = "parquet-mr"
