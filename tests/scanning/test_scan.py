@@ -31,6 +31,7 @@ from pyqbeast.core.format.file_parts import FilePart, parts_tag
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
 from pyqbeast.scanning import weighed_rows
+from pyqbeast.scanning.conditions.column_types import has_ids
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.scanning.row_weights import row_weights
 from pyqbeast.verification.without_spark import verify_log
@@ -284,16 +285,40 @@ def test_the_last_time_of_all_in_the_bounds(tmp_path):
     assert pyqbeast.scan(tmp_path).where("at > TIMESTAMP '9999-01-01'").to_arrow() == part
 
 
-def test_a_table_that_names_its_columns_by_ids(tmp_path):
+def of_ids(table, rows):
+    """A table of one file, whose columns `id` and `later` are found by the ids 2 and 3."""
+
     def field(name, number):
         mapping = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
         return {"name": name, "type": "long", "nullable": True, "metadata": mapping}
 
-    held = pa.schema([pa.field("x", pa.int64(), metadata={"PARQUET:field_id": "2"})])
-    entry = indexed_add(tmp_path / "a.parquet", pa.table([pa.array([7, 8])], schema=held))
+    entry = indexed_add(table / "a.parquet", rows)
     fields = [field("id", 2), field("later", 3)]
-    commit(tmp_path, 0, PROTOCOL, metadata(fields, **{"delta.columnMapping.mode": "id"}), entry)
-    assert pyqbeast.scan(tmp_path).where("id > 7").to_arrow().to_pylist() == [{"id": 8, "later": None}]
+    commit(table, 0, PROTOCOL, metadata(fields, **{"delta.columnMapping.mode": "id"}), entry)
+    return pyqbeast.scan(table)
+
+
+X_WITH_ID = pa.field("x", pa.int64(), metadata={"PARQUET:field_id": "2"})
+
+
+def test_a_table_that_names_its_columns_by_ids(tmp_path):
+    scan = of_ids(tmp_path, pa.table([pa.array([7, 8])], schema=pa.schema([X_WITH_ID])))
+    assert scan.where("id > 7").to_arrow().to_pylist() == [{"id": 8, "later": None}]
+
+
+def test_a_file_without_ids_in_a_table_that_names_its_columns_by_ids(tmp_path):
+    """As to Spark: without any id in it nobody knows what its columns are."""
+    scan = of_ids(tmp_path, pa.table({"col-2": [7, 8], "id": [7, 8]}))
+    with pytest.raises(FormatError, match=r"a\.parquet: .* no field ids"):
+        scan.to_arrow()
+    assert scan.select([]).to_arrow().num_rows == 2
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.struct([X_WITH_ID]), pa.list_(X_WITH_ID), pa.map_(pa.string(), X_WITH_ID)]
+)
+def test_an_id_inside_a_column_is_one_of_the_file(kind):
+    assert has_ids([pa.field("id", pa.int64()), pa.field("inside", kind)])
 
 
 def test_versions_and_times(tmp_path):

@@ -18,7 +18,14 @@ from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 from pyqbeast.scanning.arrays import mask_array
-from pyqbeast.scanning.conditions.column_types import Field, column_type, conformed, find_stored, is_padded
+from pyqbeast.scanning.conditions.column_types import (
+    Field,
+    column_type,
+    conformed,
+    find_stored,
+    has_ids,
+    is_padded,
+)
 from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.old_calendar import has_old_calendar, refuse_old_calendar
 
@@ -149,6 +156,11 @@ class DataFiles:
         ).to_array()
         stored, schema, mapping = list(parquet.schema_arrow), self.schema, self.index.mapping_mode
         held = [find_stored(field, stored, mapping) for field in self.fields]
+        if mapping == "id" and None in held and not has_ids(stored):
+            raise FormatError(
+                "the file has no field ids, and the table finds its columns by them: write its rows anew with a "
+                "writer that knows column mapping"
+            )
         names = [stored[at].name for at in held if at is not None]
         positions = _positions(parquet, groups)
         start = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -159,6 +159,19 @@ def find_stored(field: Field, stored: Sequence[pa.Field], mapping: str) -> int |
         # Delta's names differ by more than their case, and other writers may have changed it.
         found = found or [i for i, each in enumerate(stored) if each.name.lower() == str(name).lower()]
     return found[0] if found else None
+
+
+def has_ids(stored: Iterable[pa.Field]) -> bool:
+    """Whether any of the fields of a file has an id, or one inside them."""
+    return any(_PARQUET_ID in (each.metadata or {}) or has_ids(_inner_fields(each.type)) for each in stored)
+
+
+def _inner_fields(kind: pa.DataType) -> Iterable[pa.Field]:
+    if pa.types.is_struct(kind):
+        return list(kind)
+    if pa.types.is_map(kind):
+        return [kind.key_field, kind.item_field]
+    return [kind.value_field] if pa.types.is_list(kind) or pa.types.is_large_list(kind) else []
 
 
 def _conformed(held: pa.Array, stored: Any, mapping: str, column: str) -> pa.Array:  # noqa: ANN401 (any JSON value)
