@@ -32,7 +32,7 @@ from pyqbeast.core.format.weight import weight_of
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
 from pyqbeast.scanning import weighed_rows
 from pyqbeast.scanning.conditions.column_types import has_ids
-from pyqbeast.scanning.data_files import DataFiles
+from pyqbeast.scanning.data_files import BATCH_ROWS, DataFiles
 from pyqbeast.scanning.row_weights import row_weights
 from pyqbeast.verification.without_spark import verify_log
 from tests.deletion_vectors.tables import PROTOCOL, commit, remove
@@ -204,6 +204,16 @@ assert not {"pyspark", "py4j", "delta"} & set(sys.modules)
     # No Java can be started where there is no program of that name.
     done = subprocess.run(command, capture_output=True, text=True, env={"PATH": ""}, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_deleted_rows_at_the_ends_of_batches(tmp_path):
+    rows = pa.table({"id": range(4 * BATCH_ROWS)})
+    deleted = {0, *range(BATCH_ROWS - 1, 2 * BATCH_ROWS + 1), 4 * BATCH_ROWS - 1}
+    entry = indexed_add(tmp_path / "a.parquet", rows, vector=DeletionVector(sorted(deleted)).to_inline())
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(rows.schema)), entry)
+    scan = pyqbeast.scan(tmp_path)
+    assert ids(scan) == sorted(set(range(len(rows))) - deleted)
+    assert scan.select([]).to_arrow().num_rows == len(rows) - len(deleted)
 
 
 def test_deleted_rows_and_row_groups(tmp_path):

@@ -176,8 +176,11 @@ class DataFiles:
             refuse_old_calendar(parquet.metadata, columns)
             # Without columns, only a batch that was read knows its number of rows.
             whole = pa.RecordBatch.from_arrays(columns, schema=schema) if columns else batch.select([])
-            if len(deleted):
-                kept = ~np.isin(positions[start : start + rows], deleted, assume_unique=True)
+            if rows and len(deleted):
+                at = positions[start : start + rows]
+                # Both ascend. To look among all deleted rows would take as long for each batch.
+                first, end = np.searchsorted(deleted, (at[0], at[-1] + 1))
+                kept = ~np.isin(at, deleted[first:end], assume_unique=True)
                 whole = whole.filter(mask_array(kept)) if columns else whole.slice(0, int(kept.sum()))
             start += rows
             yield whole
