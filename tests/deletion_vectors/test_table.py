@@ -47,6 +47,12 @@ def test_the_deleted_rows_of_one_file(table, file, rows):
     assert list(deleted_rows(table, file)) == rows
 
 
+def test_a_colon_in_the_name_of_a_file(tmp_path):
+    commit(tmp_path, 0, PROTOCOL, METADATA, add("at_10%3A00", 4, DeletionVector([3]).to_inline()))
+    for name in ("at_10%3A00", "at_10:00", f"file:{tmp_path}/at_10:00"):
+        assert list(deleted_rows(tmp_path, name)) == [3]
+
+
 def test_a_file_that_is_not_live(table):
     with pytest.raises(InvalidInputError, match="'b' is no live file"):
         deleted_rows(table, "b")

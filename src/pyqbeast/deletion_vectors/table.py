@@ -96,7 +96,10 @@ def _below(file: str, table: Location) -> list[str]:
     if not locations.is_absolute(file):
         return []
     root = locations.open_location(table)[1].rstrip("/") + "/"
-    positions = [locations.open_location(each)[1] for each in (file, unquote(file))]
+    try:
+        positions = [locations.open_location(each)[1] for each in (file, unquote(file))]
+    except InvalidInputError:
+        return []  # a name with a colon
     return [place.removeprefix(root) for place in positions if place.startswith(root)]
 
 
