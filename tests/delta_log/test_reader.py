@@ -208,16 +208,16 @@ def test_the_second_checkpoint_format(tmp_path, manifest):
         {"checkpointMetadata": {"version": 1}},
         {"protocol": protocol},
         METADATA,
-        {"sidecar": {"path": "one%20two.parquet", "sizeInBytes": 1, "modificationTime": 0}},
+        {"sidecar": {"path": "one_two%3A%20three.parquet", "sizeInBytes": 1, "modificationTime": 0}},
         {"sidecar": {"path": f"file://{tmp_path}/far.parquet", "sizeInBytes": 1, "modificationTime": 0}},
     ]
     (write_json if manifest.endswith("json") else checkpoint)(log(tmp_path, manifest), *actions)
-    checkpoint(log(tmp_path, "_sidecars/one two.parquet"), add("a", 10, ONE))
+    checkpoint(log(tmp_path, "_sidecars/one_two: three.parquet"), add("a", 10, ONE))
     checkpoint(tmp_path / "far.parquet", add("b", 20), remove("c"))
     commit(tmp_path, 2, add("d"))
     assert paths(tmp_path) == ["a", "b", "d"]
-    log(tmp_path, "_sidecars/one two.parquet").unlink()
-    with pytest.raises(FormatError, match=r"one two.parquet.*missing"):
+    log(tmp_path, "_sidecars/one_two: three.parquet").unlink()
+    with pytest.raises(FormatError, match=r"one_two: three.parquet.*missing"):
         read_snapshot(tmp_path)
 
 

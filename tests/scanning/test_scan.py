@@ -378,6 +378,7 @@ def test_a_colon_in_the_name_of_a_file(tmp_path):
     commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), entry)
     scan = pyqbeast.scan(tmp_path)
     assert scan.to_arrow().num_rows == scan.to_dataset().count_rows() == NUMBERS.num_rows
+    assert (scan.verify().problems, scan.verify().notes) == ((), ())
 
 
 def test_other_stores(tmp_path):

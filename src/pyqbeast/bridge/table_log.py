@@ -152,10 +152,7 @@ class TableLog:
         """
         stored = _recorded(layout) if layout else self._stored_today(columns)
         # Paths may be absolute, as the files of a shallow clone lie in another table.
-        paths = [
-            file if locations.is_absolute(file) else locations.child(self.path, file)
-            for file in map(locations.url_decode, files)
-        ]
+        paths = [locations.file_location(self.path, file) for file in files]
         return parquet_frame(spark, *paths, schema=stored).toDF(*columns)
 
     @property

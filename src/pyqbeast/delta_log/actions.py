@@ -137,10 +137,10 @@ def _sidecar_actions(files: LogFiles, path: str, with_removed: bool) -> Iterator
 def _sidecar_path(files: LogFiles, checkpoint: str, sidecar: Any) -> str:  # noqa: ANN401 - what JSON holds
     if not isinstance(sidecar, dict) or not isinstance(sidecar.get("path"), str):
         raise FormatError(f"{checkpoint}: sidecar: it has no path")
-    path = locations.url_decode(sidecar["path"])
-    if locations.is_absolute(path):
-        return locations.open_location(path, files.options)[1]
-    return f"{files.folder}/_sidecars/{path}"
+    location = locations.file_location(f"{files.folder}/_sidecars", sidecar["path"])
+    if locations.is_absolute(sidecar["path"]):
+        return locations.open_location(location, files.options)[1]
+    return location
 
 
 def _parquet_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator[Action]:

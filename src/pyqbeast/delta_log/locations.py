@@ -74,6 +74,15 @@ def url_decode(url: str) -> str:
     return hadoop_path(unquote(url))
 
 
+def file_location(folder: Location, path: str) -> str:
+    """Return where a file lies that a log calls `path`: below `folder`, or anywhere if `path` is absolute.
+
+    `path` is URL-encoded. What stands there before a colon is a scheme; in the name of a file a colon is encoded.
+    """
+    decoded = url_decode(path)
+    return decoded if is_absolute(path) else child(folder, decoded)
+
+
 def is_plain(path: str) -> bool:
     """Say whether `path`, as a log has it, is spelled as the file is called, like nearly all of 100,000 files."""
     return "%" not in path and ":" not in path and "//" not in path and "./" not in path

@@ -103,9 +103,7 @@ class DataFiles:
             yield from parts
 
     def _location(self, file: LiveFile) -> str:
-        path = locations.url_decode(file.path)
-        # A colon in the name of a file is written in another way than that after a scheme.
-        return path if locations.is_absolute(file.path) else locations.child(self.index.table, path)
+        return locations.file_location(self.index.table, file.path)
 
     @contextlib.contextmanager
     def _opened(self, location: str) -> Iterator[pq.ParquetFile]:

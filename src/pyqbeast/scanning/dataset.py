@@ -95,7 +95,7 @@ class PlainFiles:
         return ds.FileSystemDataset(fragments, self._schema, self._format, self._arrow_system)
 
     def _location(self, file: LiveFile) -> str:
-        return f"{self._root.rstrip('/')}/{locations.url_decode(file.path)}"
+        return locations.file_location(self._root, file.path)
 
     def _fits(self, stored: pa.Schema) -> bool:
         """Whether the columns have their types and names, or are not there at all, and then are null."""

@@ -85,14 +85,13 @@ class _Storage:
 
     def path_of(self, path: str) -> str | None:
         """Of a data file by its path in the log; None where there is no such store."""
-        return self._inside(locations.url_decode(path))
+        return self._place(locations.file_location(self._root_location, path))
 
     def vector_path(self, vector: DeletionVectorDescriptor | None) -> str | None:
         """Of the file of a deletion vector; None for one that lies in none, or where there is no such store."""
         if vector is None or vector.is_inline:
             return None
-        path = vector.absolute_path(self._root)
-        return path if path.startswith(self._root + "/") else self._inside(path)
+        return self._place(vector.absolute_path(self._root_location))
 
     def name(self, path: str | None) -> None:
         """Notes that the log names a file."""
@@ -106,11 +105,11 @@ class _Storage:
             if path not in self._named and not self._is_hidden(path)
         ]
 
-    def _inside(self, path: str) -> str | None:
-        if not locations.is_absolute(path):
-            return f"{self._root}/{posixpath.normpath(path)}"
+    def _place(self, location: str) -> str | None:
+        if location.startswith(self._root_location + "/"):
+            return f"{self._root}/{posixpath.normpath(location[len(self._root_location) + 1 :])}"
         try:
-            system, inner = locations.open_location(path, self._options)
+            system, inner = locations.open_location(location, self._options)
         except InvalidInputError:
             return None
         self._elsewhere[inner] = system

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException, UnsupportedOperationException
 from pyspark.sql import Column, SparkSession
@@ -89,9 +88,7 @@ def _mark(
 
 def _count(spark: SparkSession, root: str, name: str) -> int:
     """The rows stored in a file that has no statistics, from its footer."""
-    file = unquote(name)
-    path = file if locations.is_absolute(file) else locations.child(root, file)
-    return bridge.parquet_frame(spark, path).count()
+    return bridge.parquet_frame(spark, locations.file_location(root, name)).count()
 
 
 def _conflict(path: str, reason: str) -> CommitConflictError:
