@@ -221,6 +221,21 @@ def test_padded_texts_are_compared_as_spark_does(tmp_path, stored):
     assert scan.where(pc.field("c") == "b  ").to_arrow()["id"].to_pylist() == [2, 2]
 
 
+@pytest.mark.parametrize(
+    "constant",
+    [
+        *("'20200106'", "DATE '20200106'", "'2020-W02-1'", "'2020-01-06+01:00'", "'2020-01-06x10:00'"),
+        *("TIMESTAMP '20200106T000000'", "TIMESTAMP '2020-01-06 10:00:00,5'", "DATE '2020-01-06 10:00'"),
+    ],
+)
+@pytest.mark.parametrize("column", ["d", "t"])
+def test_texts_that_are_days_to_some_versions_of_python(scan, column, constant):
+    """Spark knows none of them as days or times, but for the last one, in which it forgets the time."""
+    for condition in (f"{column} = {constant}", f"{column} IN ({constant}, '2020-01-07')"):
+        with pytest.raises(InvalidInputError, match=r"2020|cannot be compared"):
+            scan.where(condition)
+
+
 def test_days_that_python_does_not_know(tmp_path):
     days = pa.array([-800_000, 3_000_000, 0], pa.int32()).view(pa.date32())
     entry = indexed_add(tmp_path / "a.parquet", pa.table({"id": [1, 2, 3]}))

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.extras import of_extra
 from pyqbeast.core.format.constants import WEIGHT_MIN
+from pyqbeast.core.format.iso_time import moment_of
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import epoch_milliseconds
 from pyqbeast.core.location import Location
@@ -84,7 +85,7 @@ def _milliseconds(timestamp: dt.datetime | str | None) -> int | None:
     if timestamp is None:
         return None
     try:
-        when = dt.datetime.fromisoformat(timestamp) if isinstance(timestamp, str) else timestamp
+        when = moment_of(timestamp) if isinstance(timestamp, str) else timestamp
     except ValueError as error:
         raise InvalidInputError(f"timestamp: {timestamp!r} is not in ISO 8601: {error}") from error
     if not isinstance(when, dt.datetime):

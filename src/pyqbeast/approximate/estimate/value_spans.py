@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timezone
 from typing import Any, NamedTuple
 
+from pyqbeast.core.format.iso_time import day_of, moment_of
 from pyqbeast.core.format.stored_text import stored_float
 
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -57,12 +58,12 @@ def _number(stored: object) -> float | None:
         if isinstance(stored, bool | int | float):
             return float(stored)
         if "T" in text:
-            moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+            moment = moment_of(text)
             return float(
                 round((moment - datetime(1970, 1, 1, tzinfo=timezone.utc)).total_seconds() * 1_000_000)
             )
         if text.count("-") >= 2:
-            return float((date.fromisoformat(text) - date(1970, 1, 1)).days)
+            return float((day_of(text) - date(1970, 1, 1)).days)
         return float(text)
     except (ValueError, TypeError, OverflowError):
         return None
@@ -133,7 +134,7 @@ def code_of(stored: object, kind: GroupKind) -> int | str | None:
     """A value as spans have it, or as statistics do; None for one that is not of the kind."""
     if kind is GroupKind.DATE:
         try:
-            day = date.fromisoformat(stored) if isinstance(stored, str) else stored
+            day = day_of(stored) if isinstance(stored, str) else stored
         except ValueError:
             return None
         return day.toordinal() - _EPOCH if isinstance(day, date) else None

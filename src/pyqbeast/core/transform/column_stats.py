@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.format.constants import LONG_MAX, LONG_MIN
+from pyqbeast.core.format.iso_time import day_of
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.stored_text import read_json, shown
 from pyqbeast.core.format.types import (
@@ -28,7 +29,6 @@ from pyqbeast.core.transform.base import ColumnStatistics, Transformer
 from pyqbeast.core.transform.text_quantiles import utf16_key
 
 _EXAMPLE = '{"price_min": 0.0, "price_max": 100.0, "day_min": "2024-01-01", "day_max": "2024-12-31"}'
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _BITS = {INTEGER: 32, LONG: 64}
 _TIMESTAMP = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})(?:(?P<gap>[ T])(?P<time>\d{2}:\d{2}(?::\d{2})?)(?:\.(?P<fraction>\d{1,9}))?"
@@ -173,10 +173,8 @@ def _text(key: str, value: object) -> str:
 
 def _date(key: str, value: object) -> int:
     try:
-        if not isinstance(value, str) or not _DATE.fullmatch(value):
-            raise ValueError
-        return epoch_milliseconds(dt.date.fromisoformat(value))
-    except ValueError:
+        return epoch_milliseconds(day_of(value))  # type: ignore[arg-type]
+    except (ValueError, TypeError):
         raise InvalidInputError(
             f"columnStats: {key} has to be a date such as '2024-12-31', not {shown(value)}"
         ) from None

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.iso_time import day_of, moment_of
 from pyqbeast.scanning.conditions.column_types import char_length
 from pyqbeast.scanning.conditions.file_tests import (
     FileTest,
@@ -200,7 +201,7 @@ def _other(kind: pa.DataType, constant: Constant) -> pa.Scalar | None:
         if constant.kind == "text" and pa.types.is_string(kind):
             return pa.scalar(constant.text)
         if constant.kind in ("text", "date") and pa.types.is_date(kind):
-            return pa.scalar(dt.date.fromisoformat(constant.text), kind)
+            return pa.scalar(day_of(constant.text), kind)
         if constant.kind in ("text", "date", "timestamp") and pa.types.is_timestamp(kind):
             return _instant(kind, constant)
     except ValueError as error:
@@ -209,8 +210,8 @@ def _other(kind: pa.DataType, constant: Constant) -> pa.Scalar | None:
 
 
 def _instant(kind: pa.DataType, constant: Constant) -> pa.Scalar | None:
-    text = constant.text.replace("Z", "+00:00")
-    when = dt.datetime.fromisoformat(text)
+    is_day = constant.kind == "date"
+    when = dt.datetime.combine(day_of(constant.text), dt.time()) if is_day else moment_of(constant.text)
     if kind.tz is None:
         return pa.scalar(when, kind) if when.tzinfo is None else None
     return pa.scalar(when if when.tzinfo else when.replace(tzinfo=dt.timezone.utc), kind)

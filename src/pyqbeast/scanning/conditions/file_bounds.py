@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.iso_time import day_of, moment_of
 from pyqbeast.core.format.stored_text import read_json, stored_float
 from pyqbeast.delta_log.file_checks import MAX_VALUES, MIN_VALUES, NULL_COUNT
 from pyqbeast.delta_log.live_file import LiveFile
@@ -229,13 +230,11 @@ def _text(stored: Any) -> str | None:  # noqa: ANN401 (any JSON value)
 
 
 def _date(stored: Any) -> dt.date | None:  # noqa: ANN401 (any JSON value)
-    return dt.date.fromisoformat(stored) if isinstance(stored, str) else None
+    return day_of(stored) if isinstance(stored, str) else None
 
 
 def _time(stored: Any) -> dt.datetime | None:  # noqa: ANN401 (any JSON value)
-    if not isinstance(stored, str):
-        return None
-    return dt.datetime.fromisoformat(stored.replace("Z", "+00:00"))
+    return moment_of(stored) if isinstance(stored, str) else None
 
 
 _CONVERSIONS: list[tuple[Callable[[pa.DataType], bool], Callable[[Any], Any]]] = [
