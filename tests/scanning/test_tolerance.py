@@ -158,6 +158,14 @@ def test_files_without_a_row_of_the_condition(table, condition, groups, how):
     assert [(row["half"], row["spread"]) for row in found.table.to_pylist()] == [(5, None)] * groups
 
 
+def test_a_percentile_of_the_group_of_nan(tmp_path, rows):
+    group = np.where(rows["fifth"].to_numpy() == 0, np.nan, rows["fifth"].to_numpy())
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", rows.append_column("g", [group])))
+    found = scan.tolerance({"half": ("n", "percentile_approx", 0.5)}, by=["g"], error=0.3)
+    assert not found.exact
+    assert found.table["half"].null_count == found.table["half_low"].null_count == 0
+
+
 def test_groups_of_every_value(tmp_path):
     values = [None, math.nan, -0.0, 0.0, 1.5, math.nan]
     rows = pa.table(

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast import bridge
 from pyqbeast.approximate.estimate import Moment, State, StateAxes, about_centres, squared_columns
-from pyqbeast.approximate.estimate.state import group_values
+from pyqbeast.approximate.estimate.state import Group, group_key, group_values
 from pyqbeast.approximate.expressions import literal, when
 from pyqbeast.approximate.partial_aggregates import PartialAggregates
 
@@ -45,12 +45,12 @@ def state_of(numbers: DataFrame, partial: PartialAggregates, axes: StateAxes) ->
     return State.from_rows(axes, group_keys(table, partial.groups), buckets, *parts)
 
 
-def group_keys(table: pa.Table, groups: Sequence[str]) -> list[tuple[object, ...]]:
+def group_keys(table: pa.Table, groups: Sequence[str]) -> list[Group]:
     """The key of each row's group."""
     if not groups:
         return [()] * table.num_rows
     values = (group_values(table.column(name), f"number {at}") for at, name in enumerate(groups, 1))
-    return list(zip(*values, strict=True))
+    return [group_key(each) for each in zip(*values, strict=True)]
 
 
 def _sum(moment: Moment, partial: PartialAggregates, axes: StateAxes, *, has_centres: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from pyqbeast.approximate.estimate import (
@@ -14,9 +15,12 @@ from pyqbeast.approximate.estimate import (
     axes_for,
     estimate,
     grid_from,
+    grid_of_groups,
     grid_probabilities,
     met,
 )
+from pyqbeast.approximate.estimate.percentile import POINTS
+from pyqbeast.approximate.row_sums import group_keys
 from tests.approximate.estimate.populations import population
 
 BUCKETS = 128
@@ -37,6 +41,14 @@ def repetition(y, first, last, fraction, pilot, p, rng):
     counts = np.bincount(bucket * (len(grid) + 1) + place, minlength=BUCKETS * (len(grid) + 1))
     below = counts.reshape(BUCKETS, -1).cumsum(axis=1)
     return grid, np.column_stack([below[:, -1], below[:, :-1]])
+
+
+def test_the_group_of_nan_finds_its_grid():
+    """Each answer of Spark brings a NaN of its own."""
+    first, later = (group_keys(pa.table({"g0": [np.nan, 1.0, None]}), ["g0"]) for _ in range(2))
+    state = State.from_rows(axes_for([Aggregate("count")]), later, [0, 0, 0], [[1.0]] * 3)
+    thresholds = {group: np.full(POINTS, float(at)) for at, group in enumerate(first)}
+    assert grid_of_groups(thresholds, state.groups)[:, 0].tolist() == [0.0, 1.0, 2.0]
 
 
 @pytest.mark.repetitions
