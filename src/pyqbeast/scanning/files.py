@@ -37,8 +37,13 @@ class Plan:
     version: int
     files: tuple[ScannedFile, ...]
 
+    @property
+    def opened(self) -> tuple[ScannedFile, ...]:
+        """Those that the scan opens."""
+        return tuple(file for file in self.files if file.skipped is None)
+
     def __str__(self) -> str:
-        opened = [file for file in self.files if file.skipped is None]
+        opened = self.opened
         size, whole = (sum(file.size for file in files) for files in (opened, self.files))
         lines = [
             f"version {self.version}: opens {len(opened)} of {len(self.files)} files, {size:,} of {whole:,} bytes"

@@ -253,7 +253,7 @@ class Scan:
         from pyqbeast.scanning.dataset import PlainFiles
 
         data = self._files_with(self._needed_names())
-        opened = {file.path for file in self._plan().files if file.skipped is None}
+        opened = self._opened()
         plain = PlainFiles(data, self._whole_files(opened), self._predicate)
         files = [file for file in self._index.snapshot.files if file.path in opened]
         as_they_are = [file for file in files if plain.holds(file)]
@@ -348,7 +348,7 @@ class Scan:
         needed = [*request.columns, *(sorted(self._predicate.columns) if self._predicate else [])]
         weighed = [] if exact else self._weighed_names()
         data = self._files_with([*needed, *weighed])
-        opened = {file.path for file in self._plan().files if file.skipped is None}
+        opened = self._opened()
         files = [file for file in self._index.files if file.path in opened]
         rows = ScanRows(self._index, data, files, self._predicate, request, weighed)
         return estimated(rows, request, kept, None if exact else goal, spent, confidence)
@@ -387,6 +387,10 @@ class Scan:
     def _plan(self) -> Plan:
         return plan_files(self._index, self._bound(), self._predicate, self._readable_schema())
 
+    def _opened(self) -> set[str]:
+        """The paths of the files that it opens."""
+        return {file.path for file in self._plan().opened}
+
     def _needed_names(self) -> tuple[str, ...]:
         """The columns that are given out, and those of the condition."""
         of_predicate = sorted(self._predicate.columns) if self._predicate else []
@@ -411,7 +415,7 @@ class Scan:
 
     def _batches(self, among: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of all files, or of those of some paths."""
-        opened = {file.path for file in self._plan().files if file.skipped is None}
+        opened = self._opened()
         if among is not None:
             opened &= set(among)
         needed = self._needed(opened)
