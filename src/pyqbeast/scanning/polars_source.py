@@ -14,12 +14,11 @@ import pyarrow as pa
 
 from pyqbeast.core.extras import of_extra
 from pyqbeast.core.location import Location
-from pyqbeast.scanning.conditions.comparisons import Both, Constant, compared
+from pyqbeast.scanning.conditions.comparisons import MIRRORED, Both, Constant, compared
 from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.scan import Scan, scan
 
 _OPERATORS = {"Eq": "=", "NotEq": "!=", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
-_MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _WHOLE = {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)} | {"Int"}
 
 
@@ -116,7 +115,7 @@ def _condition(node: Any, schema: pa.Schema) -> Both | None:  # noqa: ANN401 (wh
 def _comparison(left: Any, operator: str, right: Any, schema: pa.Schema) -> Both | None:  # noqa: ANN401
     sign = _OPERATORS.get(operator)
     if sign is not None and _only(left)[0] == "Literal":
-        left, right, sign = right, left, _MIRRORED[sign]
+        left, right, sign = right, left, MIRRORED[sign]
     (kind, column), constant = _only(left), _constant(right)
     if sign is None or kind != "Column" or constant is None or column not in schema.names:
         return None

@@ -34,6 +34,8 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+#: The sign of a comparison whose sides change places.
+MIRRORED = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 #: Digits before and after the point of constants that integers are compared with.
 _INTEGER_DIGITS = 19
 

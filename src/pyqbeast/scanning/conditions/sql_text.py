@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.stored_text import shown
-from pyqbeast.scanning.conditions.comparisons import Both, Constant, among, compared, null, padded
+from pyqbeast.scanning.conditions.comparisons import MIRRORED, Both, Constant, among, compared, null, padded
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
@@ -25,7 +25,6 @@ _TOKEN = re.compile(
 )
 _OPERATORS = {"=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _NEGATED = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-_MIRRORED = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 #: Some ten thousand overflow the stack of Arrow's reader.
 MOST_COMPARISONS = 1_000
 _WORDS = {"AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "TRUE", "FALSE"}
@@ -160,7 +159,7 @@ class _Parser(Generic[C]):
             return inner
         if self._is_constant():
             constant = self._constant()
-            operator = _MIRRORED[self._operator()]
+            operator = MIRRORED[self._operator()]
             return self._compared(self._column(), operator, constant, negated=negated)
         column = self._column()
         if self._takes("word", "IS"):
