@@ -96,6 +96,11 @@ class Transaction:
         """The table's schema as Spark writes it in JSON; without fields for a new table."""
         return json.loads(self._java.schema() or '{"fields": []}')  # type: ignore[no-any-return]
 
+    @property
+    def has_given_numbers(self) -> bool:
+        """Whether rows that this wrote got numbers of identity columns, which another writer may give out as well."""
+        return bool(self._java.hasGivenNumbers())
+
     def log(self) -> TableLog:
         """The log of the version that this began on."""
         return TableLog(self._spark, self.path, self._java.tableLog())

@@ -37,6 +37,17 @@ def before_commit(before):
     return lambda function: before(bridge.Transaction, "commit", function)
 
 
+@pytest.fixture
+def layouts(monkeypatch):
+    """The writes that lay rows out, each as often as it does."""
+    writes = []
+    write_files = writing._Write._write_files
+    monkeypatch.setattr(
+        writing._Write, "_write_files", lambda self, *a: (writes.append(self), write_files(self, *a))[1]
+    )
+    return writes
+
+
 def at_once(tasks):
     with ThreadPoolExecutor(len(tasks)) as pool:
         for future in [pool.submit(task) for task in tasks]:
@@ -78,21 +89,14 @@ def test_an_overwrite_that_finds_a_table_where_there_was_none_says_so(spark, tab
     assert ids(load(spark, table_path)) == list(range(500))
 
 
-def test_files_are_written_once_when_another_revision_comes_first(
-    spark, table_path, before_commit, monkeypatch
-):
+def test_files_are_written_once_when_another_revision_comes_first(spark, table_path, before_commit, layouts):
     """A write that fits a revision that stays joins the changed table without laying its rows out again."""
     stats = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
     save(rows_2d(spark, 1_000), table_path, columnStats=stats)
-    written = []
-    write_files = writing._Write._write_files
-    monkeypatch.setattr(
-        writing._Write, "_write_files", lambda self, *a: (written.append(self), write_files(self, *a))[1]
-    )
     wide = rows_2d(spark, 500, first=2_000).withColumn("a", F.col("a") + 3_000_000)
     before_commit(lambda: save(wide, table_path))
     save(rows_2d(spark, 500, first=1_000), table_path)
-    assert len(written) == 2
+    assert len(layouts) == 3
     assert ids(load(spark, table_path)) == [*range(1_500), *range(2_000, 2_500)]
     holds(spark, table_path)
 
@@ -124,3 +128,17 @@ def test_an_overwrite_that_cannot_land_says_so_and_leaves_nothing(spark, table_p
     assert all(
         name in Path(table_path, "_delta_log", "00000000000000000000.json").read_text() for name in old
     )
+
+
+def test_two_inserts_at_once_give_no_number_twice(spark, table_path, before_commit):
+    """Both find the same numbers free, and give out as many: the schemas agree afterwards, the numbers do not."""
+    table = f"delta.`{table_path}`"
+    spark.sql(
+        f"CREATE TABLE {table} (number BIGINT GENERATED ALWAYS AS IDENTITY, a INT) USING qbeast "
+        """OPTIONS (columnsToIndex = 'a', columnStats = '{"a_min": 0, "a_max": 1000}')"""
+    )
+    spark.sql(f"INSERT INTO {table} (a) SELECT cast(id AS int) FROM range(100)")
+    before_commit(lambda: spark.sql(f"INSERT INTO {table} (a) VALUES (7)"))
+    spark.sql(f"INSERT INTO {table} (a) VALUES (5)")
+    assert load(spark, table_path).select("number").distinct().count() == 102
+    holds(spark, table_path)

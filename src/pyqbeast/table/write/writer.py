@@ -175,7 +175,8 @@ class _Write:
     ) -> Plan | None:
         """The plan under which the written files can join a table that has changed; None where they cannot.
 
-        The files stay valid as long as their revision keeps its meaning. If both writers made a revision,
+        The files stay valid as long as their revision keeps its meaning, and no row has a number that the other
+        writer may have given out as well. If both writers made a revision,
         laying the rows out again may make the second revision needless. After enough such attempts the second
         revision gets the next number instead.
         """
@@ -184,6 +185,7 @@ class _Write:
             or not old.exists
             or newer.schema != old.schema
             or self.options.changes_schema
+            or old.has_given_numbers
         ):
             return None
         revisions = revisions_from_configuration(newer.configuration)

@@ -156,6 +156,11 @@ public final class Transaction extends SureTransaction {
     return door.open(() -> exists() ? metadata().schemaString() : "");
   }
 
+  /** Whether written rows got numbers of identity columns. From then on {@link #schema} tells how far these went. */
+  public boolean hasGivenNumbers() {
+    return updatedIdentityHighWaterMarks().nonEmpty();
+  }
+
   /** Where the table lies, in full. */
   public String path() {
     return deltaLog().dataPath().toString();
@@ -442,11 +447,10 @@ public final class Transaction extends SureTransaction {
     return JSON.writeValueAsString(files);
   }
 
-  /** Takes over what another transaction wrote and could not commit. */
+  /** Takes over what another transaction wrote and could not commit: rows without numbers that others have too. */
   public void adopt(Transaction other) {
     actions = other.actions;
     written.addAll(other.written);
-    updatedIdentityHighWaterMarks().appendAll(other.updatedIdentityHighWaterMarks());
     adoptFiles(other);
     options = other.options;
     if (!entries.added().isEmpty()) {
