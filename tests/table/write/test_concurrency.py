@@ -142,3 +142,22 @@ def test_two_inserts_at_once_give_no_number_twice(spark, table_path, before_comm
     spark.sql(f"INSERT INTO {table} (a) VALUES (5)")
     assert load(spark, table_path).select("number").distinct().count() == 102
     holds(spark, table_path)
+
+
+def test_rows_are_checked_by_a_constraint_that_comes_first(spark, table_path, before_commit):
+    save(rows_2d(spark, 1_000), table_path)
+    constraint = f"ALTER TABLE delta.`{table_path}` ADD CONSTRAINT small CHECK (id < 2000)"
+    before_commit(lambda: spark.sql(constraint))
+    with pytest.raises(Exception, match="CHECK constraint small"):
+        save(rows_2d(spark, 10, first=5_000), table_path)
+    assert ids(load(spark, table_path)) == list(range(1_000))
+
+
+def test_files_are_written_once_when_a_property_of_the_user_comes_first(
+    spark, table_path, before_commit, layouts
+):
+    save(rows_2d(spark, 1_000), table_path)
+    before_commit(lambda: spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES (team = 'maps')"))
+    save(rows_2d(spark, 10, first=1_000), table_path)
+    assert len(layouts) == 2
+    assert ids(load(spark, table_path)) == list(range(1_010))

@@ -175,10 +175,10 @@ class _Write:
     ) -> Plan | None:
         """The plan under which the written files can join a table that has changed; None where they cannot.
 
-        The files stay valid as long as their revision keeps its meaning, and no row has a number that the other
-        writer may have given out as well. If both writers made a revision,
-        laying the rows out again may make the second revision needless. After enough such attempts the second
-        revision gets the next number instead.
+        The files stay valid as long as their revision keeps its meaning, the same rules hold for rows and files, and
+        no row has a number that the other writer may have given out as well. If both writers made a revision, laying
+        the rows out again may make the second revision needless. After enough such attempts the second revision gets
+        the next number instead.
         """
         if (
             self.mode != "Append"
@@ -186,6 +186,7 @@ class _Write:
             or newer.schema != old.schema
             or self.options.changes_schema
             or old.has_given_numbers
+            or _rules(newer) != _rules(old)
         ):
             return None
         revisions = revisions_from_configuration(newer.configuration)
@@ -199,6 +200,11 @@ class _Write:
             plan = plan.renumbered(revisions.last_id + 1)
         newer.store(configuration_entries(plan.revision, newer.configuration), fresh=False)
         return plan
+
+
+def _rules(transaction: bridge.Transaction) -> dict[str, str]:
+    """What Delta holds rows and files to while it writes them, such as CHECK constraints."""
+    return {key: value for key, value in transaction.configuration.items() if key.startswith("delta.")}
 
 
 def _check_names(names: Iterable[str]) -> None:
