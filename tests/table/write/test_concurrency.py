@@ -161,3 +161,19 @@ def test_files_are_written_once_when_a_property_of_the_user_comes_first(
     save(rows_2d(spark, 10, first=1_000), table_path)
     assert len(layouts) == 2
     assert ids(load(spark, table_path)) == list(range(1_010))
+
+
+def test_the_number_of_a_write_goes_with_it_when_a_property_comes_first(spark, table_path, before_commit):
+    """Otherwise the next write would pass for this one, and its rows be left out."""
+    save(rows_2d(spark, 100), table_path)
+    before_commit(lambda: spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES (team = 'maps')"))
+    writes = "spark.databricks.delta.write.txn"
+    numbered = {
+        f"{writes}Version.autoReset.enabled": "true",
+        f"{writes}AppId": "loader",
+        f"{writes}Version": "1",
+    }
+    with under(spark, numbered):
+        save(rows_2d(spark, 10, first=100), table_path)
+        assert spark.conf.get(f"{writes}Version", None) is None
+    assert ids(load(spark, table_path)) == list(range(110))

@@ -451,6 +451,7 @@ public final class Transaction extends SureTransaction {
   public void adopt(Transaction other) {
     actions = other.actions;
     written.addAll(other.written);
+    laidOut = other.laidOut; // whose session tells what the write took from it
     adoptFiles(other);
     options = other.options;
     if (!entries.added().isEmpty()) {
