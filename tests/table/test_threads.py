@@ -116,3 +116,13 @@ def test_a_call_leaves_the_active_session_alone(spark, other, table_path):
         return SparkSession.getActiveSession().conf.get("spark.sql.session.timeZone")
 
     assert in_a_new_thread(look) == "UTC"
+
+
+def test_frames_of_rdds_stay_in_the_users_session(spark, table_path):
+    """PySpark makes them in the session that Python got last, and in that of `verify` damaged files are passed over."""
+    rdd = spark.sparkContext.parallelize([(1,)])
+    before = rdd.toDF(["id"]).sparkSession
+    save(rows_2d(spark, 100), table_path)
+    assert rdd.toDF(["id"]).sparkSession is before
+    assert QbeastTable.for_path(spark, table_path).verify("data").ok
+    assert rdd.toDF(["id"]).sparkSession is before

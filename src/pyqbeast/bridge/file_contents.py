@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 
-from pyqbeast.bridge.jvm import handed_over, java, java_column
+from pyqbeast.bridge.jvm import handed_over, java, java_column, session_of
 from pyqbeast.bridge.table_log import TableLog
 from pyqbeast.delta_log.log_entry import FileOnDisk
 
@@ -34,7 +34,7 @@ def rows_of_footers(log: TableLog, files: Sequence[str]) -> dict[str, int | str]
 def lenient_session(spark: SparkSession) -> SparkSession:
     """A session in which a damaged file ends with its last row that can be read, and stops no query."""
     copy = java(spark).verify.FileContents.lenient(spark._jsparkSession)
-    return SparkSession(spark.sparkContext, copy)
+    return session_of(spark.sparkContext, copy)
 
 
 def live_rows(log: TableLog, spark: SparkSession, files: Mapping[str, tuple[int, int]]) -> DataFrame:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import JavaClass
+from pyspark import RDD, SparkContext
 from pyspark.sql import Column, SparkSession
 
 from pyqbeast.core.errors import SessionError
@@ -56,6 +57,18 @@ def java(spark: SparkSession) -> Any:  # noqa: ANN401 (a py4j package)
     if _known is None or _known.jvm is not jvm:
         _known = _Package(jvm, "io.pyqbeast")
     return _known
+
+
+def session_of(context: SparkContext, in_java: Any) -> SparkSession:  # noqa: ANN401 (a py4j object)
+    """Python's object for a session of the JVM.
+
+    PySpark lets `rdd.toDF()` make frames in the session that Python got last. Those of users stay in theirs.
+    """
+    of_user = RDD.toDF
+    try:
+        return SparkSession(context, in_java)
+    finally:
+        RDD.toDF = of_user  # type: ignore[method-assign]
 
 
 @contextlib.contextmanager

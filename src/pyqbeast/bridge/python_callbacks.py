@@ -10,7 +10,7 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from pyqbeast.bridge import callback_server, failures, progress_line
-from pyqbeast.bridge.jvm import java
+from pyqbeast.bridge.jvm import java, session_of
 from pyqbeast.core.errors import InvalidInputError
 
 #: What writes: session, rows, name of the save mode, options.
@@ -37,7 +37,7 @@ def set_functions(write: WriteFunction, configure: ConfigureFunction, answer: An
 def _session(session: Any) -> SparkSession:  # noqa: ANN401 (a py4j object)
     context = SparkContext._active_spark_context
     assert context is not None
-    return SparkSession(context, session)
+    return session_of(context, session)
 
 
 def _frame(data: Any) -> DataFrame:  # noqa: ANN401 (a py4j object)
