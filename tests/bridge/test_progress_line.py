@@ -117,3 +117,27 @@ def test_nothing_happens_where_nobody_sees_it_or_wants_it(spark, terminal, monke
     assert terminal.getvalue() == written
     monkeypatch.setattr(progress_line, "sys", SimpleNamespace(stderr=io.StringIO()))
     assert is_off()
+
+
+def closed():
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize(
+    "stream", [None, SimpleNamespace(write=len), closed()], ids=["none", "bare", "closed"]
+)
+def test_writes_land_whatever_stands_for_the_standard_error(spark, tmp_path, monkeypatch, stream):
+    """`python 2>&-` has none, and loggers put objects in its place."""
+    monkeypatch.setattr(progress_line, "sys", SimpleNamespace(stderr=stream))
+    save(rows_2d(spark, 100), str(tmp_path / "table"))
+
+
+@pytest.mark.jvm
+def test_a_line_that_cannot_be_taken_away_is_no_failure_of_the_operation(spark, terminal):
+    with progress_line.shown(spark, "writing"):
+        work(spark)
+        terminal.close()
+    assert not tags(spark)

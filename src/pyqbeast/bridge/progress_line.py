@@ -34,8 +34,10 @@ def shown(spark: SparkSession, doing: str) -> Iterator[None]:
         spark: the session that runs the operation's jobs.
         doing: what is going on, as the beginning of the line.
     """
-    stream = sys.stderr
-    if not (_is_seen(stream) and _is_wanted(spark) and _one_at_a_time.acquire(blocking=False)):
+    stream: TextIO | None = sys.stderr
+    if stream is None or not (
+        _is_seen(stream) and _is_wanted(spark) and _one_at_a_time.acquire(blocking=False)
+    ):
         yield
         return
     line = _Line(spark, doing, stream)
@@ -79,8 +81,12 @@ def _duration(seconds: float) -> str:
 
 
 def _is_seen(stream: TextIO) -> bool:
-    is_notebook = type(stream).__module__.startswith("ipykernel")
-    return (is_notebook or stream.isatty()) and threading.current_thread() is threading.main_thread()
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    # Users put objects of their own in its place, and close it.
+    with contextlib.suppress(Exception):
+        return type(stream).__module__.startswith("ipykernel") or stream.isatty()
+    return False
 
 
 def _is_wanted(spark: SparkSession) -> bool:
@@ -107,8 +113,11 @@ class _Line:
     def __exit__(self, *_: object) -> None:
         self._is_over.set()
         self._thread.join(2)
-        self._write("")
-        self._context.removeJobTag(self._tag)
+        # An operation that has landed reports no failure because its line stays.
+        with contextlib.suppress(Exception):
+            self._write("")
+        with contextlib.suppress(Exception):
+            self._context.removeJobTag(self._tag)
 
     def _run(self) -> None:
         # A line that cannot be told any more is no reason for an error: the operation raises its own.
