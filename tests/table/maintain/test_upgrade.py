@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import FormatError, NotIndexedError, QbeastTable, TableNotFoundError, UnsupportedError, bridge
+from pyqbeast.table.options import VECTORS
 from tests.table.help import count, ids, load, rows_2d, save
 from tests.table.legacy import CASES, REPLICATED, copy_of, expected_of, reads_right
 
@@ -210,6 +211,8 @@ def test_restore_gives_the_old_table_back(spark, golden, table_path):
 
 def test_changes_in_place_are_refused_while_there_are_replicated_files(spark, golden, table_path):
     path = copy_of(golden, REPLICATED, table_path)
+    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('{VECTORS}' = 'true')")
+    a_file = next(iter(live_files(spark, path)))
     changes = [
         f"UPDATE delta.`{path}` SET payload = 0 WHERE id = 1",
         f"DELETE FROM delta.`{path}` WHERE id = 1",
@@ -221,6 +224,8 @@ def test_changes_in_place_are_refused_while_there_are_replicated_files(spark, go
         for change in changes:
             with pytest.raises(Exception, match=f"pyqbeast upgrade --drop-replicated {path}"):
                 spark.sql(change)
+        with pytest.raises(UnsupportedError, match=f"pyqbeast upgrade --drop-replicated {path}"):
+            QbeastTable.for_path(spark, path).delete_rows(a_file, [0])
 
     are_refused()
     pyqbeast.upgrade(spark, path)

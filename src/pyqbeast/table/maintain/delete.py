@@ -48,6 +48,13 @@ def delete(spark: SparkSession, path: str, condition: str | Column) -> None:
 def delete_rows(spark: SparkSession, path: str, file: str, indexes: Iterable[int]) -> int:
     """Deletes rows of one file by their indexes; see `QbeastTable.delete_rows`."""
     rows = DeletionVector(indexes)
+    try:
+        return _delete_rows(spark, path, file, rows)
+    except UnsupportedOperationException as error:
+        raise _unsupported(path, error) from error
+
+
+def _delete_rows(spark: SparkSession, path: str, file: str, rows: DeletionVector) -> int:
     conflict = ""
     for _ in range(_COMMITS):
         deletion = RowDeletion(spark, path)
@@ -80,10 +87,7 @@ def _mark(
     if len(after) == len(before):
         return 0
     (vector,) = write_vectors(deletion.root, [after])
-    try:
-        return len(after) - len(before) if deletion.commit(vector) else None
-    except UnsupportedOperationException as error:
-        raise _unsupported(deletion.root, error) from error
+    return len(after) - len(before) if deletion.commit(vector) else None
 
 
 def _count(spark: SparkSession, root: str, name: str) -> int:

@@ -15,8 +15,9 @@ import org.apache.spark.sql.delta.commands.UpdateCommand;
 import scala.Option;
 
 /**
- * Refuses Delta's commands that rewrite files, on tables with replicated blocks. A rewritten block loses the tag that
- * marks it as replicated, and its rows would then be read a second time.
+ * Refuses what rewrites files or deletes their rows, on tables with replicated blocks. A rewritten block loses the tag
+ * that marks it as replicated, and no mark is believed once the copies are gone that show that it is true. The block's
+ * rows would then be read a second time.
  */
 public final class LegacyTableGuard {
   private LegacyTableGuard() {}
@@ -28,13 +29,16 @@ public final class LegacyTableGuard {
    */
   public static void check(LogicalPlan plan) {
     DeltaLog log = changed(plan);
-    if (log == null) {
-      return;
+    if (log != null) {
+      check(log.update(false, Option.empty(), Option.empty()));
     }
-    Snapshot newest = log.update(false, Option.empty(), Option.empty());
-    boolean isReplicated = !ReplicatedCubes.of(newest).isEmpty();
-    if (isReplicated || StoredFormat.of(newest).legacy()) {
-      String path = log.dataPath().toUri().getPath();
+  }
+
+  /** The same for what changes the files of a snapshot without a plan. */
+  static void check(Snapshot snapshot) {
+    boolean isReplicated = !ReplicatedCubes.of(snapshot).isEmpty();
+    if (isReplicated || StoredFormat.of(snapshot).legacy()) {
+      String path = snapshot.deltaLog().dataPath().toUri().getPath();
       throw new UnsupportedOperationException(
           isReplicated
               ? "files of the table at " + path + " repeat rows of other files, so it cannot be changed in place;"

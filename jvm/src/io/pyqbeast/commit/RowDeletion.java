@@ -67,7 +67,9 @@ public final class RowDeletion {
         () -> {
           DeltaLog log = DeltaLog.forTable(session, new Path(path));
           log.update(false, Option.empty(), Option.empty());
-          return new RowDeletion(session, door, log);
+          RowDeletion deletion = new RowDeletion(session, door, log);
+          LegacyTableGuard.check(deletion.transaction.snapshot());
+          return deletion;
         });
   }
 
