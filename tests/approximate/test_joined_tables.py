@@ -209,6 +209,7 @@ def test_other_joins_are_refused_with_the_layout_that_would_do(spark, paths, tab
     assert "texts the collation UTF8_BINARY" in refusal(
         folded.alias("a").join(folded.alias("b"), ["price", "k"]).agg(F.count("*"))
     )
+    assert "a collation takes for equal" in refusal(folded.agg(F.countDistinct("price", "k")))
 
 
 def test_joins_that_look_at_the_weight_are_refused(spark, tables, tmp_path):

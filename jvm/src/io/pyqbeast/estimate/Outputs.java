@@ -1,6 +1,7 @@
 package io.pyqbeast.estimate;
 
 import io.pyqbeast.errors.RefusedQuery;
+import io.pyqbeast.format.HashedLayout;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -118,6 +119,13 @@ final class Outputs {
           "a sample tells how many distinct values there are only of all columns together by which its rows are weighed,"
               + " and of more columns than these: " + called.sql()
               + ". A table that is indexed by the counted columns alone is weighed by them");
+    }
+    for (Expression value : counted) {
+      if (!HashedLayout.hashesEqualValuesAlike(value.dataType())) {
+        throw new RefusedQuery(
+            "it counts distinct values of " + value.sql() + ", and equal ones have different hashes: those of texts that a"
+                + " collation takes for equal");
+      }
     }
     return columns.size() == counted.size()
         && columns.stream().allMatch(column -> keys.stream().anyMatch(key -> key.contains(column)));
