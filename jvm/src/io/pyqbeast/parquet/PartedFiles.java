@@ -25,6 +25,7 @@ public final class PartedFiles extends DelayedCommitProtocol {
   @Override
   public String newTaskTempFile(TaskAttemptContext task, Option<String> folder, String ending) {
     task.getConfiguration().setClass(ParquetOutputFormat.WRITE_SUPPORT_CLASS, PartWriter.class, WriteSupport.class);
+    LocalFiles.use(task.getConfiguration());
     return super.newTaskTempFile(task, folder, ending);
   }
 }
