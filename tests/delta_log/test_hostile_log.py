@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyqbeast.bridge.aggregate_query import _statistics
 from pyqbeast.core.errors import FormatError, QbeastError
 from pyqbeast.deletion_vectors.table import file_vectors, read_vector
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
+from pyqbeast.delta_log.file_checks import usable_statistics
 from pyqbeast.delta_log.reader import read_snapshot
 from tests.core.hostile import ODD, hostile_texts
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, remove, write_json
@@ -124,7 +124,7 @@ def test_a_checkpoint_in_parquet(memory, row):
 
 @given(hostile_texts(['{"numRecords":7,"minValues":{"a":1},"maxValues":{"a":[2]},"nullCount":{"a":0}}']))
 def test_the_statistics_of_a_file_say_something_or_nothing(text):
-    told = _statistics(text)
+    told = usable_statistics(text)
     assert all(isinstance(told.get(name, {}), dict) for name in ("minValues", "maxValues", "nullCount"))
     assert type(told.get("numRecords", 0)) is int
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame
 
 from pyqbeast import bridge
-from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import WEIGHT_MAX
-from pyqbeast.core.format.stored_text import read_json
+from pyqbeast.delta_log.file_checks import usable_statistics
 
 
 @dataclass(frozen=True)
@@ -198,20 +198,5 @@ def _paths(files: Iterable[QueriedFile]) -> str:
 
 
 def _file(stored: Mapping[str, Any]) -> QueriedFile:
-    statistics = _statistics(stored["statistics"])
+    statistics = usable_statistics(stored["statistics"])
     return QueriedFile(stored["table"], stored["path"], stored["size"], stored["tags"], statistics)
-
-
-def _statistics(text: str | None) -> dict[str, Any]:
-    """What the statistics of a file tell, as far as the text has the form that Delta gives it."""
-    try:
-        stored = read_json(text or "{}", "statistics")
-    except FormatError:
-        return {}
-    of_columns = ("minValues", "maxValues", "nullCount")
-    statistics = stored if isinstance(stored, dict) else {}
-    return {
-        name: value
-        for name, value in statistics.items()
-        if isinstance(value, dict if name in of_columns else int) and not isinstance(value, bool)
-    }

@@ -40,6 +40,21 @@ def bounded_columns(text: str | None) -> set[tuple[str, ...]]:
     return {path for name in (MIN_VALUES, MAX_VALUES) for path in _leaves(stored.get(name))}
 
 
+def usable_statistics(text: str | None) -> dict[str, Any]:
+    """What the statistics of a file tell, as far as the text has the form that Delta gives it."""
+    try:
+        stored = read_json(text or "{}", "statistics")
+    except FormatError:
+        return {}
+    statistics = stored if isinstance(stored, dict) else {}
+    of_columns = (MIN_VALUES, MAX_VALUES, NULL_COUNT)
+    return {
+        name: value
+        for name, value in statistics.items()
+        if isinstance(value, dict if name in of_columns else int) and not isinstance(value, bool)
+    }
+
+
 def check_on_disk(file: str, size: int, on_disk: int | None) -> list[Problem]:
     """A file is where the log says, and as large.
 

@@ -30,10 +30,9 @@ from pyqbeast.approximate.estimate.formulas import SPREADS
 from pyqbeast.approximate.estimate.percentile import fewest_keys
 from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL, FloatArray, Group
 from pyqbeast.approximate.estimate.value_spans import column_bounds
-from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.key_frequency import most_rows_of_a_key
-from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.core.sampling.logged_file import LoggedFile
+from pyqbeast.delta_log.file_checks import NUM_RECORDS, usable_statistics
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.scanning.aggregates import Request
@@ -152,7 +151,7 @@ class ScanRows:
         physical = [self._index.physical_names[name] for name in columns]
         statistics = [_statistics(self._live[file.path]) for file in self._chosen]
         spans = [tuple(map(value_span, [each] * len(kinds), physical, kinds)) for each in statistics]
-        return GroupSpans(kinds, spans, [each["numRecords"] for each in statistics])
+        return GroupSpans(kinds, spans, [each[NUM_RECORDS] for each in statistics])
 
     @property
     def group_names(self) -> Sequence[str]:
@@ -242,15 +241,4 @@ def _group_kind(of: pa.DataType) -> GroupKind | None:
 
 
 def _statistics(file: LiveFile) -> dict[str, Any]:
-    """What the statistics of a file tell, as far as the text has the form that Delta gives it."""
-    try:
-        stored = read_json(file.statistics or "{}", "statistics")
-    except FormatError:
-        return {}
-    parts = stored if isinstance(stored, dict) else {}
-    bounds = {
-        name: parts[name]
-        for name in ("minValues", "maxValues", "nullCount")
-        if isinstance(parts.get(name), dict)
-    }
-    return {"numRecords": file.physical_rows, **bounds}
+    return {**usable_statistics(file.statistics), NUM_RECORDS: file.physical_rows}
