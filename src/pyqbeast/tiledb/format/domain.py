@@ -35,6 +35,21 @@ class MBR:
 
     ranges: tuple[Range1D, ...]
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many whole numbers each range holds. None of its ends is open."""
+        return tuple(r.high - r.low + 1 for r in self.ranges)
+
+    def closed(self, whole: MBR) -> MBR:
+        """The same rectangle, with the ends of `whole` for those that are open."""
+        sides = zip(self.ranges, whole.ranges, strict=True)
+        return MBR(
+            tuple(
+                Range1D(w.low if r.low is None else r.low, w.high if r.high is None else r.high)
+                for r, w in sides
+            )
+        )
+
     @classmethod
     def parse(cls, cursor: Cursor, dimensions: Sequence[Field]) -> MBR:
         """Read one from a footer or schema."""

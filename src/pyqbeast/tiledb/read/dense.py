@@ -49,11 +49,7 @@ def clipped(box: MBR | None, schema: ArraySchema, fragments: Sequence[Fragment])
     whole = whole_box(schema)
     if box is None:
         box = MBR(tuple(Range1D(None, None) for _ in whole.ranges))
-    sides = zip(box.ranges, whole.ranges, strict=True)
-    closed = [
-        Range1D(w.low if b.low is None else b.low, w.high if b.high is None else b.high) for b, w in sides
-    ]
-    region = intersection(MBR(tuple(closed)), whole)
+    region = intersection(box.closed(whole), whole)
     if region is None or not any(r.low is None or r.high is None for r in box.ranges):
         return region
     # Each cell takes memory, so a footer's claim of cells is believed only as far as the files' bytes can hold
@@ -73,11 +69,7 @@ def _claimed(fragment: Fragment) -> int:
 
 
 def _cells(box: MBR) -> int:
-    return prod(_shape(box))
-
-
-def _shape(box: MBR) -> tuple[int, ...]:
-    return tuple(r.high - r.low + 1 for r in box.ranges)
+    return prod(box.shape)
 
 
 def read_dense(
@@ -115,7 +107,7 @@ def _sources(fragments: Sequence[Fragment], box: MBR) -> tuple[list[Tile], npt.N
     """The tiles that the cells of the box come from, and the position of each cell in the concatenation of
     these tiles.
     """
-    source = np.full(_shape(box), _NOWHERE, dtype=np.int64)
+    source = np.full(box.shape, _NOWHERE, dtype=np.int64)
     tiles: list[Tile] = []
     per_tile = 1
     for fragment in fragments:
@@ -160,7 +152,7 @@ def _cells_of(field: Field, tiles: list[Tile], source: npt.NDArray[np.int64]) ->
 
 def _coordinates(schema: ArraySchema, field: Field, box: MBR) -> pa.Array:
     """The coordinates of the box's cells in one dimension."""
-    axis, shape = schema.dimension_fields.index(field), _shape(box)
+    axis, shape = schema.dimension_fields.index(field), box.shape
     low, high = box.ranges[axis].low, box.ranges[axis].high
     steps = np.arange(high - low + 1, dtype=np.int64).astype(field.datatype.dtype)
     line = steps + np.array(low, dtype=field.datatype.dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -129,9 +130,9 @@ def _split_dense(array: Array, request: Request) -> list[Part]:
     if box is None:
         return []
     first, extent = box.ranges[0], array.schema.dimensions[0].extent
-    row = int(np.prod([r.high - r.low + 1 for r in box.ranges[1:]], dtype=object))
+    row = prod(box.shape[1:])
     steps = max(_CELLS // max(row * extent, 1), 1)
-    rows = first.high - first.low + 1
+    rows = box.shape[0]
     steps = min(steps, max(-(-rows // extent) // _FEWEST, 1))
     origin = array.schema.dimensions[0].domain[0] if array.schema.dimensions[0].domain else first.low
     start = origin + (first.low - origin) // extent * extent

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.location import Location
 from pyqbeast.tiledb.errors import telling
-from pyqbeast.tiledb.format.domain import MBR, Range1D
+from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.grid import TileGrid, intersection, numpy_order
 from pyqbeast.tiledb.format.ingest import check_table
 from pyqbeast.tiledb.format.rtree import RTree
@@ -59,7 +59,7 @@ def write_dense(
     if not schema.dense:
         raise InvalidInputError(f"{uri} is sparse: write it with write_array")
     region = _region(array, box)
-    shape = tuple(r.high - r.low + 1 for r in region.ranges)
+    shape = region.shape
     if table.num_rows != prod(shape):
         raise InvalidInputError(f"{table.num_rows} rows for a box of {prod(shape)} cells")
     grid = TileGrid.of_fragment(schema, region)
@@ -88,12 +88,7 @@ def _region(array: Array, box: Mapping[str, Any] | None) -> MBR:
     parsed = parse_box(box, array.schema)
     if parsed is None:
         return whole
-    sides = zip(parsed.ranges, whole.ranges, strict=True)
-    region = MBR(
-        tuple(
-            Range1D(w.low if b.low is None else b.low, w.high if b.high is None else b.high) for b, w in sides
-        )
-    )
+    region = parsed.closed(whole)
     if intersection(region, whole) != region:
         raise InvalidInputError(f"the box {region} is not in the domain {whole}")
     return region
