@@ -65,10 +65,10 @@ def assert_parts_add_up(query, fraction=0.3):
     progress = Progress(QueryRows(AggregateQuery(query)))
     stop = EVEN.threshold(fraction)
     progress.read(Step(START, stop, 0, fraction))
-    for name, (_, found) in zip(query.columns, progress.estimates(SURE), strict=True):
+    for name, found in zip(query.columns, progress.estimates(SURE).values(), strict=True):
         assert found.low[0] <= truth[name] <= found.high[0], (name, truth, found)
     progress.read(Step(stop, END, 0, 1.0))
-    for name, (_, found) in zip(query.columns, progress.estimates(SURE), strict=True):
+    for name, found in zip(query.columns, progress.estimates(SURE).values(), strict=True):
         assert math.isclose(found.value[0], truth[name], rel_tol=1e-12), (name, truth, found)
 
 
@@ -230,7 +230,7 @@ def assert_bounds_hold(query, fraction):
     progress = Progress(QueryRows(AggregateQuery(query)))
     truth = {row[0]: row for row in query.collect()}
     progress.read(Step(START, EVEN.threshold(fraction), 0, fraction))
-    for name, (_, found) in zip(query.columns[1:], progress.estimates(0.95), strict=True):
+    for name, found in zip(query.columns[1:], progress.estimates(0.95).values(), strict=True):
         true = np.array([truth[group][name] for (group,) in progress.state.groups])
         answered = np.isfinite(found.low)
         holds = (found.low <= true) & (true <= found.high)

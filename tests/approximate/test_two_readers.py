@@ -65,7 +65,7 @@ def two_steps(progress, _goal, _limit, confidence):
     stops = [START, *map(progress.reader.scale.threshold, fractions)]
     for (start, stop), fraction in zip(pairwise(stops), fractions, strict=True):
         progress.read(Step(start, stop, progress.reader.files.cost(start, stop), fraction))
-    return dict(progress.estimates(confidence))
+    return progress.estimates(confidence)
 
 
 @pytest.mark.parametrize("groups", [[], ["third", "fifth"]], ids=["all rows", "groups"])

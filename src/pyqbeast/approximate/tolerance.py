@@ -109,7 +109,7 @@ def _refined(df: DataFrame, query: AggregateQuery, rows: QueryRows, confidence: 
             return
         with failures.words(_DOING, ""), progress_line.shown(df.sparkSession, _DOING):
             progress.read(step)
-        by_aggregate = dict(progress.estimates(confidence))
+        by_aggregate = progress.estimates(confidence)
         if progress.overflows or (step.exact and not progress.is_mergeable):
             yield _exact(query, confidence, tuple(progress.readings))
             return

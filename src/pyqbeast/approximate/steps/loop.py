@@ -61,14 +61,16 @@ def read_until(
     needs = Needs(nothing, planning.first_fraction(progress.reader) if in_steps else 1.0, groups=False)
     by_aggregate: dict[Requested, Estimates] = {}
     rest: Step | None = None
-    while (step := planning.step_within(progress, needs.fraction, left)) is not None or rest is not None:
+    while True:
+        step = planning.step_within(progress, needs.fraction, left)
         if rest is not None and (step is None or step.exact or rest.cost <= step.cost):
             return _with_groups(progress, rest, needs.done, confidence)
-        assert step is not None
+        if step is None:
+            break
         if planning.must_run_in_full(progress, step):
             return None
         progress.read(step)
-        by_aggregate = dict(progress.estimates(confidence))
+        by_aggregate = progress.estimates(confidence)
         if progress.overflows:
             return None
         if step.exact:
@@ -97,7 +99,7 @@ def _with_groups(
 ) -> dict[Requested, Estimates] | None:
     """The estimates once the rest of all groups is read that are not done [group]; None as in `read_until`."""
     progress.read_groups(rest, done)
-    by_aggregate = dict(progress.estimates(confidence))
+    by_aggregate = progress.estimates(confidence)
     return by_aggregate if progress.is_mergeable else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,15 +118,18 @@ class Progress:
             return self.fraction
         return np.array([self.fraction if group in self._sampled else 1.0 for group in self.state.groups])
 
-    def estimates(self, confidence: float) -> Iterator[tuple[Requested, Estimates]]:
-        """The estimate of every different aggregate in every group of `state`."""
+    def estimates(self, confidence: float) -> dict[Requested, Estimates]:
+        """The estimate of every different aggregate in every group of `state`.
+
+        It decides `overflows` and `is_mergeable` too.
+        """
         requested = list(dict.fromkeys(self.reader.requested))
         parts = (part for each in requested for part in each.parts)
         found = {each: self._estimate(each, confidence) for each in dict.fromkeys([*requested, *parts])}
         self.overflows = any(map(self._is_beyond_type, found.values()))
         self._is_inexact = any(self._is_left_to_query(each, found) for each in requested)
-        for each in requested:
-            yield each, extremes_outward(found[each], self.reader.exact_below.get(each, np.inf))
+        limits = self.reader.exact_below
+        return {each: extremes_outward(found[each], limits.get(each, np.inf)) for each in requested}
 
     def _estimate(self, requested: Requested, confidence: float) -> Estimates:
         grids = {part: self.reader.grid(part, self.state.groups) for part in requested.parts}
@@ -178,7 +181,7 @@ class Progress:
             return None
         each = self._selection.confidence(len(self.state.groups), confidence)
         missing = self.completeness(each) or Completeness(complete=True)
-        found = dict(self.estimates(each))
+        found = self.estimates(each)
         nulls = nulls_of(self.state, found)
         return verdict(self._selection, found, nulls, self.rows_at_most(each), missing)
 
