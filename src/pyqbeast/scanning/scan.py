@@ -180,7 +180,7 @@ class Scan:
             revision: of which revision; by default the newest.
 
         Raises:
-            InvalidInputError: there is no such revision.
+            NotIndexedError: there is no such revision.
         """
         return self._index.metrics(revision)
 
