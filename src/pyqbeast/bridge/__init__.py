@@ -1,7 +1,6 @@
 """The Python side of the JVM bridge: one small typed function or class for each thing that only the JVM can do.
 
-Private APIs of Spark and Delta are used here and in the Java bridge, nowhere else. May import `pyqbeast.core` and
-`pyqbeast.delta_log`.
+Private APIs of Spark and Delta are used here and in the Java bridge, nowhere else.
 """
 
 from pyqbeast.bridge.columns import coordinate_of, date_milliseconds

@@ -1,4 +1,4 @@
-"""The command line, one module a command. May import everything else; nothing imports it."""
+"""The command line, one module a command."""
 
 import gc
 

@@ -1,1 +1,1 @@
-"""Deletion vectors, read and written without a JVM. May import `pyqbeast.core` and `pyqbeast.delta_log`."""
+"""Deletion vectors, read and written without a JVM."""

@@ -1,1 +1,1 @@
-"""The log of a Delta table, read without a JVM. May import `pyqbeast.core`."""
+"""The log of a Delta table, read without a JVM."""

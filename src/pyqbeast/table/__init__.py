@@ -1,4 +1,4 @@
-"""Indexed tables on Spark. May import `core`, `delta_log`, `deletion_vectors` and `bridge`.
+"""Indexed tables on Spark.
 
 `QbeastTable` is the object that users hold; `write` writes and `maintain` looks after what is written.
 """

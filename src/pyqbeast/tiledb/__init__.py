@@ -1,7 +1,7 @@
 """TileDB arrays in pure Python: schemas, fragments, filters, reading, writing, and a Spark source on top.
 
-May import `pyqbeast.core.errors` and nothing else of pyqbeast; needs neither libtiledb nor, outside the Spark
-source, Spark. Start with `open_array`; what is written begins with `ArraySchema` and `create_array`.
+Needs neither libtiledb nor, outside the Spark source, Spark. Start with `open_array`; what is written begins with
+`ArraySchema` and `create_array`.
 """
 
 from pyqbeast.core.errors import UncertainWriteError

@@ -5,8 +5,7 @@ follow from it (`student`, `interval`, `formulas`, `part_sums`, `percentile`, `a
 read next (`stopping`, `budget`, `scale`), what the log tells without reading (`value_spans`,
 `group_spans`), which groups a sample may have missed (`groups`), which belong to the answer (`selection`), and what an
 answer may cost and is worth (`limit`, `outcome`).
-May import: numpy, the standard library and `pyqbeast.core`. `pyqbeast.approximate.steps` reads rows by it until the
-bounds are narrow enough.
+`pyqbeast.approximate.steps` reads rows by it until the bounds are narrow enough.
 """
 
 from pyqbeast.approximate.estimate.aggregates import Estimates, KnownBounds, Status, estimate

@@ -1,4 +1,1 @@
-"""Columns in Arrow's types, and conditions on them: read from texts, decided row by row, judged by bounds of files.
-
-May import: `pyqbeast.core` and `pyqbeast.delta_log`.
-"""
+"""Columns in Arrow's types, and conditions on them: read from texts, decided row by row, judged by bounds of files."""

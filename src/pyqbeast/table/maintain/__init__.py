@@ -1,1 +1,1 @@
-"""What keeps a table in order: optimize, delete, upgrade, verify."""
+"""What keeps a table in order: optimize, delete, upgrade, verify, repair, clean."""
