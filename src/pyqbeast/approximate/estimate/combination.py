@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.formulas import FORMULAS
 from pyqbeast.approximate.estimate.request import Aggregate
-from pyqbeast.approximate.estimate.state import ROWS, FloatArray, Moment, StateAxes
+from pyqbeast.approximate.estimate.state import MOST_BUCKETS, ROWS, FloatArray, Moment, StateAxes
 from pyqbeast.core.errors import InvalidInputError
 
 SIGNS = ("+", "-", "*", "/")
@@ -160,7 +160,7 @@ def _with_slopes(term: Term, values: Sequence[FloatArray]) -> tuple[FloatArray, 
         return left / divisor, [(a - left / divisor * b) / divisor for a, b in pairs]
 
 
-def axes_for(aggregates: Iterable[Requested], buckets: int = 128) -> StateAxes:
+def axes_for(aggregates: Iterable[Requested], buckets: int = MOST_BUCKETS) -> StateAxes:
     """The partial aggregates that a list of aggregates needs of every step."""
     moments, columns = {ROWS: None}, dict[str, None]()
     for aggregate in aggregates:

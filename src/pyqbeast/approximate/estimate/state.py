@@ -25,6 +25,8 @@ Group: TypeAlias = tuple[Hashable, ...]
 #: object by identity.
 _NAN = float("nan")
 
+#: The buckets that rows are put into where there are few groups; see `bucket_count`.
+MOST_BUCKETS = 128
 #: The buckets of all rows, whose spread nobody asks for: the fewest that Student's t is computed for.
 BUCKETS_OF_ALL = 4
 
@@ -60,7 +62,7 @@ class StateAxes:
 
     moments: tuple[Moment, ...]
     columns: tuple[str, ...]
-    buckets: int = 128
+    buckets: int = MOST_BUCKETS
     centres: Mapping[str, float] = field(default_factory=dict)
 
     def centres_of(self, columns: Sequence[str]) -> FloatArray:
@@ -169,12 +171,12 @@ def without(state: State, groups: AbstractSet[Group]) -> State:
     return State(state.axes, tuple(state.groups[at] for at in kept), state.sums[kept], state.spans[kept])
 
 
-def bucket_count(groups: int, most: int = 128) -> int:
+def bucket_count(groups: int, most: int = MOST_BUCKETS) -> int:
     """How many buckets to use for so many result groups: fewer where the state would grow too large.
 
     Rows that are in `most` buckets can be folded into fewer, and not into more.
     """
-    return min(most, 128 if groups <= 2_000 else 64 if groups <= 8_000 else 32)
+    return min(most, MOST_BUCKETS if groups <= 2_000 else 64 if groups <= 8_000 else 32)
 
 
 def fold(state: State, buckets: int) -> State:
