@@ -157,6 +157,27 @@ def test_a_table_that_is_replaced_leaves_nothing_of_its_own(spark, name, how):
     assert extended["Comment"] == "new"
 
 
+def test_a_table_that_is_replaced_stays_where_it_lies(spark, name, source, tmp_path):
+    """Another place is refused, as Delta does it: the table here would be overwritten, and nothing be there."""
+    here, there, how = tmp_path / "here", tmp_path / "there", "USING qbeast OPTIONS (columnsToIndex = 'a,b')"
+    spark.sql(f"CREATE TABLE {name} {how} LOCATION '{here}' AS SELECT * FROM source")
+    few = "SELECT * FROM source WHERE id < 100"
+    with pytest.raises(Exception, match="DELTA_TABLE_LOCATION_MISMATCH"):
+        spark.sql(f"CREATE OR REPLACE TABLE {name} {how} LOCATION '{there}' AS {few}")
+    writer = spark.sql(few).write.format("qbeast").mode("overwrite").option("path", str(there))
+    with pytest.raises(Exception, match="DELTA_TABLE_LOCATION_MISMATCH"):
+        writer.saveAsTable(name)
+    for table in (f"delta.`{here}`", f"delta.`{tmp_path}/new`"):
+        with pytest.raises(Exception, match="DELTA_AMBIGUOUS_PATHS_IN_CREATE_TABLE"):
+            spark.sql(f"CREATE OR REPLACE TABLE {table} {how} LOCATION '{there}' AS {few}")
+    all_indexed(spark, name, 3_000)
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+    spark.sql(f"CREATE OR REPLACE TABLE {name} {how} LOCATION '{here}/' AS {few}")
+    all_indexed(spark, name, 100)
+    spark.sql(f"CREATE OR REPLACE TABLE delta.`{here}` {how} LOCATION '{here}' AS SELECT * FROM source")
+    all_indexed(spark, name, 3_000)
+
+
 @pytest.mark.parametrize("before", ["TABLE {} USING parquet AS SELECT 1 AS x", "VIEW {} AS SELECT 1 AS x"])
 def test_a_name_of_something_else_is_overwritten(spark, name, before):
     """Spark then makes the table itself. The metastore has to list it as Delta, or an INSERT is lost without a word."""

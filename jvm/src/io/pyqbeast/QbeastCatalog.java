@@ -13,7 +13,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
-import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -29,6 +28,7 @@ import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.catalog.V1Table;
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
 import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.delta.DeltaErrors$;
 import org.apache.spark.sql.delta.catalog.DeltaCatalog;
 import org.apache.spark.sql.delta.commands.TableCreationModes;
 import org.apache.spark.sql.delta.skipping.clustering.temp.ClusterBy;
@@ -233,8 +233,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   /** Refuses what the catalog would refuse only after the rows are written, and partitions. */
   private void check(Identifier name, Transform[] partitions) {
     if (!isPathIdentifier(name) && !CATALOG_NAME.matcher(name.name()).matches()) {
-      throw Door.<RuntimeException>unchecked(
-          (AnalysisException) QueryCompilationErrors.invalidNameForTableOrDatabaseError(name.name()));
+      throw unchecked(QueryCompilationErrors.invalidNameForTableOrDatabaseError(name.name()));
     }
     if (partitions.length > 0) {
       throw new Refusal(
@@ -242,17 +241,31 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     }
   }
 
-  /** Where a table lies or will lie. */
+  /** Where a table lies or will lie. As with Delta's own tables, no statement may name another place for it. */
   private String location(Identifier name, Map<String, String> properties) {
+    String stated = properties.get(TableCatalog.PROP_LOCATION);
     if (isPathIdentifier(name)) {
+      if (stated != null && !pathOf(stated).equals(pathOf(name.name()))) {
+        throw unchecked(DeltaErrors$.MODULE$.ambiguousPathsInCreateTableException(name.name(), stated));
+      }
       return name.name();
     }
     Option<CatalogTable> existing = existing(name);
-    if (existing.isDefined()) {
-      return CatalogUtils.URIToString(existing.get().location());
+    if (existing.isEmpty()) {
+      return stated != null ? stated : CatalogUtils.URIToString(catalog().defaultTablePath(identifier(name)));
     }
-    String stated = properties.get(TableCatalog.PROP_LOCATION);
-    return stated != null ? stated : CatalogUtils.URIToString(catalog().defaultTablePath(identifier(name)));
+    if (stated != null && !pathOf(stated).equals(existing.get().location().getPath())) {
+      throw unchecked(DeltaErrors$.MODULE$.tableLocationMismatch(entry(name, properties, stated), existing.get()));
+    }
+    return CatalogUtils.URIToString(existing.get().location());
+  }
+
+  private static String pathOf(String location) {
+    return CatalogUtils.stringToURI(location).getPath();
+  }
+
+  private static RuntimeException unchecked(Throwable error) {
+    return Door.<RuntimeException>unchecked((Exception) error);
   }
 
   private CatalogTable entry(Identifier name, Map<String, String> properties, String location) {
