@@ -157,6 +157,29 @@ def test_a_table_that_is_replaced_leaves_nothing_of_its_own(spark, name, how):
     assert extended["Comment"] == "new"
 
 
+@pytest.mark.parametrize("vectors", [None, "false", "true"])
+def test_a_table_that_is_replaced_gets_the_properties_of_a_new_one(spark, name, source, vectors):
+    """Deletion vectors among them, and what the session says of new tables."""
+    defaults = "spark.databricks.delta.properties.defaults"
+    said = {f"{defaults}.logRetentionDuration": "interval 90 days"}
+    if vectors:
+        said[f"{defaults}.enableDeletionVectors"] = vectors
+    table = f"TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'a,b') AS SELECT * FROM source"
+
+    def properties():
+        every = dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())
+        return {key: value for key, value in every.items() if key.startswith("delta.")}
+
+    with under(spark, said):
+        spark.sql(f"CREATE {table}")
+        new = properties()
+        assert new["delta.enableDeletionVectors"] == (vectors or "true")
+        assert new["delta.logRetentionDuration"] == "interval 90 days"
+        spark.sql(f"CREATE OR REPLACE {table}")
+        assert properties() == new
+    all_indexed(spark, name, 3_000)
+
+
 def test_a_table_that_is_replaced_stays_where_it_lies(spark, name, source, tmp_path):
     """Another place is refused, as Delta does it: the table here would be overwritten, and nothing be there."""
     here, there, how = tmp_path / "here", tmp_path / "there", "USING qbeast OPTIONS (columnsToIndex = 'a,b')"

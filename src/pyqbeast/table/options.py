@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.constants import SAMPLE_FRACTIONS
+from pyqbeast.core.format.constants import REPLACES_TABLE, SAMPLE_FRACTIONS
 from pyqbeast.core.otree.weight_bands import SAMPLE_FRACTIONS as DEFAULT_FRACTIONS
 from pyqbeast.core.otree.weight_bands import fractions_of
 from pyqbeast.core.revisions.evolution import checked_cube_size
@@ -137,6 +137,11 @@ class WriteOptions:
     def overwrites_schema(self) -> bool:
         """Whether an overwrite gives the table the columns of the rows."""
         return self.delta.get("overwriteschema", "").lower() == "true"
+
+    @property
+    def replaces_table(self) -> bool:
+        """Whether an overwrite makes another table of the same name."""
+        return REPLACES_TABLE in self.delta
 
     @property
     def changes_schema(self) -> bool:

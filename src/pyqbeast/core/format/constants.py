@@ -57,6 +57,8 @@ CHOSEN_BY_WEIGHT = "pyqbeast.chosenByWeight"
 MIXED_BY_WEIGHT = "pyqbeast.mixedByWeight"
 #: Key that users set and only pyqbeast reads: the fractions that the table is to be sampled by.
 SAMPLE_FRACTIONS = "pyqbeast.sampleFractions"
+#: Option of a write by which the catalog tells that the statement replaces the table, and not only its rows.
+REPLACES_TABLE = "table.isreplaced"
 #: The revision of files that carry no index metadata.
 STAGING_REVISION = 0
 

@@ -118,7 +118,8 @@ class _Write:
         return plan_append(rows, types, self.options, fractions, log, stored.latest, prunable)
 
     def _properties(self, transaction: bridge.Transaction) -> dict[str, str]:
-        properties = {} if transaction.exists else self.options.new_table_properties(self.spark)
+        makes_table = not transaction.exists or self.options.replaces_table
+        properties = self.options.new_table_properties(self.spark) if makes_table else {}
         return {
             name if name.startswith("delta.") else PROPERTY + name: value
             for name, value in properties.items()

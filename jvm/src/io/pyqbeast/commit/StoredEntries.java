@@ -10,8 +10,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.delta.DeltaConfigs;
 import org.apache.spark.sql.delta.actions.Metadata;
+import scala.Option;
 
 /**
  * What a transaction changes of the entries by which a table's configuration tells of its index.
@@ -62,11 +65,28 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
    * comment of that one, but for those by which files and log are read.
    *
    * @param properties of the new table, its comment among them
+   * @param session whose defaults for properties the new table gets
    */
-  static Metadata ofNewTable(Metadata metadata, Map<String, String> properties) {
+  static Metadata ofNewTable(Metadata metadata, Map<String, String> properties, SparkSession session) {
     Map<String, String> configuration = configurationOf(metadata);
-    configuration.keySet().removeIf(key -> OF_FILES_AND_LOG.stream().noneMatch(key::startsWith));
+    configuration.keySet().removeIf(key -> !isOfFilesOrLog(key));
+    defaultsOf(session).forEach(
+        (key, value) -> {
+          if (!isOfFilesOrLog(key)) {
+            configuration.put(key, value);
+          }
+        });
     return DeltaActions.described(DeltaActions.configured(metadata, configuration), properties.get(COMMENT));
+  }
+
+  private static Map<String, String> defaultsOf(SparkSession session) {
+    return ScalaInterop.map(
+        DeltaConfigs.mergeGlobalConfigs(
+            session.sessionState().conf(), ScalaInterop.map(Map.of()), Option.apply(true)));
+  }
+
+  private static boolean isOfFilesOrLog(String key) {
+    return OF_FILES_AND_LOG.stream().anyMatch(key::startsWith);
   }
 
   /** The metadata whose new revision also tells how its hashed columns are stored; empty where there is no such. */

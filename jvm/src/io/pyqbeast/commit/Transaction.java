@@ -361,7 +361,7 @@ public final class Transaction extends SureTransaction {
   @Override
   public void updateMetadata(Metadata proposed, boolean ignoreDefaultProperties) {
     Map<String, String> ofStatement = exists() && options.canOverwriteSchema() ? properties : Map.of();
-    Metadata first = exists() && replacesTable ? StoredEntries.ofNewTable(proposed, properties) : proposed;
+    Metadata first = exists() && replacesTable ? StoredEntries.ofNewTable(proposed, properties, session) : proposed;
     super.updateMetadata(entries.in(first, ofStatement), ignoreDefaultProperties);
     // This has to wait until Delta has given all columns their names in files.
     entries.layoutIn(metadata()).ifPresent(recorded -> newMetadata_$eq(Option.apply(recorded)));

@@ -1,5 +1,6 @@
 package io.pyqbeast.commit;
 
+import io.pyqbeast.format.Constants;
 import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
@@ -28,7 +29,7 @@ public record WriteRequest(DeltaOptions options, Map<String, String> properties,
   public static final String PROPERTY_PREFIX = "table.property.";
 
   /** Option of a statement that replaces a table. */
-  public static final String REPLACES_TABLE = "table.isreplaced";
+  public static final String REPLACES_TABLE = Constants.text("REPLACES_TABLE");
 
   static WriteRequest of(SparkSession session, Map<String, String> given) {
     Map<String, String> properties = new HashMap<>();
