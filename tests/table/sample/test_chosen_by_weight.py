@@ -15,6 +15,7 @@ from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT, DELETED_BY_WEIGHT, MIXED_BY_WEIGHT
 from pyqbeast.core.format.weight_counts import parse_weights_tag
+from tests.protocol.gates import SCHEME, Held
 from tests.table.help import load, opened, rows_2d, save
 
 ROWS = 20_000
@@ -195,6 +196,23 @@ def test_rows_of_a_stored_sample_are_deleted(spark, table_path, way):
     QbeastTable.for_path(spark, table_path).optimize()
     assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.01)
     assert_bounded(load(spark, table_path).groupBy().count(), load(spark, table_path).count())
+
+
+@pytest.mark.parametrize(("condition", "commits"), [("id IN ({ids})", 1), (f"{WEIGHT} < 0", 0)])
+def test_another_writer_comes_before_the_note(spark, table_path, tmp_path, condition, commits):
+    """The note follows on the deletion, or comes before it where the statement names the hash."""
+    path = f"{SCHEME}:{table_path}"
+    save(rows_2d(spark, ROWS), path)
+    ids = ",".join(str(row["id"]) for row in load(spark, path).sample(0.05).collect())
+    statement = f"DELETE FROM delta.`{path}` WHERE {condition.format(ids=ids)}"
+    held = Held(spark, tmp_path, "A", lambda: spark.sql(statement))
+    for _ in range(commits):
+        held.pass_gate("GO")
+    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES (team = 'maps')")
+    while not held.is_over:
+        held.pass_gate("GO")
+    held.result.result()
+    assert {DELETED_BY_WEIGHT, "team"} <= bridge.TableLog(spark, path).configuration.keys()
 
 
 @pytest.mark.parametrize("chosen", ["id % 20 = 3", "a < 250000 AND b < 400", "id < 12000"])

@@ -6,16 +6,16 @@ import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.index.DeletedRows;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.spark.CommandPlan;
-import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.OptimisticTransaction;
@@ -112,12 +112,27 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
   }
 
   private static void note(DeltaLog log) {
-    OptimisticTransaction transaction = new OptimisticTransaction(log, Option.empty(), Option.empty());
-    Metadata now = transaction.metadata();
-    Map<String, String> configuration = new HashMap<>(ScalaInterop.map(now.configuration()));
-    configuration.put(NOTED, "true");
-    transaction.updateMetadata(DeltaActions.configured(now, configuration), false);
-    transaction.commit(
-        ScalaInterop.seq(List.of()), new DeltaOperations.SetTableProperties(ScalaInterop.map(Map.of(NOTED, "true"))));
+    RepeatedCommit.land(
+        () -> isNoted(log),
+        "the table at " + log.dataPath() + " does not note that rows are deleted by their weight; once they are, run"
+            + " optimize(), or a sample is another share of the rows than the one asked for");
+  }
+
+  /** @return false where another writer came first */
+  private static boolean isNoted(DeltaLog log) {
+    Snapshot newest = log.update(false, Option.empty(), Option.empty());
+    Optional<Metadata> noted = StoredEntries.noted(newest.metadata(), Set.of(NOTED));
+    if (noted.isEmpty()) {
+      return true;
+    }
+    OptimisticTransaction transaction = new OptimisticTransaction(log, Option.empty(), Option.apply(newest));
+    transaction.updateMetadata(noted.get(), false);
+    try {
+      transaction.commit(
+          ScalaInterop.seq(List.of()), new DeltaOperations.SetTableProperties(ScalaInterop.map(Map.of(NOTED, "true"))));
+      return true;
+    } catch (DeltaConcurrentModificationException e) {
+      return false;
+    }
   }
 }

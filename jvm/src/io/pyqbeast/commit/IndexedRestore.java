@@ -6,7 +6,6 @@ import static org.apache.spark.sql.functions.map_entries;
 import static org.apache.spark.sql.functions.sort_array;
 
 import io.pyqbeast.errors.Door;
-import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.spark.CommandPlan;
@@ -28,7 +27,6 @@ import org.apache.spark.sql.delta.commands.RestoreTableCommand;
  */
 public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
   private static final long serialVersionUID = 1L;
-  private static final int ATTEMPTS = 10;
 
   public IndexedRestore(RestoreTableCommand command) {
     super(command);
@@ -50,26 +48,23 @@ public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
       throw Door.<RuntimeException>unchecked(e);
     }
     if (isLegacy) {
-      Landed.quietly(command.sourceTable().path(), () -> restoreTags(then));
+      Object path = command.sourceTable().path();
+      Landed.quietly(
+          path,
+          () -> RepeatedCommit.land(
+              () -> restoreTags(path.toString(), then),
+              "files of " + path + " keep their tags of format 0.6, which programs of before cannot read; RESTORE again"
+                  + " sets the old ones"));
     }
     return restored;
   }
 
-  private void restoreTags(Snapshot then) {
-    String path = command.sourceTable().path().toString();
-    for (int i = 0; i < ATTEMPTS; i++) {
-      TableLog log = TableLog.newest(session(), path);
-      Dataset<Row> retagged = retagged(log.files(), then.allFiles().toDF());
-      if (retagged.isEmpty()
-          || TagRewrite.commit(log, "RESTORE TAGS", retagged, retagged.limit(0), Map.of(), Map.of()) >= 0) {
-        return;
-      }
-    }
-    throw new Failure(
-        Failure.Kind.CONFLICT,
-        "other writers came first " + ATTEMPTS + " times, so files of " + path
-            + " keep their tags of format 0.6, which programs of before cannot read; RESTORE again sets the old ones",
-        null);
+  /** @return false where another writer came first */
+  private boolean restoreTags(String path, Snapshot then) {
+    TableLog log = TableLog.newest(session(), path);
+    Dataset<Row> retagged = retagged(log.files(), then.allFiles().toDF());
+    return retagged.isEmpty()
+        || TagRewrite.commit(log, "RESTORE TAGS", retagged, retagged.limit(0), Map.of(), Map.of()) >= 0;
   }
 
   /** The files of {@code now} whose tags were others in {@code then}, with the tags of {@code then}. */
