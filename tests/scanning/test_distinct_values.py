@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 import pyqbeast
-from pyqbeast.approximate.estimate import Aggregate, State, axes_for, bucket_count
+from pyqbeast.approximate.estimate import Aggregate, State, axes_for
+from pyqbeast.approximate.estimate.state import bucket_count
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.format.constants import BUCKET_SEED
 from pyqbeast.core.sampling.murmur3 import hash_ints

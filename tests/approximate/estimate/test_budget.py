@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyqbeast.approximate.estimate import Files, next_step
-from pyqbeast.approximate.estimate.budget import MOST_BYTES
+from pyqbeast.approximate.estimate import Files
+from pyqbeast.approximate.estimate.budget import MOST_BYTES, next_step
 from pyqbeast.approximate.estimate.scale import END, EVEN, START
 from pyqbeast.core.errors import InvalidInputError
 

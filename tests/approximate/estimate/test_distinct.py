@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Aggregate, KnownBounds, State, Status, axes_for, estimate, merge
+from pyqbeast.approximate.estimate import Aggregate, KnownBounds, State, Status, axes_for, estimate
+from pyqbeast.approximate.estimate.state import merge
 
 USERS = Aggregate("count_distinct", ("user",), one_per_key=True)
 PAIRS = Aggregate("count_distinct", ("user", "day"))

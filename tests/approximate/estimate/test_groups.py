@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Aggregate, State, axes_for, completeness
+from pyqbeast.approximate.estimate import Aggregate, State, axes_for
 from pyqbeast.approximate.estimate.groups import (
     Unread,
+    completeness,
     missed_keys,
     most_missing_keys,
     rows_at_most,

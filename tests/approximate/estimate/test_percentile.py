@@ -17,9 +17,9 @@ from pyqbeast.approximate.estimate import (
     grid_from,
     grid_of_groups,
     grid_probabilities,
-    met,
 )
 from pyqbeast.approximate.estimate.percentile import POINTS
+from pyqbeast.approximate.estimate.stopping import met
 from pyqbeast.approximate.row_sums import group_keys
 from tests.approximate.estimate.populations import population
 

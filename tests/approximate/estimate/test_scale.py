@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyqbeast.approximate.estimate import Files, next_step
+from pyqbeast.approximate.estimate import Files
+from pyqbeast.approximate.estimate.budget import next_step
 from pyqbeast.approximate.estimate.scale import END, EVEN, START, WeightScale
 
 #: 1,000 rows, none of them below weight 0.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Goal, estimate, met
-from pyqbeast.approximate.estimate.stopping import PILOT_KEYS, PREDICTED_STEPS, wanted
+from pyqbeast.approximate.estimate import Goal, estimate
+from pyqbeast.approximate.estimate.stopping import PILOT_KEYS, PREDICTED_STEPS, met, wanted
 from tests.approximate.estimate.populations import AGGREGATES, as_state, population, samples
 
 pytestmark = pytest.mark.repetitions

@@ -18,14 +18,12 @@ from pyqbeast.approximate.estimate import (
     StateAxes,
     about_centres,
     axes_for,
-    bucket_count,
     centre_near,
     estimate,
-    fold,
-    merge,
 )
 from pyqbeast.approximate.estimate.aggregates import is_null
 from pyqbeast.approximate.estimate.outcome import is_rounded
+from pyqbeast.approximate.estimate.state import bucket_count, fold, merge
 from pyqbeast.core.errors import InvalidInputError
 
 KINDS = ("count", "sum", "avg", "var_samp", "var_pop", "stddev_samp", "stddev_pop", "min", "max")

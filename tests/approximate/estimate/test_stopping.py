@@ -7,15 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyqbeast.approximate.estimate import (
-    Aggregate,
-    Estimates,
-    Goal,
-    Status,
-    met,
-    pilot_keys,
-    wanted_fractions,
-)
+from pyqbeast.approximate.estimate import Aggregate, Estimates, Goal, Status
+from pyqbeast.approximate.estimate.stopping import met, pilot_keys, wanted_fractions
 from pyqbeast.core.errors import InvalidInputError
 
 

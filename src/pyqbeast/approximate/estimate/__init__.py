@@ -9,16 +9,16 @@ answer may cost and is worth (`limit`, `outcome`).
 """
 
 from pyqbeast.approximate.estimate.aggregates import Estimates, KnownBounds, Status, estimate
-from pyqbeast.approximate.estimate.budget import Files, Step, next_step
+from pyqbeast.approximate.estimate.budget import Files, Step
 from pyqbeast.approximate.estimate.centre import about_centres, centre_near, squared_columns
 from pyqbeast.approximate.estimate.combination import Combination, Operation, Part, Requested, Term, axes_for
 from pyqbeast.approximate.estimate.group_spans import GroupSpans
-from pyqbeast.approximate.estimate.groups import Completeness, completeness
+from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.percentile import grid_from, grid_of_groups, grid_probabilities
 from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.scale import WeightScale
-from pyqbeast.approximate.estimate.state import Moment, State, StateAxes, bucket_count, fold, merge
-from pyqbeast.approximate.estimate.stopping import Goal, met, pilot_keys, wanted_fractions
+from pyqbeast.approximate.estimate.state import Moment, State, StateAxes
+from pyqbeast.approximate.estimate.stopping import Goal
 from pyqbeast.approximate.estimate.value_spans import GroupKind, value_span
 
 __all__ = [
@@ -43,19 +43,11 @@ __all__ = [
     "WeightScale",
     "about_centres",
     "axes_for",
-    "bucket_count",
     "centre_near",
-    "completeness",
     "estimate",
-    "fold",
     "grid_from",
     "grid_of_groups",
     "grid_probabilities",
-    "merge",
-    "met",
-    "next_step",
-    "pilot_keys",
     "squared_columns",
     "value_span",
-    "wanted_fractions",
 ]
