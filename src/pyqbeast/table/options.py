@@ -10,8 +10,7 @@ from pyspark.sql import SparkSession
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import REPLACES_TABLE, SAMPLE_FRACTIONS
-from pyqbeast.core.otree.weight_bands import SAMPLE_FRACTIONS as DEFAULT_FRACTIONS
-from pyqbeast.core.otree.weight_bands import fractions_of
+from pyqbeast.core.otree.weight_bands import DEFAULT_FRACTIONS, fractions_of
 from pyqbeast.core.revisions.evolution import checked_cube_size
 
 #: Rows in a Parquet page, a third of Parquet's default. A box query skips pages by their bounds, and a scan
@@ -49,10 +48,10 @@ HOOK_OPTION = "qbeastprecommithook."
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """Options of one write. All but the path and Delta's own options are None if not given.
+    """Options of one write. Those of its own but the path are None if not given.
 
     `delta` holds Delta's own options by their names in lower case, so that none stands in it twice, and the
-    properties of a new table.
+    properties of a new table. `hooks` holds the options that name pre-commit hooks.
     """
 
     path: str

@@ -12,7 +12,7 @@ from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.otree.file_layout import FILE_ROWS, STRETCH_ROWS, lay_out
 from pyqbeast.core.otree.tree import SampledRows
 from pyqbeast.core.otree.weight_bands import (
-    SAMPLE_FRACTIONS,
+    DEFAULT_FRACTIONS,
     SMALLEST_BAND,
     SMALLEST_ROWS,
     SMALLEST_ROWS_OF_ONE_CUBE,
@@ -145,7 +145,7 @@ def test_rows_are_cut_at_round_fractions():
     """Of twenty cubes, a thousandth is too small a part of one."""
     layout = lay_out(uniform_rows(200_000, 2, stands_for=50.0), 500_000)
     assert layout.weight.tolist() == [*(weight_of(f) - 1 for f in (0.01, 0.1, 0.3)), WEIGHT_MAX]
-    assert set(layout.weight[:-1].tolist()) <= {weight_of(fraction) - 1 for fraction in SAMPLE_FRACTIONS}
+    assert set(layout.weight[:-1].tolist()) <= {weight_of(fraction) - 1 for fraction in DEFAULT_FRACTIONS}
 
 
 def test_users_say_where_rows_are_cut():
@@ -206,7 +206,7 @@ def test_a_part_of_a_file_holds_the_rows_of_a_half():
 @pytest.mark.parametrize(
     ("rows", "cube_size", "fractions"),
     [
-        (uniform_rows(200_000, 2), 60_000, SAMPLE_FRACTIONS),  # a file has few rows on one side
+        (uniform_rows(200_000, 2), 60_000, DEFAULT_FRACTIONS),  # a file has few rows on one side
         (uniform_rows(200_000, 2, stands_for=50.0), 500_000, (0.1, 0.5)),  # a band ends there
         (uniform_rows(200_000, 2, stands_for=50.0), 500_000, (0.1, 0.48)),  # nearly all rows lie on one side
         (uniform_rows(200_000, 2, stands_for=50.0), 500_000, ()),  # nobody samples

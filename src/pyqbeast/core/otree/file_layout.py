@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pyqbeast.core.otree.tree import Doubles, Ints, Longs, SampledRows
-from pyqbeast.core.otree.weight_bands import SAMPLE_FRACTIONS, bands_of, parts_of
+from pyqbeast.core.otree.weight_bands import DEFAULT_FRACTIONS, bands_of, parts_of
 
 # Both numbers are tuned. `python -m benchmarks.suite --only boxes` shows how many files and rows boxes open.
 #: Rows of a file, as a share of the cube size. Opening a file costs as much as scanning half a million rows, and pages
@@ -74,7 +74,7 @@ class FileLayout:
 
 
 def lay_out(
-    rows: SampledRows, cube_size: int, sample_fractions: Sequence[float] = SAMPLE_FRACTIONS
+    rows: SampledRows, cube_size: int, sample_fractions: Sequence[float] = DEFAULT_FRACTIONS
 ) -> FileLayout:
     """Lays out a write.
 

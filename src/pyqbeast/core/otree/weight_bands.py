@@ -21,7 +21,7 @@ from pyqbeast.core.otree.tree import ROOM, Ints, SampledRows
 #: queries open more files. Cuts at 0.03 and 0.003 too make the slowest tenth of them a seventh slower, a cut at 0.5 as
 #: well, which parts do for less; without the one at 0.3 they are faster by a seventh, and samples of a third read the
 #: whole table.
-SAMPLE_FRACTIONS = (*(float(f"1e-{k}") for k in range(6, 0, -1)), 0.3)
+DEFAULT_FRACTIONS = (*(float(f"1e-{k}") for k in range(6, 0, -1)), 0.3)
 #: So many rows are a band of their own, and so is this share of the cube size where that is less. The lightest band
 #: then has at most ten times as many. Without the first number a sample of 0.1 % of 40 million rows in cubes of a
 #: million reads ten times as many rows and takes 1.6 times as long. With it boxes open one more file and take 3 % more
