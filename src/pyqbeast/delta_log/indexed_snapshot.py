@@ -11,7 +11,7 @@ from pyqbeast.core.format.file_tags import Block, FileTags
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.location import Location
-from pyqbeast.core.otree.measure import IndexedFile, index_metrics
+from pyqbeast.core.otree.measure import MeasuredFile, index_metrics
 from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_from_configuration
 from pyqbeast.core.sampling.logged_file import LoggedFile
@@ -157,7 +157,7 @@ class IndexedSnapshot:
         """Figures of the index of a revision, by default of the newest. Raises as `revision`."""
         chosen = self.revision(number)
         files = [
-            IndexedFile(
+            MeasuredFile(
                 file.path,
                 file.size,
                 file.rows,

@@ -15,7 +15,7 @@ from pyqbeast.core.format import constants
 from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.html import block_html, table_html, texts_html
-from pyqbeast.core.otree.measure import IndexedFile, index_metrics
+from pyqbeast.core.otree.measure import MeasuredFile, index_metrics
 from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
 from pyqbeast.table.hooks import PreCommitHook, add_hook
@@ -296,13 +296,13 @@ class QbeastTable:
     def _revisions(self) -> RevisionSet:
         return indexed_revisions(self._spark, self._path)
 
-    def _files(self) -> list[IndexedFile]:
+    def _files(self) -> list[MeasuredFile]:
         dimensions = self._revisions().dimensions
         files = []
         for file in bridge.TableLog(self._spark, self._path).files():
             tags = parse_tags(file.tags, dimensions.get)
             files.append(
-                IndexedFile(file.path, file.size, file.rows, file.deleted, tags.revision_id, tags.blocks)
+                MeasuredFile(file.path, file.size, file.rows, file.deleted, tags.revision_id, tags.blocks)
             )
         return files
 

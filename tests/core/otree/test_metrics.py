@@ -11,7 +11,7 @@ from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.weight import weight_of
-from pyqbeast.core.otree.measure import SAMPLED, IndexedFile, index_metrics, min_height
+from pyqbeast.core.otree.measure import SAMPLED, MeasuredFile, index_metrics, min_height
 from pyqbeast.core.otree.size_stats import SizeStats
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.linear import Linear
@@ -34,7 +34,7 @@ def cube(*path):
 
 
 def file(name, size, *blocks, revision_id=1, rows=None, deleted=0):
-    return IndexedFile(name, size, rows, deleted, revision_id, blocks)
+    return MeasuredFile(name, size, rows, deleted, revision_id, blocks)
 
 
 #: A root cut at a tenth of the weights into two files, and two of its children in a third one.

@@ -26,7 +26,8 @@ from pyqbeast.core.otree.weight_bands import DEFAULT_FRACTIONS, bands_of, parts_
 FILE_ROWS = 1.0
 #: About the most rows of a stretch, which is an undivided part of a file. Two or three make a Parquet page.
 STRETCH_ROWS = 3_500
-#: How many of the sampled rows tell where a file or a stretch ends, as far as there are so many, and of all stretches.
+#: The layout keeps about so many sampled rows for each file, to find where it ends. For each stretch it keeps the
+#: second number, as long as all stretches together have no more than the third.
 SAMPLE_OF_FILE = 200
 SAMPLE_OF_STRETCH = 24
 SAMPLE_OF_ALL_STRETCHES = 200_000
@@ -212,8 +213,8 @@ class _Cells:
         tree.target[node] = len(tree.dimension)
         return self._add_stretches(tree, ranks[:, is_upper], counts[is_upper], stretches)
 
-    def _division(self, ranks: Ints, counts: Doubles, parts: int) -> tuple[int, float] | None:
-        """The dimension in which some rows spread over the most ranks, and the border that halves their `parts` files.
+    def _division(self, ranks: Ints, counts: Doubles, files: int) -> tuple[int, float] | None:
+        """The dimension in which some rows spread over the most ranks, and the border that halves their `files` files.
 
         By ranks, no unit or scale of a column counts more than another. None for rows of one point.
         """
@@ -227,8 +228,8 @@ class _Cells:
         column = ranks[dimension][order]
         begins = np.flatnonzero(np.diff(column)) + 1  # the first row of each rank but the smallest
         below = np.cumsum(counts[order])[begins - 1] / counts.sum()
-        best = int(np.abs(below - ((parts // 2) / parts or 0.5)).argmin())
-        leeway = LEEWAY if parts > 1 else 0.0
+        best = int(np.abs(below - ((files // 2) / files or 0.5)).argmin())
+        leeway = LEEWAY if files > 1 else 0.0
         first, last = np.searchsorted(below, (below[best] - leeway, below[best] + leeway))
         low, high = self.columns[dimension][column[[begins[first] - 1, begins[min(last, len(begins) - 1)]]]]
         return dimension, _roundest(float(low), float(high))

@@ -24,8 +24,8 @@ from pyqbeast.core.revisions.revision import Revision
 SAMPLED = (0.001, 0.01, 0.1, 0.3)
 
 
-class IndexedFile(NamedTuple):
-    """A live file: bytes, rows stored in it (None where unknown), rows deleted, and its blocks by revision."""
+class MeasuredFile(NamedTuple):
+    """A live file: bytes, rows stored in it (None where unknown), rows deleted, its revision, and its blocks there."""
 
     path: str
     size: int
@@ -37,7 +37,7 @@ class IndexedFile(NamedTuple):
 
 def index_metrics(
     revision: Revision,
-    files: Sequence[IndexedFile],
+    files: Sequence[MeasuredFile],
     *,
     prunes: bool = True,
     key_granularity: float = 0.0,
@@ -118,7 +118,7 @@ def index_metrics(
     )
 
 
-def _check_deleted(file: IndexedFile) -> None:
+def _check_deleted(file: MeasuredFile) -> None:
     """A count of live rows below zero would not be noticed among those of other files."""
     if file.deleted and file.deleted > (rows := sum(block.element_count for block in file.blocks)):
         raise FormatError(
@@ -127,7 +127,7 @@ def _check_deleted(file: IndexedFile) -> None:
         )
 
 
-def _files_of(revision: Revision, files: Iterable[IndexedFile]) -> list[IndexedFile]:
+def _files_of(revision: Revision, files: Iterable[MeasuredFile]) -> list[MeasuredFile]:
     if not revision.is_staging:
         return [file for file in files if file.revision_id == revision.id and file.blocks]
     root = Block(CubeId.root(revision.dimensions), WEIGHT_MIN, WEIGHT_MAX, 0)
@@ -152,7 +152,7 @@ def _fanout(cubes: Iterable[CubeId]) -> float:
     return math.floor(100 * sum(children.values()) / len(children)) / 100 if children else 0.0
 
 
-def _files_of_cubes(files: Sequence[IndexedFile]) -> NDArray[np.int64]:
+def _files_of_cubes(files: Sequence[MeasuredFile]) -> NDArray[np.int64]:
     """For each cube the number of files that it lies in."""
     number_of: dict[tuple[int, ...], int] = {}
     cubes = [number_of.setdefault(b.cube.path, len(number_of)) for file in files for b in file.blocks]

@@ -73,7 +73,7 @@ def profile(
     row_weight = weight(spark, [*indexed, *weight_columns])
     with bridge.handed_over() as target:
         bridge.sample_to(data, [*columns, row_weight], SAMPLE_ROWS, target)
-        blocks = _read_blocks(target.read_bytes(), len(transformers))
+        blocks = _read_samples(target.read_bytes(), len(transformers))
     statistics = {}
     for i, transformer in enumerate(transformers):
         if transformer.needs_bounds:
@@ -93,7 +93,7 @@ _BOUNDS = np.dtype([("low", "<f8"), ("high", "<f8"), ("whole_low", "<i8"), ("who
 
 
 @dataclass(frozen=True)
-class _Block:
+class _PartitionSample:
     """What one partition gave; see `Sampler.Partition.toBytes`."""
 
     seen: int
@@ -103,7 +103,7 @@ class _Block:
     weights: NDArray[np.int32]
 
 
-def _read_blocks(data: bytes, columns: int) -> list[_Block]:
+def _read_samples(data: bytes, columns: int) -> list[_PartitionSample]:
     blocks = []
     at = 0
     while at < len(data):
@@ -118,7 +118,7 @@ def _read_blocks(data: bytes, columns: int) -> list[_Block]:
             at += 9 * sampled
         weights = np.frombuffer(data, "<i4", sampled, at).astype(np.int32)
         at += 4 * sampled
-        blocks.append(_Block(seen, bounds, values, nulls, weights))
+        blocks.append(_PartitionSample(seen, bounds, values, nulls, weights))
     return blocks
 
 

@@ -39,7 +39,7 @@ public final class BlockIndex {
   private volatile SoftReference<DriverSnapshot.Files> filtered = new SoftReference<>(null);
 
   /** @param complete the files as the log has them; null where they are not on the driver */
-  BlockIndex(List<FilePart> parts, ReplicatedCubes replicatedCubes, List<AddFile> complete) {
+  BlockIndex(List<FileBatch> parts, ReplicatedCubes replicatedCubes, List<AddFile> complete) {
     this.replicatedCubes = replicatedCubes;
     this.complete = new SoftReference<>(complete);
     parts.forEach(this::add);
@@ -56,11 +56,11 @@ public final class BlockIndex {
       all = LiveFiles.byJob(snapshot);
     }
     ReplicatedCubes cubes = ReplicatedCubes.among(all);
-    return new BlockIndex(FilePart.of(ReplicatedFiles.without(all, cubes), weighed), cubes, all);
+    return new BlockIndex(FileBatch.of(ReplicatedFiles.without(all, cubes), weighed), cubes, all);
   }
 
   /** The index of these files and of some more. */
-  BlockIndex with(FilePart more) {
+  BlockIndex with(FileBatch more) {
     BlockIndex index = new BlockIndex(List.of(), replicatedCubes, null);
     index.files.addAll(files);
     index.weights.putAll(weights);
@@ -71,7 +71,7 @@ public final class BlockIndex {
     return index;
   }
 
-  private void add(FilePart part) {
+  private void add(FileBatch part) {
     for (int i = 0; i < part.files().size(); i++) {
       files.add(part.files().get(i));
       weights.put(part.files().get(i).path(), part.weights(i));

@@ -48,8 +48,8 @@ final class LargeTables {
   static BlockIndex index(Snapshot snapshot, Set<String> weighed) {
     BlockIndex index = grown(snapshot, weighed);
     if (index == null) {
-      List<FilePart> parts = FilePart.byJob(snapshot, weighed);
-      if (parts.stream().anyMatch(FilePart::isMarked)) {
+      List<FileBatch> parts = FileBatch.byJob(snapshot, weighed);
+      if (parts.stream().anyMatch(FileBatch::isMarked)) {
         return null;
       }
       index = new BlockIndex(parts, ReplicatedCubes.NONE, null);
@@ -66,7 +66,7 @@ final class LargeTables {
     if (added == null) {
       return null;
     }
-    FilePart part = FilePart.of(added.stream().map(DeltaActions::withoutDataChange).iterator(), weighed);
+    FileBatch part = FileBatch.of(added.stream().map(DeltaActions::withoutDataChange).iterator(), weighed);
     BlockIndex index = part.isMarked() ? null : known.value().index().with(part);
     return index != null && LiveFiles.agree(index.files(), snapshot) ? index : null;
   }

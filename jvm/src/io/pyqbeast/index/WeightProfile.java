@@ -89,7 +89,7 @@ public final class WeightProfile {
   }
 
   private static WeightProfile of(List<AddFile> files, Set<String> prunable) {
-    return new WeightProfile(FilePart.of(files.iterator(), prunable).sums(), Set.of());
+    return new WeightProfile(FileBatch.of(files.iterator(), prunable).sums(), Set.of());
   }
 
   /** Whether evenly spread weights cannot have come out like this. */

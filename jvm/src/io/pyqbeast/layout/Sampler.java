@@ -46,7 +46,7 @@ public final class Sampler implements Function2<Integer, Iterator<InternalRow>, 
 
   /**
    * Samples columns of {@code data}, of which the last is the weight (int) and the others are doubles or longs, into a
-   * file: for each partition a block as {@link Partition#toBytes} writes it.
+   * file: what {@link Partition#toBytes} writes of each partition.
    */
   public static void sample(Dataset<Row> data, List<Column> columns, int rows, String target) {
     Dataset<Row> sampled = data.select(columns.toArray(new Column[0]));

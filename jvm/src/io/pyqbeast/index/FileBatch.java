@@ -26,7 +26,7 @@ import org.apache.spark.sql.delta.actions.AddFile;
  * what the tags of all of them tell together. Tags and statistics are most of a table's log, and whoever makes a part
  * can forget them.
  */
-public final class FilePart implements Serializable {
+public final class FileBatch implements Serializable {
   private static final long serialVersionUID = 1L;
 
   /** Files of a part that a core of the driver makes. */
@@ -45,14 +45,14 @@ public final class FilePart implements Serializable {
   private boolean isMarked;
 
   /** @param weighed the revisions whose weights are those that rows have today */
-  static FilePart of(Iterator<AddFile> files, Set<String> weighed) {
-    FilePart part = new FilePart();
+  static FileBatch of(Iterator<AddFile> files, Set<String> weighed) {
+    FileBatch part = new FileBatch();
     files.forEachRemaining(file -> part.add(file, weighed));
     return part;
   }
 
   /** Parts of files that are on the driver. Tags are texts of a kilobyte each, and all cores read them. */
-  static List<FilePart> of(List<AddFile> files, Set<String> weighed) {
+  static List<FileBatch> of(List<AddFile> files, Set<String> weighed) {
     return IntStream.range(0, (files.size() + FILES - 1) / FILES)
         .parallel()
         .mapToObj(i -> files.subList(i * FILES, Math.min(files.size(), (i + 1) * FILES)))
@@ -61,9 +61,9 @@ public final class FilePart implements Serializable {
   }
 
   /** Parts that Spark's executors make, so that tags and statistics do not come to the driver. */
-  static List<FilePart> byJob(Snapshot snapshot, Set<String> weighed) {
-    MapPartitionsFunction<AddFile, FilePart> part = files -> List.of(of(files, weighed)).iterator();
-    return snapshot.allFiles().mapPartitions(part, Encoders.javaSerialization(FilePart.class)).collectAsList();
+  static List<FileBatch> byJob(Snapshot snapshot, Set<String> weighed) {
+    MapPartitionsFunction<AddFile, FileBatch> part = files -> List.of(of(files, weighed)).iterator();
+    return snapshot.allFiles().mapPartitions(part, Encoders.javaSerialization(FileBatch.class)).collectAsList();
   }
 
   private void add(AddFile file, Set<String> weighed) {
