@@ -199,7 +199,7 @@ class TableLog:
             hours: how old a file has to be; None for the table's own setting.
             dry_run: only list the files.
         """
-        clean = java(self._spark).commit.Leftovers.clean
+        clean = java(self._spark).verify.Leftovers.clean
         return json.loads(clean(self._java, -1 if hours is None else hours, dry_run))  # type: ignore[no-any-return]
 
     @property

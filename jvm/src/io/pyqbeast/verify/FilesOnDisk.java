@@ -3,7 +3,6 @@ package io.pyqbeast.verify;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.util.MinimalPrettyPrinter;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.pyqbeast.commit.Listing;
 import io.pyqbeast.commit.TableLog;
 import io.pyqbeast.errors.Door;
 import java.io.FileNotFoundException;

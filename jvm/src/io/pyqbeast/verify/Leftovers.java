@@ -1,6 +1,7 @@
-package io.pyqbeast.commit;
+package io.pyqbeast.verify;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pyqbeast.commit.TableLog;
 import io.pyqbeast.errors.Door;
 import java.io.IOException;
 import java.io.OutputStream;

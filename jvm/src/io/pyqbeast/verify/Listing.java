@@ -1,4 +1,4 @@
-package io.pyqbeast.commit;
+package io.pyqbeast.verify;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -9,7 +9,7 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /** What storage lists below a folder. */
-public final class Listing {
+final class Listing {
   private Listing() {}
 
   /**
@@ -17,7 +17,7 @@ public final class Listing {
    * for: the others cost a process for each file of a local disk, to tell its permissions, and fail where a temporary
    * file of another writer goes away meanwhile.
    */
-  public static List<FileStatus> below(FileSystem files, Path folder, Predicate<FileStatus> isWanted)
+  static List<FileStatus> below(FileSystem files, Path folder, Predicate<FileStatus> isWanted)
       throws IOException {
     List<FileStatus> found = new ArrayList<>();
     for (FileStatus each : files.listStatus(folder)) {
