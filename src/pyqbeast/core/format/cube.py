@@ -7,7 +7,6 @@ dimension 0.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, total_ordering
@@ -17,7 +16,6 @@ from pyqbeast.core.format.constants import CUBE_SYMBOLS, MOST_CUBE_SYMBOLS
 from pyqbeast.core.format.stored_text import shown
 
 _SYMBOL_BITS = 6
-_WORD_BITS = 64
 _NO_SYMBOL = 255
 #: For each byte of a stored id the value of this symbol.
 _VALUES = bytes(CUBE_SYMBOLS.find(chr(byte)) % 256 for byte in range(256))
@@ -81,34 +79,6 @@ class CubeId:
         """
         return _decode(text, dimensions)
 
-    @classmethod
-    def from_bytes(cls, data: bytes, dimensions: int) -> CubeId:
-        """The cube of the binary column form: depth (4 bytes), then the words (8 bytes each), big-endian.
-
-        Zero words at the end may be missing. Raises FormatError for other lengths, for bits below the depth, and
-        for a depth above 1,074.
-        """
-        if len(data) < 4 or (len(data) - 4) % 8:
-            raise FormatError(
-                f"a binary cube id has 4 bytes and a multiple of 8 after them, not {shown(data)}"
-            )
-        (depth,) = struct.unpack_from(">i", data)
-        if not 0 <= depth <= MOST_CUBE_SYMBOLS:
-            raise FormatError(f"a cube has 0 to {MOST_CUBE_SYMBOLS} levels, not {depth}")
-        bits = 0
-        for number, (word,) in enumerate(struct.iter_unpack(">Q", data[4:])):
-            bits |= word << (number * _WORD_BITS)
-        if bits >> (depth * dimensions):
-            raise FormatError(
-                f"the binary cube id {shown(data)} has depth {depth} and bits beyond it "
-                f"in {dimensions} dimensions"
-            )
-        mask = (1 << dimensions) - 1
-        return cls(
-            dimensions,
-            tuple(_mirrored(bits >> (level * dimensions) & mask, dimensions) for level in range(depth)),
-        )
-
     @property
     def depth(self) -> int:
         """How many times the unit hypercube was halved; 0 for the root."""
@@ -171,20 +141,6 @@ class CubeId:
         """The id as stored: per level ceil(d/6) symbols; the root is the empty text."""
         return "".join(_symbols(index, self.dimensions) for index in self.path)
 
-    def words(self) -> tuple[int, ...]:
-        """The bits as signed 64-bit words; bit `level * d + dimension` counts from the least significant."""
-        bits = 0
-        for level, index in enumerate(self.path):
-            bits |= _mirrored(index, self.dimensions) << (level * self.dimensions)
-        count = -(-self.depth * self.dimensions // _WORD_BITS)
-        data = bits.to_bytes(count * 8, "little")
-        return struct.unpack(f"<{count}q", data)
-
-    def to_bytes(self) -> bytes:
-        """The binary column form: depth (4 bytes), then the words (8 bytes each), big-endian."""
-        words = self.words()
-        return struct.pack(f">i{len(words)}q", self.depth, *words)
-
     def __lt__(self, other: object) -> bool:
         if not isinstance(other, CubeId) or other.dimensions != self.dimensions:
             return NotImplemented
@@ -192,12 +148,6 @@ class CubeId:
 
     def __str__(self) -> str:
         return self.to_string()
-
-
-@lru_cache(maxsize=4096)
-def _mirrored(index: int, dimensions: int) -> int:
-    """The d bits of a child index in reverse order: words count up from dimension 0, paths down from it."""
-    return int(format(index, f"0{dimensions}b")[::-1], 2)
 
 
 @lru_cache(maxsize=4096)
