@@ -10,7 +10,15 @@ import pytest
 from pyspark.sql import functions as F
 
 import pyqbeast
-from pyqbeast import CommitConflictError, ExecutionError, QbeastTable, StorageError, UncertainWriteError
+from pyqbeast import (
+    CommitConflictError,
+    ExecutionError,
+    QbeastTable,
+    StorageError,
+    UncertainWriteError,
+    bridge,
+)
+from pyqbeast.bridge.row_deletion import RowDeletion
 from pyqbeast.core.problems import READABLE
 from tests.faults import COMMITTED
 from tests.table.help import count, holds, ids, load, rows_2d, save
@@ -362,3 +370,21 @@ def test_a_delete_that_loses_leaves_no_vector(spark, faults, table, other):
     assert count(indexed.df()) == left
     assert files_of(table) == files
     holds(spark, table)
+
+
+def test_a_vector_that_cannot_be_deleted_hides_no_conflict(spark, faults, table, monkeypatch):
+    """The delete that has come second begins again, and the file stays behind."""
+    indexed = QbeastTable.for_path(spark, table)
+    file = bridge.TableLog(spark, table).files()[0].path
+    commit, others = RowDeletion.commit, [lambda: indexed.delete_rows(file, [0])]
+
+    def interrupted(self, vector):
+        if others:
+            others.pop()()
+        return commit(self, vector)
+
+    monkeypatch.setattr(RowDeletion, "commit", interrupted)
+    faults.fail("delete", r"\.bin$")
+    assert indexed.delete_rows(file, [1]) == 1
+    assert faults.failed
+    assert count(holds(spark, table).df()) == 998

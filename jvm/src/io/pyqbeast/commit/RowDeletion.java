@@ -6,7 +6,6 @@ import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.spark.ScalaInterop;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -116,7 +115,7 @@ public final class RowDeletion {
     return door.open(() -> commitNow(vector));
   }
 
-  private boolean commitNow(String vector) throws IOException {
+  private boolean commitNow(String vector) {
     DeletionVectorDescriptor descriptor = DeletionVectorDescriptor$.MODULE$.deserializeFromBase64(vector);
     try {
       TouchedFileWithDV touched =
@@ -131,7 +130,7 @@ public final class RowDeletion {
           ScalaInterop.seq(actions), new DeltaOperations.Delete(ScalaInterop.seq(List.of())),
           RowTracking$.MODULE$.addPreservedRowTrackingTagIfNotSet(transaction.snapshot(), ScalaInterop.map(Map.of())));
     } catch (Exception e) {
-      transaction.discard(Set.of(descriptor.absolutePath(transaction.deltaLog().dataPath()).toString()));
+      transaction.discardAfter(e, Set.of(descriptor.absolutePath(transaction.deltaLog().dataPath()).toString()));
       if (e instanceof DeltaConcurrentModificationException) {
         conflict = e.getMessage();
         return false;

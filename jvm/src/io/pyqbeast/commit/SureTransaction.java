@@ -194,6 +194,25 @@ class SureTransaction extends OptimisticTransaction {
    * {@code actions} name. If the commit may have landed, all files stay.
    */
   void discard(Seq<Action> actions) throws IOException {
+    discard(filesOf(actions));
+    newFiles.clear();
+  }
+
+  /** The same after an error, which stays the one that is raised. */
+  void discardAfter(Exception why, Seq<Action> actions) {
+    discardAfter(why, filesOf(actions));
+  }
+
+  /** The same for files that something else wrote. */
+  void discardAfter(Exception why, Set<String> paths) {
+    try {
+      discard(paths);
+    } catch (Exception left) {
+      why.addSuppressed(left);
+    }
+  }
+
+  private Set<String> filesOf(Seq<Action> actions) {
     Set<String> paths = new HashSet<>();
     newFiles.forEach(file -> paths.add(file.absolutePath(deltaLog()).toString()));
     for (Action action : ScalaInterop.list(actions)) {
@@ -206,12 +225,10 @@ class SureTransaction extends OptimisticTransaction {
         paths.removeAll(vectorOf(remove.deletionVector())); // the vector that the file has now
       }
     }
-    discard(paths);
-    newFiles.clear();
+    return paths;
   }
 
-  /** The same for files that something else wrote. */
-  void discard(Set<String> paths) throws IOException {
+  private void discard(Set<String> paths) throws IOException {
     if (attempted.isPresent()) {
       return;
     }

@@ -4,7 +4,6 @@ import io.delta.tables.DeltaTable;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.spark.ScalaInterop;
-import java.io.IOException;
 import java.util.List;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.SparkSession;
@@ -111,16 +110,8 @@ public final class WatchedCommand implements TransactionExecutionObserver {
       try {
         return super.commitImpl(actions, operation, canSkipEmptyCommits, tags);
       } catch (RuntimeException e) {
-        discardQuietly(actions, e);
+        discardAfter(e, actions);
         throw e;
-      }
-    }
-
-    private void discardQuietly(Seq<Action> actions, Exception why) {
-      try {
-        discard(actions);
-      } catch (IOException left) {
-        why.addSuppressed(left);
       }
     }
   }
