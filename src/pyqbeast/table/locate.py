@@ -10,14 +10,13 @@ from pyqbeast.core.errors import NotIndexedError, TableNotFoundError
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
 
 
-def indexed_revisions(spark: SparkSession, path: str) -> RevisionSet:
-    """The revisions of the newest version of the table at a path. They may be damaged.
+def indexed_revisions(log: bridge.TableLog, path: str) -> RevisionSet:
+    """The revisions of a version of the table at a path. They may be damaged.
 
     Raises:
         TableNotFoundError: there is no table.
         NotIndexedError: there is one, and it is not indexed.
     """
-    log = bridge.TableLog(spark, path)
     if not log.exists:
         raise TableNotFoundError(
             f"there is no Delta table at {path}; Parquet files there become an indexed one by "
@@ -54,7 +53,7 @@ def find_path(spark: SparkSession, path_or_name: str) -> str:
     is_name = _is_name(spark, path_or_name)
     path = path_of_name(spark, path_or_name) if is_name else path_or_name
     try:
-        indexed_revisions(spark, path)
+        indexed_revisions(bridge.TableLog(spark, path), path)
     except TableNotFoundError:
         if is_name:
             raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -113,13 +113,13 @@ class QbeastTable:
         Raises:
             NotIndexedError: the table has no such revision.
         """
-        chosen = self._revisions().chosen(revision, self._path)
-        log = bridge.TableLog(self._spark, self._path)
-        prunes = chosen.id in log.prunable_revisions
+        log = self._log()
+        revisions = indexed_revisions(log, self._path)
+        chosen = revisions.chosen(revision, self._path)
         return index_metrics(
             chosen,
-            self._files(),
-            prunes=prunes,
+            _indexed_files(log, revisions.dimensions),
+            prunes=chosen.id in log.prunable_revisions,
             key_granularity=log.key_granularity,
             bound_of=log.weight_of,
         )
@@ -129,7 +129,8 @@ class QbeastTable:
 
         Columns: revision, cube, depth, file, file_bytes, min_weight, max_weight, element_count, replicated.
         """
-        dimensions = self._revisions().dimensions
+        log = self._log()
+        dimensions = indexed_revisions(log, self._path).dimensions
         # A level of a cube's name takes one symbol for six dimensions.
         symbols = F.create_map(
             [x for number, d in dimensions.items() for x in (F.lit(number).cast("bigint"), F.lit(-(-d // 6)))]
@@ -138,7 +139,6 @@ class QbeastTable:
         block = F.col("block")
         cube = block[constants.BLOCK_CUBE_ID]
         revision = F.col("revision")
-        log = bridge.TableLog(self._spark, self._path)
         return (
             log.file_frame()
             .withColumn("revision", log.tag_revision(tags))
@@ -291,20 +291,13 @@ class QbeastTable:
         Raises:
             InvalidInputError: `function` is none.
         """
-        add_hook(bridge.TableLog(self._spark, self._path).path, name, function)
+        add_hook(self._log().path, name, function)
+
+    def _log(self) -> bridge.TableLog:
+        return bridge.TableLog(self._spark, self._path)
 
     def _revisions(self) -> RevisionSet:
-        return indexed_revisions(self._spark, self._path)
-
-    def _files(self) -> list[MeasuredFile]:
-        dimensions = self._revisions().dimensions
-        files = []
-        for file in bridge.TableLog(self._spark, self._path).files():
-            tags = parse_tags(file.tags, dimensions.get)
-            files.append(
-                MeasuredFile(file.path, file.size, file.rows, file.deleted, tags.revision_id, tags.blocks)
-            )
-        return files
+        return indexed_revisions(self._log(), self._path)
 
     def __repr__(self) -> str:
         latest = self.latest_revision
@@ -321,3 +314,13 @@ class QbeastTable:
             table_html("Revisions, newest first", ("revision", "indexed by", "cube size"), rows),
             texts_html([".metrics() tells of its cubes, .plot() draws them."]),
         )
+
+
+def _indexed_files(log: bridge.TableLog, dimensions: Mapping[int, int]) -> list[MeasuredFile]:
+    files = []
+    for file in log.files():
+        tags = parse_tags(file.tags, dimensions.get)
+        files.append(
+            MeasuredFile(file.path, file.size, file.rows, file.deleted, tags.revision_id, tags.blocks)
+        )
+    return files

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast import CommitConflictError, bridge
+from pyqbeast import CommitConflictError, QbeastTable, bridge
 from pyqbeast.table.write import writer as writing
 from tests.spark_session import under
 from tests.table.help import holds, ids, load, rows_2d, save
@@ -177,3 +177,24 @@ def test_the_number_of_a_write_goes_with_it_when_a_property_comes_first(spark, t
         save(rows_2d(spark, 10, first=100), table_path)
         assert spark.conf.get(f"{writes}Version", None) is None
     assert ids(load(spark, table_path)) == list(range(110))
+
+
+@pytest.mark.parametrize("asked", ["metrics", "blocks"])
+def test_what_is_told_of_an_index_is_of_one_version(spark, table_path, monkeypatch, asked):
+    save(rows_2d(spark, 1_000), table_path)
+    table = QbeastTable.for_path(spark, table_path)
+    read = bridge.TableLog.configuration.fget
+    waiting = [lambda: save(rows_2d(spark, 500), table_path, "overwrite", columnsToIndex="id")]
+
+    def interrupted(log):
+        found = read(log)
+        if waiting:
+            waiting.pop()()
+        return found
+
+    monkeypatch.setattr(bridge.TableLog, "configuration", property(interrupted))
+    if asked == "metrics":
+        metrics = table.metrics()
+        assert (metrics.dimension_count, metrics.element_count, metrics.unindexed_files) == (2, 1_000, 0)
+    else:
+        assert table.blocks().agg(F.sum("element_count")).first()[0] == 1_000
