@@ -25,6 +25,7 @@ from pyqbeast.core.format.weight_counts import BORDERS
 from pyqbeast.core.otree import file_layout, weight_bands
 from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.tree import SampledRows, build_tree
+from pyqbeast.core.transform.column_spec import MAX_COLUMNS
 from pyqbeast.table.write.arrange import tree_bytes
 from tests.core.hostile import drawn
 from tests.delta_log.test_tags_in_bulk import USUAL, texts
@@ -87,7 +88,7 @@ def test_a_row_goes_to_one_file_and_stretch(spark, monkeypatch, dimensions):
     assert (np.diff(stretches)[np.diff(files) == 0] >= 0).all()
 
 
-@pytest.mark.parametrize("dimensions", [1, 2, 4])
+@pytest.mark.parametrize("dimensions", [1, 2, 4, MAX_COLUMNS])
 def test_a_row_goes_to_one_cube(spark, java, dimensions):
     """From the root on to the child that holds its point, until a cube keeps its weight."""
     row = st.tuples(st.lists(COORDINATES, min_size=dimensions, max_size=dimensions), WEIGHTS)

@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from pyqbeast.bridge.jvm import java, java_column
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.transform.column_spec import MAX_COLUMNS
 
 #: What makes a path a pattern to Hadoop, unless a backslash stands before it.
 _PATTERN = re.compile(r"[\[\]{}*?\\]")
@@ -97,8 +98,8 @@ def arranged(data: DataFrame, point: Sequence[Column], weight: Column, tree: byt
     )
 
 
-#: Bits of a cube's long that name a child which the tree does not have.
-_CHILD_BITS = 21
+#: Bits of a cube's long that name a child which the tree does not have: its number plus one.
+_CHILD_BITS = MAX_COLUMNS + 1
 
 #: The cube of rows that lie outside the revision's space.
 OUTSIDE = -1

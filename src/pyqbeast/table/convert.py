@@ -23,6 +23,7 @@ from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import format_type
 from pyqbeast.core.revisions.evolution import checked_cube_size
 from pyqbeast.core.revisions.revision import Revision, configuration_entries, revisions_from_configuration
+from pyqbeast.core.transform.column_spec import check_number_of_columns
 from pyqbeast.delta_log import locations
 from pyqbeast.table.options import default_cube_size, is_case_sensitive, number_of_retries
 from pyqbeast.table.qbeast_table import QbeastTable
@@ -45,8 +46,8 @@ def convert(
         cube_size: rows a cube, by default that of the session.
 
     Raises:
-        InvalidInputError: an identifier of another form, a column that is not there or cannot be indexed, a cube size
-            that is no number of rows.
+        InvalidInputError: an identifier of another form, a column that is not there or cannot be indexed, too many of
+            them, a cube size that is no number of rows.
         TableNotFoundError: there is nothing at the path, or no table of the name.
         UnsupportedError: the table is partitioned or clustered.
         CommitConflictError: other writers came first again and again.
@@ -137,6 +138,7 @@ def _columns(table: DataFrame, wanted: Sequence[str]) -> list[str]:
     """The names that the columns to index have in the table."""
     if isinstance(wanted, str) or not wanted:
         raise InvalidInputError(f"columns_to_index has to be a list of column names, not {wanted!r}")
+    check_number_of_columns(len(wanted))
     types = bridge.simple_types(table)
     columns = []
     for each in wanted:

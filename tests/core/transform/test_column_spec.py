@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.transform.column_spec import parse_column_spec
+from pyqbeast.core.transform.column_spec import MAX_COLUMNS, check_number_of_columns, parse_column_spec
 
 
 def test_names_and_kinds_with_spaces_and_in_any_case():
@@ -34,12 +34,17 @@ def test_a_known_column_with_a_colon_is_taken_as_it_stands():
         ("a,,b", "empty column name"),
         (":linear", "empty column name"),
         ("a,b,a:hashing", "names 'a' more than once"),
-        (",".join(f"c{n}" for n in range(21)), "21 columns; at most 20"),
     ],
 )
 def test_what_is_refused(text, message):
     with pytest.raises(InvalidInputError, match=message):
         parse_column_spec(text)
+
+
+def test_an_index_has_so_many_columns():
+    check_number_of_columns(MAX_COLUMNS)
+    with pytest.raises(InvalidInputError, match="21 columns are to be indexed; at most 20"):
+        check_number_of_columns(MAX_COLUMNS + 1)
 
 
 @pytest.mark.parametrize(

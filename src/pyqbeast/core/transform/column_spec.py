@@ -11,7 +11,7 @@ from pyqbeast.core.format.stored_text import shown
 from pyqbeast.core.transform.registry import kind_names
 
 #: The most columns of an index. A cube has 2^d children, and with more columns no table has enough rows to fill
-#: them.
+#: them. `Tree.java` has so many bits for the number of a child.
 MAX_COLUMNS = 20
 
 
@@ -29,8 +29,7 @@ def parse_column_spec(
 
     Names are trimmed. Kinds are linear, hashing (or hash), quantiles (or quantile) and histogram, in upper or
     lower case. A piece that is one of `known_columns` as a whole, colon included, is that column. Names get the
-    case that they have in `known_columns`. Raises InvalidInputError for empty names, unknown kinds, duplicates
-    and more than 20 columns.
+    case that they have in `known_columns`. Raises InvalidInputError for empty names, unknown kinds and duplicates.
     """
 
     def known(name: str) -> str | None:
@@ -41,12 +40,17 @@ def parse_column_spec(
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InvalidInputError(f"columnsToIndex={shown(text)} names {shown(repeated[0])} more than once")
-    if len(specs) > MAX_COLUMNS:
-        raise InvalidInputError(
-            f"columnsToIndex names {len(specs)} columns; at most {MAX_COLUMNS} can be indexed together, "
-            "and 2 to 4 that queries filter on work best"
-        )
     return specs
+
+
+def check_number_of_columns(columns: int) -> None:
+    """Raises InvalidInputError where so many columns are more than an index can be written by."""
+    if columns > MAX_COLUMNS:
+        raise InvalidInputError(
+            f"{columns} columns are to be indexed; at most {MAX_COLUMNS} can be indexed together, and 2 to 4 that "
+            "queries filter on work best. A table that another program has indexed by more can be read, and "
+            "overwritten with fewer columnsToIndex"
+        )
 
 
 def _parse_piece(piece: str, text: str, known: Callable[[str], str | None]) -> ColumnSpec:

@@ -13,6 +13,7 @@ from pyqbeast import bridge
 from pyqbeast.core.otree.tree import SampledRows
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.base import ColumnStatistics, Transformation, Transformer
+from pyqbeast.core.transform.column_spec import check_number_of_columns
 from pyqbeast.table.coordinates import measured, weight
 
 #: The most rows of the sample, from all partitions together. It bounds the driver's memory, as
@@ -66,7 +67,12 @@ def profile(
         known: the transformations of columns that need no bounds, by column; missing where nobody stated enough.
         types: Spark type of each column, as simple text.
         weight_columns: columns that are hashed after the indexed ones.
+
+    Raises:
+        InvalidInputError: there are more columns than an index can be written by. All that is laid out is looked
+            at here first, whoever has chosen its columns.
     """
+    check_number_of_columns(len(transformers))
     spark = data.sparkSession
     columns = [measured(spark, each, known.get(each.column), types[each.column]) for each in transformers]
     indexed = [transformer.column for transformer in transformers]

@@ -23,6 +23,7 @@ public final class Tree implements Serializable {
   /** The cube of a row whose point lies outside the unit cube: it goes to a file without an index. */
   public static final long OUTSIDE = -1L;
 
+  /** Bits of a child's number, as many as columns can be indexed: {@code MAX_COLUMNS} of Python. */
   private static final int CHILD_BITS = 20;
 
   private final int files;
