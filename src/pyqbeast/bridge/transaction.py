@@ -153,15 +153,15 @@ class Transaction:
 
     def commit(self, mode: str, tags: Mapping[str, str]) -> bool:
         """Returns False if another writer's commit stands in the way; `conflict` says which."""
-        return bool(self._java.commit(mode, dict(tags)) != -1)
+        return bool(self._java.commit(mode, dict(tags)))
 
     def commit_rewrite(self, tags: Mapping[str, str]) -> bool:
         """Commits a `rewrite`, as `commit` does."""
-        return bool(self._java.commitRewrite(dict(tags)) != -1)
+        return bool(self._java.commitRewrite(dict(tags)))
 
     def commit_stored(self) -> bool:
         """Commits what `store` was given and nothing else, as `commit` does."""
-        return bool(self._java.commitStored() != -1)
+        return bool(self._java.commitStored())
 
     def actions(self) -> list[dict[str, Any]]:
         """What is about to be committed: Delta's actions, each an object with its kind as the only key."""

@@ -499,23 +499,22 @@ public final class Transaction extends SureTransaction {
   /**
    * Commits what was written.
    *
-   * @return the new version; -1 where another writer's commit stands in the way, which {@link #conflict} tells; -2 where
-   *     there was nothing to commit
+   * @return false where another writer's commit stands in the way, which {@link #conflict} tells
    */
-  public long commit(String mode, Map<String, String> tags) {
+  public boolean commit(String mode, Map<String, String> tags) {
     DeltaOperations.Operation operation = DeltaWrites.operation(SaveMode.valueOf(mode), options);
     return commit(operation, tags);
   }
 
   /** Commits a {@link #rewrite}, as {@link #commit} does. */
-  public long commitRewrite(Map<String, String> tags) {
+  public boolean commitRewrite(Map<String, String> tags) {
     return commit(
         DeltaWrites.rewrite(),
         ScalaInterop.map(RowTracking$.MODULE$.addPreservedRowTrackingTagIfNotSet(snapshot(), ScalaInterop.map(tags))));
   }
 
   /** Commits what {@link #store} was given and nothing else, as {@link #commit} does. */
-  public long commitStored() {
+  public boolean commitStored() {
     options = WriteRequest.of(session, Map.of()).options();
     active(
         () -> {
@@ -537,18 +536,18 @@ public final class Transaction extends SureTransaction {
     }
   }
 
-  private long commit(DeltaOperations.Operation operation, Map<String, String> tags) {
+  private boolean commit(DeltaOperations.Operation operation, Map<String, String> tags) {
     return active(
         () -> {
           try {
             // What the log of the table's files may forget is noted in the table.
             StoredEntries.noted(metadata(), notes).ifPresent(noted -> newMetadata_$eq(Option.apply(noted)));
-            Option<Object> version = commitIfNeeded(actions, operation, ScalaInterop.map(tags));
+            commitIfNeeded(actions, operation, ScalaInterop.map(tags));
             forgetVersionOfWrite();
-            return version.isDefined() ? (Long) version.get() : -2L;
+            return true;
           } catch (DeltaConcurrentModificationException e) {
             conflict = e.getMessage();
-            return -1L;
+            return false;
           }
         });
   }
