@@ -463,36 +463,40 @@ public final class Transaction extends SureTransaction {
     }
   }
 
-  /** @param tagsOfFiles a JSON object: path of a written file to its tags; files it leaves out keep none */
+  /**
+   * Gives written files their tags, and notes where they hold rows that somebody chose by weight.
+   *
+   * @param tagsOfFiles a JSON object: path of a written file to its tags; files it leaves out keep none
+   */
   public void tag(String tagsOfFiles) throws JsonProcessingException {
     Map<String, Map<String, String>> tags =
         JSON.readValue(tagsOfFiles, new TypeReference<Map<String, Map<String, String>>>() {});
-    List<Action> tagged = new ArrayList<>();
-    for (Action action : ScalaInterop.list(actions)) {
-      boolean ours = action instanceof AddFile file && tags.containsKey(file.path());
-      tagged.add(ours ? ((AddFile) action).copyWithTags(merged((AddFile) action, tags)) : action);
-    }
-    actions = ScalaInterop.seq(tagged);
-    List<AddFile> files = new ArrayList<>();
+    List<Action> all = new ArrayList<>();
+    List<AddFile> tagged = new ArrayList<>();
     Set<String> replaced = new HashSet<>();
-    for (Action action : tagged) {
+    for (Action action : ScalaInterop.list(actions)) {
       if (action instanceof AddFile file && tags.containsKey(file.path())) {
-        files.add(file);
-      } else if (action instanceof RemoveFile file) {
+        AddFile ours = file.copyWithTags(merged(file, tags.get(file.path())));
+        tagged.add(ours);
+        all.add(ours);
+        continue;
+      }
+      if (action instanceof RemoveFile file) {
         replaced.add(file.path());
       }
+      all.add(action);
     }
+    actions = ScalaInterop.seq(all);
     Snapshot joined = entries.dropRevisions() ? null : snapshot();
-    String note = door.open(() -> WeightProfile.note(joined, replaced, files, metadata()));
+    String note = door.open(() -> WeightProfile.note(joined, replaced, tagged, metadata()));
     if (note != null) {
       notes.add(note);
     }
   }
 
-  private static scala.collection.immutable.Map<String, String> merged(
-      AddFile file, Map<String, Map<String, String>> tags) {
+  private static scala.collection.immutable.Map<String, String> merged(AddFile file, Map<String, String> tags) {
     Map<String, String> all = new HashMap<>(ScalaInterop.map(file.tagsOrEmpty()));
-    all.putAll(tags.get(file.path()));
+    all.putAll(tags);
     return ScalaInterop.map(all);
   }
 
