@@ -82,7 +82,7 @@ public final class Transaction extends SureTransaction {
   private final List<Written> written = new ArrayList<>();
 
   /** Whether the rows of the files that are being written now are laid out, so that their blocks are counted. */
-  private boolean counts;
+  private boolean isCounted;
 
   private StatisticsOfJob tracker;
   private Seq<Action> actions = ScalaInterop.seq(List.of());
@@ -99,7 +99,7 @@ public final class Transaction extends SureTransaction {
   private final Set<String> notes = new HashSet<>();
 
   /** Whether files are being written. */
-  private boolean writes;
+  private boolean isWriting;
 
   private String conflict = "";
 
@@ -119,7 +119,7 @@ public final class Transaction extends SureTransaction {
    * replaceUsing} in these.
    */
   private Dataset<Row> asGiven;
-  private scala.collection.immutable.Set<String> numbers = Set$.MODULE$.empty();
+  private scala.collection.immutable.Set<String> identityColumns = Set$.MODULE$.empty();
 
   private Transaction(SparkSession session, DeltaLog log, Option<Snapshot> begins, Door door) {
     super(log, Option.empty(), begins);
@@ -224,7 +224,7 @@ public final class Transaction extends SureTransaction {
     planned = rehearsal.metadata();
     Tuple4<Dataset<Row>, Seq<Attribute>, Seq<Constraint>, scala.collection.immutable.Set<String>> completed =
         rehearsal.normalizeSchema(deltaLog(), Option.apply(rehearsal.options), data);
-    numbers = completed._4();
+    identityColumns = completed._4();
     StructType stored = plain(planned.schema());
     Dataset<Row> rows = completed._1();
     return PaddedTexts.in(
@@ -260,7 +260,7 @@ public final class Transaction extends SureTransaction {
     active(
         () -> {
           laidOut = inOwnSession(data, pageRows);
-          Dataset<Row> withoutNumbers = numbers.isEmpty() ? laidOut : laidOut.drop(numbers.toSeq());
+          Dataset<Row> withoutNumbers = identityColumns.isEmpty() ? laidOut : laidOut.drop(identityColumns.toSeq());
           boolean replacesMatches = WriteRequest.of(session, given).options().isReplaceOnOrUsingDefined();
           Dataset<Row> rows = replacesMatches ? inOwnSession(asGiven, pageRows) : withoutNumbers;
           WriteIntoDelta command = command(rows, SaveMode.valueOf(mode), given);
@@ -383,7 +383,7 @@ public final class Transaction extends SureTransaction {
               + " collects no statistics: set spark.databricks.delta.stats.collect to true");
     }
     tracker = null;
-    WrittenWeight weight = counts ? WrittenWeight.of(metadata(), ScalaInterop.list(output)) : null;
+    WrittenWeight weight = isCounted ? WrittenWeight.of(metadata(), ScalaInterop.list(output)) : null;
     if (!partitions.isEmpty() || (deltas._1().isEmpty() && weight == null)) {
       return deltas;
     }
@@ -399,19 +399,19 @@ public final class Transaction extends SureTransaction {
   @Override
   public Seq<FileAction> writeFiles(
       Dataset<?> data, Option<DeltaOptions> given, boolean isOptimize, Seq<Constraint> constraints) {
-    counts = given.isDefined();
+    isCounted = given.isDefined();
     boolean areOurs = data == source;
-    if (areOurs && !numbers.isEmpty()) {
-      setTrackHighWaterMarks(numbers);
+    if (areOurs && !identityColumns.isEmpty()) {
+      setTrackHighWaterMarks(identityColumns);
     }
-    writes = true;
+    isWriting = true;
     Seq<FileAction> files;
     try {
       files = super.writeFiles(areOurs ? laidOut : data, given, true, constraints);
     } finally {
-      writes = false;
+      isWriting = false;
     }
-    if (counts) {
+    if (isCounted) {
       for (FileAction file : ScalaInterop.list(files)) {
         if (file instanceof AddFile add) {
           written.add(new Written(add, tracker == null ? null : tracker.counted(add.toPath().getName())));
@@ -429,7 +429,7 @@ public final class Transaction extends SureTransaction {
 
   @Override
   public Metadata metadata() {
-    return writes ? ExactParquet.of(super.metadata()) : super.metadata();
+    return isWriting ? ExactParquet.of(super.metadata()) : super.metadata();
   }
 
   /** What was written: a JSON array of the fields of Python's {@code WrittenFile}. */
