@@ -206,7 +206,7 @@ class TableLog:
     def _tag_columns(self) -> Any:  # noqa: ANN401 (a py4j object)
         return java(self._spark).commit.TagColumns
 
-    def retag(
+    def rewrite_entries(
         self,
         operation: str,
         changed: DataFrame,
@@ -214,16 +214,16 @@ class TableLog:
         settings: Mapping[str, str | None],
         metrics: Mapping[str, str],
     ) -> int | None:
-        """One commit on top of this version; see `TagRewrite.java`. None where another writer came first.
+        """One commit on top of this version; see `EntryRewrite.java`. None where another writer came first.
 
         Args:
             operation: what the table's history calls it.
-            changed: files with their new tags, as `file_frame` has them.
+            changed: files as the log is to tell of them, as `file_frame` has them.
             dropped: files to take out of the table, the same.
             settings: entries of the table's configuration to change; None takes a key out.
             metrics: figures for the table's history.
         """
-        commit = java(self._spark).commit.TagRewrite.commit
+        commit = java(self._spark).commit.EntryRewrite.commit
         version = commit(self._java, operation, changed._jdf, dropped._jdf, dict(settings), dict(metrics))
         return None if version < 0 else int(version)
 

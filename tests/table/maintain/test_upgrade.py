@@ -239,7 +239,7 @@ def test_changes_in_place_are_refused_while_there_are_replicated_files(spark, go
 def test_an_append_meanwhile_makes_it_start_again(spark, golden, table_path, monkeypatch):
     path = copy_of(golden, REPLICATED, table_path)
     row = load(spark, path).limit(1).withColumn("id", F.lit(30_000).cast("bigint"))
-    commit = bridge.TableLog.retag
+    commit = bridge.TableLog.rewrite_entries
     waiting = [lambda: row.write.format("delta").mode("append").save(path)]
 
     def interrupted(self, *arguments):
@@ -247,7 +247,7 @@ def test_an_append_meanwhile_makes_it_start_again(spark, golden, table_path, mon
             waiting.pop()()
         return commit(self, *arguments)
 
-    monkeypatch.setattr(bridge.TableLog, "retag", interrupted)
+    monkeypatch.setattr(bridge.TableLog, "rewrite_entries", interrupted)
     assert pyqbeast.upgrade(spark, path).version == 4
     assert ids(load(spark, path)) == list(range(30_001))
     assert not pyqbeast.upgrade(spark, path).is_needed
@@ -255,7 +255,7 @@ def test_an_append_meanwhile_makes_it_start_again(spark, golden, table_path, mon
 
 def test_an_upgrade_that_dies_on_the_way_leaves_the_old_version(spark, golden, table_path, monkeypatch):
     path = copy_of(golden, REPLICATED, table_path)
-    commit = bridge.TableLog.retag
+    commit = bridge.TableLog.rewrite_entries
 
     def failing(self, operation, changed, *arguments):
         died = F.when(F.col("path") > "8", F.raise_error(F.lit("died"))).otherwise(F.col("size"))
@@ -264,7 +264,7 @@ def test_an_upgrade_that_dies_on_the_way_leaves_the_old_version(spark, golden, t
         )
 
     with monkeypatch.context() as patched:
-        patched.setattr(bridge.TableLog, "retag", failing)
+        patched.setattr(bridge.TableLog, "rewrite_entries", failing)
         with pytest.raises(Exception, match="died"):
             pyqbeast.upgrade(spark, path)
     assert len(log_files(path)) == 3

@@ -84,7 +84,9 @@ def _commit(
     for _ in range(_ATTEMPTS):
         _log.info("%s: changing what the log says of %d files", log.path, len(plan.changes))
         changed = changed_files(log, plan.changes)
-        version = log.retag(_OPERATION, changed, log.file_frame().limit(0), plan.settings, _metrics(plan))
+        version = log.rewrite_entries(
+            _OPERATION, changed, log.file_frame().limit(0), plan.settings, _metrics(plan)
+        )
         if version is not None:
             files = len(plan.changes)
             return replace(report, version=version, files=files, healed=plan.healed, left=plan.left)

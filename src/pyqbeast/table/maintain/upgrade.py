@@ -235,7 +235,7 @@ class _Attempt:
             F.to_json(_BLOCKS),
         )
         changed = self.changed.withColumns({"tags": tags, "dataChange": F.lit(False)})
-        return self.log.retag(
+        return self.log.rewrite_entries(
             _OPERATION,
             self._plain(changed),
             self._plain(self.dropped),

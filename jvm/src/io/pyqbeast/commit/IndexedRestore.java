@@ -64,7 +64,7 @@ public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
     TableLog log = TableLog.newest(session(), path);
     Dataset<Row> retagged = retagged(log.files(), then.allFiles().toDF());
     return retagged.isEmpty()
-        || TagRewrite.commit(log, "RESTORE TAGS", retagged, retagged.limit(0), Map.of(), Map.of()) >= 0;
+        || EntryRewrite.commit(log, "RESTORE TAGS", retagged, retagged.limit(0), Map.of(), Map.of()) >= 0;
   }
 
   /** The files of {@code now} whose tags were others in {@code then}, with the tags of {@code then}. */

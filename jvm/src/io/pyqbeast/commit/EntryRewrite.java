@@ -24,14 +24,14 @@ import scala.jdk.javaapi.CollectionConverters;
  * remove files of replicated blocks. The commit is written while the files are listed, so memory does not grow with
  * their number.
  */
-public final class TagRewrite {
-  private TagRewrite() {}
+public final class EntryRewrite {
+  private EntryRewrite() {}
 
   /**
    * Commits on top of the version that {@code log} is of.
    *
    * @param operation what the table's history calls it
-   * @param changed files with their new tags, as rows of Delta's {@code AddFile}
+   * @param changed files as the log is to tell of them, as rows of Delta's {@code AddFile}
    * @param dropped files to take out, the same
    * @param settings entries of the configuration to change; null takes a key out
    * @return the new version; -1 where another writer came first, and nothing is committed
