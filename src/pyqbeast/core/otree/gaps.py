@@ -9,11 +9,27 @@ below, and then their samples lose rows. A block without rows tells them what su
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyqbeast.core.format.constants import WEIGHT_MAX
 from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.otree.status import CubeStatus
+
+
+def closing(
+    files: Mapping[str, Sequence[Block]], cubes: Mapping[CubeId, CubeStatus]
+) -> tuple[str, list[Block]]:
+    """The file that gets the blocks without rows, and these blocks.
+
+    It is the one with the lightest row, which most samples open anyway.
+
+    Args:
+        files: the blocks of the files that may get some, at least one file.
+        cubes: all cubes of their revision.
+    """
+    first = min(files, key=lambda file: min(block.min_weight for block in files[file]))
+    return first, [Block(cube, weight, weight, 0) for cube, weight in announcements(cubes).items()]
 
 
 def announcements(cubes: Mapping[CubeId, CubeStatus]) -> dict[CubeId, int]:

@@ -23,9 +23,9 @@ from pyqbeast.core.format.constants import (
     TAG_REVISION,
     TAG_WEIGHTS,
 )
-from pyqbeast.core.format.file_tags import Block, are_legacy, blocks_to_json
+from pyqbeast.core.format.file_tags import are_legacy, blocks_to_json
 from pyqbeast.core.otree.compaction import is_copy
-from pyqbeast.core.otree.gaps import announcements
+from pyqbeast.core.otree.gaps import closing
 from pyqbeast.core.otree.invariants import check_tree
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.problems import (
@@ -221,11 +221,10 @@ class _Plan:
             if not todays:
                 is_closed = False
                 continue
-            first = min(todays, key=lambda path: min(block.min_weight for block in todays[path]))
-            closing = [Block(cube, weight, weight, 0) for cube, weight in announcements(status.cubes).items()]
+            first, added = closing(todays, status.cubes)
             tags = {
                 **self._tags_of(self.files[first]),
-                TAG_BLOCKS: blocks_to_json([*todays[first], *closing]),
+                TAG_BLOCKS: blocks_to_json([*todays[first], *added]),
             }
             self.tags[first] = tags
         for problem in problems:

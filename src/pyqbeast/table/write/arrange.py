@@ -33,7 +33,7 @@ from pyqbeast.core.format.file_tags import Block, blocks_to_json
 from pyqbeast.core.format.key_frequency import KeyFrequency
 from pyqbeast.core.format.weight_counts import weights_tag
 from pyqbeast.core.otree.file_layout import FileLayout
-from pyqbeast.core.otree.gaps import announcements
+from pyqbeast.core.otree.gaps import closing
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.otree.tree import Tree
 from pyqbeast.core.revisions.revision import Revision
@@ -69,7 +69,7 @@ class Arrangement:
                 _log.warning(f"{message}, it stays unindexed", file.path, file.strays, file.rows)
             elif file.blocks and all(block.cube != bridge.OUTSIDE for block in file.blocks):
                 blocks[file.path] = [self._stored(block) for block in file.blocks]
-        self._close_gaps(list(blocks.values()))
+        self._close_gaps(blocks)
         return {
             file.path: {
                 TAG_REVISION: str(revision_id),
@@ -83,16 +83,12 @@ class Arrangement:
             if file.path in blocks
         }
 
-    def _close_gaps(self, of_files: list[list[Block]]) -> None:
-        """Adds blocks without rows for missing cubes, which other implementations need.
-
-        They go to the file with the lightest row, which most samples open anyway.
-        """
-        if not of_files:
-            return
-        status = self.status.with_blocks(block for blocks in of_files for block in blocks)
-        first = min(of_files, key=lambda blocks: min(block.min_weight for block in blocks))
-        first += [Block(cube, weight, weight, 0) for cube, weight in announcements(status.cubes).items()]
+    def _close_gaps(self, of_files: dict[str, list[Block]]) -> None:
+        """Adds blocks without rows for missing cubes, which other implementations need."""
+        if of_files:
+            status = self.status.with_blocks(block for blocks in of_files.values() for block in blocks)
+            first, added = closing(of_files, status.cubes)
+            of_files[first] += added
 
     def _stored(self, block: bridge.WrittenBlock) -> Block:
         cube, largest = self._cube(block.cube)
