@@ -42,7 +42,7 @@ def test_a_young_table_is_read_without_a_job(spark, table_path):
     agree(spark, copy)
 
 
-def test_a_small_append_takes_a_survey_and_a_write(spark, table_path):
+def test_a_small_append_takes_a_pass_and_a_write(spark, table_path):
     save(rows_2d(spark, 4_000), table_path, cubeSize=500)
     assert jobs_of(spark, lambda: save(rows_2d(spark, 100, first=4_000), table_path)) == 2
     holds(spark, table_path)

@@ -35,9 +35,10 @@ public final class RowShuffle {
     List<Expression> computed = new ArrayList<>();
     ScalaInterop.list(project.projectList()).forEach(column -> computed.add((Expression) column));
     Dataset<Row> packs = over(data, project.child(), computed, RowPacker.SCHEMA, new RowPacker(tree, data.schema()));
+    // One file needs no second one for rows outside the revision's space: the pass before the write has seen none.
     Dataset<Row> gathered =
         tree.files() == 1 && SmallPlans.areRead(data)
-            ? packs.coalesce(1) // a file of rows outside the revision's space needs no place: the survey saw none
+            ? packs.coalesce(1)
             : Shuffles.byNumber(packs, tree.files() + 1, "file");
     Dataset<Row> sorted = gathered.sortWithinPartitions("stretch");
     return over(data, plan(sorted), List.of(), data.schema(), new RowUnpacker(data.schema().length(), tree.endsOfParts()));
