@@ -79,14 +79,13 @@ def plan_new(
 
     Columns and cube size are the user's, or those of the table that is `replaced`.
     """
-    most = most_chosen_columns(data.sparkSession)
-    if options.columns_to_index is None and replaced is None and most is None:
-        raise no_columns(types, options)
     stated: Mapping[str, ColumnStatistics] = {}
     if options.columns_to_index is not None:
         specs = specs_of(data.sparkSession, options.columns_to_index, types)
     elif replaced is None:
-        assert most is not None
+        most = most_chosen_columns(data.sparkSession)
+        if most is None:
+            raise no_columns(types, options)
         specs = choose_columns(data, types, most)
     else:
         stated = stated_by(replaced)
