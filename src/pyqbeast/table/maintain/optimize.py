@@ -197,7 +197,7 @@ class _Optimize:
         own = [(file, tags) for file, tags in tagged if tags.revision_id == revision_id]
         prunable = log.prunable_revisions
         if revision_id == STAGING_REVISION or revision_id not in prunable:
-            return self._staging(transaction, stored, [file for file, _ in own], prunable)
+            return self._like_an_append(transaction, stored, [file for file, _ in own], prunable)
         revision = stored.get(revision_id)
         indexed = [
             StoredFile(file.path, tags.blocks, row_weights(file.tags, tags.blocks)[1], file.deleted)
@@ -232,7 +232,7 @@ class _Optimize:
                 )
         return {file.path for file in present}
 
-    def _staging(
+    def _like_an_append(
         self,
         transaction: bridge.Transaction,
         stored: RevisionSet,

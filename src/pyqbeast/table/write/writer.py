@@ -127,8 +127,8 @@ class _Write:
 
     def _write_files(self, transaction: bridge.Transaction, plan: Plan) -> None:
         if plan.is_new:
-            configuration = {} if self.is_fresh else transaction.configuration
-            transaction.store(configuration_entries(plan.revision, configuration), fresh=self.is_fresh)
+            kept = {} if self.is_fresh else transaction.configuration
+            transaction.store(configuration_entries(plan.revision, kept), fresh=self.is_fresh)
         delta_options = self.options.with_file_rows(
             rows_per_file(plan.revision, self.options.file_limit(self.spark))
         )
