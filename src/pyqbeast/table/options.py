@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.constants import REPLACES_TABLE, SAMPLE_FRACTIONS
+from pyqbeast.core.format.constants import INDEX_OPTIONS, REPLACES_TABLE, SAMPLE_FRACTIONS, TABLE_PROPERTY
 from pyqbeast.core.otree.weight_bands import DEFAULT_FRACTIONS, fractions_of
 from pyqbeast.core.revisions.evolution import checked_cube_size
 
@@ -18,15 +18,7 @@ from pyqbeast.core.revisions.evolution import checked_cube_size
 #: `python -m benchmarks.suite --only boxes scan` shows both.
 PAGE_ROWS = 7_000
 #: Options that pyqbeast reads itself. All others go to Delta.
-_OWN = (
-    "columnstoindex",
-    "cubesize",
-    "columnstats",
-    "tableformat",
-    "path",
-    "weightcolumns",
-    "samplefractions",
-)
+_OWN = (*INDEX_OPTIONS.split(), "tableformat", "path")
 #: The table property that lets deletes mark rows instead of writing files again, and the session's default for it.
 VECTORS = "delta.enableDeletionVectors"
 _VECTORS_SETTING = "spark.databricks.delta.properties.defaults.enableDeletionVectors"
@@ -40,8 +32,7 @@ _AUTO_MAX_SETTING = "spark.qbeast.index.columnsToIndex.auto.max"
 _FILE_ROWS_SETTING = "spark.sql.files.maxRecordsPerFile"
 _FILE_ROWS = "maxrecordsperfile"
 #: Beginnings of options that become properties of a new table. Only these options keep the case of their names.
-PROPERTY = "table.property."
-_PROPERTIES = ("delta.", PROPERTY)
+_PROPERTIES = ("delta.", TABLE_PROPERTY)
 #: Beginning of the options that name pre-commit hooks, in lower case.
 HOOK_OPTION = "qbeastprecommithook."
 
@@ -81,7 +72,7 @@ class WriteOptions:
             cube_size=_cube_size(own.get("cubesize"), "option cubeSize"),
             column_stats=own.get("columnstats") or None,
             weight_columns=own.get("weightcolumns") or None,
-            sample_fractions=own.get("samplefractions", options.get(PROPERTY + SAMPLE_FRACTIONS)),
+            sample_fractions=own.get("samplefractions", options.get(TABLE_PROPERTY + SAMPLE_FRACTIONS)),
             delta={_named(k): v for k, v in options.items() if k.lower() not in _OWN and not _is_hook(k)},
             hooks={key: value for key, value in options.items() if _is_hook(key)},
         )

@@ -57,6 +57,10 @@ CHOSEN_BY_WEIGHT = "pyqbeast.chosenByWeight"
 MIXED_BY_WEIGHT = "pyqbeast.mixedByWeight"
 #: Key that users set and only pyqbeast reads: the fractions that the table is to be sampled by.
 SAMPLE_FRACTIONS = "pyqbeast.sampleFractions"
+#: Options of a write that say how its rows are indexed, in lower case: users write them in any case.
+INDEX_OPTIONS = "columnstoindex cubesize columnstats weightcolumns samplefractions"
+#: Beginning of the options of a write that become properties of the table that it makes.
+TABLE_PROPERTY = "table.property."
 #: Option of a write by which the catalog tells that the statement replaces the table, and not only its rows.
 REPLACES_TABLE = "table.isreplaced"
 #: The revision of files that carry no index metadata.

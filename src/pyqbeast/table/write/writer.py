@@ -8,9 +8,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pyqbeast import bridge
 from pyqbeast.core.errors import CommitConflictError, InvalidInputError, TableExistsError
+from pyqbeast.core.format.constants import TABLE_PROPERTY
 from pyqbeast.core.revisions.revision import configuration_entries, revisions_from_configuration
 from pyqbeast.table.hooks import hook_tags, named_hooks
-from pyqbeast.table.options import PAGE_ROWS, PROPERTY, WriteOptions, number_of_retries
+from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
 from pyqbeast.table.write.arrange import RESERVED
 from pyqbeast.table.write.plan import Plan, plan_append, plan_new, rows_per_file
 from pyqbeast.table.write.table_checks import check_indexed_columns, stored_revisions
@@ -121,7 +122,7 @@ class _Write:
         makes_table = not transaction.exists or self.options.replaces_table
         properties = self.options.new_table_properties(self.spark) if makes_table else {}
         return {
-            name if name.startswith("delta.") else PROPERTY + name: value
+            name if name.startswith("delta.") else TABLE_PROPERTY + name: value
             for name, value in properties.items()
         }
 

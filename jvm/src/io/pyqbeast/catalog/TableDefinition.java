@@ -1,5 +1,6 @@
 package io.pyqbeast.catalog;
 
+import io.pyqbeast.format.Constants;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -11,8 +12,7 @@ import org.apache.spark.sql.connector.catalog.TableCatalog;
  * that the table keeps. Spark hands options over twice, as they are and with a prefix.
  */
 public record TableDefinition(Map<String, String> options, Map<String, String> properties) {
-  private static final Set<String> INDEX =
-      Set.of("columnstoindex", "cubesize", "columnstats", "weightcolumns", "samplefractions");
+  private static final Set<String> INDEX = Set.of(Constants.text("INDEX_OPTIONS").split(" "));
   private static final Set<String> OF_SPARK =
       Set.of(
           TableCatalog.PROP_PROVIDER, TableCatalog.PROP_LOCATION, TableCatalog.PROP_OWNER, TableCatalog.PROP_EXTERNAL,

@@ -26,7 +26,7 @@ import org.apache.spark.sql.delta.commands.WriteIntoDelta;
  */
 public record WriteRequest(DeltaOptions options, Map<String, String> properties, boolean replacesTable) {
   /** Marks options that are properties of the table to make. */
-  public static final String PROPERTY_PREFIX = "table.property.";
+  public static final String PROPERTY_PREFIX = Constants.text("TABLE_PROPERTY");
 
   /** Option of a statement that replaces a table. */
   public static final String REPLACES_TABLE = Constants.text("REPLACES_TABLE");
