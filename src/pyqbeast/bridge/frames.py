@@ -98,8 +98,8 @@ def arranged(data: DataFrame, point: Sequence[Column], weight: Column, tree: byt
     )
 
 
-#: Bits of a cube's long that name a child which the tree does not have: its number plus one.
-_CHILD_BITS = MAX_COLUMNS + 1
+#: Bits of a cube's long that tell of a child which the tree does not have: its number plus one. See `Tree.java`.
+_MISSING_CHILD_BITS = MAX_COLUMNS + 1
 
 #: The cube of rows that lie outside the revision's space.
 OUTSIDE = -1
@@ -109,8 +109,8 @@ def read_cube(cube: int) -> tuple[int, int | None]:
     """Splits the long that stands for a cube: its node, and the child's number if the cube is a missing child
     of that node.
     """
-    child = cube & ((1 << _CHILD_BITS) - 1)
-    return cube >> _CHILD_BITS, child - 1 if child else None
+    child = cube & ((1 << _MISSING_CHILD_BITS) - 1)
+    return cube >> _MISSING_CHILD_BITS, child - 1 if child else None
 
 
 def sample_to(data: DataFrame, columns: Sequence[Column], rows: int, target: Path) -> None:

@@ -23,8 +23,11 @@ public final class Tree implements Serializable {
   /** The cube of a row whose point lies outside the unit cube: it goes to a file without an index. */
   public static final long OUTSIDE = -1L;
 
-  /** Bits of a child's number, as many as columns can be indexed: {@code MAX_COLUMNS} of Python. */
+  /** Bits of a cube's number among its siblings, as many as columns can be indexed: {@code MAX_COLUMNS} of Python. */
   private static final int CHILD_BITS = 20;
+
+  /** Bits of a cube's long that tell of a missing child: its number plus one. Python reads them. */
+  private static final int MISSING_CHILD_BITS = CHILD_BITS + 1;
 
   private final int files;
   private final int dimensions;
@@ -149,11 +152,11 @@ public final class Tree implements Serializable {
       }
       int next = nodes[slotOf(((long) node << CHILD_BITS) | side)];
       if (next < 0) {
-        return ((long) node << (CHILD_BITS + 1)) | (side + 1);
+        return ((long) node << MISSING_CHILD_BITS) | (side + 1);
       }
       node = next;
     }
-    return (long) node << (CHILD_BITS + 1);
+    return (long) node << MISSING_CHILD_BITS;
   }
 
   private int leafOf(double[] point, int weight) {
