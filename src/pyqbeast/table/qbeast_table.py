@@ -167,7 +167,7 @@ class QbeastTable:
         Raises:
             InvalidInputError: a condition that Spark cannot read or that names columns the table does not have.
             CommitConflictError: another writer changed the same rows first. Nothing is deleted.
-            UnsupportedError: the table is append-only.
+            UnsupportedError: the table is append-only, or has to be upgraded first.
         """
         with failures.words(f"deleting rows of {self._path}"):
             delete(self._spark, self._path, condition)
@@ -186,7 +186,7 @@ class QbeastTable:
         Raises:
             InvalidInputError: a file that is not live, what is no row index, or one beyond the file.
             FormatError: the file's present vector is broken.
-            UnsupportedError: the table does not take deletion vectors, or is append-only.
+            UnsupportedError: the table does not take deletion vectors, is append-only, or has to be upgraded first.
             CommitConflictError: other writers kept changing the file. Nothing is deleted.
         """
         with failures.words(f"deleting rows of {self._path}"):
