@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyqbeast.core.format.constants import TAG_MAX_ROW_WEIGHT, WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.format.constants import TAG_KEY_ROWS, TAG_MAX_ROW_WEIGHT, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block, blocks_to_json
+from pyqbeast.core.format.key_frequency import KeyFrequency
 from pyqbeast.core.revisions.revision import Revision, configuration_entries
 from pyqbeast.core.transform.empty import Empty
 from pyqbeast.core.transform.registry import transformer_for
@@ -42,9 +43,19 @@ def metadata(fields, indexed="id", partitions=(), **configuration):
 
 
 def indexed_add(
-    path: Path, rows: pa.Table, lowest=WEIGHT_MIN, highest=WEIGHT_MAX, vector=None, heaviest=None, **how
+    path: Path,
+    rows: pa.Table,
+    lowest=WEIGHT_MIN,
+    highest=WEIGHT_MAX,
+    vector=None,
+    heaviest=None,
+    key_rows=None,
+    **how,
 ):
-    """Writes a data file of one block, and returns its entry in the log; with the tag of its heaviest row if stated."""
+    """Writes a data file of one block, and returns its entry in the log.
+
+    It has tags of its heaviest row and of the rows of its most frequent key if they are stated.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(rows, path, **how)
     bounds = {}
@@ -71,6 +82,7 @@ def indexed_add(
                 "revision": "1",
                 "blocks": blocks_to_json([block]),
                 **({} if heaviest is None else {TAG_MAX_ROW_WEIGHT: str(heaviest)}),
+                **({} if key_rows is None else {TAG_KEY_ROWS: KeyFrequency("write", key_rows).to_tag()}),
             },
             **({"deletionVector": struct(vector)} if vector else {}),
         }

@@ -39,7 +39,7 @@ def rows_of(first=0, rows=ROWS):
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    return by_weight(tmp_path_factory.mktemp("groups") / "table", rows_of())
+    return by_weight(tmp_path_factory.mktemp("groups") / "table", rows_of(), key_rows=1)
 
 
 def test_groups_that_meet_a_condition(table):
@@ -180,7 +180,7 @@ def test_what_is_sure_is_true_as_often_as_it_says(tmp_path):
     doubts = 0
     for number in range(200):
         rows = rows_of(number * 12_000, 12_000)
-        scan = pyqbeast.scan(by_weight(tmp_path / str(number), rows, files=4))
+        scan = pyqbeast.scan(by_weight(tmp_path / str(number), rows, files=4, key_rows=1))
         exact = rows.group_by("g").aggregate([("x", "mean")]).to_pylist()
         means = {each["g"]: each["x_mean"] for each in exact if each["x_mean"] is not None}
         for name, how, truth in (

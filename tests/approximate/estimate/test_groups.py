@@ -152,7 +152,7 @@ def test_groups_are_not_taken_for_small_ones(name, size):
     state = State(
         AXES, tuple((i,) for i in range(REPETITIONS)), sums, State.empty(AXES, [()] * REPETITIONS).spans
     )
-    most = rows_at_most(state, np.full(REPETITIONS, fraction), 0.95)[seen]
+    most = rows_at_most(state, np.full(REPETITIONS, fraction), 0.95, float(rows.max()))[seen]
     by_estimate = sums.sum(axis=(1, 2))[seen] / fraction
     print(
         name,
@@ -164,4 +164,19 @@ def test_groups_are_not_taken_for_small_ones(name, size):
     assert np.mean(most >= rows.sum()) >= LEAST / REPETITIONS
     # The estimate itself fails as a bound, but where a single key of few is all that a sample is seen by.
     assert size == 5 or np.mean(by_estimate >= rows.sum()) < 0.8
-    assert rows_at_most(state, np.ones(REPETITIONS), 0.95).tolist() == sums.sum(axis=(1, 2)).tolist()
+    for key_rows in (float(rows.max()), None):
+        assert (
+            rows_at_most(state, np.ones(REPETITIONS), 0.95, key_rows).tolist()
+            == sums.sum(axis=(1, 2)).tolist()
+        )
+
+
+def test_a_key_that_was_missed_may_be_the_most_frequent_one():
+    """Three of a hundred keys of one row were seen. A key of 40,000 rows lies beside them."""
+    buckets = np.bincount([3, 50, 90], minlength=128).astype(float)
+    state = State.from_rows(AXES, [("a",)] * 128, range(128), buckets[:, None])
+    fraction = np.array([0.03])
+    assert rows_at_most(state, fraction, 0.95, 40_000.0)[0] > 40_100
+    assert rows_at_most(state, fraction, 0.95, None)[0] == np.inf
+    # Of keys of one row each there are as many as a Poisson count of 3 leaves.
+    assert rows_at_most(state, fraction, 0.95, 1.0)[0] == pytest.approx(8.767 / 0.03, rel=1e-4)

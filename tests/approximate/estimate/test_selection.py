@@ -107,6 +107,19 @@ def test_counts_of_few_keys_are_bounded_by_their_rows():
     assert said.possible[0]
 
 
+def test_bounds_that_rows_not_seen_may_exceed_decide_nothing():
+    heavy = {"aggregate": COUNT, "status": Status.HEAVY_TAIL}
+    said = found(Selection(Comparison(COUNT, ">", 700)), [(100, 200, 300)], **heavy)
+    assert said.possible[0]
+    said = found(Selection(Comparison(COUNT, ">", 50)), [(100, 200, 300)], **heavy)
+    assert (said.having[0], said.sure[0]) == (True, False)
+    # No count exceeds the rows of its group.
+    assert not found(Selection(Comparison(COUNT, ">", 1_000)), [(100, 200, 300)], **heavy).possible[0]
+    first = Selection(first=AVG, ascending=False, limit=1)
+    said = found(first, [(7, 8, 9), (1, 2, 3)], status=Status.HEAVY_TAIL)
+    assert (said.sure.tolist(), said.possible.tolist()) == ([False, False], [True, True])
+
+
 def test_null_is_neither_more_nor_less():
     nothing = [(NAN, NAN, NAN)]
     for condition in (
@@ -211,7 +224,7 @@ def test_the_sure_groups_belong_and_the_impossible_do_not(name):
         for each, selection in selections.items():
             confidence = selection.confidence(GROUPS, 0.95)
             estimated = estimate(state, AVG, FRACTION, confidence)
-            most = rows_at_most(state, np.full(50 * GROUPS, FRACTION), confidence)
+            most = rows_at_most(state, np.full(50 * GROUPS, FRACTION), confidence, float(rows.max()))
             for sample in range(50):
                 estimates = {AVG: one_of(estimated, sample)}
                 rows_of_groups = most.reshape(50, GROUPS)[sample]

@@ -1,7 +1,7 @@
 """Estimates with bounds from a progressive sample: the arithmetic, without Spark.
 
 Lives here: what is asked for and kept of each step (`request`, `combination`, `state`, `centre`), how the bounds
-follow from it (`student`, `interval`, `formulas`, `part_sums`, `percentile`, `aggregates`), when to stop and what to
+follow from it (`quantiles`, `interval`, `formulas`, `part_sums`, `percentile`, `aggregates`), when to stop and what to
 read next (`stopping`, `budget`, `scale`), what the log tells without reading (`value_spans`,
 `group_spans`), which groups a sample may have missed (`groups`), which belong to the answer (`selection`), and what an
 answer may cost and is worth (`limit`, `outcome`).

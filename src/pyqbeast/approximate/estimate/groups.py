@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.interval import distinct_keys
+from pyqbeast.approximate.estimate.quantiles import mean_at_most
 from pyqbeast.approximate.estimate.state import FloatArray, State
 
 
@@ -123,21 +123,35 @@ def _seen_once(state: State) -> NDArray[np.bool_]:
     return np.asarray(np.count_nonzero(state.sums[..., 0], axis=1) == 1)
 
 
-def rows_at_most(state: State, fraction: FloatArray, confidence: float) -> FloatArray:
+def rows_at_most(state: State, fraction: FloatArray, confidence: float, key_rows: float | None) -> FloatArray:
     """An upper bound of the rows of each group [group], for groups of few keys as well.
 
-    The keys in a sample are nearly a Poisson count, whose root has a spread of 1/2 (Anscombe): k of them say that there
-    are at most (sqrt(k + 1) + z / 2)^2 / f. Keys of different sizes say as much as fewer keys, each of (sum of squared
-    rows) / (sum of rows). What few keys tell of that size may be too little, so it is at least the mean of all groups.
+    The keys in a sample are nearly a Poisson count. Keys of different sizes say as much as fewer keys, each of (sum of
+    squared rows) / (sum of rows). What few keys tell of that size may be too little, so it is at least the mean of all
+    groups. Keys that were missed may be as large as the most frequent key of all.
 
     Args:
         state: of the sample.
         fraction: [group], of its rows; 1 where all were read.
         confidence: of each bound by itself, on both sides of the truth.
+        key_rows: of the most frequent key; None where it is not known. Nothing bounds the rows of a group then.
     """
+    rows = state.sums[..., 0].sum(axis=1)
+    if key_rows is None:
+        return np.asarray(np.where(fraction >= 1, rows, np.inf))
+    size = np.minimum(_key_size(state), key_rows)
+    one_sided = (1 + confidence) / 2
+    larger = missed_keys(fraction, one_sided) * (key_rows - size)
+    return np.asarray(np.where(fraction >= 1, rows, _as_many(rows, size, fraction, one_sided) + larger))
+
+
+def _key_size(state: State) -> FloatArray:
+    """The rows [group] of a key, as keys of one size would vary so much between buckets."""
     counts = state.sums[..., 0]
-    rows = counts.sum(axis=1)
-    key_rows = np.maximum(counts.shape[1] * counts.var(axis=1, ddof=1) / np.maximum(rows, 1), 1)
-    key_rows = np.maximum(key_rows, key_rows.mean()) if len(rows) else key_rows
-    root = np.sqrt(rows / key_rows + 1) + NormalDist().inv_cdf((1 + confidence) / 2) / 2
-    return np.asarray(np.where(fraction >= 1, rows, root**2 * key_rows / fraction))
+    size = np.maximum(counts.shape[1] * counts.var(axis=1, ddof=1) / np.maximum(counts.sum(axis=1), 1), 1)
+    return np.asarray(np.maximum(size, size.mean()) if len(size) else size)
+
+
+def _as_many(rows: FloatArray, size: FloatArray, fraction: FloatArray, p: float) -> FloatArray:
+    """The rows in all, at most, of keys of one size of which a sample has so many rows."""
+    return mean_at_most(rows / size, p) * size / fraction

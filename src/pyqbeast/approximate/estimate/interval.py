@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pyqbeast.approximate.estimate.quantiles import t_quantile
 from pyqbeast.approximate.estimate.state import FloatArray
-from pyqbeast.approximate.estimate.student import t_quantile
 
 #: A function of population sums: [..., moment] to [...] or [..., k].
 Statistic = Callable[[FloatArray], FloatArray]

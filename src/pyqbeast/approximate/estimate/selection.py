@@ -155,9 +155,12 @@ def _between(estimates: Estimates, null: Mask, rows: FloatArray, most_missing: f
     """The bounds of each group, and of the missing ones after them."""
     exact = estimates.status == Status.EXACT
     value, low, high = (_ranks(each) for each in (estimates.value, estimates.low, estimates.high))
-    # Whatever rows come, what one NaN or infinity among them has made NaN stays so. Other bounds that are NaN are none.
+    # Whatever rows come, what one NaN or infinity among them has made NaN stays so. Other bounds that are NaN are none,
+    # and so are those that rows not seen may exceed.
     stays = np.isnan(estimates.value) & ~null & (estimates.aggregate.kind in (*FORMULAS, "max"))
-    low = np.where(np.isnan(estimates.low) & ~exact & ~stays, -np.inf, low)
+    exceeded = (estimates.status == Status.HEAVY_TAIL) & ~stays
+    low = np.where(np.isnan(estimates.low) & ~exact & ~stays | exceeded, -np.inf, low)
+    high = np.where(exceeded, np.inf, high)
     value = np.where(null, np.nan, value)
     low, high = (np.where(null & exact, np.nan, bound) for bound in (low, high))
     outer = -np.inf, np.inf

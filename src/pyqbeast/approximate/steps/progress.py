@@ -187,4 +187,5 @@ class Progress:
 
     def rows_at_most(self, confidence: float) -> FloatArray:
         """An upper bound of the rows of each group [group]."""
-        return rows_at_most(self.state, np.broadcast_to(self._shares, len(self.state.groups)), confidence)
+        shares = np.broadcast_to(self._shares, len(self.state.groups))
+        return rows_at_most(self.state, shares, confidence, self.reader.known.key_rows)

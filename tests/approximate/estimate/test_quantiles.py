@@ -1,4 +1,4 @@
-"""Quantiles of Student's t, against printed tables."""
+"""Quantiles of Student's t and of Poisson counts, against printed tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate.student import t_quantile
+from pyqbeast.approximate.estimate.quantiles import mean_at_most, t_quantile
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,14 @@ def test_arrays_and_real_degrees_of_freedom():
     # Cornish-Fisher: the two leading terms beyond the normal quantile.
     z = NormalDist().inv_cdf(0.975)
     assert found[-1, -1] == pytest.approx(z + (z**3 + z) / (4 * 1023), abs=1e-5)
+
+
+def test_a_count_leaves_a_poisson_mean_as_large_as_tables_say():
+    """Garwood's upper limits of 95 %, and what small counts and chances give in closed form."""
+    counts, limits = np.array([0.0, 1.0, 3.0, 10.0, 100.0]), [3.689, 5.572, 8.767, 18.390, 121.627]
+    assert mean_at_most(counts, 0.975) == pytest.approx(limits, abs=5e-4)
+    for p in (0.5, 0.9, 0.99995):
+        assert mean_at_most(np.zeros(2), p) == pytest.approx(-np.log1p(-p))
+    large = mean_at_most(np.array([[1e6, 1e6 + 0.5]]), 0.975)
+    assert large.shape == (1, 2)
+    assert large[0, 0] < large[0, 1] == pytest.approx(1e6 + 1.96e3, rel=1e-5)
