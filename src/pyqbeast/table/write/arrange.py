@@ -67,7 +67,10 @@ class Arrangement:
             elif file.strays:
                 message = "%s: %d of its %d rows have other weights in the file than they were laid out by"
                 _log.warning(f"{message}, it stays unindexed", file.path, file.strays, file.rows)
-            elif file.blocks and all(block.cube != bridge.OUTSIDE for block in file.blocks):
+            elif outside := sum(block.rows for block in file.blocks if block.cube == bridge.OUTSIDE):
+                message = "%s: %d of its %d rows lie outside the space of revision %d, it stays unindexed"
+                _log.warning(message, file.path, outside, file.rows, revision_id)
+            elif file.blocks:
                 blocks[file.path] = [self._stored(block) for block in file.blocks]
         self._close_gaps(blocks)
         return {

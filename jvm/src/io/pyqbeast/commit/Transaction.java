@@ -227,8 +227,9 @@ public final class Transaction extends SureTransaction {
     identityColumns = completed._4();
     StructType stored = plain(planned.schema());
     Dataset<Row> rows = completed._1();
-    return PaddedTexts.in(
-        DataType.equalsIgnoreNullability(rows.schema(), stored) ? rows : rows.to(stored), planned.schema());
+    return FixedTime.in(
+        PaddedTexts.in(
+            DataType.equalsIgnoreNullability(rows.schema(), stored) ? rows : rows.to(stored), planned.schema()));
   }
 
   /**

@@ -1,0 +1,82 @@
+"""Rows that tell the time of their write: each has the one that it was laid out by, and so an index."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from pyspark.sql import functions as F
+
+from pyqbeast.table.write.profile import profile as look_at
+from tests.table.help import count, holds, load, save
+
+TIMES = [
+    "current_timestamp()",
+    "now()",
+    "cast(localtimestamp() AS timestamp)",
+    "unix_micros(current_timestamp())",
+]
+
+
+def timed(spark, first, time="current_timestamp()"):
+    return spark.range(first, first + 500).selectExpr("id", f"{time} AS t")
+
+
+def is_indexed(spark, path):
+    return holds(spark, path).metrics().unindexed_files == 0
+
+
+@pytest.mark.parametrize("time", TIMES)
+def test_rows_lie_where_their_time_is(spark, table_path, time):
+    for first in (0, 500, 1_000):
+        save(timed(spark, first, time), table_path, columnsToIndex="id,t", cubeSize=200)
+    assert is_indexed(spark, table_path)
+    assert load(spark, table_path).select("t").distinct().count() == 3
+
+
+def test_times_of_a_subquery_and_of_the_catalog(spark, table_path):
+    spark.sql(
+        f"""CREATE TABLE timed (id BIGINT, t TIMESTAMP DEFAULT current_timestamp()) USING qbeast
+            OPTIONS (columnsToIndex = 't,id', cubeSize = 200) LOCATION '{table_path}'
+            TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')"""
+    )
+    spark.sql("INSERT INTO timed (id) SELECT id FROM range(500)")
+    spark.sql(
+        "INSERT INTO timed SELECT id, (SELECT max(current_timestamp()) FROM range(3)) FROM range(500, 1000)"
+    )
+    save(spark.range(1_000, 1_500), table_path, columnsToIndex=None, cubeSize=None)
+    save(
+        spark.sql("SELECT id, (SELECT max(now()) FROM range(3)) AS t FROM range(1500, 2000)"),
+        table_path,
+        columnsToIndex=None,
+        cubeSize=None,
+    )
+    assert is_indexed(spark, table_path)
+    assert load(spark, table_path).select("t").distinct().count() == 4
+    spark.sql("DROP TABLE timed")
+
+
+def test_cached_rows_keep_their_time_and_are_not_computed_again(spark, table_path):
+    seen = spark.sparkContext.accumulator(0)
+    counted = F.udf(lambda n: seen.add(1) or n, "bigint")
+    rows = timed(spark, 0).select(counted("id").alias("id"), "t").cache()
+    before = rows.select("t").distinct().collect()
+    save(rows.withColumn("other", F.current_date()), table_path, columnsToIndex="id,t", cubeSize=200)
+    assert seen.value == 500
+    assert load(spark, table_path).select("t").distinct().collect() == before
+    assert is_indexed(spark, table_path)
+    rows.unpersist()
+
+
+def test_a_file_of_rows_outside_the_space_is_told(spark, table_path, monkeypatch, caplog):
+    """Such as those of a source that gives others each time."""
+
+    def of_others(data, *arguments):
+        return look_at(data.withColumn("t", F.col("t") + 10_000), *arguments)
+
+    monkeypatch.setattr("pyqbeast.table.write.plan.profile", of_others)
+    with caplog.at_level(logging.WARNING):
+        save(spark.range(500).selectExpr("id", "id * 3 AS t"), table_path, columnsToIndex="id,t")
+    assert "500 of its 500 rows lie outside the space of revision 1, it stays unindexed" in caplog.text
+    table = holds(spark, table_path)
+    assert (table.metrics().unindexed_files, count(table.df())) == (1, 500)
