@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.spark_session import under
+from tests.table.help import holds
 
 PLAIN = (
     "id",
@@ -74,6 +75,20 @@ def test_a_file_of_nulls_has_no_bounds(spark, tmp_path):
     deltas, ours = both(spark.range(10).selectExpr(*columns), tmp_path)
     assert ours == deltas
     assert list(ours[0]["maxValues"]) == ["id"]
+
+
+@pytest.mark.parametrize("others", [[], ["named_struct('a', id) as struct"]], ids=["plain", "with structs"])
+def test_texts_that_are_no_utf8_are_no_bounds(spark, table_path, others):
+    """JSON would hold other texts in their place, by which filters would leave the file out."""
+    columns = ["id", "cast(X'80' as string) as low", "if(id = 1, 'a', cast(X'FF' as string)) as high"]
+    spark.range(100).selectExpr(*columns, *others).write.format("qbeast").option("columnsToIndex", "id").save(
+        table_path
+    )
+    (of_file,) = statistics(table_path)
+    assert (of_file["minValues"].get("low"), of_file["minValues"]["high"]) == (None, "a")
+    assert not {"low", "high"} & set(of_file["maxValues"])
+    table = holds(spark, table_path).df()
+    assert (table.where("low < 'ÿ'").count(), table.where("high > '\U00010000'").count()) == (100, 99)
 
 
 def test_only_the_columns_that_the_table_asks_for_have_statistics(spark, tmp_path, table_path):

@@ -10,12 +10,16 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.IsValidUTF8;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.delta.stats.DeltaJobStatisticsTracker;
 import org.apache.spark.sql.execution.datasources.WriteJobStatsTracker;
 import org.apache.spark.sql.execution.datasources.WriteTaskStats;
 import org.apache.spark.sql.execution.datasources.WriteTaskStatsTracker;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StringType;
 import scala.Option;
 import scala.collection.immutable.Seq;
 
@@ -48,10 +52,21 @@ public final class StatisticsOfJob extends DeltaJobStatisticsTracker {
       WrittenWeight weight) {
     if (delta.isDefined()) {
       DeltaJobStatisticsTracker known = delta.get();
-      return new StatisticsOfJob(hadoop, known.path(), known.dataCols(), known.statsColExpr(), true, weight);
+      Expression statistics = withoutBrokenTexts(known.statsColExpr());
+      return new StatisticsOfJob(hadoop, known.path(), known.dataCols(), statistics, true, weight);
     }
     Expression none = Literal$.MODULE$.create(null, DataTypes.StringType);
     return new StatisticsOfJob(hadoop, folder, output, none, false, weight);
+  }
+
+  /** A text that is no UTF-8 has no bound: JSON would hold another text, by which readers leave files out. */
+  private static Expression withoutBrokenTexts(Expression statistics) {
+    return statistics.transformUp(
+        ScalaInterop.partial(
+            AggregateExpression.class,
+            bound -> bound.dataType() instanceof StringType
+                ? new If(new IsValidUTF8(bound).replacement(), bound, Literal$.MODULE$.create(null, bound.dataType()))
+                : bound));
   }
 
   private Object writeReplace() {
