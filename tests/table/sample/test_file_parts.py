@@ -14,7 +14,7 @@ from pyqbeast.core.format.file_parts import parse_parts_tag
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.otree import weight_bands
 from tests.spark_session import under
-from tests.table.help import ids, load, opened, rows_2d, samples_exactly, save
+from tests.table.help import holds, ids, load, opened, rows_2d, samples_exactly, save
 
 ROWS = 30_000
 HALF = weight_of(0.5)
@@ -77,6 +77,19 @@ def test_a_part_begins_with_a_row_group_and_is_heavier_than_the_rows_before(spar
         assert max(before) == part.heaviest_before < HALF <= part.lightest == min(behind)
     for name in set(weights) - set(parted):
         assert pq.read_metadata(Path(path, name)).num_row_groups == 1
+
+
+def test_a_part_may_begin_where_parquet_has_ended_a_row_group_by_itself(spark, table_path):
+    lighter = rows_2d(spark, 3_000).where(F.hash("a", "b") < HALF).count()
+    with under(spark, {"parquet.block.row.count.limit": str(lighter)}):
+        save_in_parts(spark, table_path, 3_000)
+    (name,) = parts(table_path)
+    ((part,),) = parts(table_path).values()
+    groups = pq.read_metadata(Path(table_path, name))
+    assert groups.row_group(0).num_rows == lighter
+    assert groups.row_group(1).column(0).data_page_offset == part.begin
+    samples_exactly(spark, table_path, 0.5)
+    holds(spark, table_path)
 
 
 def test_a_sample_of_a_half_reads_half_of_the_bytes_and_hashes_nothing(spark, path):

@@ -29,9 +29,12 @@ final class RowGroupCut {
       if (writer == null) {
         return 0;
       }
+      Field end = field(writer, "lastRowGroupEndPos");
+      if (field(writer, "recordCount").getLong(writer) == 0) {
+        return end.getLong(writer); // it has just ended one by itself, and would divide by the rows of the next
+      }
       Method look = writer.getClass().getDeclaredMethod("checkBlockSizeReached");
       look.setAccessible(true);
-      Field end = field(writer, "lastRowGroupEndPos");
       field(writer, "nextRowGroupSize").setLong(writer, 0);
       field(writer, "recordCountForNextMemCheck").setLong(writer, 0);
       look.invoke(writer);
