@@ -101,6 +101,14 @@ def test_a_point_lies_in_its_cube_and_in_every_ancestor(case):
         cube = cube.parent
 
 
+@pytest.mark.parametrize("depth", [52, 53, 54, 60, 189, 1_074])
+def test_a_cube_that_is_no_wider_than_a_number_holds_its_point(depth):
+    for x in (0.0, 5e-324, 0.3, 0.7, math.nextafter(1.0, 0.0), 1.0):
+        cube = CubeId.containing((x, 1.0 - x), depth)
+        assert cube.contains((x, 1.0 - x)), x
+        assert not cube.contains((0.123, 0.456)), x
+
+
 @given(points_with_depth())
 def test_exactly_one_child_holds_a_point_of_its_parent(case):
     point, depth = case

@@ -23,6 +23,14 @@ def test_rows_lie_in_the_blocks_that_count_them():
     assert rules(Block(ROOT, -5, -5, 1), Block(ROOT.child(0), 7, 8, 1)) == ["rows lie in blocks"]
 
 
+def test_rows_of_one_point_lie_in_cubes_however_deep():
+    """The Scala project makes cubes of 189 levels of them."""
+    for depth in (53, 54, 189):
+        block = Block(CubeId.containing((0.3, 0.7), depth), 5, 5, 3)
+        points, weights = np.array([[0.3, 0.7]] * 3), np.full(3, 5, np.int32)
+        assert check_rows("file", [block], points, weights) == []
+
+
 def test_a_block_that_closes_a_gap_takes_no_row_from_one_below():
     assert rules(Block(ROOT, -5, -5, 0), Block(ROOT.child(0), -5, 9, 3)) == []
     assert rules(Block(ROOT, -5, -5, 0), Block(ROOT.child(0), 7, 9, 2)) == ["element count"]

@@ -90,10 +90,7 @@ def check_rows(
     for block in sorted(blocks, key=lambda each: (each.element_count == 0, each.cube.depth)):
         name = block.cube.to_string()
         inside = (
-            free
-            & _in_cube(block.cube, points)
-            & (weights >= block.min_weight)
-            & (weights <= block.max_weight)
+            free & block.cube.holds(points) & (weights >= block.min_weight) & (weights <= block.max_weight)
         )
         count = int(inside.sum())
         if count != block.element_count:
@@ -173,11 +170,3 @@ def check_weights(
 def _most_frequent(rows: NDArray[Any]) -> int:
     """How often the most frequent row of a matrix is in it."""
     return int(np.unique(rows, axis=0, return_counts=True)[1].max())
-
-
-def _in_cube(cube: CubeId, points: NDArray[np.float64]) -> NDArray[np.bool_]:
-    inside = np.ones(len(points), bool)
-    for dimension, (low, high) in enumerate(cube.bounds()):
-        x = points[:, dimension]
-        inside &= (x >= low) & ((x < high) | (x == 1.0) & (high == 1.0))
-    return inside
