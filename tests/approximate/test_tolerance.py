@@ -78,7 +78,7 @@ def test_settings_are_those_of_the_session_of_the_query(spark, path):
     other.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     other.conf.set("spark.sql.ansi.enabled", "false")
     moment = F.expr("timestamp_seconds(1700000000 + id % 20000)")
-    query = load(other, path).groupBy().agg(F.avg(F.hour(moment)), F.sum(F.expr("1 / (id % 2)")))
+    query = load(other, path).groupBy().agg(F.avg(F.hour(moment)), F.sum(F.expr("id / (id % 2)")))
     exact = query.first()
     assert exact[0] > 9
     with ThreadPoolExecutor(1) as new_thread:
@@ -108,6 +108,16 @@ def test_a_sample_answers_where_it_suffices(table):
         width = max(row[f"{name}_high"] - row[name], row[name] - row[f"{name}_low"])
         assert width <= 0.05 * row[name] / 1.05 + 1
     assert dict(estimate.df.dtypes)["set"] == "bigint"
+
+
+def test_values_of_one_kind_are_believed_where_it_is_known_that_there_are_no_others(table):
+    """Ten of the rows are rare. What the pilot saw of them tells nothing, and a constant needs no sample."""
+    rare = F.sum(F.when(F.col("id") < 10, 1).otherwise(0)).alias("rare")
+    answer = pyqbeast.tolerance(table.agg(rare), error=0.05)
+    assert (answer.exact, answer.df.first()["rare"]) == (True, 10)
+    ones = pyqbeast.tolerance(table.filter("b >= 0").agg(F.sum(F.lit(1)).alias("ones")), error=0.1)
+    assert not ones.exact
+    assert ones.df.first()["ones"] == pytest.approx(ROWS, rel=0.1)
 
 
 def test_it_reads_the_bytes_that_it_says(spark, table, monkeypatch):

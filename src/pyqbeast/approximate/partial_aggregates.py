@@ -60,14 +60,15 @@ class PartialAggregates:
             is only a part of another.
         columns: for each name that the aggregates use, an SQL expression of the row's number (double); null if
         the row has none.
-        statistics: for each of those names, the column whose statistics bound it, where there is one.
+        statistics: for each of those names, the column whose statistics bound it, where there is one, or the number
+            that it always is.
         group_types: names and types of the group columns.
         exact_below, overflows_at: see `RowReader`.
     """
 
     aggregates: list[Requested | None] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
-    statistics: dict[str, TableColumn | None] = field(default_factory=dict)
+    statistics: dict[str, TableColumn | float | None] = field(default_factory=dict)
     group_types: dict[str, T.DataType] = field(default_factory=dict)
     exact_below: dict[Requested, float] = field(default_factory=dict)
     overflows_at: dict[Requested, float] = field(default_factory=dict)
@@ -166,7 +167,9 @@ class PartialAggregates:
         elif isinstance(data_type, T.DecimalType):
             self.overflows_at[aggregate] = 10.0 ** (data_type.precision - data_type.scale)
 
-    def _named(self, name: str, value: str, condition: int | None, statistics: TableColumn | None) -> str:
+    def _named(
+        self, name: str, value: str, condition: int | None, statistics: TableColumn | float | None
+    ) -> str:
         if condition is not None:
             name, value = f"{name}_where{condition}", when(f"x{condition}", value)
         self.columns[name], self.statistics[name] = value, statistics

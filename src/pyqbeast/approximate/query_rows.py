@@ -84,8 +84,8 @@ class QueryRows:
     def known(self) -> KnownBounds:
         """See `RowReader`."""
         bounds = {}
-        for name, column in self.partial.statistics.items():
-            known = None if column is None else self._files.bounds(column)
+        for name, told in self.partial.statistics.items():
+            known = (told, told) if isinstance(told, float) else told and self._files.bounds(told)
             if known is not None:
                 bounds[name] = known
         # A join to a table that is not indexed can make any number of rows of one, and then the most rows of a key are

@@ -119,7 +119,8 @@ class AggregateQuery:
         tables: the indexed tables.
         keyed: the numbers of those tables that hold the key of every row of the query.
         multiplied: the numbers of those tables whose rows of a key multiply to the most that the query has of it.
-        statistics: for each input the column that it is, where it is one of an indexed table.
+        statistics: for each input the column that it is, where it is one of an indexed table, or the number where it is
+            a constant.
         group_columns: for each group its column; None for another expression, and in a join of indexed tables.
         other_bytes: bytes of the tables that are joined and not indexed.
         fans_out: whether a join to one of those may make several rows of one.
@@ -144,7 +145,9 @@ class AggregateQuery:
         self.order = [Order(*each) for each in described["order"]]
         self.having: list[Any] | None = described["having"]
         self.limit: int | None = described["limit"]
-        self.statistics = [None if each is None else TableColumn(*each) for each in described["statistics"]]
+        self.statistics = [
+            TableColumn(*each) if isinstance(each, list) else each for each in described["statistics"]
+        ]
         self.group_columns = [each and GroupColumn(*each) for each in described["group_columns"]]
         self.other_bytes: int = described["other_bytes"]
         self.fans_out: bool = described["fans_out"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Aggregate, KnownBounds, State, Status, axes_for, estimate
+from pyqbeast.approximate.estimate import Aggregate, Goal, KnownBounds, State, Status, axes_for, estimate
+from pyqbeast.approximate.estimate.stopping import met
 from pyqbeast.core.errors import InvalidInputError
 
 AVG, COUNT, SD = Aggregate("avg", ("y",)), Aggregate("count"), Aggregate("stddev_samp", ("y",))
@@ -71,6 +72,40 @@ def test_a_constant_column_is_no_danger_where_its_bounds_say_so():
     state = sample(np.full(1_000, 3.0))
     assert status(state, AVG, KnownBounds(1, {"y": (3.0, 3.0)})) == Status.BOUNDED
     assert status(state, AVG, KnownBounds(1, {"y": (3.0, 4.0)})) == Status.HEAVY_TAIL
+
+
+@pytest.mark.parametrize("seen", [0, 3, 60])
+@pytest.mark.parametrize("other", [0.0, 5.0])
+def test_values_that_most_keys_have_tell_nothing_of_the_others(seen, other):
+    """Such as those of sum(CASE WHEN … THEN … ELSE 0 END) where the condition holds in few rows."""
+    y = np.full(3_000, other)
+    y[:seen] = np.linspace(1, 2, max(seen, 1))[:seen]
+    for kind in ("sum", "avg", "var_pop"):
+        aggregate = Aggregate(kind, ("y",))
+        found = estimate(sample(y), aggregate, 0.1, known=KnownBounds(1))
+        assert Status(int(found.status[0])) == Status.FEW_KEYS
+        assert found.keys[0] == pytest.approx(seen, rel=0.25)
+        assert not met(found, Goal(0.05)).any()
+        assert not met(found, Goal(1e9, relative=False)).any()
+    y[:200] = np.linspace(1, 2, 200)
+    assert status(sample(y), Aggregate("sum", ("y",))) == Status.SAMPLE_ONLY
+
+
+def test_where_statistics_tell_of_a_column_of_one_value_all_keys_count():
+    state, known = sample(np.full(1_000, 3.0)), {"y": (3.0, 3.0)}
+    for kind in ("sum", "avg"):
+        aggregate = Aggregate(kind, ("y",))
+        assert status(state, aggregate, KnownBounds(1, known)) == Status.BOUNDED
+        assert status(state, aggregate, KnownBounds(None, known)) == Status.SAMPLE_ONLY
+    # The price of one piece, of a table with others: what unseen keys can add to the sum is known.
+    assert status(state, Aggregate("sum", ("y",)), KnownBounds(1, {"y": (3.0, 4.0)})) == Status.BOUNDED
+
+
+def test_values_of_few_kinds_rest_on_all_keys():
+    rng = np.random.default_rng(3)
+    for p in (0.2, 0.5, 0.9):
+        found = estimate(sample((rng.random(3_000) < p).astype(float)), AVG, 0.1)
+        assert found.keys[0] > 500
 
 
 def test_extremes_are_bounds_and_certain():

@@ -32,6 +32,11 @@ class KnownBounds:
     key_rows: float | None = None
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
+    def is_constant(self, column: str) -> bool:
+        """Whether all rows have one value of a column."""
+        low, high = self.bounds.get(column, (-np.inf, np.inf))
+        return low == high
+
 
 class Status(enum.IntEnum):
     """What an estimate's bounds are worth."""
@@ -147,19 +152,25 @@ def _from_sums(
             value = np.clip(value, formula.lowest, formula.highest)
         missed = np.full(len(share), np.nan)
         key_rows = 1.0 if all(part.one_per_key for part in requested.parts) else known.key_rows
+        spans = {column: state.span([column])[:, 0] for column in requested.extremes}
         if key_rows is not None:
             # Values that were seen are possible, whatever else is.
-            spans = {column: state.span([column])[:, 0] for column in requested.extremes}
             seen = sums.reach(population, lambda column: spans[column])
-            spans |= {column: np.array([known.bounds[column]]) for column in spans if column in known.bounds}
-            missed = key_rows * sums.reach(population, lambda column: spans[column]) - seen
+            bounded = {column: np.array([known.bounds[column]]) for column in spans if column in known.bounds}
+            missed = key_rows * sums.reach(population, lambda column: (spans | bounded)[column]) - seen
         unseen = missed_keys(share, confidence) * missed / (high - low)
     # If no rows can have been missed, the ratio is 0, even for bounds of width 0.
     unseen = np.where(missed <= 0, 0.0, unseen)
     # Without the bounds of a column, the largest key can be found too large, but not small enough.
     if not all(column in known.bounds for column in requested.extremes):
         unseen = np.where(unseen > 1, unseen, np.nan)
-    return _judged(requested, value, low, high, share, sums.keys(), unseen, noise)
+    is_known = {
+        column: (span[:, 0] == span[:, 1]) & ~np.isnan(unseen) | known.is_constant(column)
+        for column, span in spans.items()
+    }
+    with np.errstate(all="ignore"):
+        keys = sums.keys(spans, is_known)
+    return _judged(requested, value, low, high, share, keys, unseen, noise)
 
 
 def _from_bounds(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS, OF_SEVERAL,
 from pyqbeast.approximate.estimate.interval import distinct_keys
 from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.state import FloatArray, State
+
+#: How far each addition may round a sum, as a share of the largest one.
+_ROUNDED = 2.0**-52
 
 
 class PartSums:
@@ -90,9 +93,52 @@ class PartSums:
             ],
         )
 
-    def keys(self) -> FloatArray:
-        """About how many distinct keys [group] the value rests on: those of the part that has the fewest."""
-        return np.asarray(np.min([distinct_keys(self.sampled[..., cut.start]) for cut in self._cuts], axis=0))
+    def keys(self, spans: Mapping[str, FloatArray], is_known: Mapping[str, NDArray[np.bool_]]) -> FloatArray:
+        """About how many distinct keys [group] the value rests on: those of the part that has the fewest.
+
+        Where most keys contribute the same to a part, or to the whole, the others are counted.
+
+        Args:
+            spans: smallest and largest value [group, 2] of each column in the rows read.
+            is_known: by column the groups [group] of which is known what keys not seen can add to so many alike.
+        """
+        found = []
+        for part, cut in zip(self._parts, self._cuts, strict=True):
+            rows = self.sampled[..., cut.start]
+            found.append(distinct_keys(rows))
+            for column, at in _summed(part):
+                largest = np.abs(np.nan_to_num(spans[column], posinf=0.0, neginf=0.0)).max(axis=1)
+                means = self.sampled[..., cut.start + at] / rows
+                others = _unlike_most(rows, means, _ROUNDED * rows * largest[:, None])
+                found.append(np.where(is_known[column], np.inf, others))
+        if len(self._parts) > 1:
+            values = self._values(self.sampled)
+            rows = np.max([self.sampled[..., cut.start] for cut in self._cuts], axis=0)
+            rounded = moved(self._term, values, [_ROUNDED * rows * np.abs(each) for each in values])
+            found.append(_unlike_most(rows, combined(self._term, values), rounded))
+        return np.asarray(np.min(found, axis=0))
+
+
+def _summed(part: Aggregate) -> list[tuple[str, int]]:
+    """The columns of which a part has sums of the values themselves, and the number of each sum."""
+    powers = [] if part.kind in COUNTS else [moment.powers for moment in part.moments]
+    return [(part.columns[each.index(1)], number) for number, each in enumerate(powers) if sum(each) == 1]
+
+
+def _unlike_most(rows: FloatArray, values: FloatArray, rounded: FloatArray) -> FloatArray:
+    """About how many keys [group] are unlike those that most buckets hold alone; infinite where those are not alike.
+
+    Args:
+        rows: [group, bucket].
+        values: what the keys of a bucket are on the average; the same in each bucket whose keys are alike.
+        rounded: how far rounding may have moved these.
+    """
+    values = np.where(rows > 0, values, np.nan)
+    told = np.count_nonzero(~np.isnan(values), axis=1)
+    middle = np.take_along_axis(np.sort(values, axis=1), np.maximum(told - 1, 0)[:, None] // 2, axis=1)
+    is_unlike = np.abs(values - middle) > rounded
+    others = np.count_nonzero(is_unlike, axis=1)
+    return np.where(2 * others < told, distinct_keys(np.where(is_unlike, rows, 0.0)), np.inf)
 
 
 def holds_nonfinite(state: State, requested: Requested) -> NDArray[np.bool_]:

@@ -17,6 +17,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -24,6 +25,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.types.NumericType;
 
 /**
  * A query that ends in an aggregation over indexed tables, taken apart for Python. It tells what is aggregated and
@@ -108,9 +110,13 @@ public final class AggregateQuery {
 
   /**
    * Of an expression a table's number, the name that its files' statistics have for it, and whether files may hold it as
-   * floats; null where it is no column.
+   * floats; of a constant its number; null where it is neither.
    */
-  private List<Object> statisticsOf(Expression expression) {
+  private Object statisticsOf(Expression expression) {
+    if (expression instanceof Literal literal && literal.dataType() instanceof NumericType && literal.value() != null) {
+      double number = Double.parseDouble(literal.value().toString());
+      return Double.isFinite(number) ? number : null;
+    }
     Attribute column = tables.columnOf(expression);
     for (int i = 0; column != null && i < tables.all().size(); i++) {
       if (tables.all().get(i).has(column.exprId())) {
