@@ -164,6 +164,49 @@ def test_attributes_come_and_go(tmp_path):
     assert tiledb.open_array(uri, 15).read().column_names == ["x", "a", "b"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "domain", "made_by_us"),
+    [
+        (Datatype.INT64, (0, 99), True),
+        (Datatype.INT64, (-(2**63) + 1, 2**63 - 2), True),
+        (Datatype.INT64, (-(2**63) + 1, 2**63 - 2), False),
+        (Datatype.INT8, (-128, 126), False),
+        (Datatype.UINT16, (0, 2**16 - 2), False),
+        (Datatype.FLOAT32, (0.1, 99.3), True),
+        (Datatype.FLOAT64, (-1e308, 1.7e308), True),
+        (Datatype.FLOAT64, (5.0, 5.0), False),
+        (Datatype.DATETIME_DAY, (-(2**63) + 1, 2**63 - 2), True),
+    ],
+)
+def test_a_dimension_without_tiles_when_the_schema_changes(tmp_path, kind, domain, made_by_us):
+    """libtiledb stores the span of the domain then, as a number without a sign."""
+    uri, copy = str(tmp_path / "a"), str(tmp_path / "b")
+    if made_by_us:
+        create_array(uri, ArraySchema((dimension("x", kind, domain),), (attribute("v", Datatype.INT32),)))
+    else:
+        x = oracle.Domain(oracle.Dim("x", domain=domain, tile=None, dtype=kind.dtype))
+        oracle.Array.create(uri, oracle.ArraySchema(x, [oracle.Attr("v", dtype=np.int32)], sparse=True))
+    cells = pa.table({"x": np.array([5, 5 + (domain[1] > 5)][: 1 + (domain[1] > 5)], kind.dtype)})
+    if kind is Datatype.DATETIME_DAY:
+        cells = pa.table({"x": cells["x"].cast(pa.int32()).cast(pa.date32())})
+    cells = cells.append_column("v", pa.array(range(cells.num_rows), pa.int32()))
+    write_array(uri, cells, timestamp=1)
+    change = oracle.ArraySchemaEvolution(oracle.default_ctx())
+    change.add_attribute(oracle.Attr("w", dtype=np.int64))
+    change.array_evolve(uri)
+    for column in ("x", "v"):
+        assert tiledb.open_array(uri).read()[column].to_pylist() == cells[column].to_pylist()
+    write_array(uri, cells.append_column("w", pa.array([7] * cells.num_rows)))
+    array = tiledb.open_array(uri)
+    assert array.read()["w"].to_pylist() == [7] * cells.num_rows
+    assert tiledb.verify(array).ok
+    create_array(copy, array.schema)
+    assert tiledb.open_array(copy).schema.dimensions == array.schema.dimensions
+    for place in (uri, copy):
+        with oracle.open(place) as opened:
+            assert opened[:]["v"].size == (cells.num_rows if place == uri else 0)
+
+
 @pytest.mark.parametrize("sparse", [True, False])
 def test_an_attribute_of_another_type_than_it_was_written_with(tmp_path, sparse):
     uri = str(tmp_path / "a")

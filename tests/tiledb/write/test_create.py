@@ -179,6 +179,7 @@ def test_attributes_that_cannot_be(kind, options, filters, message):
         (Datatype.INT64, (10, 9), None, "domain"),
         (Datatype.INT64, (0, 9), 0, "extent"),
         (Datatype.INT64, (0, 9), 11, "larger than the domain"),
+        (Datatype.INT8, (-100, 100), 150, "150 is no INT8"),
         (Datatype.INT64, (-(2**63), 2**63 - 2), 1000, "last tile"),
         (Datatype.FLOAT32, (0.0, 1e39), None, "no FLOAT32"),
         (Datatype.FLOAT64, (float("nan"), 1.0), None, "no FLOAT64"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pyqbeast.tiledb.cursor import Cursor, text, u8, u32, u64
 from pyqbeast.tiledb.datatypes import Datatype
@@ -34,6 +35,17 @@ class Dimension:
     def name(self) -> str:
         """The name."""
         return self.field.name
+
+    @property
+    def tile_span(self) -> Any:  # noqa: ANN401 (a number of the dimension's type)
+        """The extent; without one the span of the domain, which libtiledb stores when it changes the schema."""
+        if self.extent is not None or self.domain is None:
+            return self.extent
+        if not self.field.datatype.is_float:
+            return self.domain[1] - self.domain[0] + 1
+        low, high = np.array(self.domain, self.field.datatype.dtype)
+        with np.errstate(over="ignore"):
+            return (high - low).item()
 
     @classmethod
     def parse(cls, cursor: Cursor, version: int, coords: FilterPipeline) -> Dimension:
@@ -71,8 +83,10 @@ class Dimension:
         elif not is_text:
             raise ArrayFormatError(f"dimension {name!r} has no domain")
         if not cursor.u8("null tile extent"):
-            extent = cursor.array(kind.dtype, 1, "tile extent")[0].item()
-            if not extent > 0:
+            extent = cursor.array(_extent_type(kind), 1, "tile extent")[0].item()
+            if kind.is_float and domain is not None and _is_span_without_tiles(extent, domain):
+                extent = None
+            elif not extent > 0:
                 raise ArrayFormatError(f"dimension {name!r} has a tile extent of {extent}")
         return cls(column, domain, extent, own)
 
@@ -83,4 +97,16 @@ class Dimension:
         dtype = column.datatype.dtype
         bounds = b"" if self.domain is None else np.array(self.domain, dtype=dtype).tobytes()
         out += u64(len(bounds)) + bounds + u8(self.extent is None)
-        return out if self.extent is None else out + np.array(self.extent, dtype=dtype).tobytes()
+        if self.extent is None:
+            return out
+        return out + np.array(self.extent, dtype=_extent_type(column.datatype)).tobytes()
+
+
+def _extent_type(kind: Datatype) -> npt.DTypeLike:
+    """Extents count coordinates. The span of a domain may need the bit that is a sign in the type itself."""
+    return f"<u{kind.size}" if kind.dtype.kind == "i" else kind.dtype
+
+
+def _is_span_without_tiles(extent: float, domain: tuple[float, float]) -> bool:
+    """Whether it is the span that libtiledb stores without an extent, of one value or beyond the largest number."""
+    return extent == np.inf or (extent == 0 and domain[0] == domain[1])

@@ -247,7 +247,7 @@ class Array:
 
 def _space(schema: ArraySchema) -> list[object]:
     """The parts of a schema that must be the same in all schemas of an array."""
-    fields = [(d.name, d.field.datatype, d.domain, d.extent) for d in schema.dimensions]
+    fields = [(d.name, d.field.datatype, d.domain, d.tile_span) for d in schema.dimensions]
     return [schema.dense, schema.tile_order, schema.cell_order, *fields]
 
 
