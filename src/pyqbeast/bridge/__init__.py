@@ -3,7 +3,7 @@
 Private APIs of Spark and Delta are used here and in the Java bridge, nowhere else.
 """
 
-from pyqbeast.bridge.columns import coordinate_of, date_milliseconds
+from pyqbeast.bridge.columns import coordinate_of, date_milliseconds, is_midnight, midnight_of
 from pyqbeast.bridge.frames import (
     OUTSIDE,
     ScanTotals,
@@ -37,8 +37,10 @@ __all__ = [
     "date_milliseconds",
     "field_in_files",
     "handed_over",
+    "is_midnight",
     "java",
     "local_frame",
+    "midnight_of",
     "named_as",
     "parquet_frame",
     "query_frame",

@@ -1,7 +1,8 @@
-"""Columns that only the JVM can compute."""
+"""Columns that only the JVM can compute, and the numbers of dates in them."""
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from typing import Any
 
@@ -9,6 +10,8 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 
 from pyqbeast.bridge.jvm import java, java_column
+
+_FIRST_DAY = dt.date(1970, 1, 1)
 
 
 def coordinate_of(
@@ -28,3 +31,14 @@ def coordinate_of(
 def date_milliseconds(spark: SparkSession, date: Column) -> Column:
     """Milliseconds since 1970 of a date's midnight in the JVM's own time zone (long), as the format counts them."""
     return ClassicColumn(java(spark).expressions.Columns.dateMilliseconds(java_column(date)))
+
+
+def midnight_of(spark: SparkSession, day: dt.date) -> int:
+    """The same of one day."""
+    return int(java(spark).expressions.Midnights.of((day - _FIRST_DAY).days))
+
+
+def is_midnight(spark: SparkSession, milliseconds: float) -> bool:
+    """Whether a day begins so many milliseconds after 1970 did."""
+    whole = int(milliseconds)
+    return whole == milliseconds and bool(java(spark).expressions.Midnights.isOne(whole))

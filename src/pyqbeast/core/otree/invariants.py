@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.core.format.constants import TAG_KEY_ROWS, TAG_MAX_ROW_WEIGHT, TAG_PARTS, TAG_WEIGHTS
+from pyqbeast.core.format.constants import (
+    TAG_KEY_ROWS,
+    TAG_MAX_ROW_WEIGHT,
+    TAG_PARTS,
+    TAG_WEIGHTS,
+    WEIGHT_MIN,
+)
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_parts import parse_parts_tag
 from pyqbeast.core.format.file_tags import Block, recorded_weight
@@ -100,6 +106,17 @@ def check_rows(
     if free.any():
         problems.append(Problem(IN_BLOCKS, file, "", f"{int(free.sum())} rows lie in none of its blocks"))
     return problems
+
+
+def check_counts(
+    file: str, blocks: Sequence[Block], points: NDArray[np.float64], weights: NDArray[np.int32]
+) -> list[Problem]:
+    """What `check_rows` can say where the rows have other points here: all blocks are taken for one, and all points."""
+    lightest = min((block.min_weight for block in blocks), default=WEIGHT_MIN)
+    heaviest = max((block.max_weight for block in blocks), default=WEIGHT_MIN)
+    count = sum(block.element_count for block in blocks)
+    whole = Block(CubeId.root(points.shape[1]), lightest, heaviest, count)
+    return check_rows(file, [whole], np.zeros_like(points), weights)
 
 
 def check_own_tags(

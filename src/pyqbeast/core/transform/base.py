@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -74,6 +74,10 @@ class Transformation(ABC):
     def merge(self, other: Transformation, rng: random.Random) -> Transformation:
         """The transformation that fits the data of both. `rng` draws the stand-in for null if a new one is needed."""
         return self if other.is_empty else other
+
+    def borders(self) -> Sequence[float]:
+        """The values of the column that it keeps, as numbers: those of dates are midnights of whoever wrote it."""
+        return ()
 
     def retyped(self, data_type: str) -> Transformation:
         """The transformation for the same column once its type has widened to `data_type`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -102,6 +102,10 @@ class Linear(Transformation):
         """See `Transformation.coordinate_column`."""
         return of.unless_infinite((of.number - float(self.minimum)) * self.scale, 0.0, 1.0)
 
+    def borders(self) -> Sequence[float]:
+        """See `Transformation.borders`."""
+        return self.minimum, self.maximum
+
     def holds(self, value: int | float) -> bool:
         """Whether the value lies in the range, ends included."""
         return self.minimum <= value <= self.maximum
@@ -158,6 +162,10 @@ class Identity(Constant):
         if self.value is None:
             return of.unless_infinite(of.literal(OUTSIDE), 0.0, 0.0)
         return of.unless_infinite(of.where_equal(float(self.value), 0.0, OUTSIDE), 0.0, 0.0)
+
+    def borders(self) -> Sequence[float]:
+        """See `Transformation.borders`."""
+        return () if self.value is None else (self.value,)
 
     def superseded_by(self, other: Transformation) -> bool:
         """See `Transformation.superseded_by`: by any other value, and by everything that has a range."""

@@ -102,6 +102,10 @@ class NumericQuantiles(Transformation):
         """See `Transformation.coordinate_column`."""
         return of.jvm("NumericQuantiles", of.number, self.quantiles)
 
+    def borders(self) -> Sequence[float]:
+        """See `Transformation.borders`."""
+        return self.quantiles
+
     def superseded_by(self, other: Transformation) -> bool:
         """See `Transformation.superseded_by`: by other quantiles."""
         if isinstance(other, NumericQuantiles):

@@ -62,7 +62,9 @@ def look_at(spark: SparkSession, path: str, level: str) -> Verified:
     chosen = {"log": [], "sample": _sample(files), "data": files}[level]
     contents = check_contents(spark, log, stored, chosen)
     problems = list(dict.fromkeys([*problems, *contents.problems]))
-    report = VerifyReport(level, len(files), tuple(problems), tuple(notes), contents.files, contents.rows)
+    report = VerifyReport(
+        level, len(files), tuple(problems), (*notes, *contents.notes), contents.files, contents.rows
+    )
     return Verified(log, stored, files, report, contents.statistics)
 
 

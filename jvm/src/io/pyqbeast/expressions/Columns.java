@@ -1,6 +1,5 @@
 package io.pyqbeast.expressions;
 
-import java.time.LocalDate;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.classic.ExpressionUtils;
@@ -21,13 +20,9 @@ public final class Columns {
     return ExpressionUtils.column(new Coordinate(ExpressionUtils.expression(value), function, argument));
   }
 
-  /**
-   * Milliseconds since 1970 of a date's midnight in the JVM's time zone, in the calendar that {@code java.sql.Date}
-   * uses: what the format stores for a date.
-   */
+  /** The number of a date, by {@link Midnights}; null for null. */
   public static Column dateMilliseconds(Column date) {
-    UDF1<Integer, Long> milliseconds =
-        day -> day == null ? null : java.sql.Date.valueOf(LocalDate.ofEpochDay(day)).getTime();
+    UDF1<Integer, Long> milliseconds = day -> day == null ? null : Midnights.of(day);
     return functions.udf(milliseconds, DataTypes.LongType).apply(functions.unix_date(date));
   }
 }

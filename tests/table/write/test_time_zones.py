@@ -1,0 +1,88 @@
+"""Dates are midnights of the JVM's own time zone, and a table is sound in every other one too."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+
+import pytest
+
+from pyqbeast import QbeastTable, compute_quantiles_for_column
+from tests.table.help import holds, ids, save
+
+
+@pytest.fixture
+def zone(spark):
+    """Lets the JVM be in another time zone, as one that was started elsewhere."""
+    zones = spark._jvm.java.util.TimeZone
+
+    @contextlib.contextmanager
+    def of(name):
+        before = zones.getDefault()
+        zones.setDefault(zones.getTimeZone(name))
+        try:
+            yield
+        finally:
+            zones.setDefault(before)
+
+    return of
+
+
+def days(spark, n, first=0):
+    return spark.range(first, first + n).selectExpr(
+        "id", "date_add(date'2024-01-01', cast(id % 366 AS int)) AS day", "id % 1000 AS a"
+    )
+
+
+@pytest.mark.parametrize("kind", ["linear", "quantiles"])
+@pytest.mark.parametrize("elsewhere", ["Europe/Madrid", "America/New_York", "America/Sao_Paulo"])
+def test_a_table_is_sound_in_every_zone(spark, table_path, zone, elsewhere, kind):
+    stated = {"day_quantiles": compute_quantiles_for_column(days(spark, 1_000), "day")}
+    stats = json.dumps(stated) if kind == "quantiles" else None
+    save(days(spark, 3_000), table_path, columnsToIndex=f"day:{kind},a", cubeSize=200, columnStats=stats)
+    assert holds(spark, table_path).verify("data").notes == ()
+    with zone(elsewhere):
+        report = holds(spark, table_path).verify("data")
+        (note,) = report.notes
+        assert "dates of 'day' are midnights of another time zone" in note
+        repaired = QbeastTable.for_path(spark, table_path).repair()
+        assert (repaired.healed, repaired.left) == ((), ())
+    assert holds(spark, table_path).metrics().unindexed_files == 0
+
+
+def test_wrong_counts_are_found_from_elsewhere(spark, table_path, zone):
+    save(days(spark, 500), table_path, columnsToIndex="day,a")
+    log = Path(table_path, "_delta_log", f"{0:020}.json")
+    log.write_text(log.read_text().replace(r"\"elementCount\":500", r"\"elementCount\":499"))
+    log.with_name(f".{log.name}.crc").unlink()
+    with zone("Europe/Madrid"):
+        rules = {problem.rule for problem in QbeastTable.for_path(spark, table_path).verify("data").problems}
+    assert "element count" in rules
+
+
+@pytest.mark.parametrize("elsewhere", ["UTC", "Europe/Madrid", "America/New_York"])
+def test_stated_days_are_those_of_the_rows(spark, table_path, zone, elsewhere):
+    with zone(elsewhere):
+        stats = '{"day_min": "2024-01-01", "day_max": "2024-12-31"}'
+        save(days(spark, 0), table_path, columnsToIndex="day", columnStats=stats)
+        save(days(spark, 366), table_path, columnsToIndex=None)
+        table = holds(spark, table_path)
+        assert (table.latest_revision.id, ids(table.df())) == (1, list(range(366)))
+
+
+def test_a_midnight_is_one_before_1582_and_where_clocks_skip_it(spark, java, zone):
+    with zone("America/Sao_Paulo"):
+        for day in (
+            -200_000,
+            -141_428,
+            -141_427,
+            -1,
+            0,
+            17_840,
+            19_800,
+        ):  # the last but one begins at one o'clock
+            at = java("expressions.Midnights", "of", ("long", day))
+            assert java("expressions.Midnights", "isOne", ("long", at))
+            assert not java("expressions.Midnights", "isOne", ("long", at + 1))
+            assert not java("expressions.Midnights", "isOne", ("long", at - 3_600_000))
