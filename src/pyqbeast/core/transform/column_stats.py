@@ -45,14 +45,19 @@ class StatedStatistics(NamedTuple):
 
 
 def parse_column_stats(
-    text: str, transformers: Sequence[Transformer], zone: str = "UTC", *, case_sensitive: bool = False
+    text: str,
+    transformers: Sequence[Transformer],
+    zone: str = "UTC",
+    *,
+    midnight: Callable[[dt.date], int] = epoch_milliseconds,
+    case_sensitive: bool = False,
 ) -> StatedStatistics:
     """The statistics in a JSON object such as `{"a_min": 0, "a_max": 9, "b_quantiles": [0.0, 1.5, 9.0]}`.
 
     A column's kind decides which keys it takes: `_min` and `_max`, both or neither, or one of `_quantiles` and
-    `_histogram`. Dates are `yyyy-MM-dd`; timestamps are texts or seconds since 1970, and texts without an
-    offset are in `zone`. An empty text says nothing. Raises InvalidInputError for everything that cannot be
-    understood.
+    `_histogram`. Dates are `yyyy-MM-dd`, and `midnight` says when they begin. Timestamps are texts or seconds since
+    1970, and texts without an offset are in `zone`. An empty text says nothing. Raises InvalidInputError for
+    everything that cannot be understood.
     """
     known = [key for transformer in transformers for key in _keys(transformer)]
     stated = {
@@ -65,7 +70,7 @@ def parse_column_stats(
         names = _keys(transformer)
         used.update(names)
         if any(stated.get(name) is not None for name in names):
-            columns[transformer.column] = _statistics(transformer, stated, zone)
+            columns[transformer.column] = _statistics(transformer, stated, zone, midnight)
     return StatedStatistics(columns, [key for key in stated if key not in used])
 
 
@@ -107,9 +112,11 @@ def _keys(transformer: Transformer) -> list[str]:
     return [transformer.column + ending for ending in transformer.statistics]
 
 
-def _statistics(transformer: Transformer, stated: Mapping[str, Any], zone: str) -> ColumnStatistics:
+def _statistics(
+    transformer: Transformer, stated: Mapping[str, Any], zone: str, midnight: Callable[[dt.date], int]
+) -> ColumnStatistics:
     if transformer.needs_bounds:
-        return _bounds(transformer, stated, zone)
+        return _bounds(transformer, stated, zone, midnight)
     (ending,) = transformer.statistics
     key = transformer.column + ending
     items: Any = (
@@ -120,7 +127,9 @@ def _statistics(transformer: Transformer, stated: Mapping[str, Any], zone: str) 
     return ColumnStatistics(**{ending.removeprefix("_"): items})
 
 
-def _bounds(transformer: Transformer, stated: Mapping[str, Any], zone: str) -> ColumnStatistics:
+def _bounds(
+    transformer: Transformer, stated: Mapping[str, Any], zone: str, midnight: Callable[[dt.date], int]
+) -> ColumnStatistics:
     keys = _keys(transformer)
     missing = [key for key in keys if stated.get(key) is None]
     if missing:
@@ -128,7 +137,7 @@ def _bounds(transformer: Transformer, stated: Mapping[str, Any], zone: str) -> C
             f"columnStats has one bound of column {transformer.column!r} only: "
             f"add {missing[0]!r} or leave both out"
         )
-    low, high = (_bound(key, stated[key], str(transformer.data_type), zone) for key in keys)
+    low, high = (_bound(key, stated[key], str(transformer.data_type), zone, midnight) for key in keys)
     if not low < high:
         raise InvalidInputError(
             f"columnStats has to have {keys[0]} below {keys[1]}, "
@@ -137,11 +146,13 @@ def _bounds(transformer: Transformer, stated: Mapping[str, Any], zone: str) -> C
     return ColumnStatistics(minimum=low, maximum=high)
 
 
-def _bound(key: str, value: object, data_type: str, zone: str) -> int | float:
+def _bound(
+    key: str, value: object, data_type: str, zone: str, midnight: Callable[[dt.date], int]
+) -> int | float:
     if data_type == TIMESTAMP:
         return _timestamp(key, value, zone)
     if data_type == DATE:
-        return _date(key, value)
+        return midnight(_date(key, value))
     if data_type in _BITS:
         exact = value if type(value) is int else int(_double(key, value))
         if exact != value or not -(1 << _BITS[data_type] - 1) <= exact < 1 << _BITS[data_type] - 1:
@@ -171,9 +182,9 @@ def _text(key: str, value: object) -> str:
     return value
 
 
-def _date(key: str, value: object) -> int:
+def _date(key: str, value: object) -> dt.date:
     try:
-        return epoch_milliseconds(day_of(value))  # type: ignore[arg-type]
+        return day_of(value)  # type: ignore[arg-type]
     except (ValueError, TypeError):
         raise InvalidInputError(
             f"columnStats: {key} has to be a date such as '2024-12-31', not {shown(value)}"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from pyspark.sql import SparkSession
 
+from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import format_type
@@ -53,7 +55,11 @@ def stated_statistics(
         return {}
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
     return parse_column_stats(
-        options.column_stats, transformers, zone, case_sensitive=is_case_sensitive(spark)
+        options.column_stats,
+        transformers,
+        zone,
+        midnight=partial(bridge.midnight_of, spark),
+        case_sensitive=is_case_sensitive(spark),
     ).columns
 
 
