@@ -18,6 +18,7 @@ from pyqbeast.approximate.estimate import (
     grid_of_groups,
     grid_probabilities,
 )
+from pyqbeast.approximate.estimate.outcome import known_numbers
 from pyqbeast.approximate.estimate.percentile import POINTS
 from pyqbeast.approximate.estimate.stopping import met
 from pyqbeast.approximate.row_sums import group_keys
@@ -96,11 +97,14 @@ def one_group(p, values, grid):
 
 
 def test_a_grid_beside_the_percentile_gives_no_answer():
-    grid = np.linspace(2, 3, 41)
-    aggregate, state = one_group(0.5, np.linspace(0, 1, 10_000), grid)
-    found = estimate(state, aggregate, 0.1, grid=grid[None])
-    assert found.low[0] == -np.inf
-    assert not met(found, Goal(0.5)).any()
+    """Neither does a group without one, which came after the first step."""
+    for grid in (np.linspace(2, 3, 41), np.linspace(-2, -1, 41), np.full(41, np.nan)):
+        aggregate, state = one_group(0.5, np.linspace(0, 1, 10_000), grid)
+        found = estimate(state, aggregate, 0.1, grid=grid[None])
+        assert found.status[0] == Status.FEW_KEYS
+        for values in (found.value, found.low, found.high):
+            assert known_numbers(state, found, values) == [None]
+        assert not met(found, Goal(0.5)).any()
 
 
 def test_all_rows_do_not_make_it_exact():

@@ -219,7 +219,8 @@ def _percentile(
     # Counts below thresholds never give the exact percentile, so the share stays below 1 even if all rows were
     # read.
     below_all = np.minimum(share, np.nextafter(1, 0))
-    keys = distinct_keys(sampled[..., 0])
+    # What lies beyond the thresholds is told by no key.
+    keys = np.where(np.isnan(percentile.value), 0.0, distinct_keys(sampled[..., 0]))
     none = np.zeros(len(share))
     return _judged(
         aggregate, percentile.value, percentile.low, percentile.high, below_all, keys, unseen, none

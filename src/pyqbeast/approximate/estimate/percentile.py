@@ -22,7 +22,10 @@ POINTS, SPREAD = 41, 8.0
 
 
 class PercentileBounds(NamedTuple):
-    """[group]: the value, its bounds, and half the width of the bounds of the share of rows up to it."""
+    """[group]: the value, its bounds, and half the width of the bounds of the share of rows up to it.
+
+    The value is NaN where it lies beyond the ends of the grid, or where there is none.
+    """
 
     value: FloatArray
     low: FloatArray
@@ -89,12 +92,14 @@ def percentile_bounds(
     share, influence = leave_out(lambda sums: sums[..., 1:] / sums[..., :1], sampled, fraction)
     low_share, high_share = bounds(share, influence, fraction, confidence)
     inf = np.full((len(grid), 1), np.inf)
-    at = np.minimum(_first(share >= p), grid.shape[1] - 1)[:, None]
+    first = _first(share >= p)
+    is_beyond = (first == grid.shape[1]) | (low_share[:, 0] >= p)
+    at = np.minimum(first, grid.shape[1] - 1)[:, None]
     half = np.take_along_axis((high_share - low_share) / 2, at, axis=1)[:, 0]
     # The p-quantile is the first value with at least the share p at or below it. The true one lies above the
     # last threshold whose share is surely below p, and not above the first whose share surely is not.
     return PercentileBounds(
-        _pick(np.hstack([grid, inf]), _first(share >= p)),
+        np.where(is_beyond, np.nan, _pick(np.hstack([grid, inf]), first)),
         _pick(np.hstack([-inf, grid]), _first(high_share >= p)),
         _pick(np.hstack([grid, inf]), _first(low_share >= p)),
         half,
