@@ -5,7 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Aggregate, Goal, KnownBounds, State, Status, axes_for, estimate
+from pyqbeast.approximate.estimate import (
+    Aggregate,
+    Combination,
+    Goal,
+    KnownBounds,
+    Operation,
+    Part,
+    State,
+    Status,
+    axes_for,
+    estimate,
+)
 from pyqbeast.approximate.estimate.stopping import met
 from pyqbeast.core.errors import InvalidInputError
 
@@ -116,6 +127,16 @@ def test_extremes_are_bounds_and_certain():
     assert (found.low[0], found.value[0], found.high[0]) == (-np.inf, Y.min(), Y.min())
     assert status(state, SMALLEST) == Status.CERTAIN
     assert status(state, SMALLEST, fraction=1.0) == Status.EXACT
+
+
+def test_no_row_tells_no_extreme():
+    """A filter of few rows, of which the first step has none: what was not read may have some."""
+    state, known = State.empty(axes_for(ALL), [()]), KnownBounds(1, {"y": (0.0, 20.0)})
+    both = Combination((LARGEST, SMALLEST), Operation("-", Part(0), Part(1)))
+    for aggregate in (LARGEST, SMALLEST, both):
+        assert status(state, aggregate, known, fraction=0.01) == Status.FEW_KEYS
+        assert not met(estimate(state, aggregate, 0.01, known=known), Goal(0.01)).any()
+        assert status(state, aggregate, known, fraction=1.0) == Status.EXACT
 
 
 def test_count_if_counts_what_holds():

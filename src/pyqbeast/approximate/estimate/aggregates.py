@@ -242,7 +242,9 @@ def _extreme(state: State, aggregate: Aggregate, share: FloatArray, known: Known
     other = np.where(share >= 1, value, outer)
     low, high = (value, other) if largest else (other, value)
     keys = distinct_keys(state.sums[..., state.index(aggregate.moments)[0]])
-    status = np.where(share >= 1, Status.EXACT, Status.CERTAIN).astype(np.int8)
+    # Rows that were not read may have values where those that were have none.
+    seen = np.where(has_rows(state, aggregate), Status.CERTAIN, Status.FEW_KEYS)
+    status = np.where(share >= 1, Status.EXACT, seen).astype(np.int8)
     none = np.zeros(len(share))
     return Estimates(aggregate, value, low, high, status, keys, none, none)
 
