@@ -126,6 +126,20 @@ def fraction_for(most, rows):
     return next(float(f) for f in tried if most_missing_keys(f, rows, 0.95) <= most)
 
 
+def test_a_join_makes_more_groups_than_the_table_has_rows():
+    """Each of 100,000 rows meets 200 others and is a key, so that there can be 200 times as many groups of m keys."""
+    rows, fraction, fan = 100_000, 0.02, 200
+    rng = np.random.default_rng(9)
+    counts = fan * rng.multinomial(int(rows * fraction), np.full(128, 1 / 128)).astype(float)
+    state = State.from_rows(AXES, [("all",)] * 128, range(128), counts[:, None])
+    said = completeness(state, fraction, 0.95, Unread(np.inf, rows)).most_keys
+    groups = rows * fan // int(said)
+    assert np.mean(rng.binomial(groups, (1 - fraction) ** said, 2_000) > 0) <= 0.06
+    # A table alone has no more groups of so many keys than its rows make.
+    alone = completeness(State.empty(AXES), fraction, 0.95, Unread(np.inf, rows)).most_keys
+    assert alone < 0.7 * said
+
+
 @pytest.mark.parametrize("name", ["heavy tail", "clusters"])
 def test_the_size_that_one_group_is_missed_with_fails_for_all_of_them(name):
     rng = np.random.default_rng(8)

@@ -20,7 +20,7 @@ class Unread(NamedTuple):
 
     Attributes:
         rows: of the files that can hold such a group; 0 if no file can.
-        all_rows: of all files of the query.
+        all_rows: of all files of the query. The rows of the query can be more, where it holds a join.
         key_rows: of the most frequent key; None where it is not known.
         between: the smallest and the largest value in those files, by group column, as far as they tell.
     """
@@ -62,16 +62,17 @@ def missed_keys(fraction: float | FloatArray, probability: float) -> FloatArray:
         return np.asarray(math.log(1 - probability) / np.log1p(-np.minimum(fraction, 1.0)))
 
 
-def most_missing_keys(fraction: float, keys: float, confidence: float) -> float:
+def most_missing_keys(fraction: float, rows: float, confidence: float) -> float:
     """How many keys none of the missing groups exceeds, all of them together.
 
-    A group of m keys is missed with (1 - f)^m, and of so many keys at most keys / m groups can be made. So this is the
-    smallest m with keys / m (1 - f)^m <= 1 - confidence (Bonferroni), found by bisection.
+    A group of m keys is missed with (1 - f)^m, and of so many rows at most rows / m groups can be made. A key can have
+    rows in several groups. So this is the smallest m with rows / m (1 - f)^m <= 1 - confidence (Bonferroni), found by
+    bisection.
     """
-    low, high = 0.0, max(keys, 1.0)
+    low, high = 0.0, max(rows, 1.0)
     for _ in range(100):
         middle = (low + high) / 2
-        missed = math.log(keys / middle) + middle * math.log1p(-fraction) if middle > 0 else math.inf
+        missed = math.log(rows / middle) + middle * math.log1p(-fraction) if middle > 0 else math.inf
         low, high = (low, middle) if missed <= math.log(1 - confidence) else (middle, high)
     return float(math.ceil(high))
 
@@ -92,8 +93,9 @@ def completeness(
     unread = unread or Unread()
     if fraction >= 1 or unread.rows == 0:
         return Completeness(complete=True)
-    # There are no more keys than rows, and no more groups of m keys than rows / m.
-    all_rows = unread.all_rows if unread.all_rows < math.inf else max(rows, 1.0) / fraction
+    all_rows = _most_rows(counts, fraction, confidence)
+    if unread.all_rows < math.inf:
+        all_rows = max(all_rows, unread.all_rows)
     most_keys = min(most_missing_keys(fraction, all_rows, confidence), unread.rows)
     most_rows = None if unread.key_rows is None else min(most_keys * unread.key_rows, unread.rows)
     keys = float(distinct_keys(counts.sum(axis=0, keepdims=True))[0])
@@ -139,17 +141,27 @@ def rows_at_most(state: State, fraction: FloatArray, confidence: float, key_rows
     rows = state.sums[..., 0].sum(axis=1)
     if key_rows is None:
         return np.asarray(np.where(fraction >= 1, rows, np.inf))
-    size = np.minimum(_key_size(state), key_rows)
+    size = _key_size(state.sums[..., 0])
+    size = np.minimum(np.maximum(size, np.mean(size)) if len(size) else size, key_rows)
     one_sided = (1 + confidence) / 2
     larger = missed_keys(fraction, one_sided) * (key_rows - size)
     return np.asarray(np.where(fraction >= 1, rows, _as_many(rows, size, fraction, one_sided) + larger))
 
 
-def _key_size(state: State) -> FloatArray:
-    """The rows [group] of a key, as keys of one size would vary so much between buckets."""
-    counts = state.sums[..., 0]
-    size = np.maximum(counts.shape[1] * counts.var(axis=1, ddof=1) / np.maximum(counts.sum(axis=1), 1), 1)
-    return np.asarray(np.maximum(size, size.mean()) if len(size) else size)
+def _most_rows(counts: FloatArray, fraction: float, confidence: float) -> float:
+    """An upper bound of the rows of all groups, by those of a sample [group, bucket].
+
+    If a join makes several rows of one, these are more than the rows of the table.
+    """
+    of_all = counts.sum(axis=0, keepdims=True)
+    share = np.array([fraction])
+    return float(_as_many(of_all.sum(axis=1), _key_size(of_all), share, confidence)[0])
+
+
+def _key_size(counts: FloatArray) -> FloatArray:
+    """The rows [group] of a key, as keys of one size would vary so much between buckets [group, bucket]."""
+    spread = counts.shape[1] * counts.var(axis=1, ddof=1)
+    return np.asarray(np.maximum(spread / np.maximum(counts.sum(axis=1), 1), 1))
 
 
 def _as_many(rows: FloatArray, size: FloatArray, fraction: FloatArray, p: float) -> FloatArray:
