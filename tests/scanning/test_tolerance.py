@@ -20,7 +20,7 @@ from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT
 from pyqbeast.core.problems import VECTOR_ROWS
 from pyqbeast.delta import DeletionVector
 from tests.deletion_vectors.tables import PROTOCOL, commit
-from tests.scanning.tables import by_weight, fields_of, indexed_add, metadata
+from tests.scanning.tables import by_weight, fields_of, indexed_add, indexed_table, metadata
 
 ROWS = 60_000
 SURE = 0.999
@@ -441,13 +441,36 @@ def test_files_are_counted_where_the_log_does_not_tell_their_rows(tmp_path):
     assert found.bytes_read > 0
 
 
+def of_decimals(table, values):
+    entry = indexed_add(table / "a.parquet", pa.table({"id": range(len(values)), "price": values}))
+    fields = fields_of(pa.schema([("id", pa.int64()), ("price", pa.string())]))
+    fields[1]["type"] = f"decimal({values.type.precision},2)"
+    commit(table, 0, PROTOCOL, metadata(fields), entry)
+    return pyqbeast.scan(table)
+
+
+def test_exact_sums_of_decimals_are_right_to_the_last_place(tmp_path):
+    """As doubles they are off by hundredths."""
+    units = np.random.default_rng(0).integers(0, 10**10, 100_000)
+    digits = pa.py_buffer(np.stack([units, 0 * units], axis=1).tobytes())
+    values = pa.Array.from_buffers(pa.decimal128(18, 2), len(units), [None, digits])
+    assert round(sum((units / 100).tolist()) * 100) != units.sum()
+    for error in (0.05, 1e-12):
+        found = of_decimals(tmp_path / str(error), values).tolerance({"total": ("price", "sum")}, error=error)
+        assert found.exact
+        assert round(found.table["total"][0].as_py() * 100) == units.sum()
+
+
+def test_exact_sums_whose_parts_doubles_do_not_hold_are_refused(tmp_path):
+    rows = pa.table({"id": range(100), "n": [2**53 + 1, -(2**53)] * 50})
+    table = indexed_table(tmp_path / "table", rows)
+    with pytest.raises(UnsupportedError, match="more digits than the doubles"):
+        pyqbeast.scan(table).tolerance({"total": ("n", "sum")}, exact=True)
+
+
 def test_an_exact_sum_of_decimals_has_their_places(tmp_path):
     values = pa.array([0.1, 0.2, -0.3, 0.0]).cast(pa.decimal128(10, 2))
-    entry = indexed_add(tmp_path / "a.parquet", pa.table({"id": range(4), "price": values}))
-    fields = fields_of(pa.schema([("id", pa.int64()), ("price", pa.string())]))
-    fields[1]["type"] = "decimal(10,2)"
-    commit(tmp_path, 0, PROTOCOL, metadata(fields), entry)
-    scan = pyqbeast.scan(tmp_path)
+    scan = of_decimals(tmp_path, values)
     found = scan.tolerance({"total": ("price", "sum")}, exact=True, having="total = 0").table.to_pylist()
     assert [(row["total"], row["total_low"], row["total_high"]) for row in found] == [(0, 0, 0)]
 

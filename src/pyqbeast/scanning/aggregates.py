@@ -126,6 +126,13 @@ class Request:
         return limits
 
     @property
+    def decimal_sums(self) -> dict[Aggregate, int]:
+        """The sums of decimals, and the places that these have."""
+        sums = [each for each in self.aggregates.values() if each.kind == "sum"]
+        types = {each: self.sources[each.columns[0]].type for each in sums}
+        return {each: of.scale for each, of in types.items() if pa.types.is_decimal(of)}
+
+    @property
     def overflows_at(self) -> dict[Requested, float]:
         """See `RowReader`."""
         sums = [each for each in self.aggregates.values() if each.kind == "sum"]

@@ -18,6 +18,7 @@ from pyqbeast.core.sampling.murmur3 import hash_ints
 from pyqbeast.scanning.aggregates import Numbers, Request
 from pyqbeast.scanning.arrays import index_array
 from pyqbeast.scanning.distinct_values import DistinctValues, numbered, with_one_zero
+from pyqbeast.scanning.exact_sums import ExactSums
 from pyqbeast.scanning.spreads import Spreads
 
 #: The thresholds of percentiles: [threshold] by percentile and group.
@@ -56,7 +57,7 @@ def sums_of(
     thresholds: Thresholds,
     *,
     is_grouped: bool,
-    spreads: Collection[Spreads] = (),
+    beside: Collection[Spreads | ExactSums] = (),
 ) -> State:
     """The state of rows that come part by part; no more than one part is in memory, and distinct values to count.
 
@@ -68,7 +69,7 @@ def sums_of(
         axes: the sums.
         thresholds: of percentiles.
         is_grouped: whether there are groups, and none without rows.
-        spreads: take the rows as they go by; their groups are numbered as in the state.
+        beside: take the rows as they go by; their groups are numbered as in the state.
     """
     number_of: dict[Group, int] = {} if is_grouped else {(): 0}
     state = State.empty(axes, list(number_of))
@@ -86,7 +87,7 @@ def sums_of(
         number, buckets = numbers[rows.group], state.axes.buckets
         for of_moment in distinct.values():
             of_moment.add(number * axes.buckets + bucket, rows.values)
-        for each in spreads:
+        for each in beside:
             each.add(number, len(number_of), rows.numbers)
         slots, slot = np.unique(number * buckets + (bucket & (buckets - 1)), return_inverse=True)
         group, bucket = np.divmod(slots, buckets)

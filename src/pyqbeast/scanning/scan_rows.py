@@ -39,6 +39,7 @@ from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.conditions.column_types import may_hold_floats
 from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.data_files import DataFiles
+from pyqbeast.scanning.exact_sums import ExactSums
 from pyqbeast.scanning.row_sums import Rows, Thresholds, quantiles, sums_of
 from pyqbeast.scanning.spreads import Spreads
 from pyqbeast.scanning.weighed_rows import rows_that_meet, weighed_rows
@@ -175,7 +176,9 @@ class ScanRows:
         return grid_of_groups(self._thresholds[aggregate], groups)
 
     def read_all(self) -> tuple[State, dict[Aggregate, dict[Group, FloatArray]]]:
-        """The sums of all rows, and by group what sums do not tell exactly: percentiles, variances and correlations.
+        """The sums of all rows, and by group what sums of doubles do not tell exactly.
+
+        That is percentiles, variances, correlations, and sums of decimals.
 
         The values of percentiles are in memory at once.
         """
@@ -185,10 +188,15 @@ class ScanRows:
         axes = axes_for([*others, *counts], BUCKETS_OF_ALL)
         varying = [each for each in dict.fromkeys(others) if each.kind in SPREADS]
         spreads = {columns: Spreads(columns) for columns in dict.fromkeys(each.columns for each in varying)}
+        exact = {
+            each: ExactSums(each.columns[0], scale) for each, scale in self._request.decimal_sums.items()
+        }
         rows = self._all_rows()
         parts = list(rows) if percentiles else rows
-        state = self._sums(parts, axes, spreads.values())
+        state = self._sums(parts, axes, [*spreads.values(), *exact.values()])
         found = {}
+        for each, sums in exact.items():
+            found[each] = dict(zip(state.groups, sums.values(len(state.groups))[:, None], strict=True))
         for each in varying:
             values = spreads[each.columns].values(each, len(state.groups))
             found[each] = dict(zip(state.groups, values[:, None], strict=True))
@@ -204,9 +212,11 @@ class ScanRows:
         found = quantiles(pilot, percentile, lambda group: probabilities)
         return {group: grid_from(values) for group, values in found.items()}
 
-    def _sums(self, parts: Iterable[Rows], axes: StateAxes, spreads: Collection[Spreads] = ()) -> State:
+    def _sums(
+        self, parts: Iterable[Rows], axes: StateAxes, beside: Collection[Spreads | ExactSums] = ()
+    ) -> State:
         is_grouped = bool(self._request.groups)
-        return sums_of(parts, axes, self._thresholds or {}, is_grouped=is_grouped, spreads=spreads)
+        return sums_of(parts, axes, self._thresholds or {}, is_grouped=is_grouped, beside=beside)
 
     def _rows(self, step: Step) -> Iterator[Rows]:
         def rows_of(batch: pa.RecordBatch) -> Rows:

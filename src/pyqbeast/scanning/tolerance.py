@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -33,6 +33,7 @@ from pyqbeast.approximate.estimate.outcome import (
     in_calendar,
     is_rounded,
     known_numbers,
+    largest_sum,
     worth_of,
 )
 from pyqbeast.approximate.estimate.selection import (
@@ -52,6 +53,7 @@ from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.conditions.sql_text import SortColumn
+from pyqbeast.scanning.exact_sums import HEAD_ROOM
 from pyqbeast.scanning.scan_rows import ScanRows
 from pyqbeast.scanning.selected_groups import Kept
 
@@ -179,35 +181,27 @@ def _exact(rows: ScanRows, request: Request, confidence: float) -> tuple[State, 
     state, known = rows.read_all()
     found: dict[Requested, Estimates] = {}
     for each in dict.fromkeys(rows.requested):
+        limit = rows.exact_below.get(each, np.inf)
         if each in known:
             found[each] = _known_exactly(each, state, known[each])
+            is_lost = each.kind == "sum" and bool(
+                (largest_sum(state, found[each], 1.0) * HEAD_ROOM >= limit).any()
+            )
         else:
             found[each] = estimate(state, each, 1.0, confidence, rows.known)
-            if is_rounded(found[each], rows.exact_below.get(each, np.inf)):
-                column = request.sources[each.columns[0]].column
-                if (np.abs(found[each].value) >= rows.overflows_at.get(each, np.inf)).any():
-                    raise UnsupportedError(
-                        f"the sum of {column!r} is beyond 64 bits, in which Spark adds whole numbers up: sum "
-                        "doubles or decimals made of them, in a query on Spark"
-                    )
+            is_lost = is_rounded(state, found[each], 1.0, limit)
+        if is_lost:
+            column = request.sources[each.columns[0]].column
+            if (np.abs(found[each].value) >= rows.overflows_at.get(each, np.inf)).any():
                 raise UnsupportedError(
-                    f"the exact {each.kind} of {column!r} has more digits than the doubles that a scan "
-                    "computes with: take it from Scan.to_arrow(), or ask for an estimate with a larger error"
+                    f"the sum of {column!r} is beyond 64 bits, in which Spark adds whole numbers up: sum "
+                    "doubles or decimals made of them, in a query on Spark"
                 )
-            found[each] = _with_places_of(found[each], request)
+            raise UnsupportedError(
+                f"the exact {each.kind} of {column!r} has more digits than the doubles that a scan "
+                "computes with: take it from Scan.to_arrow(), or ask for an estimate with a larger error"
+            )
     return state, found
-
-
-def _with_places_of(found: Estimates, request: Request) -> Estimates:
-    """An exact sum of decimals, with as many places as they have: as doubles 0.1, 0.2 and -0.3 do not add up to 0."""
-    if not isinstance(found.aggregate, Aggregate) or found.aggregate.kind != "sum":
-        return found
-    of = request.sources[found.aggregate.columns[0]].type
-    if not pa.types.is_decimal(of):
-        return found
-    # No zero of a decimal is negative.
-    value, low, high = (np.round(each, of.scale) + 0.0 for each in (found.value, found.low, found.high))
-    return replace(found, value=value, low=low, high=high)
 
 
 def _known_exactly(aggregate: Aggregate, state: State, values: Mapping[Group, FloatArray]) -> Estimates:

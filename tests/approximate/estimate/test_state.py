@@ -22,7 +22,7 @@ from pyqbeast.approximate.estimate import (
     estimate,
 )
 from pyqbeast.approximate.estimate.aggregates import is_null
-from pyqbeast.approximate.estimate.outcome import is_rounded
+from pyqbeast.approximate.estimate.outcome import exact_below, is_rounded
 from pyqbeast.approximate.estimate.state import bucket_count, fold, merge
 from pyqbeast.core.errors import InvalidInputError
 
@@ -149,13 +149,11 @@ def test_a_centre_saves_a_small_variance_of_large_values():
     rows = [("a", at, None, value) for at, value in enumerate(y)]
     aggregate = Aggregate("stddev_samp", ("y",))
     axes = axes_for([aggregate])
-    lost, kept = (
-        estimate(collect(replace(axes, centres=centres), rows), aggregate, 1.0)
-        for centres in ({}, {"y": 1e9})
-    )
+    states = [collect(replace(axes, centres=centres), rows) for centres in ({}, {"y": 1e9})]
+    lost, kept = (estimate(state, aggregate, 1.0) for state in states)
     assert kept.value[0] == pytest.approx(y.std(ddof=1), rel=1e-6)
     assert lost.value[0] != pytest.approx(y.std(ddof=1), rel=0.1)
-    assert (is_rounded(lost, math.inf), is_rounded(kept, math.inf)) == (True, False)
+    assert [is_rounded(*each, 1.0) for each in zip(states, (lost, kept), strict=True)] == [True, False]
     # Bounds of a part of the rows are wide enough for what was lost.
     part = estimate(collect(axes, [*rows, ("a", 0, None, 1e9)] * 3), aggregate, 0.5)
     assert part.low[0] <= y.std(ddof=1) <= part.high[0]
@@ -235,7 +233,7 @@ def test_nan_and_infinities_make_a_value_and_too_few_rows_null(kind, odd):
     state = collect(axes, rows)
     found = estimate(state, aggregate, 1.0)
     assert state.groups == (("odd",), ("odd alone",), ("few",), ("none",))
-    assert not is_rounded(found, math.inf)
+    assert not is_rounded(state, found, 1.0)
     assert is_null(state, found).tolist() == [False, False, kind in ("var_samp", "corr"), True]
     for value in found.value[:2]:
         assert math.isnan(value) or (kind in ("sum", "avg") and value == odd)
@@ -245,18 +243,37 @@ def test_a_correlation_of_nearly_nothing_is_exact():
     """What rounding leaves of it is small beside 1, whatever the correlation is."""
     aggregate = Aggregate("corr", ("x", "y"))
     rows = [("a", at, at % 100, (at * at) % 101 + 1e5) for at in range(10_100)]
-    found = estimate(collect(replace(axes_for([aggregate]), centres={"y": 1e5}), rows), aggregate, 1.0)
+    state = collect(replace(axes_for([aggregate]), centres={"y": 1e5}), rows)
+    found = estimate(state, aggregate, 1.0)
     assert abs(found.value[0]) < 0.02
     assert 0 < found.noise[0] < 1e-11
-    assert not is_rounded(replace(found, value=found.noise), math.inf)
-    assert is_rounded(replace(found, noise=np.array([1e-8])), math.inf)
+    assert not is_rounded(state, replace(found, value=found.noise), 1.0)
+    assert is_rounded(state, replace(found, noise=np.array([1e-8])), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "scale", "is_lost"),
+    [
+        ([2**53 + 1, -(2**53)] * 50, 0, True),  # their sum is 50, and as doubles 0
+        ([2**40, -(2**40)] * 50, 0, False),
+        ([2**46] * 100, 0, False),
+        ([2**47] * 100, 0, True),
+        ([2**40 / 100] * 100, 2, True),
+        ([2**30 / 100] * 100, 2, False),
+    ],
+)
+def test_sums_whose_parts_doubles_do_not_hold_are_known_to_be_rounded(values, scale, is_lost):
+    aggregate = Aggregate("sum", ("y",))
+    state = collect(axes_for([aggregate]), [("a", at, None, value) for at, value in enumerate(values)])
+    assert is_rounded(state, estimate(state, aggregate, 1.0), 1.0, exact_below(scale)) == is_lost
+    assert not is_rounded(state, estimate(state, aggregate, 1.0), 1.0)
 
 
 def test_squares_beyond_all_doubles_are_known_to_be_lost():
     aggregate = Aggregate("stddev_samp", ("y",))
     with np.errstate(over="ignore"):
         state = collect(axes_for([aggregate]), [("a", at, None, np.float64(at * 1e300)) for at in range(5)])
-    assert is_rounded(estimate(state, aggregate, 1.0), math.inf)
+    assert is_rounded(state, estimate(state, aggregate, 1.0), 1.0)
 
 
 def test_the_partial_aggregates_are_named_once():

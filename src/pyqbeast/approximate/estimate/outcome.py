@@ -16,7 +16,7 @@ from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.selection import Choice
-from pyqbeast.approximate.estimate.state import FloatArray, Group, State
+from pyqbeast.approximate.estimate.state import MOST_BUCKETS, FloatArray, Group, State
 from pyqbeast.approximate.estimate.stopping import Goal
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.weight import is_number
@@ -199,16 +199,43 @@ FIRST_MOMENT, LAST_MOMENT, PLACES_OF_MOMENTS = -62_135_596_800_000_000, 253_402_
 
 def exact_below(scale: int) -> float:
     """The magnitude up to which doubles hold all numbers of so many decimal places: whole numbers, or decimals."""
-    return 2.0**53 / 10.0**scale
+    return 2.0**53 / 10.0 ** max(scale, 0)
 
 
-def is_rounded(found: Estimates, limit: float) -> bool:
-    """Whether the sums do not give an exact value: it reaches the limit of `exact_below`, or its digits were lost."""
+def is_rounded(state: State, found: Estimates, share: float | FloatArray, limit: float = math.inf) -> bool:
+    """Whether the sums do not give an exact value: it reaches the limit of `exact_below`, or its digits were lost.
+
+    Args:
+        state: what the estimate was made of.
+        found: the estimate.
+        share: of the rows, sampled; one number or one per group.
+        limit: of `exact_below`; infinite for doubles.
+    """
+    if found.aggregate.kind == "sum" and math.isfinite(limit):
+        # Whole numbers add up exactly below it. Of others each addition rounds by half of a double's last place.
+        additions = 1.0 if limit >= exact_below(0) else 2 * (_rows(state, found) / share + MOST_BUCKETS)
+        return bool((largest_sum(state, found, share) * additions >= limit).any())
     size = np.abs(found.value)
     # Next to the 1 that it may be, the digits of a correlation near 0 are as good as those of any other.
     scale = np.maximum(size, 1.0) if found.aggregate.kind == "corr" else size
     is_lost = (found.noise > EXACT_TO * scale) | np.isinf(found.noise)
     return bool((np.isfinite(limit) & (size >= limit) | is_lost).any())
+
+
+def largest_sum(state: State, found: Estimates, share: float | FloatArray) -> FloatArray:
+    """The most [group] that a sum of some of the numbers can be, of which the estimate is the sum of all.
+
+    It is that sum where they have one sign, and else what they would add up to if each were the largest.
+    """
+    rows = _rows(state, found) / share
+    low, high = np.moveaxis(state.span(found.aggregate.extremes)[:, 0], -1, 0)
+    mixed = rows * np.maximum(-low, high)
+    return np.asarray(np.where(rows > 0, np.where((low < 0) & (high > 0), mixed, np.abs(found.value)), 0.0))
+
+
+def _rows(state: State, found: Estimates) -> FloatArray:
+    """The rows [group] read that an estimate counts."""
+    return np.asarray(state.sums[..., state.index(found.aggregate.moments)[0]].sum(axis=1))
 
 
 def extremes_outward(found: Estimates, limit: float) -> Estimates:

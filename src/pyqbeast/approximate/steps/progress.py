@@ -146,7 +146,9 @@ class Progress:
         limits = self.reader.exact_below
         # A quotient of sums that were rounded is as good as the quotient of doubles that Spark computes.
         summed = (requested, *requested.parts) if requested in limits else (requested,)
-        if any(is_rounded(found[each], limits.get(each, np.inf)) for each in summed):
+        if any(
+            is_rounded(self.state, found[each], self._shares, limits.get(each, np.inf)) for each in summed
+        ):
             return True
         if any(part.kind == "corr" and self._is_undefined(found[part]) for part in requested.parts):
             return True
