@@ -120,6 +120,24 @@ def test_values_of_one_kind_are_believed_where_it_is_known_that_there_are_no_oth
     assert ones.df.first()["ones"] == pytest.approx(ROWS, rel=0.1)
 
 
+def test_an_aggregate_shown_twice_has_the_type_of_each_column(table):
+    query = table.filter("b >= 0").agg(F.count("a").alias("n"))
+    query = query.select(
+        "n", F.col("n").cast("double").alias("d"), F.col("n").cast("decimal(22,1)").alias("t")
+    )
+    shown = pyqbeast.tolerance(query.orderBy("n"), error=0.1).df
+    assert [shown.schema[name].dataType for name in query.columns] == [each.dataType for each in query.schema]
+    row = shown.first()
+    assert row["n"] == pytest.approx(row["d"], abs=0.5)
+    assert float(row["t"]) == pytest.approx(row["d"], abs=0.05)
+    by_third = table.groupBy("third").agg(F.count("*").alias("n"))
+    query = by_third.select(F.col("third").cast("double").alias("of"), "n")
+    shown = pyqbeast.tolerance(query, error=0.1).df
+    assert shown.schema["of"].dataType == query.schema["of"].dataType
+    with pytest.raises(UnsupportedError, match="in another way"):
+        pyqbeast.tolerance(table.agg(F.count("a").cast("decimal(3,0)")), error=0.1)
+
+
 def test_it_reads_the_bytes_that_it_says(spark, table, monkeypatch):
     measured = []
 

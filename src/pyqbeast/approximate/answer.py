@@ -116,28 +116,35 @@ def estimated_answer(
             [value for value, is_shown in zip(column, rows, strict=True) if is_shown] for column in columns
         ]
     held = bridge.local_frame(query_frame.sparkSession, T.StructType(fields), columns)
-    types = {ordinal: query_frame.schema[i].dataType for i, (_, ordinal) in enumerate(query.result)}
 
-    def value(ordinal: int, part: str = "v") -> Column:
+    def value(ordinal: int, data_type: T.DataType | None, part: str = "v") -> Column:
         if ordinal not in kinds:
-            return F.col(f"g{query.outputs[ordinal].group}")
+            group = F.col(f"g{query.outputs[ordinal].group}")
+            return group.cast(data_type) if data_type else group
         number = F.col(f"{part}{ordinal}")
-        # An output that the query only sorts by is not among the result's columns, so it has no type there.
-        return _typed(number, types[ordinal]) if ordinal in types else number
+        return _typed(number, data_type) if data_type else number
 
+    # Several columns may show one output, each in a type of its own.
     shown: list[Column] = []
-    for name, ordinal in query.result:
+    for (name, ordinal), field in zip(query.result, query_frame.schema, strict=True):
+        data_type = field.dataType
         if ordinal in kinds:
             # Bounds stay doubles: in an integer type a bound could be rounded to the wrong side.
             low, high = (
-                value(ordinal, part) if kinds[ordinal] in EXTREMES else F.col(f"{part}{ordinal}")
-                for part in "lh"
+                value(ordinal, data_type if kinds[ordinal] in EXTREMES else None, part) for part in "lh"
             )
-            shown += _with_bounds(name, value(ordinal), low, high, kinds[ordinal], types[ordinal])
+            shown += _with_bounds(name, value(ordinal, data_type), low, high, kinds[ordinal], data_type)
         else:
-            shown.append(value(ordinal).alias(name))
+            shown.append(value(ordinal, data_type).alias(name))
     if query.order:
-        held = held.orderBy(*(_ordered(order, value(order.output)) for order in query.order))
+        # An output that the query only sorts by is not among the result's columns, so it has no type there.
+        types = {
+            ordinal: field.dataType
+            for (_, ordinal), field in zip(query.result, query_frame.schema, strict=True)
+        }
+        held = held.orderBy(
+            *(_ordered(order, value(order.output, types.get(order.output))) for order in query.order)
+        )
     if kept is not None:
         shown.append(F.col(SURE))
     return held.select(*shown), chosen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -159,13 +160,15 @@ class PartialAggregates:
     def _note_limits(self, aggregate: Requested, data_type: T.DataType) -> None:
         """Notes up to where an aggregate of this type is told exactly, and where its type ends."""
         if isinstance(data_type, T.IntegralType | T.DecimalType | T.TimestampType):
-            self.exact_below[aggregate] = exact_below(getattr(data_type, "scale", 0))
+            limit = exact_below(getattr(data_type, "scale", 0))
+            self.exact_below[aggregate] = min(self.exact_below.get(aggregate, math.inf), limit)
         if aggregate.kind in EXTREMES:
             return
+        largest = self.overflows_at.get(aggregate, math.inf)
         if type(data_type) in _BITS:
-            self.overflows_at[aggregate] = 2.0 ** (_BITS[type(data_type)] - 1)
+            self.overflows_at[aggregate] = min(largest, 2.0 ** (_BITS[type(data_type)] - 1))
         elif isinstance(data_type, T.DecimalType):
-            self.overflows_at[aggregate] = 10.0 ** (data_type.precision - data_type.scale)
+            self.overflows_at[aggregate] = min(largest, 10.0 ** (data_type.precision - data_type.scale))
 
     def _named(
         self, name: str, value: str, condition: int | None, statistics: TableColumn | float | None

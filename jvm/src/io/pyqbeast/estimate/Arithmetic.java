@@ -17,7 +17,6 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
-import org.apache.spark.sql.types.IntegralType;
 import org.apache.spark.sql.types.NumericType;
 
 /** Arithmetic over aggregates, written as lists for JSON: {@code ["/", ["output", 0], ["number", 2.0]]}. */
@@ -61,12 +60,12 @@ final class Arithmetic {
             ? "-" : expression instanceof Multiply ? "*" : expression instanceof Divide ? "/" : null;
   }
 
-  /** Whether a cast changes a number's type only. */
+  /** Whether a cast changes a number's type only: Spark makes null, or an error, of what a decimal has no room for. */
   private static boolean keepsNumbers(Cast cast) {
     DataType from = cast.child().dataType();
     DataType to = cast.dataType();
     if (to instanceof DecimalType wide) {
-      return from instanceof IntegralType || (from instanceof DecimalType narrow && narrow.scale() <= wide.scale());
+      return wide.isWiderThan(from);
     }
     return from instanceof NumericType && (to instanceof DoubleType || to instanceof FloatType);
   }
