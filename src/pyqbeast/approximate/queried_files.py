@@ -71,9 +71,8 @@ class QueriedFiles:
                 block.element_count for block in blocks
             )
         weights = Files([file.size for file in files], lows, highs)
-        return cls(
-            files, weights, min(rows[table] for table in query.keyed), _key_rows(files, query.multiplied)
-        )
+        key_rows = _key_rows(files, query.multiplied, is_full=query.is_full)
+        return cls(files, weights, min(rows[table] for table in query.keyed), key_rows)
 
     def bounds(self, column: TableColumn) -> tuple[float, float] | None:
         """Smallest and largest value of a column; None where a file does not tell.
@@ -114,9 +113,9 @@ def _dimensions(table: QueriedTable) -> Mapping[int, int]:
     }
 
 
-def _key_rows(files: Sequence[QueriedFile], multiplied: Sequence[int]) -> int | None:
+def _key_rows(files: Sequence[QueriedFile], multiplied: Sequence[int], *, is_full: bool) -> int | None:
     of_tables = [
         most_rows_of_a_key(file.tags for file in files if file.table == table) for table in multiplied
     ]
     known = [max(1, rows) for rows in of_tables if rows is not None]
-    return math.prod(known) if len(known) == len(of_tables) else None
+    return math.prod(known) + is_full if len(known) == len(of_tables) else None

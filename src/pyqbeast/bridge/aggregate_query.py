@@ -119,6 +119,7 @@ class AggregateQuery:
         tables: the indexed tables.
         keyed: the numbers of those tables that hold the key of every row of the query.
         multiplied: the numbers of those tables whose rows of a key multiply to the most that the query has of it.
+        is_full: whether a FULL OUTER join made those rows: of a key none of whose rows meet there can be one more.
         statistics: for each input the column that it is, where it is one of an indexed table, or the number where it is
             a constant.
         group_columns: for each group its column; None for another expression, and in a join of indexed tables.
@@ -161,6 +162,7 @@ class AggregateQuery:
         ]
         self.keyed: list[int] = described["keyed"]
         self.multiplied: list[int] = described["multiplied"]
+        self.is_full: bool = described["is_full"]
 
     @property
     def keeps_some(self) -> bool:

@@ -93,6 +93,7 @@ public final class AggregateQuery {
     out.put("tables", tables.all().stream().map(table -> described(table.snapshot())).toList());
     out.put("keyed", numbers(below.sampled().keyed()));
     out.put("multiplied", numbers(below.sampled().multiplied()));
+    out.put("is_full", below.sampled().isFull());
     return JSON.writeValueAsString(out);
   }
 

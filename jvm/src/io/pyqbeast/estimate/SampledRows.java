@@ -19,16 +19,20 @@ import org.apache.spark.sql.catalyst.expressions.ExprId;
  * @param keys for each hashed column, in order, the columns that have its value in all rows of the result
  * @param keyed tables that hold the key of every row
  * @param multiplied tables whose rows of a key multiply to the most rows of that key
+ * @param isFull whether a FULL OUTER join made them. If a key has a rows on one side and b on the other, none of which
+ *     meet, it has a + b, which is at most one more than a * b
  */
-record SampledRows(List<Set<ExprId>> keys, List<SampledTable> keyed, List<SampledTable> multiplied) {
+record SampledRows(
+    List<Set<ExprId>> keys, List<SampledTable> keyed, List<SampledTable> multiplied, boolean isFull) {
   static SampledRows of(SampledTable table) {
     List<Set<ExprId>> keys = table.hashed().stream().map(column -> Set.of(column.exprId())).toList();
-    return new SampledRows(keys, List.of(table), List.of(table));
+    return new SampledRows(keys, List.of(table), List.of(table), false);
   }
 
   /** The same rows, joined to such as meet them in columns that are equal. */
   SampledRows with(EqualColumns equal) {
-    return new SampledRows(keys.stream().map(key -> equal.closure(key, false)).toList(), keyed, multiplied);
+    List<Set<ExprId>> closures = keys.stream().map(key -> equal.closure(key, false)).toList();
+    return new SampledRows(closures, keyed, multiplied, isFull);
   }
 
   /**
@@ -56,14 +60,17 @@ record SampledRows(List<Set<ExprId>> keys, List<SampledTable> keyed, List<Sample
         for (int i = 0; i < all.size(); i++) {
           all.get(i).addAll(right.keys.get(i));
         }
-        yield new SampledRows(all, both, product);
+        yield new SampledRows(all, both, product, false);
       }
-      case "LEFT OUTER" -> new SampledRows(keys, keyed, product);
-      case "RIGHT OUTER" -> new SampledRows(right.keys, right.keyed, product);
-      case "LEFT SEMI" -> new SampledRows(reached, both, multiplied);
-      case "LEFT ANTI" -> new SampledRows(keys, keyed, multiplied);
+      case "LEFT OUTER" -> new SampledRows(keys, keyed, product, false);
+      case "RIGHT OUTER" -> new SampledRows(right.keys, right.keyed, product, false);
+      case "LEFT SEMI" -> new SampledRows(reached, both, multiplied, false);
+      case "LEFT ANTI" -> new SampledRows(keys, keyed, multiplied, false);
       // A row may lack the columns of either side, so that no column has the key of all rows.
-      case "FULL OUTER" -> new SampledRows(keys.stream().map(key -> Set.<ExprId>of()).toList(), both, product);
+      case "FULL OUTER" -> {
+        List<Set<ExprId>> none = keys.stream().map(key -> Set.<ExprId>of()).toList();
+        yield new SampledRows(none, both, product, true);
+      }
       default -> throw new RefusedQuery("it holds a " + type + " join of indexed tables");
     };
   }
