@@ -302,6 +302,16 @@ def test_hashes_of_other_columns_are_estimated(spark, whole):
         assert_bounded(table.where(condition).groupBy().count(), table.where(condition).count())
 
 
+def test_the_hash_of_the_columns_that_are_not_null_is_the_weight(spark, table_path):
+    rows = spark.range(ROWS).selectExpr("id", "if(id % 20 = 0, id, null) as session", "id % 7 as other")
+    save(rows, table_path, columnsToIndex="id,session", cubeSize=5_000)
+    table = load(spark, table_path)
+    for condition in ("hash(id) % 100 < 50", "hash(id, other) < 0"):
+        with pytest.raises(UnsupportedError, match="hash"):
+            pyqbeast.tolerance(table.where(condition).groupBy().count(), error=0.1)
+    assert_bounded(table.where("hash(other) < 0").groupBy().count(), table.where("hash(other) < 0").count())
+
+
 def test_rows_split_by_a_remainder_of_the_weight_are_estimated(spark, whole):
     """Each range of weights has as many rows of one remainder as of another."""
     table = load(spark, whole)

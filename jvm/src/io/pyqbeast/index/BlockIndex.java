@@ -1,6 +1,8 @@
 package io.pyqbeast.index;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.pyqbeast.format.FileTags;
+import io.pyqbeast.format.Json;
 import io.pyqbeast.spark.DriverSnapshot;
 import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.PerSnapshot;
@@ -8,6 +10,7 @@ import io.pyqbeast.spark.WidenedFloats;
 import java.lang.ref.SoftReference;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -96,6 +99,25 @@ public final class BlockIndex {
       index.complete = new SoftReference<>(all);
     }
     return all;
+  }
+
+  /**
+   * Those of some columns, by their names in statistics, that are null in no row of any file. Of a large table, whose
+   * statistics are not on the driver, none are told.
+   */
+  static Set<String> withoutNulls(Snapshot snapshot, List<String> columns) {
+    if (of(snapshot).files.size() > LargeTables.MOST_WHOLE_FILES) {
+      return Set.of();
+    }
+    Set<String> found = new HashSet<>(columns);
+    for (AddFile file : completeFiles(snapshot)) {
+      if (file.stats() == null) {
+        return Set.of();
+      }
+      JsonNode nulls = Json.read(file.stats()).path("nullCount");
+      found.removeIf(column -> !nulls.path(column).isIntegralNumber() || nulls.path(column).asLong() != 0);
+    }
+    return found;
   }
 
   /** All files of the snapshot that are read. They carry no tags and no statistics: a scan needs neither. */

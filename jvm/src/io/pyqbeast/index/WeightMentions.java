@@ -2,6 +2,7 @@ package io.pyqbeast.index;
 
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -51,12 +52,15 @@ public final class WeightMentions {
   private final Set<ExprId> hashed = new HashSet<>();
   private final LogicalRelation relation;
   private final Snapshot snapshot;
+  private final List<Attribute> columns;
   private Set<ExprId> copies;
+  private Set<ExprId> neverNull;
 
   /** @param columns whose hash is the weight */
   public WeightMentions(LogicalRelation relation, List<Attribute> columns, Snapshot snapshot) {
     this.relation = relation;
     this.snapshot = snapshot;
+    this.columns = columns;
     columns.forEach(column -> hashed.add(column.exprId()));
   }
 
@@ -100,7 +104,7 @@ public final class WeightMentions {
   }
 
   /**
-   * Whether an expression holds a hash of all the hashed columns, of whatever form, a column that stores one, or
+   * Whether an expression holds a hash of all the hashed columns that are not null, of whatever form, a column that stores one, or
    * something of {@code _metadata}: light rows lie in the first rows of a file, and in files of their own.
    */
   public boolean areIn(Expression expression) {
@@ -117,8 +121,28 @@ public final class WeightMentions {
     return ScalaInterop.list(expression.children()).stream().anyMatch(this::areIn);
   }
 
+  /** A hash passes over nulls: of rows where a hashed column is null, the hash of the others is the weight. */
   private boolean isWeight(Expression expression) {
-    return expression instanceof Murmur3Hash && !hashed.isEmpty() && stored(expression).containsAll(hashed);
+    if (!(expression instanceof Murmur3Hash)) {
+      return false;
+    }
+    Set<ExprId> held = stored(expression);
+    return !Collections.disjoint(held, hashed) && (held.containsAll(hashed) || held.containsAll(neverNull()));
+  }
+
+  /** The hashed columns that are null in no row. */
+  private Set<ExprId> neverNull() {
+    if (neverNull == null) {
+      List<String> names = columns.stream().map(LogicalPlans::physicalName).toList();
+      Set<String> told = BlockIndex.withoutNulls(snapshot, names);
+      neverNull = new HashSet<>();
+      for (Attribute column : columns) {
+        if (!column.nullable() || told.contains(LogicalPlans.physicalName(column))) {
+          neverNull.add(column.exprId());
+        }
+      }
+    }
+    return neverNull;
   }
 
   /**
