@@ -11,7 +11,15 @@ import pytest
 
 from pyqbeast import tiledb
 from pyqbeast.core.errors import QbeastError, UnsupportedError
-from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension, write_array
+from pyqbeast.tiledb import (
+    ArraySchema,
+    Datatype,
+    attribute,
+    create_array,
+    dimension,
+    write_array,
+    write_dense,
+)
 from tests.tiledb.arrays import consolidate, one_dimension, oracle, same_as_oracle
 
 
@@ -73,6 +81,28 @@ def test_a_day_that_is_no_time_is_null(tmp_path, sparse):
     assert found == [dt.date(2020, 1, 1), None, *([] if sparse else [None, None])]
     where = [("d", ">", dt.date(2000, 1, 1))]
     assert tiledb.open_array(str(tmp_path)).read(where=where).num_rows == 1
+
+
+@pytest.mark.parametrize("kind", [k for k in Datatype if pa.types.is_temporal(k.arrow())])
+def test_what_is_no_time_is_null(tmp_path, kind):
+    """In all units that Arrow has. It can be written back."""
+    uri, columns = str(tmp_path / "a"), (attribute("t", kind), attribute("n", kind, nullable=True))
+    schema = ArraySchema((dimension("x", Datatype.INT64, (0, 3), 2),), columns, dense=True)
+    create_array(uri, schema)
+    one = (
+        pa.array([7], pa.int64()).view(kind.arrow()) if kind.arrow() != pa.date32() else [dt.date(1970, 1, 8)]
+    )
+    write_dense(uri, pa.table({"t": one, "n": one}), {"x": (1, 1)}, timestamp=1)
+    array = tiledb.open_array(uri)
+    found = array.read(["t", "n"])
+    assert [column.is_valid().to_pylist() for column in found] == [[False, True, False, False]] * 2
+    assert array.arrow_schema.field("t").nullable
+    assert array.read(["x"], where=[("t", "is null")])["x"].to_pylist() == [0, 2, 3]
+    assert array.read(["x"], where=[("t", "<=", 7)])["x"].to_pylist() == [1]
+    write_dense(uri, found, timestamp=2)
+    assert tiledb.open_array(uri).read(["t", "n"]) == found
+    with oracle.open(uri) as opened:
+        assert np.isnat(opened[:]["t"]).tolist() == [True, False, True, True]
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,38 @@ def test_the_data_frame_is_the_array(source, golden, case):
     assert frame.rdd.getNumPartitions() > 1 or tiledb.open_array(str(uri)).fragments[0].tile_count == 1
 
 
+def _spark_table(uri):
+    """What tasks give to Spark."""
+    array = tiledb.open_array(uri)
+    reader = ArrayReader(array, spark_schema(array.schema))
+    return pa.Table.from_batches(batch for part in reader.partitions() for batch in reader.read(part))
+
+
+@pytest.mark.parametrize("kind", [k for k in Datatype if pa.types.is_temporal(k.arrow())])
+def test_what_is_no_time_is_null(tmp_path, kind):
+    uri = str(tmp_path)
+    create_array(uri, one_dimension(attribute("t", kind), attribute("l", kind, cell_val_num=2)))
+    nothing = pa.array([None], kind.arrow())
+    with oracle.open(uri, "w") as array:
+        none = np.array([-(2**63)], np.int64)
+        array[[1]] = {
+            "t": none.view(array.attr("t").dtype),
+            "l": np.repeat(none, 2).view(array.attr("l").dtype),
+        }
+    assert tiledb.open_array(uri).read(["t"])["t"].combine_chunks() == nothing
+    assert _spark_table(uri).select(["t", "l"]).to_pylist() == [{"t": None, "l": [None, None]}]
+
+
+@pytest.mark.parametrize(
+    "kind", [Datatype.DATETIME_SEC, Datatype.DATETIME_MS, Datatype.TIME_SEC, Datatype.TIME_MS]
+)
+def test_times_beyond_those_of_spark_are_named(tmp_path, kind):
+    create_array(str(tmp_path), one_dimension(attribute("t", kind)))
+    write_array(str(tmp_path), pa.table({"x": [1], "t": pa.array([2**62]).view(kind.arrow())}))
+    with pytest.raises(tiledb.ArrayFormatError, match="t: a time is beyond those of Spark"):
+        _spark_table(str(tmp_path))
+
+
 def test_time_travel(source, golden):
     uri = golden("tiledb/sp_multifrag") / "array"
     assert load(source, uri, timestamp=10).count() == 40

@@ -16,8 +16,8 @@ from pyqbeast.tiledb.format.field import Field
 
 _FLOATS: dict[pa.DataType, np.dtype[Any]] = {pa.float32(): np.dtype("<f4"), pa.float64(): np.dtype("<f8")}
 
-#: What NumPy calls "not a time", in days; Arrow's dates have no such value.
-_NAT = np.iinfo(np.int64).min
+#: What NumPy calls "not a time"; Arrow has nulls for it.
+NO_TIME = int(np.iinfo(np.int64).min)
 
 
 def bitmap(valid: npt.NDArray[Any] | None) -> pa.Buffer | None:
@@ -81,13 +81,17 @@ def _present_values(array: pa.Array, field: Field) -> pa.Array:
     kind = field.datatype
     if kind is Datatype.BOOL:
         return pc.not_equal(array, pa.scalar(0, pa.uint8()))
+    if field.datatype.unit is None:
+        return array
+    if pa.types.is_temporal(kind.arrow()) and not field.is_dimension:
+        is_time = pc.not_equal(array, NO_TIME)
+        array = array if pc.all(is_time).as_py() else pc.if_else(is_time, array, pa.scalar(None, pa.int64()))
     if kind is Datatype.DATETIME_DAY:
-        days = pc.if_else(pc.equal(array, _NAT), pa.scalar(None, pa.int64()), array)
         try:
-            return days.cast(pa.int32()).view(pa.date32())
+            return array.cast(pa.int32()).view(pa.date32())
         except pa.ArrowInvalid as error:
             raise ArrayFormatError("a day is out of the range of dates", field=field.name) from error
-    return array.view(kind.arrow()) if kind.unit else array
+    return array.view(kind.arrow())
 
 
 def _present_var(array: pa.Array, field: Field) -> pa.Array:

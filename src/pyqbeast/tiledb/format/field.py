@@ -66,9 +66,8 @@ class Field:
 
     @property
     def has_nulls(self) -> bool:
-        """Whether readers may get nulls: a day that is no time, such as that of a cell that nobody wrote, is one."""
-        is_day = self.datatype is Datatype.DATETIME_DAY and self.cell_val_num == 1
-        return self.nullable or (is_day and not self.is_dimension)
+        """Whether readers may get nulls: what is no time, such as that of a cell that nobody wrote, is one."""
+        return self.nullable or (pa.types.is_temporal(self.arrow_type) and not self.is_dimension)
 
     @property
     def arrow_type(self) -> pa.DataType:

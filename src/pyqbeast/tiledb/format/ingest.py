@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.filters.base import Octets, octets
-from pyqbeast.tiledb.format.column import binary_array, fixed_array, fixed_bytes, numbers, var_bytes
+from pyqbeast.tiledb.format.column import NO_TIME, binary_array, fixed_array, fixed_bytes, numbers, var_bytes
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import ArraySchema
 
@@ -54,7 +54,7 @@ def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
             may be.
     """
     array = _plain(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
-    if array.null_count and not field.nullable:
+    if array.null_count and not field.has_nulls:
         raise InvalidInputError(f"column {field.name!r} has nulls and is not nullable")
     if pa.types.is_list_view(array.type) or pa.types.is_large_list_view(array.type):
         raise InvalidInputError(
@@ -80,6 +80,9 @@ def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
         return typed
     valid = typed.is_valid().to_numpy(zero_copy_only=False) if typed.null_count else None
     values = typed if field.cell_val_num == 1 else _children(typed, field)
+    if not field.nullable:
+        # What reads as null is no time.
+        return fixed_array(octets(_numbers(values, field.datatype, NO_TIME)), field)
     return fixed_array(octets(_numbers(values, field.datatype)), field, valid)
 
 
@@ -157,15 +160,15 @@ def _children(array: pa.Array, field: Field) -> pa.Array:
     return values
 
 
-def _numbers(values: pa.Array, kind: Datatype) -> npt.NDArray[Any]:
-    """The values as stored; nulls become zeros."""
+def _numbers(values: pa.Array, kind: Datatype, null: int = 0) -> npt.NDArray[Any]:
+    """The values as stored, `null` for nulls."""
     if pa.types.is_boolean(values.type):
         values = values.cast(pa.uint8())
     elif pa.types.is_date32(values.type):
-        values = values.cast(pa.int32())
+        values = values.cast(pa.int32()).cast(pa.int64())
     elif values.type != pa.from_numpy_dtype(kind.dtype):
         values = values.view(pa.from_numpy_dtype(kind.dtype))
-    filled = pc.fill_null(values, 0) if values.null_count else values
+    filled = pc.fill_null(values, null) if values.null_count else values
     stored: npt.NDArray[Any] = filled.to_numpy(zero_copy_only=False).astype(kind.dtype)
     return stored
 

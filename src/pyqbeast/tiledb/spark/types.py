@@ -19,6 +19,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.schema import ArraySchema
 
 #: Spark has no integers without a sign: the next wider type takes them.
@@ -58,7 +59,8 @@ def _spark_type(kind: pa.DataType) -> DataType:
     if pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
         return BinaryType()
     if pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return ArrayType(_spark_type(kind.value_type), False)
+        # What is no time is null.
+        return ArrayType(_spark_type(kind.value_type), pa.types.is_temporal(kind.value_type))
     return from_arrow_type(kind)
 
 
@@ -68,18 +70,27 @@ def to_spark(table: pa.Table, target: pa.Schema) -> pa.Table:
     Args:
         table: What `Array.read` gives.
         target: The Arrow schema of the DataFrame.
+
+    Raises:
+        ArrayFormatError: A time that Spark does not count to.
     """
-    columns = [_convert(table[field.name], field.type) for field in target]
+    columns = [_convert(table[field.name], field) for field in target]
     return pa.Table.from_arrays(columns, schema=target)
 
 
-def _convert(column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
-    kind = column.type
-    if pa.types.is_timestamp(kind) and pa.types.is_timestamp(target):
-        return column.cast(pa.timestamp("us")).cast(target)
-    if pa.types.is_fixed_size_list(kind):
-        column = column.cast(pa.list_(kind.value_type))
-    return column.cast(target)
+def _convert(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    kind, target = column.type, field.type
+    try:
+        if pa.types.is_timestamp(kind) and pa.types.is_timestamp(target):
+            return column.cast(pa.timestamp("us")).cast(target)
+        if pa.types.is_fixed_size_list(kind):
+            column = column.cast(pa.list_(kind.value_type))
+        return column.cast(target)
+    except pa.ArrowInvalid as error:
+        # Numbers, texts and bytes fit the types that were chosen for them.
+        raise ArrayFormatError(
+            f"a time is beyond those of Spark, which counts microseconds ({error})", field=field.name
+        ) from error
 
 
 def from_spark(batch: pa.RecordBatch) -> pa.Table:
