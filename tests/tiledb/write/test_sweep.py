@@ -75,10 +75,11 @@ def test_clean_keeps_what_is_committed_and_what_is_young(tmp_path):
     sparse.prepare(uri)
     array = tiledb.open_array(uri)
     staged = tiledb.stage_fragment(array, array.read())
-    (tmp_path / "array" / ".x.part").write_bytes(b"")
+    part = f".{'0a' * 16}.part"
+    (tmp_path / "array" / part).write_bytes(b"")
     cells = array.read()
     assert tiledb.clean(uri) == []
-    left = {f"__fragments/{staged}", ".x.part"}
+    left = {f"__fragments/{staged}", part}
     assert set(tiledb.clean(uri, retain_hours=0)) == left
     assert (tmp_path / "array" / "__fragments" / staged).exists()
     for path in (tmp_path / "array").rglob("*"):
@@ -92,3 +93,22 @@ def test_clean_keeps_what_is_committed_and_what_is_young(tmp_path):
     with pytest.raises(TableNotFoundError, match="no array"):
         tiledb.clean(str(tmp_path / "nothing"))
     assert not Path(tmp_path / "nothing").exists()
+
+
+def test_clean_deletes_nothing_of_others(tmp_path):
+    """Whatever it is called: only files whose names our own writes give are theirs."""
+    uri = tmp_path / "array"
+    OPERATIONS[1].prepare(str(uri))
+    name = f".{'0a' * 16}.part"
+    for path in (
+        "backup.part/data",
+        f"{name}/data",
+        "film.part",
+        f"{name}.part",
+        ".x.part",
+        "__fragments/note",
+    ):
+        (uri / path).parent.mkdir(exist_ok=True)
+        (uri / path).write_bytes(b"precious")
+    (uri / "__fragments" / f"__1_1_{'0a' * 16}_22").write_bytes(b"no folder")
+    assert tiledb.clean(str(uri), retain_hours=0, dry_run=False) == []

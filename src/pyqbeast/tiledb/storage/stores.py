@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import re
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,8 +26,9 @@ from pyqbeast.core.extras import of_extra
 from pyqbeast.core.location import Location, location_text
 from pyqbeast.tiledb.errors import ArrayFormatError
 
-#: The end of a file's name while it is written, where a store shows files before they are complete.
-PART = ".part"
+#: The name of a file while it is written, where a store shows files before they are complete.
+_PART = ".{}.part"
+_IS_PART = re.compile(_PART.format("[0-9a-f]{32}").replace(".", r"\."))
 
 #: What file systems raise for a file that is not there.
 _ABSENT = (FileNotFoundError, NotADirectoryError)
@@ -41,6 +43,11 @@ class Entry:
 
     name: str
     size: int | None = None
+
+
+def is_part(entry: Entry) -> bool:
+    """Whether it is a file that a local write began, as no file of others is called."""
+    return entry.size is not None and _IS_PART.fullmatch(entry.name) is not None
 
 
 class Store:
@@ -145,7 +152,7 @@ class Store:
             self._fs.makedirs(target.rsplit("/", 1)[0], exist_ok=True)
             if isinstance(self._fs, LocalFileSystem):
                 # The library reads whatever lies in the folders of an array, and nothing else beside them.
-                _write_local(Path(target), Path(self._path(f".{uuid.uuid4().hex}{PART}")), data)
+                _write_local(Path(target), Path(self._path(_PART.format(uuid.uuid4().hex))), data)
             else:
                 self._fs.pipe_file(target, data)
 

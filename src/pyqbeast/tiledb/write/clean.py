@@ -8,7 +8,7 @@ from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
 from pyqbeast.core.location import Location
 from pyqbeast.tiledb.storage.folder import FRAGMENTS, ArrayFolder
 from pyqbeast.tiledb.storage.names import TimestampedName
-from pyqbeast.tiledb.storage.stores import PART, Store, open_store
+from pyqbeast.tiledb.storage.stores import Store, is_part, open_store
 
 #: As long as Delta keeps files that no version names.
 _WEEK = 168
@@ -50,12 +50,12 @@ def _candidates(store: Store) -> list[str]:
     found = [
         f"{FRAGMENTS}/{entry.name}"
         for entry in store.entries(FRAGMENTS)
-        if TimestampedName.parse(entry.name) is not None
+        if entry.size is None and TimestampedName.parse(entry.name) is not None
     ]
-    return found + [entry.name for entry in store.entries("") if entry.name.endswith(PART)]
+    return found + [entry.name for entry in store.entries("") if is_part(entry)]
 
 
 def _touched(store: Store, path: str) -> float:
     """When a file, or the newest in a folder, was written, in seconds since 1970."""
-    inside = [] if path.endswith(PART) else [f"{path}/{entry.name}" for entry in store.entries(path)]
+    inside = [f"{path}/{entry.name}" for entry in store.entries(path)] if path.startswith(FRAGMENTS) else []
     return max(map(store.modified, inside or [path]))
