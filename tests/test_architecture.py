@@ -24,7 +24,8 @@ JAVA_FILES = sorted(JVM.rglob("*.java"))
 #: file belongs to the room with the longest name that its own begins with. A name stands for all rooms below it too.
 ALLOWED = {
     "core": [],
-    "core.errors": [],
+    "core.secrets": [],
+    "core.errors": ["core.secrets"],
     "core.extras": ["core.errors"],
     "core.location": ["core.errors"],
     "core.html": [],
@@ -98,10 +99,18 @@ ALLOWED = {
     "tiledb.datatypes": ["core.errors", "tiledb.errors"],
     "tiledb.filters": ["core.errors", "core.extras", "tiledb.errors", "tiledb.cursor", "tiledb.datatypes"],
     "tiledb.format": ["core.errors", "tiledb.errors", "tiledb.cursor", "tiledb.datatypes", "tiledb.filters"],
-    "tiledb.storage": ["core.errors", "core.extras", "core.location", "tiledb.errors", "tiledb.cursor"],
+    "tiledb.storage": [
+        "core.errors",
+        "core.extras",
+        "core.location",
+        "core.secrets",
+        "tiledb.errors",
+        "tiledb.cursor",
+    ],
     "tiledb.read": [
         "core.errors",
         "core.location",
+        "core.secrets",
         "tiledb.errors",
         "tiledb.cursor",
         "tiledb.datatypes",
@@ -122,6 +131,7 @@ ALLOWED = {
     ],
     "tiledb.verify": [
         "core.errors",
+        "core.secrets",
         "tiledb.errors",
         "tiledb.format",
         "tiledb.read",
@@ -144,7 +154,7 @@ ALLOWED = {
     "on_spark": ["approximate", "bridge", "core", "table", "tiledb.spark"],
     "": ["core", "delta", "on_spark", "plot", "polars", "scanning", "tiledb"],
     "cli.common": ["", "core.errors"],
-    "cli.tiledb": ["cli.common", "core.errors", "tiledb"],
+    "cli.tiledb": ["cli.common", "core.errors", "core.secrets", "tiledb"],
     "cli": [
         "",
         "approximate",

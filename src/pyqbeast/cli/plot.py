@@ -9,6 +9,7 @@ import click
 from pyqbeast import plot as pictures
 from pyqbeast.cli import common
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.secrets import without_secrets
 
 
 @common.command
@@ -40,6 +41,6 @@ def plot(path: str, target: Path, version: int | None, output: common.Output) ->
     size = target.stat().st_size
     common.show(
         output,
-        lambda: {"path": path, "target": str(target), "bytes": size},
+        lambda: {"path": without_secrets(path), "target": str(target), "bytes": size},
         lambda: f"wrote {target}, {size:,} bytes",
     )

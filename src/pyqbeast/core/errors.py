@@ -5,15 +5,20 @@ A message says what is wrong, where, and what to do about it.
 
 from __future__ import annotations
 
+from pyqbeast.core.secrets import without_secrets
+
 
 class QbeastError(Exception):
-    """The base of every exception that pyqbeast raises on purpose.
+    """The base of every exception that pyqbeast raises on purpose. Messages show no secrets of URLs.
 
     Attributes:
         thrown: the exception of the JVM behind it; None where there is none.
     """
 
     thrown: object = None
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(without_secrets(each) if isinstance(each, str) else each for each in arguments))
 
 
 class InvalidInputError(QbeastError, ValueError):

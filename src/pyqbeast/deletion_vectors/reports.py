@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from pyqbeast.core.location import Location
+from pyqbeast.core.secrets import without_secrets
 from pyqbeast.deletion_vectors.table import deleted_rows, file_vectors
 from pyqbeast.delta_log.reader import read_snapshot
 
@@ -18,7 +19,7 @@ def table_report(table: Location) -> dict[str, Any]:
     snapshot = read_snapshot(table)
     files = file_vectors(snapshot)
     return {
-        "table": os.fspath(table),
+        "table": without_secrets(os.fspath(table)),
         "version": snapshot.version,
         "deleted_rows": sum(file.cardinality for file in files),
         "files": [dict(vars(file)) for file in files],
@@ -31,4 +32,9 @@ def rows_report(table: Location, file: str) -> dict[str, Any]:
     Raises what `deleted_rows` raises.
     """
     rows = deleted_rows(table, file)
-    return {"table": os.fspath(table), "file": file, "cardinality": len(rows), "rows": list(rows)}
+    return {
+        "table": without_secrets(os.fspath(table)),
+        "file": file,
+        "cardinality": len(rows),
+        "rows": list(rows),
+    }

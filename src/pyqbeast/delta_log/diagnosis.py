@@ -12,6 +12,7 @@ from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.file_tags import are_legacy
 from pyqbeast.core.location import Location
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
+from pyqbeast.core.secrets import without_secrets
 from pyqbeast.core.sharing.findings import Finding, SharedFile, SharedTable, findings, in_order
 from pyqbeast.core.sharing.readers import READERS
 from pyqbeast.delta_log import locations
@@ -51,7 +52,7 @@ class Diagnosis:
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
-            "table": self.table,
+            "table": without_secrets(self.table),
             "version": self.version,
             "reader": self.reader,
             "title": self.title,

@@ -18,6 +18,7 @@ from pyqbeast.core.html import block_html, table_html, texts_html
 from pyqbeast.core.otree.measure import MeasuredFile, index_metrics
 from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
+from pyqbeast.core.secrets import without_secrets
 from pyqbeast.table.hooks import PreCommitHook, add_hook
 from pyqbeast.table.locate import indexed_revisions, path_of_name
 from pyqbeast.table.maintain.clean import CleanReport, clean
@@ -301,7 +302,7 @@ class QbeastTable:
 
     def __repr__(self) -> str:
         latest = self.latest_revision
-        return f"QbeastTable({self._path!r}, columns={latest.columns}, cube_size={latest.cube_size})"
+        return f"QbeastTable({without_secrets(self._path)!r}, columns={latest.columns}, cube_size={latest.cube_size})"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -310,7 +311,7 @@ class QbeastTable:
             if not each.is_staging
         ]
         return block_html(
-            f"The table at {self._path}",
+            f"The table at {without_secrets(self._path)}",
             table_html("Revisions, newest first", ("revision", "indexed by", "cube size"), rows),
             texts_html([".metrics() tells of its cubes, .plot() draws them."]),
         )

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyqbeast.core.errors import FormatError, UnsupportedError, check_type
+from pyqbeast.core.secrets import without_secrets
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.column import numbers
 from pyqbeast.tiledb.format.domain import MBRs
@@ -87,7 +88,7 @@ def verify(array: Array) -> VerifyReport:
         InvalidInputError: it is no array that `open_array` gave.
     """
     check_type(array, Array, "verify takes an array, as open_array gives it")
-    report = VerifyReport(array.uri)
+    report = VerifyReport(without_secrets(array.uri))
     for name in ("metadata", "enumerations", "deletions"):
         _attempt(report, name, lambda name=name: getattr(array, name))  # type: ignore[misc]
     try:

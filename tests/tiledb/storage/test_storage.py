@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import fsspec
 import pyarrow as pa
 import pytest
 
-from pyqbeast import tiledb
-from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundError
+import pyqbeast
+from pyqbeast import plot, tiledb
+from pyqbeast.cli.tiledb import commands
+from pyqbeast.core.errors import InvalidInputError, QbeastError, StorageError, TableNotFoundError
+from pyqbeast.tiledb import Datatype, attribute, create_array, write_array
 from pyqbeast.tiledb.storage.stores import Store, open_store
 from tests.tiledb import failing  # noqa: F401  (makes `remembering://` known)
 from tests.tiledb.arrays import mixed_schema, mixed_table, one_dimension, rows, sorted_array
@@ -184,3 +188,36 @@ def test_a_server_that_fails_is_no_missing_array(tmp_path):
                 ask()
     with pytest.raises(StorageError, match=server.url):
         array.read()
+
+
+def test_passwords_are_shown_nowhere(tmp_path):
+    """Neither in errors nor in what is made to be shared."""
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(attribute("v", Datatype.INT32)))
+    write_array(uri, pa.table({"x": [1, 2], "v": [1, 2]}))
+    with serve(tmp_path) as server:
+        url = server.url.replace("//", "//user:sEcReT@") + "/a"
+        array = tiledb.open_array(url)
+        assert array.read().num_rows == 2
+        shown = [
+            repr(array),
+            str(tiledb.verify(array).to_dict()),
+            str(commands.info(url)),
+            plot.page(url).html,
+        ]
+        next(Path(uri).rglob("a0.tdb")).unlink()
+        for wrong in (
+            array.read,
+            lambda: tiledb.open_array(f"{url}x"),
+            lambda: plot.page(f"{url}x"),
+            lambda: tiledb.write_metadata(url, {"a": 1}),
+            lambda: tiledb.open_array("nosuch://user:sEcReT@host/a"),
+            lambda: tiledb.open_array("http://user:sEcReT@127.0.0.1:9/a"),
+            lambda: pyqbeast.scan("http://user:sEcReT@127.0.0.1:9/a"),
+        ):
+            with pytest.raises(QbeastError) as error:
+                wrong()
+            shown.append(str(error.value))
+    assert not [text for text in shown if "sEcReT" in text]
+    assert "user:***@" in shown[3]
+    assert "user:***@" in shown[-1]

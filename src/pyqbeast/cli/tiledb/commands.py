@@ -7,6 +7,7 @@ import datetime
 from typing import TYPE_CHECKING, Any
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.secrets import without_secrets
 from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.read.fragment import Fragment
@@ -30,7 +31,7 @@ def info(uri: str, timestamp: int | None = None, encryption_key: str | None = No
     array = open_array(uri, timestamp, encryption_key=encryption_key)
     schema = array.schema
     return {
-        "uri": array.uri,
+        "uri": without_secrets(array.uri),
         "kind": "dense" if schema.dense else "sparse",
         "version": schema.version,
         "allows_duplicates": schema.allows_duplicates,
@@ -64,7 +65,7 @@ def verify(uri: str, timestamp: int | None = None, encryption_key: str | None = 
 def clean(uri: str, retain_hours: float, *, dry_run: bool) -> Data:
     """Delete what failed writes left in an array's folder, or with `dry_run` list it."""
     files = clean_array(uri, retain_hours=retain_hours, dry_run=dry_run)
-    return {"uri": uri, "dry_run": dry_run, "files": files}
+    return {"uri": without_secrets(uri), "dry_run": dry_run, "files": files}
 
 
 def dump(
@@ -87,7 +88,7 @@ def dump(
         raise InvalidInputError(
             f"{uri}: no fragment {fragment!r}; there are {[f.name.text for f in array.fragments]}"
         )
-    return {"uri": array.uri, "fragments": [_fragment(f) | _sections(f) for f in chosen]}
+    return {"uri": without_secrets(array.uri), "fragments": [_fragment(f) | _sections(f) for f in chosen]}
 
 
 def export(
@@ -115,7 +116,7 @@ def export(
     frame.write.format("qbeast").option("columnsToIndex", columns).save(table)
     return {
         "array": uri,
-        "table": table,
+        "table": without_secrets(table),
         "columns_to_index": columns.split(","),
         "rows": _rows(spark, "qbeast", table),
     }
@@ -136,7 +137,12 @@ def import_(spark: SparkSession, table: str, uri: str, dimensions: str | None = 
     if dimensions is not None:
         writer = writer.option("dimensions", dimensions)
     writer.save(uri)
-    return {"table": table, "array": uri, "rows": rows, "cells": _rows(spark, "tiledb", uri)}
+    return {
+        "table": without_secrets(table),
+        "array": without_secrets(uri),
+        "rows": rows,
+        "cells": _rows(spark, "tiledb", uri),
+    }
 
 
 def _rows(spark: SparkSession, source: str, path: str) -> int | None:

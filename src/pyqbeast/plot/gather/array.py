@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.location import Location
+from pyqbeast.core.secrets import without_secrets
 from pyqbeast.plot.gather.axes import Axis, value_places
 from pyqbeast.plot.gather.files import Files, Range
 from pyqbeast.plot.gather.scales import Scale
@@ -92,7 +93,7 @@ def gather_array(uri: Location) -> ArrayPicture:
         ),
     )
     return ArrayPicture(
-        array.uri,
+        without_secrets(array.uri),
         "dense" if array.schema.dense else "sparse",
         tuple(dimension.name for dimension in dimensions),
         tuple(attribute.name for attribute in array.schema.attributes),

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from pyqbeast.core.errors import InvalidInputError, TableNotFoundError, UnsupportedError
+from pyqbeast.core.secrets import without_secrets
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.conditions import parse_condition
 from pyqbeast.tiledb.format.domain import MBR
@@ -72,7 +73,7 @@ class Array:
 
     def __repr__(self) -> str:
         kind = "dense" if self.schema.dense else "sparse"
-        return f"<{kind} array {self.uri!r}, columns {list(self.schema.fields)}>"
+        return f"<{kind} array {without_secrets(self.uri)!r}, columns {list(self.schema.fields)}>"
 
     def _schema_name(self) -> str:
         """The newest schema of the time, or the oldest one if all are later."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 
+from pyqbeast.core.secrets import without_secrets
 from pyqbeast.tiledb.cursor import Cursor
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.storage.names import TimestampedName, Window
@@ -88,7 +89,9 @@ class ArrayFolder:
         elif kind == "del":
             self.conditions[name] = (path, content)
         elif kind == "upd":
-            warnings.warn(f"{self.store.uri}: {path}: update conditions are not applied", stacklevel=4)
+            warnings.warn(
+                f"{without_secrets(self.store.uri)}: {path}: update conditions are not applied", stacklevel=4
+            )
 
     def visible(self, window: Window, dense: bool) -> list[TimestampedName]:
         """The fragments that may hold cells of this span of time, in the order of their writing.
