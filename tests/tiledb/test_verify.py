@@ -10,7 +10,7 @@ import pytest
 
 import tiledb as oracle
 from pyqbeast import InvalidInputError, tiledb
-from pyqbeast.tiledb import Datatype, attribute, create_array, stage_fragment, verify
+from pyqbeast.tiledb import VAR_NUM, Datatype, attribute, create_array, stage_fragment, verify
 from pyqbeast.tiledb.filters import Md5
 from pyqbeast.tiledb.write.array import commit_fragments
 from tests.tiledb.arrays import golden_arrays, one_dimension
@@ -84,6 +84,45 @@ def test_coordinates_outside_their_r_tree(written, monkeypatch):
     name = stage_fragment(array, pa.table({"x": range(100, 120), "v": range(20), "w": np.arange(20.0)}))
     commit_fragments(array.store, [name])
     assert any("R-tree" in problem for problem in _problems(written))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "other"),
+    [
+        (Datatype.STRING_UTF8, b"wxyz", b"w\xffyz"),
+        (Datatype.DATETIME_DAY, b"\x07" + bytes(7), bytes(7) + b"\x07"),
+    ],
+)
+def test_what_no_reader_could_show(tmp_path, kind, value, other):
+    uri = str(tmp_path / "a")
+    count = VAR_NUM if kind.is_text else 1
+    create_array(uri, one_dimension(attribute("v", kind, cell_val_num=count)))
+    cells = pa.array([value.decode()]) if kind.is_text else pa.array([7], pa.int32()).cast(pa.date32())
+    tiledb.write_array(uri, pa.table({"x": [1], "v": cells}))
+    file = next((tmp_path / "a").rglob("a0_var.tdb" if kind.is_text else "a0.tdb"))
+    assert value in file.read_bytes()
+    file.write_bytes(file.read_bytes().replace(value, other))
+    with pytest.raises(tiledb.ArrayFormatError) as error:
+        tiledb.open_array(uri).read()
+    assert any(error.value.problem in problem for problem in _problems(uri))
+
+
+@pytest.mark.parametrize(
+    ("cells", "problem"),
+    [
+        ([5, 5], "two cells have the same coordinates"),
+        ([5, 2000], "a coordinate of x is not in its domain"),
+        ([-1, 5], "a coordinate of x is not in its domain"),
+    ],
+)
+def test_coordinates_that_cannot_be(tmp_path, monkeypatch, cells, problem):
+    from pyqbeast.tiledb.write import array as write
+
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(attribute("v", Datatype.INT32), domain=(0, 1999)))
+    monkeypatch.setattr(write, "global_order", lambda *_: None)
+    tiledb.write_array(uri, pa.table({"x": cells, "v": [1, 2]}))
+    assert [problem in found for found in _problems(uri)] == [True]
 
 
 def test_a_file_that_belongs_to_no_column(written, tmp_path):

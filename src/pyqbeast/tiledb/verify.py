@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyqbeast.core.errors import FormatError, UnsupportedError, check_type
 from pyqbeast.core.secrets import without_secrets
 from pyqbeast.tiledb.errors import ArrayFormatError
-from pyqbeast.tiledb.format.column import numbers
+from pyqbeast.tiledb.format.column import numbers, present
 from pyqbeast.tiledb.format.domain import MBRs
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import Layout
@@ -22,10 +22,11 @@ from pyqbeast.tiledb.format.statistics import tile_statistics
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.fragment_metadata import METADATA_FILE
+from pyqbeast.tiledb.read.order import last_of_equals, row_major, sort_keys
 from pyqbeast.tiledb.read.prune import has_trusted_bounds, trusted_tiles
 from pyqbeast.tiledb.read.tile_data import read_column
 from pyqbeast.tiledb.write.array import leaves_of
-from pyqbeast.tiledb.write.global_order import is_in_global_order
+from pyqbeast.tiledb.write.global_order import are_inside, is_in_global_order
 
 #: Sums of floats depend on the order of adding. They may differ by this share of the sum of magnitudes.
 _SUM_TOLERANCE = 1e-9
@@ -82,7 +83,8 @@ def verify(array: Array) -> VerifyReport:
 
     Decoding checks the bounds of sections and tiles and every checksum. Beyond that: data files have the sizes
     that footers state, R-trees and statistics are those of the cells (as far as these can be trusted at all),
-    and conditions, metadata and enumerations can be read.
+    coordinates lie in the domain, in their order and each once, texts are UTF-8, days are dates, and conditions,
+    metadata and enumerations can be read.
 
     Raises:
         InvalidInputError: it is no array that `open_array` gave.
@@ -128,6 +130,8 @@ def _verify_fragment(fragment: Fragment, report: VerifyReport) -> None:
 
         def check(name: str = name, column: Field = column) -> None:
             parts = _parts(fragment, name, tiles)
+            for part in parts:
+                present(part, column)
             columns[name] = parts
             report.problems.extend(
                 Problem(fragment.metadata_path, f"{name}: {text}")
@@ -138,7 +142,7 @@ def _verify_fragment(fragment: Fragment, report: VerifyReport) -> None:
     if not fragment.footer.dense and all(d.name in columns for d in fragment.schema.dimensions):
         report.problems += [
             Problem(fragment.metadata_path, text)
-            for text in (*_rtree_problems(fragment, columns), *_order_problems(fragment, columns))
+            for text in (*_rtree_problems(fragment, columns), *_coordinate_problems(fragment, columns))
         ]
 
 
@@ -194,13 +198,20 @@ def _rtree_problems(fragment: Fragment, columns: dict[str, list[pa.Array]]) -> I
         yield "the non-empty domain is not that of the tiles"
 
 
-def _order_problems(fragment: Fragment, columns: dict[str, list[pa.Array]]) -> Iterator[str]:
-    """Readers that merge fragments rely on the order of the cells."""
-    schema = fragment.schema
-    if schema.cell_order is Layout.HILBERT or any(field.is_rounded for field in schema.dimension_fields):
+def _coordinate_problems(fragment: Fragment, columns: dict[str, list[pa.Array]]) -> Iterator[str]:
+    """Cells that readers do not find, or find twice; those that merge fragments rely on the order of the cells."""
+    schema, fields = fragment.schema, fragment.schema.dimension_fields
+    if any(field.is_rounded for field in fields) or not fragment.tile_count:
         return
-    cells = {field.name: pa.concat_arrays(columns[field.name]) for field in schema.dimension_fields}
-    if not is_in_global_order(cells, schema):
+    cells = {field.name: pa.concat_arrays(columns[field.name]) for field in fields}
+    outside = [d.name for d in schema.dimensions if d.domain and not are_inside(cells[d.name], d.domain)]
+    yield from (f"a coordinate of {name} is not in its domain" for name in outside)
+    # Cells of several times may have the same coordinates.
+    if not schema.allows_duplicates and not fragment.footer.has_timestamps:
+        keys = sort_keys(list(cells.values()), fields)
+        if not last_of_equals(keys, row_major(keys)).all():
+            yield "two cells have the same coordinates, and the array does not allow duplicates"
+    if schema.cell_order is not Layout.HILBERT and not outside and not is_in_global_order(cells, schema):
         yield "the cells are not in global order"
 
 

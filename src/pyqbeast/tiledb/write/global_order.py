@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.format.column import numbers
 from pyqbeast.tiledb.format.dimension import Dimension
-from pyqbeast.tiledb.format.domain import Range1D
+from pyqbeast.tiledb.format.domain import Coordinate, Range1D
 from pyqbeast.tiledb.format.schema import ArraySchema, Layout
 from pyqbeast.tiledb.read.order import (
     Keys,
@@ -78,18 +78,22 @@ def _ordered(keys: Keys, layout: Layout) -> Keys:
 def _check_domain(column: pa.Array, dimension: Dimension, current: Range1D | None) -> None:
     """Check coordinates: other readers do not see those outside the domain, or outside its part in use."""
     domain = dimension.domain if current is None else (current.low, current.high)
-    # Text has no domain; an empty range of it in use means any text.
-    if domain is None or domain == (b"", b"") or not len(column):
-        return
+    if domain is not None and not are_inside(column, domain):
+        raise InvalidInputError(
+            f"a coordinate of {dimension.name!r} is not in its domain, {domain[0]} to {domain[1]}"
+        )
+
+
+def are_inside(column: pa.Array, domain: tuple[Coordinate, Coordinate]) -> bool:
+    """Whether no raw coordinate lies outside a domain. An empty range of text in use means any text."""
+    if domain == (b"", b"") or not len(column):
+        return True
     low, high = domain
-    if dimension.field.is_var:
+    if isinstance(low, bytes):
         bounds = pc.min_max(column).as_py()
-        inside = low <= bounds["min"] and bounds["max"] <= high
-    else:
-        values = numbers(column)
-        inside = bool(((values >= low) & (values <= high)).all())
-    if not inside:
-        raise InvalidInputError(f"a coordinate of {dimension.name!r} is not in its domain, {low} to {high}")
+        return bool(low <= bounds["min"] and bounds["max"] <= high)
+    values = numbers(column)
+    return bool(((values >= low) & (values <= high)).all())
 
 
 def _tile_numbers(dimension: Dimension, coordinates: npt.NDArray[Any]) -> npt.NDArray[Any]:
