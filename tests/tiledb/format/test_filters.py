@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb import VAR_NUM, ArrayFormatError, Datatype
-from pyqbeast.tiledb.cursor import Cursor, i32, u8, u32
+from pyqbeast.tiledb.cursor import Cursor, i32, u8, u32, u64
 from pyqbeast.tiledb.filters import (
     BitShuffle,
     BitWidthReduction,
@@ -166,6 +168,24 @@ def test_a_claimed_size_costs_no_memory():
         with pytest.raises((ArrayFormatError, Exception)) as found:
             step.decode(memoryview(lying), data, context)
         assert not isinstance(found.value, MemoryError)
+
+
+@pytest.mark.parametrize("kind", [Gzip, Zstd, Lz4, Bzip2, Rle, Delta, DoubleDelta])
+def test_parts_of_a_chunk_cost_no_memory(kind):
+    """Each is small, and all together are far more than the chunk can hold."""
+    pipeline, context = FilterPipeline((kind(),)), ChunkContext(Datatype.UINT8)
+    metadata, part = kind().encode(b"", octets(bytes(2**20)), context)
+    metadata = u32(0, 200) + metadata[8:] * 200
+    tile = u64(1) + u32(8, 200 * part.size, len(metadata)) + metadata + part.tobytes() * 200
+    tracemalloc.start()
+    try:
+        with pytest.raises(
+            ArrayFormatError, match=f"{kind.name}: the parts of a chunk claim {200 * 2**20} bytes"
+        ):
+            StoredTile(tile).decode(pipeline, context, np.empty(8, dtype=np.uint8))
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

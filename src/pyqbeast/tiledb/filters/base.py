@@ -25,7 +25,7 @@ class ChunkContext:
         datatype: The type of the values that enter the filter when writing.
         cell_val_num: Values per cell of the field.
         version: The format version of the fragment.
-        limit: The most bytes that decoding one part may give; more is taken for damage.
+        limit: The most bytes that decoding the parts of a chunk may give; more is taken for damage.
         column_type: The type of the column's own values, where a filter before has changed it.
     """
 

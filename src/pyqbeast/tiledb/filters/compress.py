@@ -62,6 +62,9 @@ class Compressor(Filter):
         header = Cursor(metadata)
         metadata_parts, data_parts = header.u32("metadata parts"), header.u32("data parts")
         sizes = header.array("<u4", 2 * (metadata_parts + data_parts), "part sizes").reshape(-1, 2)
+        stated = int(sizes[:, 0].sum(dtype=np.uint64))
+        if stated > context.limit:
+            raise ArrayFormatError(f"{self.name}: the parts of a chunk claim {stated} bytes")
         body = Cursor(data.data)
         done = [self._part(int(size), body.take(int(packed), "part"), context) for size, packed in sizes]
         if body.remaining:
@@ -71,8 +74,6 @@ class Compressor(Filter):
         return memoryview(before), rest[0] if len(rest) == 1 else octets(b"".join(part.data for part in rest))
 
     def _part(self, size: int, packed: memoryview, context: ChunkContext) -> Octets:
-        if size > context.limit:
-            raise ArrayFormatError(f"{self.name}: a part claims {size} bytes")
         part = octets(self.decompress(octets(packed), size, context)) if size else octets(b"")
         if part.size != size:
             raise ArrayFormatError(f"{self.name}: a part of {size} bytes has {part.size}")
