@@ -101,6 +101,11 @@ class Transaction:
         """Whether rows that this wrote got numbers of identity columns, which another writer may give out as well."""
         return bool(self._java.hasGivenNumbers())
 
+    @property
+    def has_read_table(self) -> bool:
+        """Whether the rows that this wrote were worked out from rows of the table itself."""
+        return bool(self._java.hasReadTable())
+
     def log(self) -> TableLog:
         """The log of the version that this began on."""
         return TableLog(self._spark, self.path, self._java.tableLog())

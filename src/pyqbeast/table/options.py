@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.constants import INDEX_OPTIONS, REPLACES_TABLE, SAMPLE_FRACTIONS, TABLE_PROPERTY
+from pyqbeast.core.format.constants import (
+    INDEX_OPTIONS,
+    READS_TABLE,
+    REPLACES_TABLE,
+    SAMPLE_FRACTIONS,
+    TABLE_PROPERTY,
+)
 from pyqbeast.core.otree.weight_bands import DEFAULT_FRACTIONS, fractions_of
 from pyqbeast.core.revisions.evolution import checked_cube_size
 
@@ -132,6 +138,11 @@ class WriteOptions:
     def replaces_table(self) -> bool:
         """Whether an overwrite makes another table of the same name."""
         return REPLACES_TABLE in self.delta
+
+    @property
+    def holds_rows_read(self) -> bool:
+        """Whether the rows were worked out from rows of the table, and cannot be worked out again."""
+        return READS_TABLE in self.delta
 
     @property
     def changes_schema(self) -> bool:

@@ -179,6 +179,30 @@ def test_the_number_of_a_write_goes_with_it_when_a_property_comes_first(spark, t
     assert ids(load(spark, table_path)) == list(range(110))
 
 
+def test_an_insert_that_reads_its_table_is_worked_out_again(spark, table_path, before_commit, layouts):
+    """Two drivers add what is missing, and the second must not add what the first has added."""
+    save(spark.range(100), table_path, columnsToIndex="id", columnStats='{"id_min": 0, "id_max": 1000}')
+    table = f"delta.`{table_path}`"
+    statement = (
+        f"INSERT INTO {table} SELECT i.id FROM range(90, 110) i LEFT ANTI JOIN {table} t ON i.id = t.id"
+    )
+    before_commit(lambda: spark.sql(statement))
+    spark.sql(statement)
+    assert ids(load(spark, table_path)) == list(range(110))
+    assert len(layouts) == 4
+    holds(spark, table_path)
+
+
+def test_an_insert_that_reads_its_table_conflicts_where_it_may_not_be_worked_out_again(
+    spark, table_path, before_commit
+):
+    save(rows_2d(spark, 100), table_path)
+    before_commit(lambda: save(rows_2d(spark, 10, first=100), table_path))
+    with under(spark, {"spark.qbeast.index.numberOfRetries": "0"}), pytest.raises(CommitConflictError):
+        save(load(spark, table_path).withColumn("id", F.col("id") + 1_000), table_path)
+    assert ids(load(spark, table_path)) == list(range(110))
+
+
 @pytest.mark.parametrize("asked", ["metrics", "blocks"])
 def test_what_is_told_of_an_index_is_of_one_version(spark, table_path, monkeypatch, asked):
     save(rows_2d(spark, 1_000), table_path)

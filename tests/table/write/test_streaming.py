@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast import QbeastTable
+from pyqbeast import QbeastTable, bridge
 from tests.sweep.operations import OPERATIONS
 from tests.sweep.tables import Sweep
 from tests.sweep.ways import WAYS
@@ -164,6 +164,29 @@ def test_the_change_data_feed(spark, table_path):
     feed = spark.read.format("qbeast").option("readChangeFeed", "true").option("startingVersion", 0)
     counts = dict(feed.load(table_path).groupBy("_change_type").count().collect())
     assert counts == {"insert": 600, "delete": 10}
+
+
+def test_a_batch_that_reads_its_table_conflicts_with_what_came_first(
+    spark, source, table_path, tmp_path, monkeypatch
+):
+    """Its rows are kept and not worked out again; the batch is, when the stream is started again."""
+    path, _ = source
+    save(rows_2d(spark, 100), table_path)
+    commit, waiting = bridge.Transaction.commit, [lambda: save(rows_2d(spark, 100, first=100), table_path)]
+
+    def interrupted(transaction, *arguments):
+        if waiting:
+            waiting.pop()()
+        return commit(transaction, *arguments)
+
+    monkeypatch.setattr(bridge.Transaction, "commit", interrupted)
+    missing = spark.readStream.format("delta").load(path).join(load(spark, table_path), "id", "left_anti")
+    writer = missing.writeStream.format("qbeast").option("checkpointLocation", str(tmp_path / "checkpoint"))
+    with pytest.raises(Exception, match="run it again"):
+        writer.trigger(availableNow=True).start(table_path).awaitTermination()
+    assert ids(load(spark, table_path)) == list(range(200))
+    writer.trigger(availableNow=True).start(table_path).awaitTermination()
+    assert ids(load(spark, table_path)) == list(range(1_000))
 
 
 def test_what_a_stream_cannot_do(spark, source, table_path, tmp_path):

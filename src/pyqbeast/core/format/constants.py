@@ -63,6 +63,8 @@ INDEX_OPTIONS = "columnstoindex cubesize columnstats weightcolumns samplefractio
 TABLE_PROPERTY = "table.property."
 #: Option of a write by which the catalog tells that the statement replaces the table, and not only its rows.
 REPLACES_TABLE = "table.isreplaced"
+#: Option of a write by which a stream tells that the rows of its batch were worked out from rows of the table.
+READS_TABLE = "table.isread"
 #: The revision of files that carry no index metadata.
 STAGING_REVISION = 0
 

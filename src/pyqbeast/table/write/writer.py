@@ -73,7 +73,7 @@ class _Write:
             # Delta evaluates the rows a second time to find matches. A source may give other rows each time, so
             # they are kept.
             self.data = self.data.localCheckpoint()
-        rebuilds = number_of_retries(self.spark)
+        rebuilds = 0 if self.options.holds_rows_read else number_of_retries(self.spark)
         while True:
             transaction = bridge.Transaction(self.spark, self.options.path)
             if self._is_superfluous(transaction):
@@ -177,8 +177,9 @@ class _Write:
     ) -> Plan | None:
         """The plan under which the written files can join a table that has changed; None where they cannot.
 
-        The files stay valid as long as their revision keeps its meaning, the same rules hold for rows and files, and
-        no row has a number that the other writer may have given out as well. If both writers made a revision, laying
+        The files stay valid as long as their revision keeps its meaning, the same rules hold for rows and files, no
+        row was worked out from rows of the table, and none has a number that the other writer may have given out as
+        well. If both writers made a revision, laying
         the rows out again may make the second revision needless. After enough such attempts the second revision gets
         the next number instead.
         """
@@ -188,6 +189,7 @@ class _Write:
             or newer.schema != old.schema
             or self.options.changes_schema
             or old.has_given_numbers
+            or old.has_read_table
             or _rules(newer) != _rules(old)
         ):
             return None

@@ -1,5 +1,6 @@
 package io.pyqbeast.catalog;
 
+import io.pyqbeast.commit.WriteRequest;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.PythonFailure;
@@ -13,16 +14,21 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkException;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOptions;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.files.TahoeFileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.streaming.Sink;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.storage.StorageLevel;
 import scala.Option;
+import scala.runtime.BoxedUnit;
 
 /** Writes each batch of a stream as one commit, named by query and batch so that a replayed batch changes nothing. */
 public final class QbeastSink implements Sink {
@@ -45,6 +51,9 @@ public final class QbeastSink implements Sink {
     all.putAll(options);
     all.put("txnAppId", session.sparkContext().getLocalProperty(QUERY_ID));
     all.put("txnVersion", Long.toString(batchId));
+    if (all.containsKey("path") && readsTable(session, all.get("path"), data)) {
+      all.put(WriteRequest.READS_TABLE, "true");
+    }
     // Spark allows a batch to be computed once, and an indexed write reads the rows twice. So the rows are kept.
     Dataset<Row> rows =
         session.internalCreateDataFrame(
@@ -58,6 +67,26 @@ public final class QbeastSink implements Sink {
     } finally {
       rows.unpersist();
     }
+  }
+
+  /**
+   * Whether a batch is worked out from rows of the table that it goes to. The rows are no longer part of a plan when they
+   * are written, so Delta cannot see it.
+   */
+  private static boolean readsTable(SparkSession session, String path, Dataset<Row> data) {
+    DeltaLog log = DeltaLog.forTable(session, new Path(path));
+    boolean[] found = {false};
+    LogicalPlan analyzed = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed();
+    analyzed.foreachWithSubqueries(
+        ScalaInterop.function(
+            node -> {
+              found[0] |= node instanceof LogicalRelation relation
+                  && relation.relation() instanceof HadoopFsRelation files
+                  && files.location() instanceof TahoeFileIndex index
+                  && index.deltaLog().isSameLogAs(log);
+              return BoxedUnit.UNIT;
+            }));
+    return found[0];
   }
 
   /**

@@ -161,6 +161,11 @@ public final class Transaction extends SureTransaction {
     return updatedIdentityHighWaterMarks().nonEmpty();
   }
 
+  /** Whether the rows that were written were worked out from rows of the table itself. */
+  public boolean hasReadTable() {
+    return readTheWholeTable() || !readPredicates().isEmpty() || !readFiles().isEmpty();
+  }
+
   /** Where the table lies, in full. */
   public String path() {
     return deltaLog().dataPath().toString();
@@ -266,6 +271,9 @@ public final class Transaction extends SureTransaction {
           Dataset<Row> rows = replacesMatches ? inOwnSession(asGiven, pageRows) : withoutNumbers;
           WriteIntoDelta command = command(rows, SaveMode.valueOf(mode), given);
           source = command.data();
+          if (given.containsKey(WriteRequest.READS_TABLE)) {
+            readWholeTable();
+          }
           if (exists() && WeightMentions.nameHash(session, options.replaceWhere(), options.replaceOn())) {
             notes.add(Constants.text("DELETED_BY_WEIGHT"));
           }

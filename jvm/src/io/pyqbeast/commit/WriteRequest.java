@@ -31,6 +31,9 @@ public record WriteRequest(DeltaOptions options, Map<String, String> properties,
   /** Option of a statement that replaces a table. */
   public static final String REPLACES_TABLE = Constants.text("REPLACES_TABLE");
 
+  /** Option of a batch of a stream whose rows were worked out from those of the table. */
+  public static final String READS_TABLE = Constants.text("READS_TABLE");
+
   static WriteRequest of(SparkSession session, Map<String, String> given) {
     Map<String, String> properties = new HashMap<>();
     given.forEach(
