@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from decimal import Decimal
 
 import numpy as np
@@ -217,9 +218,20 @@ def test_without_a_range_there_is_an_identity(low, high):
     assert spanning(LONG, low, high, RNG) == Identity(LONG, low)
 
 
-def test_a_range_beyond_all_doubles_is_an_identity():
-    assert spanning(DOUBLE, -1.7e308, 1.7e308, RNG) == Identity(DOUBLE, -1.7e308)
+def test_a_range_that_no_double_divides_by_is_an_identity():
     assert spanning(DOUBLE, 0.0, 5e-324, RNG) == Identity(DOUBLE, 0.0)
+
+
+@pytest.mark.parametrize("most", [1.7e308, sys.float_info.max])
+def test_a_range_that_is_wider_than_all_doubles(most):
+    """Such as that of a column where the largest numbers stand for missing ones."""
+    line = spanning(DOUBLE, -most, most, RNG)
+    assert isinstance(line, Linear)
+    values = [-most, -most / 2, 0.0, most / 2, most, math.inf, -math.inf]
+    assert [line.coordinate(value) for value in values] == [0.0, 0.25, 0.5, 0.75, 1.0, 1.0, 0.0]
+    assert line.coordinates(np.array(values)).tolist() == [line.coordinate(value) for value in values]
+    assert 0.0 <= line.coordinate(None) <= 1.0
+    assert transformation_from_json(line.to_json()) == line
 
 
 def test_equal_doubles_of_different_longs_need_no_new_revision():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from pyspark.sql import functions as F
 
@@ -22,6 +24,17 @@ def test_nan_infinity_and_null(spark, table_path):
         assert ids(table.filter(condition)) == ids(frame.filter(condition)), condition
     assert ids(table.sample(0.3)) == ids(frame.filter("hash(a, b) < -858993459"))
     assert QbeastTable.for_path(spark, table_path).metrics().unindexed_files == 0
+
+
+@pytest.mark.parametrize("kind", ["double", "float"])
+def test_the_largest_numbers_stand_for_missing_ones(spark, table_path, kind):
+    most = sys.float_info.max if kind == "double" else 3.4028234663852886e38
+    number = f"CASE id % 3 WHEN 0 THEN {most!r}D WHEN 1 THEN -{most!r}D ELSE b END"
+    frame = rows_2d(spark, 3_000).withColumn("b", F.expr(f"cast({number} AS {kind})"))
+    save(frame, table_path)
+    save(rows_2d(spark, 100, first=3_000).withColumn("b", F.col("b").cast(kind)), table_path)
+    table = holds(spark, table_path)
+    assert (table.metrics().unindexed_files, table.latest_revision.id) == (0, 1)
 
 
 @pytest.mark.parametrize("kind", ["double", "float"])

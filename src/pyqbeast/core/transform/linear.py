@@ -28,6 +28,9 @@ from pyqbeast.core.transform.base import (
 from pyqbeast.core.transform.expressions import OUTSIDE, C, IndexedColumn
 from pyqbeast.core.transform.stored_fields import as_double, field, number, ordered_type
 
+#: Times this, the distance of the largest doubles is a double, and one divided by it is one with all its digits.
+_UNIT_OF_ALL = 2.0**-4
+
 
 @dataclass(frozen=True, slots=True)
 class Linear(Transformation):
@@ -76,31 +79,37 @@ class Linear(Transformation):
         }
 
     @property
+    def unit(self) -> float:
+        """What values are multiplied by first, so that a double holds the distance of the bounds: mostly 1."""
+        return _UNIT_OF_ALL if math.isinf(float(self.maximum) - float(self.minimum)) else 1.0
+
+    @property
     def scale(self) -> float:
         """The factor for a distance from the minimum.
 
         Stored cubes were computed by multiplying, and dividing can round otherwise.
         """
-        return 1.0 / (float(self.maximum) - float(self.minimum))
+        return 1.0 / (float(self.maximum) * self.unit - float(self.minimum) * self.unit)
 
     def coordinate(self, value: Value) -> float:
         """See `Transformation.coordinate`. Nothing is clamped but NaN and infinities."""
         double = float(self.null_value) if value is None else as_double(value)
         if not math.isfinite(double):
             return 0.0 if double < 0 else 1.0
-        return (double - float(self.minimum)) * self.scale
+        return (double * self.unit - float(self.minimum) * self.unit) * self.scale
 
     def coordinates(
         self, measured: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
     ) -> NDArray[np.float64]:
         """See `Transformation.coordinates`, of values."""
-        points = (measured - float(self.minimum)) * self.scale
+        points = (measured * self.unit - float(self.minimum) * self.unit) * self.scale
         points = np.where(np.isfinite(measured), points, np.where(measured < 0, 0.0, 1.0))
         return points if nulls is None else np.where(nulls, self.coordinate(None), points)
 
     def coordinate_column(self, of: IndexedColumn[C]) -> C:
         """See `Transformation.coordinate_column`."""
-        return of.unless_infinite((of.number - float(self.minimum)) * self.scale, 0.0, 1.0)
+        measured = of.number if self.unit == 1.0 else of.number * self.unit
+        return of.unless_infinite((measured - float(self.minimum) * self.unit) * self.scale, 0.0, 1.0)
 
     def borders(self) -> Sequence[float]:
         """See `Transformation.borders`."""
@@ -219,12 +228,12 @@ def spanning(
     """Linear from `low` to `high` with a stand-in for null drawn from inside; Identity without a range.
 
     There is no range when a bound is None, when both are the same double (2^53 and 2^53 + 1 are), and when
-    their distance is too small or too large for a double to divide by.
+    their distance is too small for a double to divide by.
     """
     if low is None or high is None:
         return Identity(data_type, high if low is None else low)
     distance = float(high) - float(low)
-    if distance <= 0.0 or math.isinf(distance) or math.isinf(1.0 / distance):
+    if distance <= 0.0 or math.isinf(1.0 / distance):
         return Identity(data_type, low)
     return Linear(data_type, low, high, _at(data_type, low, high, rng.random()))
 
