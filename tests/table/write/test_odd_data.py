@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 
 import pytest
@@ -35,6 +36,16 @@ def test_the_largest_numbers_stand_for_missing_ones(spark, table_path, kind):
     save(rows_2d(spark, 100, first=3_000).withColumn("b", F.col("b").cast(kind)), table_path)
     table = holds(spark, table_path)
     assert (table.metrics().unindexed_files, table.latest_revision.id) == (0, 1)
+
+
+def test_rows_without_a_coordinate_are_kept_without_an_index(spark, table_path, caplog):
+    """Between two quantiles whose distance is beyond all doubles. The writer says so."""
+    rows = rows_2d(spark, 3_000).withColumn("b", F.expr("b * 1e305D"))
+    stats = '{"b_quantiles": [-1.7e308, 1.7e308]}'
+    with caplog.at_level(logging.WARNING):
+        save(rows, table_path, columnsToIndex="b:quantiles", columnStats=stats)
+    assert "lie outside the space of revision 1" in caplog.text
+    assert ids(load(spark, table_path)) == list(range(3_000))
 
 
 @pytest.mark.parametrize("kind", ["double", "float"])

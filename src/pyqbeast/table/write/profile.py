@@ -42,14 +42,15 @@ class Profile:
     counts: NDArray[np.float64]
 
     def sampled_rows(self, revision: Revision) -> SampledRows:
-        """The sampled rows as points of a revision's space."""
+        """The sampled rows as points of a revision's space; a row that lies outside is taken to lie at its edge."""
         points = [
             transformation.coordinates(values, nulls)
             for transformation, values, nulls in zip(
                 revision.transformations, self.values, self.nulls, strict=True
             )
         ]
-        return SampledRows.of(np.column_stack(points), self.weights, self.counts)
+        inside = np.clip(np.nan_to_num(np.column_stack(points)), 0.0, 1.0)
+        return SampledRows.of(inside, self.weights, self.counts)
 
 
 def profile(

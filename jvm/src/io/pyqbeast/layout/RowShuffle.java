@@ -35,10 +35,9 @@ public final class RowShuffle {
     List<Expression> computed = new ArrayList<>();
     ScalaInterop.list(project.projectList()).forEach(column -> computed.add((Expression) column));
     Dataset<Row> packs = over(data, project.child(), computed, RowPacker.SCHEMA, new RowPacker(tree, data.schema()));
-    // One file needs no second one for rows outside the revision's space: the pass before the write has seen none.
     Dataset<Row> gathered =
         tree.files() == 1 && SmallPlans.areRead(data)
-            ? packs.coalesce(1)
+            ? packs.coalesce(1) // rows outside the revision's space are few or none, and need no file of their own
             : Shuffles.byNumber(packs, tree.files() + 1, "file");
     Dataset<Row> sorted = gathered.sortWithinPartitions("stretch");
     return over(data, plan(sorted), List.of(), data.schema(), new RowUnpacker(data.schema().length(), tree.endsOfParts()));
