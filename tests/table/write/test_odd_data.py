@@ -8,7 +8,7 @@ import sys
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast import QbeastTable
+from pyqbeast import QbeastTable, UnsupportedError
 from tests.table.help import count, holds, ids, load, rows_2d, save
 
 NOT_FINITE = (
@@ -180,3 +180,15 @@ def test_times_at_the_ends_and_texts_that_are_none(spark, table_path):
     assert {problem.rule for problem in problems} == {"statistics hold"}
     assert table.repair(dry_run=False).ok
     holds(spark, table_path)
+
+
+def test_rows_that_fit_no_array_are_refused(java):
+    """Of the bytes that rows take on their way to their files; no test has a heap for such a row."""
+
+    def grown(length, needed):
+        return java("layout.RowPacker", "grown", ("int", length), ("long", needed))
+
+    assert (grown(100, 150), grown(100, 1_000)) == (200, 1_000)
+    assert 2**30 < grown(2**30, 2**30 + 1) < 2**31
+    with pytest.raises(UnsupportedError, match="can be laid out"):
+        grown(2**30, 2**31)

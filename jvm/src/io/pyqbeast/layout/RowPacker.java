@@ -1,5 +1,6 @@
 package io.pyqbeast.layout;
 
+import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.spark.RowFunction;
 import java.util.Arrays;
 import java.util.Iterator;
@@ -46,6 +47,9 @@ final class RowPacker implements RowFunction {
   /** Bytes of the size and the weight before a row. */
   static final int ROW_HEAD = 8;
 
+  /** Bytes of the largest array, with room for what stands before the rows of a pack. */
+  private static final int LARGEST = Integer.MAX_VALUE - (1 << 20);
+
   private static final int PACK_HEAD = 8;
   private static final int FIXED = UnsafeRow.calculateBitSetWidthInBytes(3) + 3 * 8;
   private static final long BASE = Platform.BYTE_ARRAY_OFFSET;
@@ -67,6 +71,16 @@ final class RowPacker implements RowFunction {
   @Override
   public Iterator<InternalRow> apply(Iterator<InternalRow> rows, Values values) {
     return new Packs(rows, values);
+  }
+
+  /** The bytes of an array that has {@code length} so far and needs so many: twice the length, or what it needs. */
+  static int grown(int length, long needed) {
+    if (needed > LARGEST) {
+      throw new Refusal(
+          "a row, with the rows before it that a task gathers, takes " + needed + " bytes, and no more than " + LARGEST
+              + " can be laid out: split its largest value into several rows");
+    }
+    return (int) Math.min(LARGEST, Math.max(2L * length, needed));
   }
 
   private final class Packs implements Iterator<InternalRow> {
@@ -119,8 +133,8 @@ final class RowPacker implements RowFunction {
         int number = order[handedOn++];
         int start = starts[number];
         int length = starts[number + 1] - start;
-        if (end + length > bytes.length) {
-          bytes = Arrays.copyOf(bytes, end + length);
+        if ((long) end + length > bytes.length) {
+          bytes = Arrays.copyOf(bytes, grown(0, (long) end + length));
         }
         System.arraycopy(gathered, start, bytes, end, length);
         end += length;
@@ -151,8 +165,9 @@ final class RowPacker implements RowFunction {
     private void keep(UnsafeRow row, UnsafeRow pointAndWeight) {
       target.find(pointAndWeight);
       int size = row.getSizeInBytes();
-      if (used + ROW_HEAD + size > gathered.length) {
-        gathered = Arrays.copyOf(gathered, (int) Math.max(2L * gathered.length, (long) used + ROW_HEAD + size));
+      long needed = (long) used + ROW_HEAD + size;
+      if (needed > gathered.length) {
+        gathered = Arrays.copyOf(gathered, grown(gathered.length, needed));
       }
       if (count == targetOf.length) {
         starts = Arrays.copyOf(starts, 2 * count + 1);
