@@ -399,6 +399,7 @@ OF_NO_NUMBER = {
     "sum(whole)": "overflow",
     "sum(whole) / 2": "overflow",
     "-sum(id) * 1000000000000L": "overflow",
+    "sum(id) * 1000000000000L / 1e9D": "overflow",
     "sum(id) / (count(*) - count(*))": "by zero",
     "avg(id) / 0": "by zero",
 }

@@ -95,7 +95,7 @@ class PartialAggregates:
             if output.group is not None:
                 found.append(None)
             elif output.term is not None:
-                found.append(_combination(output.term, found))
+                found.append(out._combination(output.term, found))
             else:
                 found.append(out._add(output, query, schema))
         shown = {ordinal for _, ordinal in query.result} | {order.output for order in query.order}
@@ -170,6 +170,40 @@ class PartialAggregates:
         elif isinstance(data_type, T.DecimalType):
             self.overflows_at[aggregate] = min(largest, 10.0 ** (data_type.precision - data_type.scale))
 
+    def _combination(self, term: list[Any], outputs: Sequence[Requested | None]) -> Combination:
+        """A term of outputs, by their numbers, as one of aggregates.
+
+        What is computed on the way has a type as well, which may not hold it, and decimals are rounded to their places.
+        """
+        parts: list[Aggregate] = []
+        inner: list[tuple[Operation, T.DataType]] = []
+
+        def read(node: list[Any]) -> Term:
+            kind, *rest = node
+            if kind == "number":
+                return float(rest[0])
+            if kind != "output":
+                found = Operation(kind, read(rest[0]), read(rest[1]))
+                inner.append((found, T.DataType.fromDDL(rest[2])))
+                return found
+            part = outputs[rest[0]]
+            if not isinstance(part, Aggregate):
+                raise _refused("it computes with the aggregates: only they and numbers can be combined")
+            if part not in parts:
+                parts.append(part)
+            return Part(parts.index(part))
+
+        whole = read(term)
+        if not parts:
+            raise _refused("a constant stands beside the aggregates: leave it out, and add it to the answer")
+        combination = Combination(tuple(parts), whole)
+        for each, data_type in inner:
+            self._note_limits(Combination(combination.parts, each), data_type)
+            is_rounded = isinstance(data_type, T.DecimalType) and each.sign in "*/" and each is not whole
+            if is_rounded:
+                self.exact_below[combination] = 0.0
+        return combination
+
     def _named(
         self, name: str, value: str, condition: int | None, statistics: TableColumn | float | None
     ) -> str:
@@ -193,29 +227,6 @@ def _compared(having: list[Any] | None) -> Iterator[int]:
             yield from _compared(part)
     if having and having[0] not in ("and", "or", "not"):
         yield having[1]
-
-
-def _combination(term: list[Any], outputs: Sequence[Requested | None]) -> Combination:
-    """A term of outputs, by their numbers, as one of aggregates."""
-    parts: list[Aggregate] = []
-
-    def read(node: list[Any]) -> Term:
-        kind, *rest = node
-        if kind == "number":
-            return float(rest[0])
-        if kind != "output":
-            return Operation(kind, read(rest[0]), read(rest[1]))
-        part = outputs[rest[0]]
-        if not isinstance(part, Aggregate):
-            raise _refused("it computes with the aggregates: only they and numbers can be combined")
-        if part not in parts:
-            parts.append(part)
-        return Part(parts.index(part))
-
-    whole = read(term)
-    if not parts:
-        raise _refused("a constant stands beside the aggregates: leave it out, and add it to the answer")
-    return Combination(tuple(parts), whole)
 
 
 def _refused(reason: str) -> UnsupportedError:

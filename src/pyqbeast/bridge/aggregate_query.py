@@ -27,8 +27,8 @@ class OutputColumn:
         percentage: of a percentile; None where several were asked for at once.
         distinct: whether it counts distinct values of the inputs, together. The key of a row follows from its value.
         one_per_key: whether a key has one of these values at the most.
-        term: how it is computed from other outputs: ["output", number], ["number", value], or a sign (+ - * /) and
-            two terms. None where it is none.
+        term: how it is computed from other outputs: ["output", number], ["number", value], or a sign (+ - * /), two
+            terms and the type of what comes of it. None where it is none.
     """
 
     group: int | None = None

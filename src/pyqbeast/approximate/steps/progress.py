@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.aggregates import Estimates, estimate
 from pyqbeast.approximate.estimate.budget import Step
-from pyqbeast.approximate.estimate.combination import Combination, Requested, axes_for, has_zero_divisor
+from pyqbeast.approximate.estimate.combination import (
+    Combination,
+    Part,
+    Requested,
+    axes_for,
+    combined,
+    has_zero_divisor,
+)
 from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
 from pyqbeast.approximate.estimate.outcome import Reading, extremes_outward, is_rounded
 from pyqbeast.approximate.estimate.scale import END, START
@@ -126,7 +133,12 @@ class Progress:
         requested = list(dict.fromkeys(self.reader.requested))
         parts = (part for each in requested for part in each.parts)
         found = {each: self._estimate(each, confidence) for each in dict.fromkeys([*requested, *parts])}
-        self.overflows = any(map(self._is_beyond_type, found.values()))
+        values = {each: estimates.value for each, estimates in found.items()}
+        self.overflows = any(
+            _is_beyond(_computed(each, values), limit)
+            for each, limit in self.reader.overflows_at.items()
+            if all(part in values for part in each.parts)
+        )
         self._is_inexact = any(self._is_left_to_query(each, found) for each in requested)
         limits = self.reader.exact_below
         return {each: extremes_outward(found[each], limits.get(each, np.inf)) for each in requested}
@@ -136,10 +148,6 @@ class Progress:
         known_grids = {part: grid for part, grid in grids.items() if grid is not None}
         grid = known_grids if isinstance(requested, Combination) else grids[requested]
         return estimate(self.state, requested, self._shares, confidence, self.reader.known, grid)
-
-    def _is_beyond_type(self, found: Estimates) -> bool:
-        limit = self.reader.overflows_at.get(found.aggregate, np.inf)
-        return bool((np.isfinite(found.value) & (np.abs(found.value) >= limit)).any())
 
     def _is_left_to_query(self, requested: Requested, found: Mapping[Requested, Estimates]) -> bool:
         """Whether the exact answer does not follow from sums: doubles do not hold them, or zero divides."""
@@ -191,3 +199,13 @@ class Progress:
         """An upper bound of the rows of each group [group]."""
         shares = np.broadcast_to(self._shares, len(self.state.groups))
         return rows_at_most(self.state, shares, confidence, self.reader.known.key_rows)
+
+
+def _computed(requested: Requested, values: Mapping[Requested, FloatArray]) -> FloatArray:
+    """The value [group] of what is only computed on the way to an estimate, from those of its parts."""
+    term = requested.term if isinstance(requested, Combination) else Part(0)
+    return combined(term, [values[part] for part in requested.parts])
+
+
+def _is_beyond(values: FloatArray, limit: float) -> bool:
+    return bool((np.isfinite(values) & (np.abs(values) >= limit)).any())

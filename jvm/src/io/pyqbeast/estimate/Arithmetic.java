@@ -19,7 +19,10 @@ import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.NumericType;
 
-/** Arithmetic over aggregates, written as lists for JSON: {@code ["/", ["output", 0], ["number", 2.0]]}. */
+/**
+ * Arithmetic over aggregates, written as lists for JSON: {@code ["/", ["output", 0], ["number", 2.0], "double"]}. Each
+ * result has the type that Spark gives it, which may not hold it.
+ */
 final class Arithmetic {
   private Arithmetic() {}
 
@@ -43,11 +46,12 @@ final class Arithmetic {
         return List.of("number", Double.parseDouble(expression.eval(null).toString()));
       }
       if (expression instanceof UnaryMinus) {
-        return List.of("-", List.of("number", 0.0), term(inner.get(0), leaf));
+        return List.of("-", List.of("number", 0.0), term(inner.get(0), leaf), expression.dataType().simpleString());
       }
       String sign = sign(expression);
       if (sign != null) {
-        return List.of(sign, term(inner.get(0), leaf), term(inner.get(1), leaf));
+        return List.of(
+            sign, term(inner.get(0), leaf), term(inner.get(1), leaf), expression.dataType().simpleString());
       }
     }
     throw new RefusedQuery("it computes with the aggregates in another way than by + - * /: " + expression.sql());
