@@ -28,6 +28,7 @@ from pyqbeast.tiledb.format.generic_tile import GenericTile, encode_generic_tile
 from pyqbeast.tiledb.format.ingest import raw_columns
 from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.format.statistics import NO_STATISTICS
+from pyqbeast.tiledb.read.fragment_metadata import METADATA_FILE
 from pyqbeast.tiledb.read.split import read_part, split
 from pyqbeast.tiledb.spark.data_source import TileDBDataSource
 from pyqbeast.tiledb.write.array import commit_staged, leaves_of, put_fragment
@@ -234,6 +235,41 @@ def test_tiles_larger_than_their_bytes_cost_no_memory(tmp_path, domain, extent):
             with pytest.raises(QbeastError, match=r"pass a box|tile|chunk|allocate"):
                 array.read(**arguments)
         assert not tiledb.verify(array).ok
+        assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_cells_of_a_column_that_a_fragment_lacks_cost_no_memory(tmp_path, dense):
+    """Their number is only claimed, by the footer or by the tiles of the schema."""
+    uri, file = str(tmp_path / "a"), tmp_path / "a" / "__schema" / f"__2_2_{'a' * 32}"
+    schema = _dense((0, 99), 10) if dense else one_dimension(attribute("v", Datatype.INT8))
+    tiledb.create_array(uri, schema, timestamp=1)
+    cells = pa.table({"v": np.arange(10, dtype=np.int8)})
+    if dense:
+        tiledb.write_dense(uri, cells, {"i": (0, 9)}, timestamp=1)
+        schema = _dense((0, 2**45), 2**36)
+        _replace_schema(tmp_path / "a", schema)
+    else:
+        tiledb.write_array(uri, cells.append_column("x", pa.array(range(10))), timestamp=1)
+        metadata = next((tmp_path / "a").rglob(METADATA_FILE))
+        footer = tiledb.open_array(uri).fragments[0].footer
+        old = metadata.read_bytes()
+        raw = footer.to_bytes(schema.dimension_fields)
+        claim = dataclasses.replace(footer, last_tile_cells=2**50).to_bytes(schema.dimension_fields)
+        assert old.endswith(raw)
+        metadata.write_bytes(old[: -len(raw)] + claim)
+    newer = dataclasses.replace(schema, attributes=(*schema.attributes, Field("w", Datatype.INT64)))
+    file.write_bytes(encode_generic_tile(newer.to_bytes()))
+    tracemalloc.start()
+    try:
+        array = tiledb.open_array(uri)
+        if dense:
+            assert array.read(["w"], box={"i": (0, 5)})["w"].to_pylist() == [-(2**63)] * 6
+        else:
+            with pytest.raises(tiledb.ArrayFormatError, match=r"a tile of \d+ bytes where \d+ are due"):
+                array.read()
         assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
     finally:
         tracemalloc.stop()

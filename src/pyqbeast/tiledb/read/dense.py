@@ -123,25 +123,34 @@ def _sources(fragments: Sequence[Fragment], box: MBR) -> tuple[list[Tile], npt.N
     # Tiles whose cells were all overwritten need not be read.
     used = np.zeros(len(tiles) + 1, dtype=bool)
     used[flat // per_tile] = True
-    used[-1] = False
-    shift = np.cumsum(~used) * per_tile
-    moved = np.where(flat == _NOWHERE, _NOWHERE, flat - shift[flat // per_tile])
-    return [tile for tile, needed in zip(tiles, used, strict=False) if needed], moved
+    return _kept(tiles, used[:-1], per_tile, flat)
+
+
+def _kept(
+    tiles: list[Tile], keep: npt.NDArray[np.bool_], per_tile: int, source: npt.NDArray[np.int64]
+) -> tuple[list[Tile], npt.NDArray[np.int64]]:
+    """The tiles to keep, and the positions in them; the cells of the others come from nowhere."""
+    known = np.append(keep, False)
+    shift = np.cumsum(~known) * per_tile
+    moved = np.where(known[source // per_tile], source - shift[source // per_tile], _NOWHERE)
+    return [tile for tile, kept in zip(tiles, keep, strict=True) if kept], moved
 
 
 def _cells_of(field: Field, tiles: list[Tile], source: npt.NDArray[np.int64]) -> pa.Array:
     """A raw column of the box's cells."""
+    holds = np.array([field.name in fragment.fields for fragment, _ in tiles], dtype=bool)
+    if not holds.all():
+        # Of fragments that are older than the column no cells are made, which no file would vouch for.
+        per_tile = int(tiles[0][0].tile_cells(np.zeros(1, np.intp))[0])
+        tiles, source = _kept(tiles, holds, per_tile, source)
     parts, start = [], 0
     while start < len(tiles):
         fragment, end = tiles[start][0], start
         while end < len(tiles) and tiles[end][0] is fragment:
             end += 1
         numbers = np.array([number for _, number in tiles[start:end]], dtype=np.intp)
-        if field.name in fragment.fields:
-            stored_field(fragment, field.name, field)
-            parts.append(read_column(fragment, field.name, numbers))
-        else:
-            parts.append(filled(field, int(fragment.tile_cells(numbers).sum())))
+        stored_field(fragment, field.name, field)
+        parts.append(read_column(fragment, field.name, numbers))
         start = end
     written = sum(map(len, parts))
     stored = pa.concat_arrays([*parts, filled(field, 1)])

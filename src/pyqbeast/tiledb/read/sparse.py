@@ -119,10 +119,9 @@ def _read_cells(
         names.add(request.schema.dimensions[0].name)
     count = int(fragment.tile_cells(tiles).sum())
     fields = {name: _field_of(fragment, request.schema, name) for name in names}
-    columns = {
-        name: read_column(fragment, name, tiles) if name in fragment.fields else filled(field, count)
-        for name, field in fields.items()
-    }
+    columns = {name: read_column(fragment, name, tiles) for name in names if name in fragment.fields}
+    # What is stored has shown that there are so many cells.
+    columns |= {name: filled(field, count) for name, field in fields.items() if name not in columns}
     window, footer = request.window, fragment.footer
     times = np.full(count, fragment.name.start, dtype=np.uint64)
     deleted: Mask | None = None
