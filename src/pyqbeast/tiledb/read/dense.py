@@ -87,6 +87,9 @@ def read_dense(
         box: Closed, and inside the domain.
         columns: The columns wanted.
         predicates: What cells must satisfy.
+
+    Raises:
+        InvalidInputError: The box does not fit into memory.
     """
     names = {f.name: f for f in columns} | {p.column: schema.fields[p.column] for p in predicates}
     tiles, source = _sources(fragments, box)
@@ -107,7 +110,7 @@ def _sources(fragments: Sequence[Fragment], box: MBR) -> tuple[list[Tile], npt.N
     """The tiles that the cells of the box come from, and the position of each cell in the concatenation of
     these tiles.
     """
-    source = np.full(box.shape, _NOWHERE, dtype=np.int64)
+    source = _nowhere(box)
     tiles: list[Tile] = []
     per_tile = 1
     for fragment in fragments:
@@ -124,6 +127,16 @@ def _sources(fragments: Sequence[Fragment], box: MBR) -> tuple[list[Tile], npt.N
     used = np.zeros(len(tiles) + 1, dtype=bool)
     used[flat // per_tile] = True
     return _kept(tiles, used[:-1], per_tile, flat)
+
+
+def _nowhere(box: MBR) -> npt.NDArray[np.int64]:
+    try:
+        return np.full(box.shape, _NOWHERE, dtype=np.int64)
+    # NumPy's error depends on how far the size is beyond all memory.
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise InvalidInputError(
+            f"the {_cells(box)} cells of the box do not fit into memory: read it in smaller boxes"
+        ) from error
 
 
 def _kept(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.format.domain import MBR, Coordinate, Range1D
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.dense import clipped, read_dense
@@ -22,6 +24,8 @@ from pyqbeast.tiledb.read.sparse import choose_tiles, read_group
 _CELLS = 500_000
 #: Smaller arrays are still divided into so many parts, as far as they have tiles.
 _FEWEST = 4
+#: A box of more parts is a mistake: nobody has time for so many tasks.
+_MOST_PARTS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,9 @@ def split(array: Array, request: Request) -> list[Part]:
 
     Fragments that cannot overwrite each other are divided by tiles. Those that can are divided into ranges of
     the first dimension, each of which is read from all of them.
+
+    Raises:
+        InvalidInputError: A box of a dense array with more cells than anybody could read.
     """
     if array.schema.dense:
         return _split_dense(array, request)
@@ -125,20 +132,27 @@ def _narrowed(request: Request, low: Coordinate, high: Coordinate) -> MBR | None
 
 
 def _split_dense(array: Array, request: Request) -> list[Part]:
-    """Slabs along the first dimension, of whole tiles where they can be."""
+    """Boxes of whole tiles, as far as the request cuts none: of many along the first dimensions, which lie together."""
     box = clipped(request.box, array.schema, array.fragments)
     if box is None:
         return []
-    first, extent = box.ranges[0], array.schema.dimensions[0].extent
-    row = prod(box.shape[1:])
-    steps = max(_CELLS // max(row * extent, 1), 1)
-    rows = box.shape[0]
-    steps = min(steps, max(-(-rows // extent) // _FEWEST, 1))
-    origin = array.schema.dimensions[0].domain[0] if array.schema.dimensions[0].domain else first.low
-    start = origin + (first.low - origin) // extent * extent
+    sides: list[list[Range1D]] = []
+    cells, fewest = 1, _FEWEST
+    for i, (bounds, dimension) in enumerate(zip(box.ranges, array.schema.dimensions, strict=True)):
+        origin, extent = (dimension.domain or (bounds.low,))[0], dimension.extent
+        first, last = (bounds.low - origin) // extent, (bounds.high - origin) // extent
+        tiles = last - first + 1
+        # Cells of the part in the dimensions before and, so far, all of the box's in those behind.
+        steps = max(_CELLS // (cells * extent * prod(box.shape[i + 1 :])), 1)
+        steps = min(steps, max(tiles // fewest, 1))
+        pieces = -(-tiles // steps)
+        if pieces * prod(map(len, sides)) > _MOST_PARTS:
+            raise InvalidInputError(
+                f"the {prod(box.shape)} cells of the box are too many: read a smaller one"
+            )
+        fewest = -(-fewest // pieces)
+        cells *= min(steps * extent, box.shape[i])
+        starts = range(origin + first * extent, bounds.high + 1, steps * extent)
+        sides.append([Range1D(max(s, bounds.low), min(s + steps * extent - 1, bounds.high)) for s in starts])
     everything = tuple(range(len(array.fragments)))
-    parts = []
-    for low in range(start, first.high + 1, steps * extent):
-        slab = Range1D(max(low, first.low), min(low + steps * extent - 1, first.high))
-        parts.append(Part(everything, box=MBR((slab, *box.ranges[1:]))))
-    return parts
+    return [Part(everything, box=MBR(ranges)) for ranges in product(*sides)]
