@@ -299,6 +299,21 @@ def test_a_second_catalog_shows_the_same_tables(spark, name, source):
     assert count(spark.table(f"beside.default.{name}")) == 6_000
 
 
+def test_a_cached_table_sees_what_is_inserted_under_another_name(spark, name, tmp_path):
+    place = str(tmp_path / "here")
+    save(rows_2d(spark, 100), place)
+    spark.sql(f"CREATE TABLE {name} USING delta LOCATION '{place}'")
+    cached = load(spark, place).cache()
+    try:
+        assert count(cached) == 100
+        spark.sql(f"INSERT INTO {name} SELECT * FROM delta.`{place}`")
+        assert count(load(spark, place)) == 200
+        rows_2d(spark, 30).write.format("qbeast").mode("overwrite").saveAsTable(name)
+        assert count(load(spark, place)) == 30
+    finally:
+        cached.unpersist()
+
+
 @pytest.mark.parametrize(
     ("rest", "error", "message"),
     [

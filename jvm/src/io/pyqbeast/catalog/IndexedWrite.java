@@ -1,5 +1,6 @@
 package io.pyqbeast.catalog;
 
+import io.pyqbeast.commit.CachedRows;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.python.Bridge;
 import java.util.Map;
@@ -56,7 +57,10 @@ final class IndexedWrite implements WriteBuilder, SupportsOverwrite, SupportsTru
     return new V1Write() {
       @Override
       public InsertableRelation toInsertableRelation() {
-        return (rows, overwrite) -> Bridge.write(mode.name(), options, rows);
+        return (rows, overwrite) -> {
+          Bridge.write(mode.name(), options, rows);
+          CachedRows.refresh(rows.sparkSession(), options.get("path"));
+        };
       }
     };
   }

@@ -1,5 +1,6 @@
 package io.pyqbeast.catalog;
 
+import io.pyqbeast.commit.CachedRows;
 import io.pyqbeast.commit.WriteRequest;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Failure;
@@ -98,6 +99,7 @@ public final class StagedIndexedTable implements StagedTable, SupportsWrite {
     definition.properties()
         .forEach((key, value) -> given.put(key.startsWith("delta.") ? key : WriteRequest.PROPERTY_PREFIX + key, value));
     Bridge.write(mode.name(), given, rows);
+    CachedRows.refresh(rows.sparkSession(), location);
     try {
       register.run();
     } catch (Exception e) { // Scala's methods do not declare what they throw

@@ -3,7 +3,6 @@ package io.pyqbeast.commit;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
-import io.pyqbeast.errors.Landed;
 import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
@@ -12,10 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperationMetrics;
@@ -30,7 +26,6 @@ import org.apache.spark.sql.delta.commands.DMLWithDeletionVectorsHelper$;
 import org.apache.spark.sql.delta.commands.DeletionVectorUtils$;
 import org.apache.spark.sql.delta.commands.TouchedFileWithDV;
 import org.apache.spark.sql.delta.util.JsonUtils;
-import org.apache.spark.sql.execution.CacheManager;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.apache.spark.sql.functions;
@@ -137,23 +132,8 @@ public final class RowDeletion {
       }
       throw Door.<RuntimeException>unchecked(e);
     }
-    refreshCaches();
+    CachedRows.refresh(session, root());
     return true;
-  }
-
-  /** Makes Spark compute again what it caches of this table. The cached rows include those that are deleted now. */
-  private void refreshCaches() {
-    CacheManager caches = ((org.apache.spark.sql.classic.SparkSession) session).sharedState().cacheManager();
-    if (caches.isEmpty()) {
-      return;
-    }
-    Landed.quietly(
-        root(),
-        () -> {
-          Dataset<Row> table = session.read().format("delta").load(root());
-          LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) table).queryExecution().analyzed();
-          caches.recacheByPlan((org.apache.spark.sql.classic.SparkSession) session, plan.collectLeaves().head());
-        });
   }
 
   public String conflict() {

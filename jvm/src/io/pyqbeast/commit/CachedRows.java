@@ -1,0 +1,28 @@
+package io.pyqbeast.commit;
+
+import io.pyqbeast.errors.Landed;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.CacheManager;
+
+/** What Spark keeps of the rows of a table, under whatever name or path it was read. */
+public final class CachedRows {
+  private CachedRows() {}
+
+  /** Makes Spark compute again what it keeps of a table, after a commit that has changed the rows. */
+  public static void refresh(SparkSession session, String path) {
+    CacheManager caches = ((org.apache.spark.sql.classic.SparkSession) session).sharedState().cacheManager();
+    if (caches.isEmpty()) {
+      return;
+    }
+    Landed.quietly(
+        path,
+        () -> {
+          Dataset<Row> table = session.read().format("delta").load(path);
+          LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) table).queryExecution().analyzed();
+          caches.recacheByPlan((org.apache.spark.sql.classic.SparkSession) session, plan.collectLeaves().head());
+        });
+  }
+}
