@@ -314,6 +314,17 @@ def test_a_cached_table_sees_what_is_inserted_under_another_name(spark, name, tm
         cached.unpersist()
 
 
+def test_several_dynamic_overwrites_in_one_statement_are_indexed(spark, name, source):
+    for each in (name, "copied"):
+        spark.sql(f"CREATE TABLE {each} USING qbeast OPTIONS (columnsToIndex = 'a') AS SELECT * FROM source")
+    with under(spark, {"spark.sql.sources.partitionOverwriteMode": "dynamic"}):
+        spark.sql(
+            f"FROM source INSERT OVERWRITE TABLE {name} SELECT * INSERT OVERWRITE TABLE copied SELECT * WHERE id < 100"
+        )
+    all_indexed(spark, name, 3_000)
+    all_indexed(spark, "copied", 100)
+
+
 @pytest.mark.parametrize(
     ("rest", "error", "message"),
     [

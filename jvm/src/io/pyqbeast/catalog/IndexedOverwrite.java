@@ -25,6 +25,11 @@ import org.apache.spark.sql.internal.SQLConf;
 public final class IndexedOverwrite extends Rule<LogicalPlan> {
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
+    return plan.resolveOperatorsDown(ScalaInterop.partial(LogicalPlan.class, IndexedOverwrite::indexed));
+  }
+
+  /** The same node, or the overwrite that takes its place. A statement may hold several. */
+  private static LogicalPlan indexed(LogicalPlan plan) {
     if (!(plan instanceof V2WriteCommand write)
         || !(write.table() instanceof DataSourceV2Relation relation)
         || !(relation.table() instanceof IndexedTable table)
