@@ -299,6 +299,14 @@ def test_a_second_catalog_shows_the_same_tables(spark, name, source):
     assert count(spark.table(f"beside.default.{name}")) == 6_000
 
 
+@pytest.mark.parametrize("of", ["delta", "parquet"])
+def test_a_table_like_another_is_refused(spark, name, of):
+    spark.sql(f"CREATE TABLE copied {SCHEMA} USING {of}")
+    with pytest.raises(UnsupportedError, match="CREATE TABLE LIKE"):
+        spark.sql(f"CREATE TABLE {name} LIKE copied USING qbeast TBLPROPERTIES (columnsToIndex = 'id')")
+    assert not spark.catalog.tableExists(name)
+
+
 def test_a_cached_table_sees_what_is_inserted_under_another_name(spark, name, tmp_path):
     place = str(tmp_path / "here")
     save(rows_2d(spark, 100), place)

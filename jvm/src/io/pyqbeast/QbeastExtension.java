@@ -1,6 +1,7 @@
 package io.pyqbeast;
 
 import io.pyqbeast.catalog.IndexFunction;
+import io.pyqbeast.catalog.IndexedLike;
 import io.pyqbeast.catalog.IndexedOverwrite;
 import io.pyqbeast.catalog.SavedTable;
 import io.pyqbeast.commit.DeletionByWeight;
@@ -30,6 +31,7 @@ public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensi
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     extensions.injectResolutionRule(ScalaInterop.function(session -> new IndexedOverwrite()));
+    extensions.injectResolutionRule(ScalaInterop.function(session -> new IndexedLike()));
     extensions.injectPostHocResolutionRule(ScalaInterop.function(session -> new TileDBFilters()));
     extensions.injectOptimizerRule(ScalaInterop.function(SampleRule::new));
     extensions.injectPreCBORule(ScalaInterop.function(IndexedScan::new));

@@ -1,0 +1,15 @@
+package io.pyqbeast.spark;
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.command.CreateTableLikeCommand;
+import scala.Option;
+
+/** The plan of {@code CREATE TABLE … LIKE}. Since Spark 4.2 it is another one. */
+public final class TableLike {
+  private TableLike() {}
+
+  /** The format that the statement names; none for any other plan. */
+  public static Option<String> providerOf(LogicalPlan plan) {
+    return plan instanceof CreateTableLikeCommand like ? like.provider() : Option.empty();
+  }
+}
