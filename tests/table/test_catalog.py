@@ -299,6 +299,19 @@ def test_a_second_catalog_shows_the_same_tables(spark, name, source):
     assert count(spark.table(f"beside.default.{name}")) == 6_000
 
 
+def test_a_catalog_beside_shows_the_tables_of_a_catalog_of_deltas_own(spark, name):
+    """There the session catalog gives tables that know of no index."""
+    delta = spark._jvm.org.apache.spark.sql.delta.catalog.DeltaCatalog()
+    delta.setDelegateCatalog(spark._jsparkSession.sessionState().catalogManager().v2SessionCatalog())
+    spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'a')")
+    beside = spark._jvm.io.pyqbeast.QbeastCatalog()
+    beside.setDelegateCatalog(delta)
+    identifier = spark._jvm.org.apache.spark.sql.connector.catalog.Identifier
+    default = spark._sc._gateway.new_array(spark._jvm.java.lang.String, 1)
+    default[0] = "default"
+    assert beside.loadTable(identifier.of(default, name)).isIndexed()
+
+
 @pytest.mark.parametrize("of", ["delta", "parquet"])
 def test_a_table_like_another_is_refused(spark, name, of):
     spark.sql(f"CREATE TABLE copied {SCHEMA} USING {of}")

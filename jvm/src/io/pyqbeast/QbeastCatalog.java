@@ -54,7 +54,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     Table found = super.loadTable(name);
     return found instanceof V1Table listed && IndexedTable.isListed(listed.catalogTable())
         ? loadCatalogTable(name, CatalogEntry.withProvider(listed.catalogTable(), "delta"))
-        : found;
+        : IndexedTable.of(found); // beside a session catalog that is Delta's own
   }
 
   @Override
