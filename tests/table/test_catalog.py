@@ -312,6 +312,17 @@ def test_a_catalog_beside_shows_the_tables_of_a_catalog_of_deltas_own(spark, nam
     assert beside.loadTable(identifier.of(default, name)).isIndexed()
 
 
+@pytest.mark.parametrize("query", ["", "AS SELECT * FROM source"])
+def test_options_of_deltas_are_properties_of_the_table(spark, name, source, query):
+    spark.sql(
+        f"CREATE TABLE {name} {'' if query else SCHEMA} USING qbeast "
+        f"OPTIONS (columnsToIndex = 'a', 'delta.appendOnly' = 'true', mergeSchema = 'true') {query}"
+    )
+    properties = dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())
+    assert properties["delta.appendOnly"] == "true"
+    assert "mergeSchema" not in properties
+
+
 @pytest.mark.parametrize("of", ["delta", "parquet"])
 def test_a_table_like_another_is_refused(spark, name, of):
     spark.sql(f"CREATE TABLE copied {SCHEMA} USING {of}")

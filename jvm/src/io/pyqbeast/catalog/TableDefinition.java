@@ -29,10 +29,15 @@ public record TableDefinition(Map<String, String> options, Map<String, String> p
             options.put(key.substring(TableCatalog.OPTION_PREFIX.length()), value);
           } else if (INDEX.contains(name.toLowerCase(Locale.ROOT))) {
             options.put(name, value);
-          } else if (!OF_SPARK.contains(key) && !given.containsKey(TableCatalog.OPTION_PREFIX + key)) {
+          } else if (!OF_SPARK.contains(key) && isProperty(key, given)) {
             properties.put(key, value);
           }
         });
     return new TableDefinition(options, properties);
+  }
+
+  /** Whether something that is no option of the index stays with the table: as Delta has it, also an option of Delta's. */
+  private static boolean isProperty(String key, Map<String, String> given) {
+    return !given.containsKey(TableCatalog.OPTION_PREFIX + key) || key.toLowerCase(Locale.ROOT).startsWith("delta.");
   }
 }
