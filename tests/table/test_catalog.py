@@ -312,6 +312,27 @@ def test_a_catalog_beside_shows_the_tables_of_a_catalog_of_deltas_own(spark, nam
     assert beside.loadTable(identifier.of(default, name)).isIndexed()
 
 
+def test_a_table_in_the_place_of_somebodys_files_is_refused(spark, name, source, tmp_path):
+    """VACUUM would delete them."""
+    (tmp_path / "somebody.csv").write_text("1,2")
+    how = f"USING qbeast OPTIONS (columnsToIndex = 'a') LOCATION '{tmp_path}'"
+    for statement in (f"{name} {how} AS SELECT * FROM source", f"{name} {SCHEMA} {how}"):
+        with pytest.raises(Exception, match="is not empty"):
+            spark.sql(f"CREATE TABLE {statement}")
+    assert below(tmp_path) == [tmp_path / "somebody.csv"]
+
+
+def test_a_table_that_was_not_made_can_be_made_again(spark, name, source):
+    """The write that failed has left a log without a version."""
+    how = "USING qbeast OPTIONS (columnsToIndex = 'a')"
+    with pytest.raises(ExecutionError, match="small"):
+        spark.sql(
+            f"CREATE TABLE {name} {how} TBLPROPERTIES ('delta.constraints.small' = 'id < 5') AS SELECT * FROM source"
+        )
+    spark.sql(f"CREATE TABLE {name} {how} AS SELECT * FROM source")
+    all_indexed(spark, name, 3_000)
+
+
 @pytest.mark.parametrize("query", ["", "AS SELECT * FROM source"])
 def test_options_of_deltas_are_properties_of_the_table(spark, name, source, query):
     spark.sql(
@@ -321,6 +342,21 @@ def test_options_of_deltas_are_properties_of_the_table(spark, name, source, quer
     properties = dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())
     assert properties["delta.appendOnly"] == "true"
     assert "mergeSchema" not in properties
+
+
+def test_a_table_registered_without_columns_is_indexed_as_the_statement_says(spark, name, tmp_path):
+    plain, indexed = str(tmp_path / "plain"), str(tmp_path / "indexed")
+    rows_2d(spark, 10).write.format("delta").save(plain)
+    save(rows_2d(spark, 10), indexed, columnsToIndex="a,b")
+    for place, columns, message in (
+        (plain, "OPTIONS (columnsToIndex = 'a')", r"not indexed: call pyqbeast\.convert"),
+        (plain, "", r"not indexed: call pyqbeast\.convert"),
+        (indexed, "OPTIONS (columnsToIndex = 'b')", r"by \[a, b\] and not by \[b\]"),
+    ):
+        with pytest.raises(UnsupportedError, match=message):
+            spark.sql(f"CREATE TABLE {name} USING qbeast {columns} LOCATION '{place}'")
+    spark.sql(f"CREATE TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'a,b') LOCATION '{indexed}'")
+    all_indexed(spark, name, 10)
 
 
 @pytest.mark.parametrize("of", ["delta", "parquet"])

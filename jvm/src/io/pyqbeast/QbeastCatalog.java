@@ -191,17 +191,39 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
       }
     }
     all.put(TableCatalog.PROP_PROVIDER, "delta");
-    if (!schema.isEmpty()) {
-      Map<String, String> options = new HashMap<>(definition.properties());
-      options.putAll(definition.options());
-      options.put("path", name.toString());
-      StructType ofRows = CharVarcharUtils$.MODULE$.replaceCharVarcharWithStringInSchema(schema);
-      Map<String, String> index = Bridge.configuration(options, spark().createDataFrame(List.of(), ofRows));
-      if (mode == SaveMode.Overwrite || !IndexedTable.liesAt(spark(), properties.get(TableCatalog.PROP_LOCATION), index)) {
-        all.putAll(index);
-      }
+    String location = properties.get(TableCatalog.PROP_LOCATION);
+    if (schema.isEmpty()) {
+      checkIndexOf(location, name, definition);
+      return all;
+    }
+    Map<String, String> index = index(name, schema, definition);
+    if (mode == SaveMode.Overwrite || !IndexedTable.liesAt(spark(), location, index)) {
+      all.putAll(index);
     }
     return all;
+  }
+
+  /** The configuration entries of the index that a statement asks for, of a table of some columns. */
+  private Map<String, String> index(Identifier name, StructType columns, TableDefinition definition) {
+    Map<String, String> options = new HashMap<>(definition.properties());
+    options.putAll(definition.options());
+    options.put("path", name.toString());
+    StructType ofRows = CharVarcharUtils$.MODULE$.replaceCharVarcharWithStringInSchema(columns);
+    return Bridge.configuration(options, spark().createDataFrame(List.of(), ofRows));
+  }
+
+  /** Refuses a table that is not indexed, or not by the columns that the statement names. Delta refuses where there is none. */
+  private void checkIndexOf(String location, Identifier name, TableDefinition definition) {
+    StructType columns = IndexedTable.columnsAt(spark(), location);
+    if (columns.isEmpty()) {
+      return;
+    }
+    Map<String, String> asked = definition.namesColumns() ? index(name, columns, definition) : Map.of();
+    if (!IndexedTable.liesAt(spark(), location, asked)) {
+      throw new Refusal(
+          "the table at " + location + " is not indexed: call pyqbeast.convert on it first, or register it as it is with"
+              + " USING delta");
+    }
   }
 
   /** Spark asks for a staged table also where no rows follow; {@code StagedIndexedTable} tells the two apart. */
@@ -209,12 +231,12 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties, SaveMode mode) {
     check(name, partitions);
     String location = location(name, properties);
+    if (mode == SaveMode.ErrorIfExists && !IndexedTable.mayLieAt(spark(), location)) {
+      throw unchecked(DeltaErrors$.MODULE$.createTableWithNonEmptyLocation(name.toString(), location));
+    }
     Runnable register = () -> {};
     if (!isPathIdentifier(name)) {
       CatalogTable entry = entry(name, properties, location);
-      if (mode == SaveMode.ErrorIfExists) {
-        catalog().validateTableLocation(entry); // a folder that the catalog chooses has to be empty
-      }
       register = () -> registerOnce(name, entry);
     }
     return new StagedIndexedTable(

@@ -4,8 +4,11 @@ import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.spark.CatalogEntry;
 import io.pyqbeast.spark.ScalaInterop;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -14,7 +17,9 @@ import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaTimeTravelSpec;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
+import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
 /**
@@ -48,22 +53,44 @@ public final class IndexedTable extends DeltaTableV2 {
   /**
    * Whether an indexed table lies at a place that a statement names for a table; null for none.
    *
-   * @param index the configuration entries that the statement asks for
+   * @param index the configuration entries that the statement asks for; empty for whatever index there is
    * @throws Refusal where the table is indexed by other columns
    */
   public static boolean liesAt(SparkSession session, String location, Map<String, String> index) {
     if (location == null) {
       return false;
     }
-    DeltaLog log = DeltaLog.forTable(session, new Path(location));
-    List<String> held = IndexedColumns.of(log.update(false, Option.empty(), Option.empty()).metadata().configuration());
+    List<String> held = IndexedColumns.of(at(session, location).metadata().configuration());
     List<String> wanted = IndexedColumns.of(ScalaInterop.map(index));
-    if (!held.isEmpty() && !held.equals(wanted)) {
+    if (!held.isEmpty() && !index.isEmpty() && !held.equals(wanted)) {
       throw new Refusal(
           "the table at " + location + " is indexed by " + held + " and not by " + wanted + ": name those columns, or leave"
               + " all columns of the table out of the statement");
     }
     return !held.isEmpty();
+  }
+
+  private static Snapshot at(SparkSession session, String location) {
+    return DeltaLog.forTable(session, new Path(location)).update(false, Option.empty(), Option.empty());
+  }
+
+  /** The columns of the Delta table at a place; none where there is no table, or no place is named. */
+  public static StructType columnsAt(SparkSession session, String location) {
+    return location == null ? new StructType() : at(session, location).schema();
+  }
+
+  /**
+   * Whether a new table may take a place, by Delta's rule: VACUUM would delete what lies there and is none of its files. A
+   * log without a version is that of a write that failed.
+   */
+  public static boolean mayLieAt(SparkSession session, String location) {
+    DeltaLog log = DeltaLog.forTable(session, new Path(location));
+    try {
+      FileSystem files = log.dataPath().getFileSystem(log.newDeltaHadoopConf());
+      return files.exists(log.logPath()) || !files.exists(log.dataPath()) || files.listStatus(log.dataPath()).length == 0;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private static IndexedTable of(DeltaTableV2 delta) {

@@ -40,4 +40,9 @@ public record TableDefinition(Map<String, String> options, Map<String, String> p
   private static boolean isProperty(String key, Map<String, String> given) {
     return !given.containsKey(TableCatalog.OPTION_PREFIX + key) || key.toLowerCase(Locale.ROOT).startsWith("delta.");
   }
+
+  /** Whether the statement names the columns to index. */
+  public boolean namesColumns() {
+    return options.keySet().stream().anyMatch("columnsToIndex"::equalsIgnoreCase);
+  }
 }
