@@ -247,7 +247,15 @@ def test_groups_that_are_too_small_to_count(pyqbeast, tmp_path):
             "x": pa.array(ids % 1_000, pa.int64()),
         }
     )
-    estimate = ("estimate", by_weight(tmp_path, rows), "avg(x)", "--group-by", "g", "--error", 0.1)
+    estimate = (
+        "estimate",
+        by_weight(tmp_path, rows, key_rows=1),
+        "avg(x)",
+        "--group-by",
+        "g",
+        "--error",
+        0.1,
+    )
     every = json.loads(pyqbeast(*estimate, "--output", "json").output)
     large = json.loads(pyqbeast(*estimate, "--smallest-group", 1_000, "--output", "json").output)
     assert len(every["steps"]) == 2  # files with rows of the rare group come after the sample
