@@ -24,7 +24,7 @@ from pyqbeast.approximate.estimate.outcome import (
     known_numbers,
 )
 from pyqbeast.approximate.estimate.selection import Choice, Verdict, choice
-from pyqbeast.approximate.partial_aggregates import KINDS, PartialAggregates
+from pyqbeast.approximate.requested_aggregates import KINDS, RequestedAggregates
 from pyqbeast.approximate.selected_groups import first_groups
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order, OutputColumn
 from pyqbeast.core.errors import UnsupportedError
@@ -80,7 +80,7 @@ def exact_answer(query_frame: DataFrame, query: AggregateQuery | None) -> tuple[
 
 def estimated_answer(
     query: AggregateQuery,
-    partial: PartialAggregates,
+    asked: RequestedAggregates,
     state: State,
     estimates: Mapping[Requested, Estimates],
     query_frame: DataFrame,
@@ -90,16 +90,16 @@ def estimated_answer(
 
     Args:
         query: the query taken apart.
-        partial: its aggregates.
+        asked: its aggregates.
         state: what the estimates were made of.
         estimates: by aggregate.
         query_frame: the query, for its schema.
         kept: which groups the query keeps; None for all.
     """
-    fields = [T.StructField(name, data_type) for name, data_type in partial.group_types.items()]
+    fields = [T.StructField(name, data_type) for name, data_type in asked.group_types.items()]
     columns: list[Sequence[object]] = [[group[i] for group in state.groups] for i in range(len(fields))]
     kinds: dict[int, str] = {}
-    for ordinal, aggregate in enumerate(partial.aggregates):
+    for ordinal, aggregate in enumerate(asked.aggregates):
         if aggregate is not None:
             kinds[ordinal] = aggregate.kind
             found = estimates[aggregate]
@@ -108,7 +108,7 @@ def estimated_answer(
                 columns.append(known_numbers(state, found, values))
     chosen = None
     if kept is not None:
-        rows = first_groups(query, partial, state, estimates, kept.having)
+        rows = first_groups(query, asked, state, estimates, kept.having)
         chosen = choice(state.groups, rows, kept)
         fields.append(T.StructField(SURE, T.BooleanType()))
         columns.append(kept.sure.tolist())

@@ -53,7 +53,7 @@ _BITS: dict[type[T.DataType], int] = {T.ByteType: 8, T.ShortType: 16, T.IntegerT
 
 
 @dataclass
-class PartialAggregates:
+class RequestedAggregates:
     """The aggregates of a query, and where their numbers come from.
 
     Attributes:
@@ -75,7 +75,7 @@ class PartialAggregates:
     overflows_at: dict[Requested, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, query: AggregateQuery, schema: T.StructType) -> PartialAggregates:
+    def of(cls, query: AggregateQuery, schema: T.StructType) -> RequestedAggregates:
         """Of a query whose rows before the aggregation have this schema.
 
         Raises:

@@ -13,7 +13,7 @@ from pyqbeast import bridge
 from pyqbeast.approximate.estimate import Aggregate, axes_for, grid_from, grid_of_groups, grid_probabilities
 from pyqbeast.approximate.estimate.percentile import fewest_keys
 from pyqbeast.approximate.estimate.state import FloatArray, Group
-from pyqbeast.approximate.partial_aggregates import PartialAggregates
+from pyqbeast.approximate.requested_aggregates import RequestedAggregates
 from pyqbeast.approximate.row_sums import group_keys, state_of
 
 #: The accuracy of `percentile_approx`. Its error in the rank, 1 / accuracy, is smaller than the distances in
@@ -34,12 +34,12 @@ class PercentileGrid:
     thresholds: Mapping[Aggregate, Mapping[Group, FloatArray]]
 
     @classmethod
-    def of(cls, partial: PartialAggregates, numbers: DataFrame) -> PercentileGrid:
+    def of(cls, asked: RequestedAggregates, numbers: DataFrame) -> PercentileGrid:
         """From the first rows read, which are read twice: cache them. Two Spark jobs."""
-        counts = [Aggregate("count", each.columns) for each in partial.percentiles]
-        state = state_of(numbers, partial, axes_for(counts))
+        counts = [Aggregate("count", each.columns) for each in asked.percentiles]
+        state = state_of(numbers, asked, axes_for(counts))
         quantiles = []
-        for k, (each, count) in enumerate(zip(partial.percentiles, counts, strict=True)):
+        for k, (each, count) in enumerate(zip(asked.percentiles, counts, strict=True)):
             least_keys = fewest_keys(state.sums[..., state.index(count.moments)[0]], each.min_keys)
             probabilities = grid_probabilities(each.p or 0.0, least_keys)
             quantiles.append(
@@ -47,10 +47,10 @@ class PercentileGrid:
                     each.columns[0], F.array(*map(F.lit, probabilities)), F.lit(_ACCURACY)
                 ).alias(f"t{k}")
             )
-        quantile_rows = bridge.arrow_table(numbers.groupBy(*partial.groups).agg(*quantiles))
-        keys = group_keys(quantile_rows, partial.groups)
+        quantile_rows = bridge.arrow_table(numbers.groupBy(*asked.groups).agg(*quantiles))
+        keys = group_keys(quantile_rows, asked.groups)
         thresholds: dict[Aggregate, dict[Group, FloatArray]] = {}
-        for k, each in enumerate(partial.percentiles):
+        for k, each in enumerate(asked.percentiles):
             name = f"t{k}"
             grids = {
                 key: grid_from(values)

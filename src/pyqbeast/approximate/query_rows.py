@@ -20,9 +20,9 @@ from pyqbeast.approximate.estimate import (
 )
 from pyqbeast.approximate.estimate.scale import START
 from pyqbeast.approximate.estimate.state import FloatArray, Group
-from pyqbeast.approximate.partial_aggregates import PartialAggregates
 from pyqbeast.approximate.percentile_grid import PercentileGrid
 from pyqbeast.approximate.queried_files import QueriedFiles
+from pyqbeast.approximate.requested_aggregates import RequestedAggregates
 from pyqbeast.approximate.row_sums import numbers_of, state_of
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 
@@ -35,29 +35,29 @@ class QueryRows:
     """A `RowReader` of a query on Spark.
 
     Attributes:
-        partial: its aggregates.
+        asked: its aggregates.
     """
 
     def __init__(self, query: AggregateQuery) -> None:
         self._query = query
         self._files = QueriedFiles.of(query)
-        self.partial = PartialAggregates.of(query, query.rows([], START, START, 1).schema)
+        self.asked = RequestedAggregates.of(query, query.rows([], START, START, 1).schema)
         self._grid: PercentileGrid | None = None
 
     @property
     def requested(self) -> Sequence[Requested]:
         """See `RowReader`."""
-        return self.partial.requested
+        return self.asked.requested
 
     @property
     def exact_below(self) -> Mapping[Requested, float]:
         """See `RowReader`."""
-        return self.partial.exact_below
+        return self.asked.exact_below
 
     @property
     def overflows_at(self) -> Mapping[Requested, float]:
         """See `RowReader`."""
-        return self.partial.overflows_at
+        return self.asked.overflows_at
 
     @property
     def files(self) -> Files:
@@ -84,7 +84,7 @@ class QueryRows:
     def known(self) -> KnownBounds:
         """See `RowReader`."""
         bounds = {}
-        for name, told in self.partial.statistics.items():
+        for name, told in self.asked.statistics.items():
             known = (told, told) if isinstance(told, float) else told and self._files.bounds(told)
             if known is not None:
                 bounds[name] = known
@@ -95,13 +95,13 @@ class QueryRows:
     @cached_property
     def group_spans(self) -> GroupSpans:
         """See `RowReader`."""
-        return self._files.group_spans(self._query.group_columns, list(self.partial.group_types.values()))
+        return self._files.group_spans(self._query.group_columns, list(self.asked.group_types.values()))
 
     @property
     def group_names(self) -> Sequence[str]:
         """See `RowReader`; of a group that the query does not show, its number."""
         shown = {self._query.outputs[ordinal].group: name for name, ordinal in self._query.result}
-        return [shown.get(at, f"group {at + 1}") for at in range(len(self.partial.groups))]
+        return [shown.get(at, f"group {at + 1}") for at in range(len(self.asked.groups))]
 
     def read(self, step: Step, axes: StateAxes) -> State:
         """See `RowReader`. One Spark job; three for a first step with percentiles."""
@@ -109,22 +109,22 @@ class QueryRows:
         files = [file for file, needed in zip(self._files.files, chosen, strict=True) if needed]
         rows = self._query.rows(files, step.start, step.stop, axes.buckets)
         is_small = step.cost + self.other_bytes <= ONE_TASK_BYTES
-        numbers = numbers_of(rows.coalesce(1) if is_small else rows, self.partial)
-        if self.partial.percentiles and self._grid is None:
+        numbers = numbers_of(rows.coalesce(1) if is_small else rows, self.asked)
+        if self.asked.percentiles and self._grid is None:
             return self._with_new_grid(numbers, axes)
-        return state_of(self._joined(numbers), self.partial, axes)
+        return state_of(self._joined(numbers), self.asked, axes)
 
     def _with_new_grid(self, numbers: DataFrame, axes: StateAxes) -> State:
         """The thresholds come from the same rows that are then counted by them, so these rows are cached in between."""
         cached = numbers.persist()
         try:
-            self._grid = PercentileGrid.of(self.partial, cached)
-            return state_of(self._joined(cached), self.partial, axes)
+            self._grid = PercentileGrid.of(self.asked, cached)
+            return state_of(self._joined(cached), self.asked, axes)
         finally:
             cached.unpersist()
 
     def _joined(self, numbers: DataFrame) -> DataFrame:
-        return self._grid.joined(numbers, self.partial.groups) if self._grid else numbers
+        return self._grid.joined(numbers, self.asked.groups) if self._grid else numbers
 
     def grid(self, aggregate: Aggregate, groups: Sequence[Group]) -> FloatArray | None:
         """See `RowReader`."""

@@ -19,41 +19,39 @@ from pyqbeast.approximate.estimate.selection import (
     estimated_values,
     sorted_groups,
 )
-from pyqbeast.approximate.partial_aggregates import PartialAggregates
+from pyqbeast.approximate.requested_aggregates import RequestedAggregates
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order
 
 
-def selection_of(query: AggregateQuery, partial: PartialAggregates) -> Selection | None:
+def selection_of(query: AggregateQuery, asked: RequestedAggregates) -> Selection | None:
     """What a query keeps; None for a query that keeps all groups."""
     if not query.keeps_some:
         return None
-    having = None if query.having is None else _condition(query.having, partial)
+    having = None if query.having is None else _condition(query.having, asked)
     if query.limit is None:
         return Selection(having)
     order = query.order[0]
-    return Selection(
-        having, _requested(order.output, partial), order.ascending, order.nulls_first, query.limit
-    )
+    return Selection(having, _requested(order.output, asked), order.ascending, order.nulls_first, query.limit)
 
 
-def _condition(stored: list[Any], partial: PartialAggregates) -> Condition:
+def _condition(stored: list[Any], asked: RequestedAggregates) -> Condition:
     sign, *rest = stored
     if sign == "not":
-        return Negation(_condition(rest[0], partial))
+        return Negation(_condition(rest[0], asked))
     if sign in ("and", "or"):
-        return Junction(sign, _condition(rest[0], partial), _condition(rest[1], partial))
-    return Comparison(_requested(rest[0], partial), sign, float(rest[1]))
+        return Junction(sign, _condition(rest[0], asked), _condition(rest[1], asked))
+    return Comparison(_requested(rest[0], asked), sign, float(rest[1]))
 
 
-def _requested(ordinal: int, partial: PartialAggregates) -> Requested:
-    requested = partial.aggregates[ordinal]
+def _requested(ordinal: int, asked: RequestedAggregates) -> Requested:
+    requested = asked.aggregates[ordinal]
     assert requested is not None
     return requested
 
 
 def first_groups(
     query: AggregateQuery,
-    partial: PartialAggregates,
+    asked: RequestedAggregates,
     state: State,
     estimates: Mapping[Requested, Estimates],
     kept: NDArray[np.bool_],
@@ -61,18 +59,18 @@ def first_groups(
     """Which of the kept groups [group] are shown: the first by their estimates, as many as the query takes."""
     if query.limit is None:
         return kept
-    keys = [_sort_key(order, query, partial, state, estimates) for order in query.order]
+    keys = [_sort_key(order, query, asked, state, estimates) for order in query.order]
     return np.isin(np.arange(len(kept)), sorted_groups(keys, kept)[: query.limit])
 
 
 def _sort_key(
     order: Order,
     query: AggregateQuery,
-    partial: PartialAggregates,
+    asked: RequestedAggregates,
     state: State,
     estimates: Mapping[Requested, Estimates],
 ) -> SortKey:
-    requested, at = partial.aggregates[order.output], query.outputs[order.output].group
+    requested, at = asked.aggregates[order.output], query.outputs[order.output].group
     if requested is None:
         assert at is not None
         values: list[Any] = [group[at] for group in state.groups]

@@ -10,8 +10,9 @@ from pyspark.sql import DataFrame
 from pyqbeast.approximate.answer import Estimate, estimated_answer, exact_answer
 from pyqbeast.approximate.estimate import Estimates, Requested, Status
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.outcome import WORTH, Reading, check_confidence, goal_within, worth_of
+from pyqbeast.approximate.estimate.outcome import WORTH, Reading, check_confidence, worth_of
 from pyqbeast.approximate.estimate.selection import Choice
+from pyqbeast.approximate.estimate.stopping import goal_within
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.selected_groups import selection_of
 from pyqbeast.approximate.steps.loop import read_until
@@ -73,7 +74,7 @@ def tolerance(
     if query.reads_nothing():
         return _exact(query, confidence, ())
     rows = QueryRows(query)
-    progress = Progress(rows, selection_of(query, rows.partial))
+    progress = Progress(rows, selection_of(query, rows.asked))
     with progress_line.shown(df.sparkSession, _DOING):
         by_aggregate = read_until(progress, goal, limit, confidence)
     if by_aggregate is None:
@@ -101,7 +102,7 @@ def refine(df: DataFrame, confidence: float = 0.95) -> Iterator[Estimate]:
 
 
 def _refined(df: DataFrame, query: AggregateQuery, rows: QueryRows, confidence: float) -> Iterator[Estimate]:
-    progress = Progress(rows, selection_of(query, rows.partial))
+    progress = Progress(rows, selection_of(query, rows.asked))
     while progress.fraction < 1:
         step = refining_step(progress)
         if must_run_in_full(progress, step):
@@ -168,7 +169,7 @@ def _estimate(
 ) -> Estimate:
     fraction = progress.fraction
     answer, chosen = estimated_answer(
-        query, rows.partial, progress.state, by_aggregate, df, progress.verdict(confidence)
+        query, rows.asked, progress.state, by_aggregate, df, progress.verdict(confidence)
     )
     return Estimate(
         df=answer,
@@ -181,7 +182,7 @@ def _estimate(
         worth={
             name: worth_of(by_aggregate[aggregate])
             for name, ordinal in query.result
-            if (aggregate := rows.partial.aggregates[ordinal]) is not None
+            if (aggregate := rows.asked.aggregates[ordinal]) is not None
         },
         groups=progress.completeness(confidence),
         choice=chosen,

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame
 
 from pyqbeast import bridge
-from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import WEIGHT_MAX
 from pyqbeast.delta_log.file_checks import usable_statistics
 
@@ -130,13 +129,7 @@ class AggregateQuery:
     def __init__(self, query: DataFrame) -> None:
         """Raises UnsupportedError, with the reason, where the query is of another shape."""
         self._spark = query.sparkSession
-        package = bridge.java(self._spark)
-        self._java = package.estimate.AggregateQuery.of(query._jdf)
-        if self._java is None:
-            raise UnsupportedError(
-                f"this query cannot be estimated: {package.estimate.AggregateQuery.refusal(query._jdf)}; "
-                "pass exact=True to run it in full"
-            )
+        self._java = bridge.java(self._spark).estimate.AggregateQuery.of(query._jdf)
         described = json.loads(self._java.description())
         self.outputs = [
             OutputColumn(**{**each, "inputs": tuple(each.get("inputs", ()))}) for each in described["outputs"]

@@ -324,7 +324,8 @@ class Scan:
         """
         # Most scans do without what takes longer to import than a sample takes to read.
         from pyqbeast.approximate.estimate.limit import Limit
-        from pyqbeast.approximate.estimate.outcome import check_confidence, goal_within
+        from pyqbeast.approximate.estimate.outcome import check_confidence
+        from pyqbeast.approximate.estimate.stopping import goal_within
         from pyqbeast.scanning.aggregates import Request
         from pyqbeast.scanning.scan_rows import ScanRows
         from pyqbeast.scanning.selected_groups import Kept

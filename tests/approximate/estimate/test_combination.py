@@ -22,8 +22,8 @@ from pyqbeast.approximate.estimate import (
     grid_from,
     grid_probabilities,
 )
-from pyqbeast.approximate.estimate.aggregates import is_null
 from pyqbeast.approximate.estimate.combination import between, combined, has_zero_divisor, slopes
+from pyqbeast.approximate.estimate.estimates import is_null
 from pyqbeast.core.errors import InvalidInputError
 
 SUM_A, SUM_B, COUNT = Aggregate("sum", ("a",)), Aggregate("sum", ("b",)), Aggregate("count")

@@ -1,21 +1,21 @@
 """Estimates with bounds from a progressive sample: the arithmetic, without Spark.
 
-Lives here: what is asked for and kept of each step (`request`, `combination`, `state`, `centre`), how the bounds
-follow from it (`quantiles`, `interval`, `formulas`, `part_sums`, `percentile`, `aggregates`), when to stop and what to
+Lives here: what is asked for and kept of each step (`aggregate`, `combination`, `state`, `centre`), how the bounds
+follow from it (`quantiles`, `interval`, `formulas`, `part_sums`, `percentile`, `estimates`), when to stop and what to
 read next (`stopping`, `budget`, `scale`), what the log tells without reading (`value_spans`,
 `group_spans`), which groups a sample may have missed (`groups`), which belong to the answer (`selection`), and what an
 answer may cost and is worth (`limit`, `outcome`).
 `pyqbeast.approximate.steps` reads rows by it until the bounds are narrow enough.
 """
 
-from pyqbeast.approximate.estimate.aggregates import Estimates, KnownBounds, Status, estimate
+from pyqbeast.approximate.estimate.aggregate import Aggregate
 from pyqbeast.approximate.estimate.budget import Files, Step
 from pyqbeast.approximate.estimate.centre import about_centres, centre_near, squared_columns
 from pyqbeast.approximate.estimate.combination import Combination, Operation, Part, Requested, Term, axes_for
+from pyqbeast.approximate.estimate.estimates import Estimates, KnownBounds, Status, estimate
 from pyqbeast.approximate.estimate.group_spans import GroupSpans
 from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.percentile import grid_from, grid_of_groups, grid_probabilities
-from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.scale import WeightScale
 from pyqbeast.approximate.estimate.state import Moment, State, StateAxes
 from pyqbeast.approximate.estimate.stopping import Goal

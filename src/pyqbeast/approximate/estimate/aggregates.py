@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from pyqbeast.approximate.estimate.aggregate import Aggregate
 from pyqbeast.approximate.estimate.combination import Combination, Requested, between, combined, moved
 from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS
 from pyqbeast.approximate.estimate.groups import missed_keys
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE, bounds, distinct_keys, leave_out
 from pyqbeast.approximate.estimate.part_sums import PartSums, has_rows, holds_nonfinite
 from pyqbeast.approximate.estimate.percentile import percentile_bounds
-from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.state import FloatArray, State
 from pyqbeast.core.errors import InvalidInputError
 

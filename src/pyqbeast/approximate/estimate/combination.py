@@ -14,8 +14,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pyqbeast.approximate.estimate.aggregate import Aggregate
 from pyqbeast.approximate.estimate.formulas import FORMULAS
-from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.state import MOST_BUCKETS, ROWS, FloatArray, Moment, StateAxes
 from pyqbeast.core.errors import InvalidInputError
 

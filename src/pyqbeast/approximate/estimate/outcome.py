@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,13 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pyqbeast.approximate.estimate.aggregates import Estimates, Status, is_null
+from pyqbeast.approximate.estimate.estimates import Estimates, Status, is_null
 from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE
-from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.selection import Choice
 from pyqbeast.approximate.estimate.state import MOST_BUCKETS, FloatArray, Group, State
-from pyqbeast.approximate.estimate.stopping import Goal
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.weight import is_number
 from pyqbeast.core.html import block_html, table_html, texts_html
@@ -154,31 +151,6 @@ def _named(groups: Sequence[Group]) -> str:
     """The first few groups."""
     few = [", ".join(map(str, group)) for group in groups[:5]]
     return "; ".join([*few, "…"] if len(groups) > len(few) else few)
-
-
-def goal_of(error: float, *, relative: bool, smallest_group: int = 0) -> Goal:
-    """The goal that a caller states. Raises InvalidInputError for an error or a size out of range."""
-    if not (is_number(error) and 0 < error <= sys.float_info.max):
-        raise InvalidInputError(
-            f"error has to be a number above 0, not {error!r}; for an exact answer pass exact=True"
-        )
-    if relative and error >= 1:
-        raise InvalidInputError(
-            f"error={error} is a share of the truth and has to be below 1; for an error in the estimate's unit pass "
-            "relative=False"
-        )
-    if isinstance(smallest_group, bool) or not isinstance(smallest_group, int) or smallest_group < 0:
-        raise InvalidInputError(
-            f"smallest_group is the number of rows from which a group has to meet the error, not {smallest_group!r}"
-        )
-    return Goal(float(error), relative, smallest_group)
-
-
-def goal_within(error: float | None, limit: Limit, *, relative: bool, smallest_group: int = 0) -> Goal | None:
-    """The goal of a caller who may have stated a limit in its place; an error of 0.01 where neither is."""
-    if error is None and limit.is_stated:
-        return None
-    return goal_of(0.01 if error is None else error, relative=relative, smallest_group=smallest_group)
 
 
 def check_confidence(confidence: float) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from pyqbeast.approximate.estimate.aggregate import Aggregate
 from pyqbeast.approximate.estimate.combination import Combination, Part, Requested, combined, moved
 from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS, OF_SEVERAL, SPREADS
 from pyqbeast.approximate.estimate.interval import distinct_keys
-from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.state import FloatArray, State
 
 #: How far each addition may round a sum, as a share of the largest one.

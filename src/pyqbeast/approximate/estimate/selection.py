@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate.aggregates import Estimates, Status, is_null
 from pyqbeast.approximate.estimate.combination import Requested
+from pyqbeast.approximate.estimate.estimates import Estimates, Status, is_null
 from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS
 from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE

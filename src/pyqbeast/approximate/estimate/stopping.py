@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate.aggregates import Estimates, Status
 from pyqbeast.approximate.estimate.combination import Requested
+from pyqbeast.approximate.estimate.estimates import Estimates, Status
+from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.weight import is_number
 
 # The numbers below are tuned. `python -m benchmarks.suite --only tolerance` shows what they cost.
 #: How many keys the first step (the pilot) should hold. With fewer keys the first prediction is poor, and the
@@ -59,6 +62,30 @@ class Goal:
         if not self.relative:
             return np.full(value.shape, self.error)
         return np.asarray(self.error * np.abs(value) / (1 + self.error))
+
+
+def goal_within(error: float | None, limit: Limit, *, relative: bool, smallest_group: int = 0) -> Goal | None:
+    """The goal of a caller who may have stated a limit in its place; an error of 0.01 where neither is.
+
+    Raises InvalidInputError for an error or a size out of range.
+    """
+    if error is None and limit.is_stated:
+        return None
+    wanted_error = 0.01 if error is None else error
+    if not (is_number(wanted_error) and 0 < wanted_error <= sys.float_info.max):
+        raise InvalidInputError(
+            f"error has to be a number above 0, not {wanted_error!r}; for an exact answer pass exact=True"
+        )
+    if relative and wanted_error >= 1:
+        raise InvalidInputError(
+            f"error={wanted_error} is a share of the truth and has to be below 1; for an error in the estimate's unit "
+            "pass relative=False"
+        )
+    if isinstance(smallest_group, bool) or not isinstance(smallest_group, int) or smallest_group < 0:
+        raise InvalidInputError(
+            f"smallest_group is the number of rows from which a group has to meet the error, not {smallest_group!r}"
+        )
+    return Goal(float(wanted_error), relative, smallest_group)
 
 
 def pilot_keys(aggregates: Iterable[Requested]) -> float:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate.aggregates import Estimates
 from pyqbeast.approximate.estimate.budget import Step
 from pyqbeast.approximate.estimate.combination import Requested
+from pyqbeast.approximate.estimate.estimates import Estimates
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.stopping import LARGEST_SAMPLE, PREDICTED_STEPS, Goal, wanted_fractions
 from pyqbeast.approximate.steps import planning

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate.aggregates import Estimates, estimate
 from pyqbeast.approximate.estimate.budget import Step
 from pyqbeast.approximate.estimate.combination import (
     Combination,
@@ -17,6 +16,7 @@ from pyqbeast.approximate.estimate.combination import (
     combined,
     has_zero_divisor,
 )
+from pyqbeast.approximate.estimate.estimates import Estimates, estimate
 from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
 from pyqbeast.approximate.estimate.outcome import Reading, extremes_outward, is_rounded
 from pyqbeast.approximate.estimate.scale import END, START

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from pyqbeast.approximate.estimate.aggregates import KnownBounds
+from pyqbeast.approximate.estimate.aggregate import Aggregate
 from pyqbeast.approximate.estimate.budget import Files, Step
 from pyqbeast.approximate.estimate.combination import Requested
+from pyqbeast.approximate.estimate.estimates import KnownBounds
 from pyqbeast.approximate.estimate.group_spans import GroupSpans
-from pyqbeast.approximate.estimate.request import Aggregate
 from pyqbeast.approximate.estimate.scale import WeightScale
 from pyqbeast.approximate.estimate.state import FloatArray, Group, State, StateAxes
 

@@ -2,6 +2,7 @@ package io.pyqbeast.estimate;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.errors.RefusedQuery;
 import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.WeightProfile;
@@ -59,22 +60,13 @@ public final class AggregateQuery {
     exact = Dataset$.MODULE$.ofRows(session, plan);
   }
 
-  /** @return null for a query that cannot be taken apart; {@link #refusal} says why */
+  /** @throws Refusal for a query that cannot be taken apart */
   public static AggregateQuery of(Dataset<Row> query) {
     try {
       return new AggregateQuery((org.apache.spark.sql.classic.Dataset<Row>) query);
     } catch (RefusedQuery e) {
-      return null;
-    }
-  }
-
-  /** Why a query cannot be taken apart; empty where it can. */
-  public static String refusal(Dataset<Row> query) {
-    try {
-      new AggregateQuery((org.apache.spark.sql.classic.Dataset<Row>) query);
-      return "";
-    } catch (RefusedQuery e) {
-      return e.getMessage();
+      throw new Refusal(
+          "this query cannot be estimated: " + e.getMessage() + "; pass exact=True to run it in full");
     }
   }
 
