@@ -25,6 +25,7 @@ JAVA_FILES = sorted(JVM.rglob("*.java"))
 ALLOWED = {
     "core": [],
     "core.secrets": [],
+    "core.visible": [],
     "core.errors": ["core.secrets"],
     "core.extras": ["core.errors"],
     "core.location": ["core.errors"],
@@ -153,7 +154,7 @@ ALLOWED = {
     "plot": ["core", "delta_log", "approximate.estimate", "plot"],
     "on_spark": ["approximate", "bridge", "core", "table", "tiledb.spark"],
     "": ["core", "delta", "on_spark", "plot", "polars", "scanning", "tiledb"],
-    "cli.common": ["", "core.errors"],
+    "cli.common": ["", "core.errors", "core.visible"],
     "cli.tiledb": ["cli.common", "core.errors", "core.secrets", "tiledb"],
     "cli": [
         "",

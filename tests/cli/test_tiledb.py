@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
 
 from pyqbeast.cli.tiledb import commands, tiledb
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.tiledb import Datatype, attribute, create_array, write_metadata
+from tests.tiledb.arrays import one_dimension
 from tests.tiledb.test_golden import ENCRYPTED, KEY
 
 
@@ -61,6 +66,24 @@ def test_errors_are_one_line_and_exit_code_one(golden, run, tmp_path):
             assert result.output.startswith("error: ")
             assert result.output.count("\n") == 1
     assert run("info", encrypted, "--encryption-key", KEY).exit_code == 0
+
+
+def test_names_move_no_cursor(run, tmp_path):
+    """Nor do they end the command where the terminal's encoding lacks their letters."""
+    uri = str(tmp_path / os.fsdecode(b"a\xff"))
+    name = "warm\x1b[2J\x1b]0;mine\x07 \u4e2d"
+    create_array(uri, one_dimension(attribute(name, Datatype.INT32)))
+    write_metadata(uri, {"\x1b[8mhidden": "\u009b31m"})
+    for arguments in (["info", uri], ["info", uri, "--output", "json"], ["dump", f"{uri}\x1b[8m"]):
+        shown = run(*arguments).output
+        assert not set(shown) & {"\x1b", "\x07", "\u009b", "\udcff"}
+    assert "\\x1b[2J" in run("info", uri).output
+    for encoding in ("latin-1", "ascii", "utf-8"):
+        command = [sys.executable, "-c", "from pyqbeast.cli import main; main()", "tiledb", "info", uri]
+        environment = os.environ | {"PYTHONIOENCODING": encoding}
+        done = subprocess.run(command, capture_output=True, env=environment, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert ("\u4e2d".encode() if encoding == "utf-8" else b"\\u4e2d") in done.stdout
 
 
 def test_verify_fails_on_a_broken_array(golden, run, tmp_path):

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import namedtuple
+from html import unescape
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import pyarrow as pa
 import pytest
 
 from pyqbeast import InvalidInputError, NotIndexedError, StorageError, TableNotFoundError, plot
 from pyqbeast.scanning.scan import scan
+from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension, write_array
 from tests.plot.tables import table_of_blocks
 from tests.scanning.tables import indexed_table
+from tests.tiledb.arrays import one_dimension
 
 Row = tuple
 ESTIMATED = namedtuple("Estimated", "df fraction bytes_read exact_bytes confidence")
@@ -105,6 +110,34 @@ def test_hostile_names_are_texts(tmp_path):
     assert len(page.of("script")) == 3
     data = json.loads(page.texts["data"])
     assert list(data["answers"]) == [f"n, {name} = {name}"]
+
+
+@pytest.mark.parametrize("name", ["a$_$b", "usd_$_\\x$", "a\x01b\x1b", "<b>&--"])
+def test_an_image_shows_names_as_they_are(tmp_path, name):
+    """A dollar begins no formula, and what no XML may hold is written out."""
+    uri = str(tmp_path / name)
+    create_array(
+        uri, ArraySchema((dimension(name, Datatype.INT64, (0, 99)),), (attribute("v", Datatype.INT32),))
+    )
+    write_array(uri, pa.table({name: [1, 2], "v": [1, 2]}))
+    plot.image(uri, tmp_path / "image.svg")
+    comments = re.findall("<!-- (.*?) -->", (tmp_path / "image.svg").read_text())
+    ElementTree.parse(tmp_path / "image.svg")
+    shown = "".join(map(unescape, comments)).replace("- -", "--")
+    assert name.replace("\x01", r"\x01").replace("\x1b", r"\x1b") in shown
+    plot.image(uri, tmp_path / "image.png")
+    text_table = pa.table({"id": pa.array([1, 2]), name: [f"{name}1", f"{name}2"]})
+    plot.image(indexed_table(tmp_path / "table$", text_table), tmp_path / "table.svg")
+    ElementTree.parse(tmp_path / "table.svg")
+
+
+def test_a_path_that_is_no_utf_8(tmp_path):
+    uri = str(tmp_path / os.fsdecode(b"a\xff"))
+    create_array(uri, one_dimension(attribute("v", Datatype.INT32)))
+    write_array(uri, pa.table({"x": [1], "v": [1]}))
+    plot.page(uri, tmp_path / "page.html")
+    assert "a\\udcff" in (tmp_path / "page.html").read_text()
+    plot.image(uri, tmp_path / "image.svg")
 
 
 def test_an_answer_of_a_scan(golden):

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 import pyqbeast
 from pyqbeast.core.errors import QbeastError
+from pyqbeast.core.visible import visible
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,7 +37,7 @@ def command(function: Callable[..., None]) -> click.Command:
         except Exception as error:
             if debug or not _is_expected(error):
                 raise
-            click.echo(f"error: {' '.join(str(error).split())}", err=True)
+            echo(f"error: {' '.join(str(error).split())}", err=True)
             raise click.exceptions.Exit(1) from None
 
     made = click.command(run)
@@ -101,9 +102,16 @@ def plain_rows(rows: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
     ]
 
 
+def echo(text: str, *, err: bool = False) -> None:
+    """Prints lines. Characters that a terminal would obey, and those that its encoding lacks, are written out."""
+    encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None) or "utf-8"
+    lines = "\n".join(map(visible, text.split("\n")))
+    click.echo(lines.encode(encoding, "backslashreplace").decode(encoding), err=err)
+
+
 def print_json(data: Any) -> None:  # noqa: ANN401 (whatever JSON can hold)
     """One JSON text on one line. NaN and infinities, which JSON lacks, are texts, as Spark's `to_json` has them."""
-    click.echo(json.dumps(_in_json(data), default=str, allow_nan=False))
+    echo(json.dumps(_in_json(data), default=str, allow_nan=False))
 
 
 def _in_json(value: Any) -> Any:  # noqa: ANN401 (whatever JSON can hold)
@@ -121,7 +129,7 @@ def show(output: Output, data: Callable[[], Any], text: Callable[[], str]) -> No
     if output == "json":
         print_json(data())
     else:
-        click.echo(text())
+        echo(text())
 
 
 def show_data(output: Output, data: dict[str, Any], text: Callable[[dict[str, Any]], str]) -> None:

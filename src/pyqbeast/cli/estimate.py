@@ -89,7 +89,7 @@ def estimate(
     except (InvalidInputError, UnsupportedError) as problem:
         if names is not None:
             _check_names(names, aggregates, groups)
-        click.echo(f"starting Spark: {problem}", err=True)
+        common.echo(f"starting Spark: {problem}", err=True)
         answer = _by_spark(path, aggregates, where, groups, bounds)
         values = [row.asDict(recursive=True) for row in answer.df.collect()]
         _print(answer.df.columns, values, answer, output)

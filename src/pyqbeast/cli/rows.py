@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyqbeast.cli import common
+from pyqbeast.core.visible import visible
 
 
 def print_rows(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], output: common.Output) -> None:
@@ -18,8 +19,8 @@ def grid(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
 
     Rich's grid measures and folds each cell anew, takes 6 s for 10,000 rows, and reads `[b]` in a text as bold.
     """
-    cells = [[_visible(name) for name in columns]]
-    cells += [[_visible(str(row[name])) for name in columns] for row in rows]
+    cells = [[visible(name) for name in columns]]
+    cells += [[visible(str(row[name])) for name in columns] for row in rows]
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
 
     def line(left: str, values: Sequence[str], middle: str, right: str) -> str:
@@ -38,12 +39,6 @@ def grid(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
             rule("└", "─", "┴", "┘"),
         ]
     )
-
-
-def _visible(text: str) -> str:
-    if text.isprintable():
-        return text
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def _width(text: str) -> int:

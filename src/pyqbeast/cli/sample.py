@@ -30,7 +30,7 @@ def sample(path: str, fraction: float, limit: int, output: common.Output) -> Non
         sampled = scan(path).sample(fraction)
         columns, rows = sampled.schema.names, list(islice(_rows(sampled), limit))
     except UnsupportedError as error:
-        click.echo(f"starting Spark: {error}", err=True)
+        common.echo(f"starting Spark: {error}", err=True)
         columns, rows = _by_spark(path, fraction, limit)
     print_rows(columns, rows, output)
 

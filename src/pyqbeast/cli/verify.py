@@ -34,5 +34,5 @@ def _verified(path: str, level: str) -> VerifyReport:
         try:
             return verify_log(path)
         except (FormatError, UnsupportedError) as error:
-            click.echo(f"starting Spark: {error}", err=True)
+            common.echo(f"starting Spark: {error}", err=True)
     return pyqbeast.QbeastTable.for_path(common.local_session(), path).verify(level)

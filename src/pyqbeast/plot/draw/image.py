@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
+from pyqbeast.core.visible import visible
 from pyqbeast.plot.draw.colours import BLUE, GREEN, ORANGE
 from pyqbeast.plot.draw.texts import log_ticks, share_text, size_text, unit_of
 from pyqbeast.plot.gather.array import ArrayPicture
@@ -32,6 +33,8 @@ _STYLE: dict[Any, Any] = {
     "axes.titlesize": 11,
     "axes.titleweight": "bold",
     "font.size": 9,
+    # A dollar in a name begins no formula.
+    "text.parse_math": False,
     # Without random names and a date, the same table gives the same image.
     "svg.hashsalt": "pyqbeast",
 }
@@ -56,8 +59,8 @@ def _draw_table(figure: Figure, picture: TablePicture) -> None:
     files = picture.files
     name = picture.path.rstrip("/").rpartition("/")[2] or picture.path
     figure.suptitle(
-        f"{name}, version {picture.version:,}: {int(files.rows.sum()):,} rows in {len(files.size):,} files, "
-        f"{size_text(files.size.sum())}, indexed by {', '.join(picture.columns)}",
+        f"{visible(name)}, version {picture.version:,}: {int(files.rows.sum()):,} rows in {len(files.size):,} files, "
+        f"{size_text(files.size.sum())}, indexed by {visible(', '.join(picture.columns))}",
         fontsize=13,
     )
     rows: list[Any] = [
@@ -167,7 +170,7 @@ def _draw_array(figure: Figure, picture: ArrayPicture) -> None:
     name = picture.uri.rstrip("/").rpartition("/")[2]
     tiles = picture.tiles
     figure.suptitle(
-        f"{name}: {picture.kind} array of {int(tiles.rows.sum()):,} cells in {len(tiles.size):,} tiles of "
+        f"{visible(name)}: {picture.kind} array of {int(tiles.rows.sum()):,} cells in {len(tiles.size):,} tiles of "
         f"{len(picture.fragments):,} fragments, {size_text(tiles.size.sum())}"
     )
     axes = figure.subplots()
@@ -203,5 +206,5 @@ def _label(axes: Axes, across: Axis, up: Axis) -> None:
         for at, place in enumerate(axis.ticks):
             if not chosen or place - axis.ticks[chosen[-1]] >= least:
                 chosen.append(at)
-        side.set_ticks([axis.ticks[at] for at in chosen], [axis.labels[at] for at in chosen])
-        side.set_label_text(axis.name)
+        side.set_ticks([axis.ticks[at] for at in chosen], [visible(axis.labels[at]) for at in chosen])
+        side.set_label_text(visible(axis.name))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.location import Location
 from pyqbeast.core.secrets import without_secrets
+from pyqbeast.core.visible import visible
 from pyqbeast.plot.gather.axes import Axis, value_places
 from pyqbeast.plot.gather.files import Files, Range
 from pyqbeast.plot.gather.scales import Scale
@@ -93,7 +94,7 @@ def gather_array(uri: Location) -> ArrayPicture:
         ),
     )
     return ArrayPicture(
-        without_secrets(array.uri),
+        visible(without_secrets(array.uri)),
         "dense" if array.schema.dense else "sparse",
         tuple(dimension.name for dimension in dimensions),
         tuple(attribute.name for attribute in array.schema.attributes),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyqbeast.approximate.estimate.outcome import Outcome
 from pyqbeast.core.location import Location
 from pyqbeast.core.secrets import without_secrets
+from pyqbeast.core.visible import visible
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.history import VersionFigures, read_history
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
@@ -64,7 +65,7 @@ def gather_table(
     trees = trees_of(index, fractions)
     scales = {each.column: each.scale for each in files.ranges}
     return TablePicture(
-        without_secrets(str(path)),
+        visible(without_secrets(str(path))),
         index.snapshot.version,
         tuple(transformer.spec for transformer in index.revision().transformers),
         fractions,
