@@ -15,11 +15,21 @@ from pyqbeast.core.format.constants import TAG_KEY_ROWS
 from pyqbeast.core.format.key_frequency import KeyFrequency
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.plot.gather.array import gather_array
 from pyqbeast.plot.gather.fractions import FRACTIONS
 from pyqbeast.plot.gather.levels import levels_of
 from pyqbeast.plot.gather.points import Points
 from pyqbeast.plot.gather.table import gather_table
 from pyqbeast.scanning.scan import scan
+from pyqbeast.tiledb import (
+    ArraySchema,
+    Datatype,
+    attribute,
+    create_array,
+    dimension,
+    write_array,
+    write_dense,
+)
 from tests.plot.tables import table_of_blocks
 
 TABLES = ["qbeast/a_linear2d", "qbeast/d_append_revisions", "qbeast/e3_convert_only", "qbeast/i2_deleted_dv"]
@@ -163,3 +173,45 @@ def test_axes_name_the_places_of_values(linear):
     for axis, transformation in zip(sides, tree.revision.transformations, strict=True):
         value = float(axis.labels[40].replace(",", ""))
         assert axis.ticks[40] == pytest.approx(transformation.coordinate(value))
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "extent"),
+    [(Datatype.UINT64, 2**63, 10), (Datatype.INT64, -(2**63), 2**20), (Datatype.UINT8, 100, 90)],
+)
+def test_tiles_of_a_dense_array_at_the_ends_of_a_type(tmp_path, kind, low, extent):
+    uri = str(tmp_path)
+    x = dimension("x", kind, (low, low + max(99, extent)), extent)
+    create_array(uri, ArraySchema((x,), (attribute("v", Datatype.INT32),), dense=True))
+    write_dense(uri, pa.table({"v": pa.array(range(95), pa.int32())}), {"x": (low + 5, low + 99)})
+    picture = gather_array(uri)
+    assert picture.lows[0][0] == float(low + 5)
+    assert picture.highs[0][-1] == float(low + 99)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "first"),
+    [
+        (Datatype.DATETIME_YEAR, [0, 20_000], "0"),
+        (Datatype.DATETIME_DAY, [0, 2_932_907], "0"),
+        (Datatype.DATETIME_DAY, [2_932_906, 2_932_916], "2,932,906"),
+        (Datatype.DATETIME_MS, [-(2**62), 5], "-4,611,686,018,427,387,904"),
+        (Datatype.DATETIME_YEAR, [0, 50], "1970-01-01"),
+        (Datatype.DATETIME_NS, [0, 10**18], "1970-01-01"),
+        (Datatype.DATETIME_AS, [0, 2**62], "1970-01-01 00:00:00"),
+    ],
+)
+def test_moments_that_python_lacks_are_numbers(tmp_path, kind, stored, first):
+    uri = str(tmp_path)
+    x = dimension("x", kind, (-(2**63) + 1, 2**63 - 2))
+    create_array(uri, ArraySchema((x,), (attribute("v", Datatype.INT32),), capacity=1))
+    numbers = pa.array(stored, pa.int64())
+    column = (
+        numbers.cast(pa.int32()).view(pa.date32())
+        if kind is Datatype.DATETIME_DAY
+        else numbers.view(kind.arrow())
+    )
+    write_array(uri, pa.table({"x": column, "v": pa.array([1, 2], pa.int32())}))
+    picture = gather_array(uri)
+    assert picture.axes[0].labels[0] == first
+    assert picture.lows[0][0] < picture.lows[0][1]

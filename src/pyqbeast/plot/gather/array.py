@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from pyqbeast.core.visible import visible
 from pyqbeast.plot.gather.axes import Axis, value_places
 from pyqbeast.plot.gather.files import Files, Range
 from pyqbeast.plot.gather.scales import Scale
-from pyqbeast.tiledb import Dimension, Fragment, open_array
+from pyqbeast.tiledb import Datatype, Dimension, Fragment, open_array
 
 #: The most tiles of an array that a picture takes.
 MOST_TILES = 500_000
@@ -75,12 +76,14 @@ def gather_array(uri: Location) -> ArrayPicture:
         raise UnsupportedError(f"{array.uri}: it has {count:,} tiles; a picture takes {MOST_TILES:,}")
     dimensions = array.schema.dimensions
     boxes = [_boxes(fragment) for fragment in array.fragments]
-    lows: list[list[Any]] = [[] for _ in dimensions]
-    highs: list[list[Any]] = [[] for _ in dimensions]
-    for of_fragment in boxes:
-        for at, dimension in enumerate(dimensions):
-            lows[at] += _values(of_fragment[0][at], dimension)
-            highs[at] += _values(of_fragment[1][at], dimension)
+    ends = [
+        [[*itertools.chain(*(box[end][at] for box in boxes))] for end in (0, 1)]
+        for at in range(len(dimensions))
+    ]
+    values = [
+        _values([*low, *high], dimension) for (low, high), dimension in zip(ends, dimensions, strict=True)
+    ]
+    lows, highs = [each[:count] for each in values], [each[count:] for each in values]
     scales = [Scale.over([*low, *high]) for low, high in zip(lows, highs, strict=True)]
     sides = list(zip(dimensions, scales, lows, highs, strict=True))
     tiles = Files(
@@ -130,21 +133,27 @@ def _boxes(fragment: Fragment) -> tuple[list[Any], list[Any]]:
     for at, (origin, extent, domain) in enumerate(
         zip(grid.origin, grid.extents, grid.domain.ranges, strict=True)
     ):
-        starts = origin + places[:, at] * extent
-        lows.append(np.maximum(starts, domain.low))
-        highs.append(np.minimum(starts + extent - 1, domain.high))
+        # The last tile may end behind the last number of the type.
+        starts = [origin + place * extent for place in places[:, at].tolist()]
+        lows.append([max(start, domain.low) for start in starts])
+        highs.append([min(start + extent - 1, domain.high) for start in starts])
     return lows, highs
 
 
-def _values(stored: Any, dimension: Dimension) -> list[Any]:  # noqa: ANN401 (an array or a list)
-    """Coordinates as people know them: texts, numbers, points in time."""
+def _values(stored: list[Any], dimension: Dimension) -> list[Any]:
+    """Coordinates as people know them: texts, numbers, points in time as far as Python has all of them."""
     kind = dimension.field.datatype
     if dimension.field.is_var:
         return [bytes(value).decode("utf-8", "replace") for value in stored]
-    values = np.asarray(stored)
+    values = np.array(stored, kind.dtype)
     if kind.is_datetime:
-        micro: list[Any] = values.astype(f"datetime64[{kind.unit}]").astype("datetime64[us]").tolist()
-        return micro
+        moments = values.view(f"<M8[{kind.unit}]")
+        micro = moments.astype("<M8[us]")
+        times: list[Any] = micro.tolist()
+        # NumPy wraps moments that are too far away to be counted in microseconds.
+        is_exact = kind > Datatype.DATETIME_US or (micro.astype(moments.dtype) == moments).all()
+        if is_exact and all(isinstance(time, dt.datetime) for time in times):
+            return times
     numbers: list[Any] = values.tolist()
     return numbers
 
