@@ -6,6 +6,7 @@ import contextlib
 import functools
 import os
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -59,16 +60,21 @@ def java(spark: SparkSession) -> Any:  # noqa: ANN401 (a py4j package)
     return _known
 
 
+#: Of two calls at once, one would take what the other has put into `RDD.toDF` for the user's.
+_making_session = threading.Lock()
+
+
 def session_of(context: SparkContext, in_java: Any) -> SparkSession:  # noqa: ANN401 (a py4j object)
     """Python's object for a session of the JVM.
 
     PySpark lets `rdd.toDF()` make frames in the session that Python got last. Those of users stay in theirs.
     """
-    of_user = RDD.toDF
-    try:
-        return SparkSession(context, in_java)
-    finally:
-        RDD.toDF = of_user  # type: ignore[method-assign]
+    with _making_session:
+        of_user = RDD.toDF
+        try:
+            return SparkSession(context, in_java)
+        finally:
+            RDD.toDF = of_user  # type: ignore[method-assign]
 
 
 @contextlib.contextmanager
