@@ -192,6 +192,8 @@ def test_idempotent_writes(spark, table_path):
     save(rows_2d(spark, 100), table_path, **options)
     save(rows_2d(spark, 100), table_path, **options)
     assert count(load(spark, table_path)) == 100
+    save(rows_2d(spark, 100), table_path, mode="error", **options)
+    assert count(load(spark, table_path)) == 100
     save(rows_2d(spark, 100), table_path, txnAppId="loader", txnVersion=8)
     assert count(load(spark, table_path)) == 200
 

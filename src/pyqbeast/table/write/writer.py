@@ -96,13 +96,13 @@ class _Write:
         return self._commit(transaction, plan, may_rebuild=may_rebuild)
 
     def _is_superfluous(self, transaction: bridge.Transaction) -> bool:
+        if transaction.is_done(self.data, self.mode, self.options.delta):
+            return True
         if transaction.exists and self.mode == "ErrorIfExists":
             raise TableExistsError(
                 f"there is a table at {self.options.path}; write with mode append or overwrite, or to another path"
             )
-        if transaction.exists and self.mode == "Ignore":
-            return True
-        return transaction.is_done(self.data, self.mode, self.options.delta)
+        return transaction.exists and self.mode == "Ignore"
 
     def _plan(self, transaction: bridge.Transaction) -> Plan:
         stored = stored_revisions(transaction, self.options.path)
