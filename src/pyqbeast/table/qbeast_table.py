@@ -283,8 +283,9 @@ class QbeastTable:
         return page(self._path, target, estimates=estimates)
 
     def add_pre_commit_hook(self, name: str, function: PreCommitHook) -> None:
-        """From now on, `function` runs before each commit that this process makes to the table.
+        """From now on, `function` runs before each commit of rows that this process writes, and of `optimize`.
 
+        Commits of deletes, of `repair`, `convert` and `upgrade`, and those that Delta makes itself, go without it.
         It gets Delta's actions, a list of dicts each with its kind (`add`, `remove`, `metaData`, …) as the only key,
         and returns a dict of tags for the commit's info, or None. What it raises ends the write: nothing is committed.
         Another hook of the same name takes the place of the first.
