@@ -66,11 +66,14 @@ class WrittenFile:
 
 
 class Transaction:
-    """A Delta transaction on the newest version of the table at a path, which need not exist yet."""
+    """A Delta transaction on the newest version of the table at a path, which need not exist yet.
 
-    def __init__(self, spark: SparkSession, path: str) -> None:
+    Options of Hadoop, among those of a write, say how the path is reached.
+    """
+
+    def __init__(self, spark: SparkSession, path: str, options: Mapping[str, str] | None = None) -> None:
         self._spark = spark
-        self._java = java(spark).commit.Transaction.begin(spark._jsparkSession, path)
+        self._java = java(spark).commit.Transaction.begin(spark._jsparkSession, path, dict(options or {}))
         self.path: str = self._java.path()
         self.exists: bool = self._java.exists()
         self.configuration: dict[str, str] = json.loads(self._java.configuration()) if self.exists else {}

@@ -37,8 +37,8 @@ _AUTO_SETTING = "spark.qbeast.index.columnsToIndex.auto"
 _AUTO_MAX_SETTING = "spark.qbeast.index.columnsToIndex.auto.max"
 _FILE_ROWS_SETTING = "spark.sql.files.maxRecordsPerFile"
 _FILE_ROWS = "maxrecordsperfile"
-#: Beginnings of options that become properties of a new table. Only these options keep the case of their names.
-_PROPERTIES = ("delta.", TABLE_PROPERTY)
+#: Beginnings of options whose names keep their case: those that become properties of a new table, and Hadoop's.
+_CASED = ("delta.", TABLE_PROPERTY, "fs.", "dfs.")
 #: Beginning of the options that name pre-commit hooks, in lower case.
 HOOK_OPTION = "qbeastprecommithook."
 
@@ -161,7 +161,7 @@ def stated_fractions(configuration: Mapping[str, str]) -> tuple[float, ...]:
 
 
 def _named(option: str) -> str:
-    return option if option.lower().startswith(_PROPERTIES) else option.lower()
+    return option if option.lower().startswith(_CASED) else option.lower()
 
 
 def _is_hook(option: str) -> bool:

@@ -198,6 +198,18 @@ def test_idempotent_writes(spark, table_path):
     assert count(load(spark, table_path)) == 200
 
 
+def test_options_of_hadoop_say_how_one_write_reaches_the_table(spark, tmp_path):
+    """Here by a mount, which no setting of the session knows."""
+    mount, place = {"fs.viewfs.mounttable.one.link./data": f"file://{tmp_path}"}, "viewfs://one/data/table"
+    save(rows_2d(spark, 100), place, **mount)
+    save(rows_2d(spark, 100), place, **mount)
+    rows_2d(spark, 50).write.format("delta").save(str(tmp_path / "source"))
+    stream = spark.readStream.format("delta").load(str(tmp_path / "source")).writeStream.format("qbeast")
+    given = {"checkpointLocation": str(tmp_path / "checkpoint"), **mount}
+    stream.options(**given).trigger(availableNow=True).start(place).awaitTermination()
+    assert count(load(spark, str(tmp_path / "table"))) == 250
+
+
 def test_user_metadata_lands_in_the_history(spark, table_path):
     save(rows_2d(spark, 100), table_path, userMetadata="from the night run")
     history = spark.sql(f"DESCRIBE HISTORY delta.`{table_path}`").first()

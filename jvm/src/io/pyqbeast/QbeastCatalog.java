@@ -212,7 +212,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     return Bridge.configuration(options, spark().createDataFrame(List.of(), ofRows));
   }
 
-  /** Refuses a table that is not indexed, or not by the columns that the statement names. Delta refuses where there is none. */
+  /** Refuses a table that is not indexed, or not by the columns that the statement names. Where none is, Delta refuses. */
   private void checkIndexOf(String location, Identifier name, TableDefinition definition) {
     StructType columns = IndexedTable.columnsAt(spark(), location);
     if (columns.isEmpty()) {
@@ -221,8 +221,8 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     Map<String, String> asked = definition.namesColumns() ? index(name, columns, definition) : Map.of();
     if (!IndexedTable.liesAt(spark(), location, asked)) {
       throw new Refusal(
-          "the table at " + location + " is not indexed: call pyqbeast.convert on it first, or register it as it is with"
-              + " USING delta");
+          "the table at " + location + " is not indexed: call pyqbeast.convert on it first, or register it as it is"
+              + " with USING delta");
     }
   }
 

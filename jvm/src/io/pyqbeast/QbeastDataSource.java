@@ -62,8 +62,8 @@ public final class QbeastDataSource
      * The table at a path, in the version that this process knows already. A commit has just listed the log, so the
      * log is not listed again: that could fail, although the write has landed.
      */
-    static BaseRelation known(SQLContext context, String path) {
-      return DeltaLog.forTable(context.sparkSession(), new Path(path))
+    static BaseRelation known(SQLContext context, String path, Map<String, String> options) {
+      return DeltaLog.forTable(context.sparkSession(), new Path(path), ScalaInterop.map(options))
           .createRelation(ScalaInterop.seq(List.of()), Option.empty(), Option.empty(), false);
     }
   }
@@ -110,7 +110,7 @@ public final class QbeastDataSource
     String path = options.get("path");
     Bridge.write(mode.name(), options, data);
     try {
-      return Delta.known(context, path);
+      return Delta.known(context, path, options);
     } catch (Exception e) {
       Landed.butThen(path, e);
       return new Unknown(context, data.schema());

@@ -75,7 +75,7 @@ class _Write:
             self.data = self.data.localCheckpoint()
         rebuilds = 0 if self.options.holds_rows_read else number_of_retries(self.spark)
         while True:
-            transaction = bridge.Transaction(self.spark, self.options.path)
+            transaction = bridge.Transaction(self.spark, self.options.path, self.options.delta)
             if self._is_superfluous(transaction):
                 return
             if self._is_written(transaction, may_rebuild=rebuilds > 0):
@@ -147,7 +147,7 @@ class _Write:
             for _ in range(_COMMITS):
                 if transaction.commit(self.mode, hook_tags(transaction, self.hooks)):
                     return True
-                newer = bridge.Transaction(self.spark, self.options.path)
+                newer = bridge.Transaction(self.spark, self.options.path, self.options.delta)
                 if newer.is_done(self.data, self.mode, self.options.delta):
                     transaction.discard()
                     return True

@@ -12,8 +12,8 @@ public final class IndexedLike extends Rule<LogicalPlan> {
   public LogicalPlan apply(LogicalPlan plan) {
     if (TableLike.providerOf(plan).exists(ScalaInterop.predicate(IndexedTable.PROVIDER::equalsIgnoreCase))) {
       throw new Refusal(
-          "CREATE TABLE LIKE makes no indexed table: write CREATE TABLE with the columns of the other table, USING qbeast"
-              + " and OPTIONS (columnsToIndex = '…')");
+          "CREATE TABLE LIKE makes no indexed table: write CREATE TABLE with the columns of the other table, USING"
+              + " qbeast and OPTIONS (columnsToIndex = '…')");
     }
     return plan;
   }

@@ -6,6 +6,7 @@ import io.pyqbeast.spark.CatalogEntry;
 import io.pyqbeast.spark.ScalaInterop;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.FileSystem;
@@ -80,14 +81,15 @@ public final class IndexedTable extends DeltaTableV2 {
   }
 
   /**
-   * Whether a new table may take a place, by Delta's rule: VACUUM would delete what lies there and is none of its files. A
-   * log without a version is that of a write that failed.
+   * Whether a new table may take a place, by Delta's rule: VACUUM would delete what lies there and is none of its files.
+   * A log without a version is that of a write that failed.
    */
   public static boolean mayLieAt(SparkSession session, String location) {
     DeltaLog log = DeltaLog.forTable(session, new Path(location));
     try {
-      FileSystem files = log.dataPath().getFileSystem(log.newDeltaHadoopConf());
-      return files.exists(log.logPath()) || !files.exists(log.dataPath()) || files.listStatus(log.dataPath()).length == 0;
+      Path place = log.dataPath();
+      FileSystem files = place.getFileSystem(log.newDeltaHadoopConf());
+      return files.exists(log.logPath()) || !files.exists(place) || files.listStatus(place).length == 0;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -110,9 +112,12 @@ public final class IndexedTable extends DeltaTableV2 {
 
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-    return isIndexed() && timeTravelOpt().isEmpty()
-        ? new IndexedWrite(Map.of("path", deltaLog().dataPath().toString()), info)
-        : super.newWriteBuilder(info);
+    if (!isIndexed() || timeTravelOpt().isDefined()) {
+      return super.newWriteBuilder(info);
+    }
+    Map<String, String> own = new HashMap<>(ScalaInterop.map(deltaLog().options())); // how Hadoop reaches the table
+    own.put("path", deltaLog().dataPath().toString());
+    return new IndexedWrite(own, info);
   }
 
   public boolean isIndexed() {

@@ -51,9 +51,6 @@ public final class QbeastSink implements Sink {
     all.putAll(options);
     all.put("txnAppId", session.sparkContext().getLocalProperty(QUERY_ID));
     all.put("txnVersion", Long.toString(batchId));
-    if (all.containsKey("path") && readsTable(session, all.get("path"), data)) {
-      all.put(WriteRequest.READS_TABLE, "true");
-    }
     // Spark allows a batch to be computed once, and an indexed write reads the rows twice. So the rows are kept.
     Dataset<Row> rows =
         session.internalCreateDataFrame(
@@ -61,7 +58,11 @@ public final class QbeastSink implements Sink {
     rows.persist(StorageLevel.MEMORY_AND_DISK());
     try {
       Door door = Door.writing(session, all.get("path"));
-      Bridge.write(mode, all, door.open(() -> ofTypesInTable(session, all, rows)));
+      Dataset<Row> stored = door.open(() -> ofTypesInTable(session, all, rows));
+      if (all.containsKey("path") && door.open(() -> readsTable(logOf(session, all), data))) {
+        all.put(WriteRequest.READS_TABLE, "true");
+      }
+      Bridge.write(mode, all, stored);
     } catch (PythonFailure | Failure failure) {
       throw Door.<RuntimeException>unchecked(asSparkKnowsIt(failure, session.sparkContext().getLocalProperty(JOB_GROUP)));
     } finally {
@@ -69,12 +70,16 @@ public final class QbeastSink implements Sink {
     }
   }
 
+  /** The log of the table, reached as options of Hadoop among those of the stream say. */
+  private static DeltaLog logOf(SparkSession session, Map<String, String> all) {
+    return DeltaLog.forTable(session, new Path(all.get("path")), ScalaInterop.map(all));
+  }
+
   /**
-   * Whether a batch is worked out from rows of the table that it goes to. The rows are no longer part of a plan when they
-   * are written, so Delta cannot see it.
+   * Whether a batch is worked out from rows of the table that it goes to. The rows are no longer part of a plan when
+   * they are written, so Delta cannot see it.
    */
-  private static boolean readsTable(SparkSession session, String path, Dataset<Row> data) {
-    DeltaLog log = DeltaLog.forTable(session, new Path(path));
+  private static boolean readsTable(DeltaLog log, Dataset<Row> data) {
     boolean[] found = {false};
     LogicalPlan analyzed = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed();
     analyzed.foreachWithSubqueries(
@@ -112,7 +117,7 @@ public final class QbeastSink implements Sink {
     if (!all.containsKey("path") || asked.canMergeSchema() || asked.canOverwriteSchema()) {
       return rows;
     }
-    Snapshot table = DeltaLog.forTable(session, new Path(all.get("path"))).update(false, Option.empty(), Option.empty());
+    Snapshot table = logOf(session, all).update(false, Option.empty(), Option.empty());
     StructType asStored = new StructType();
     for (StructField given : rows.schema().fields()) {
       DataType type = given.dataType();

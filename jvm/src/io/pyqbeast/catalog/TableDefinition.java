@@ -36,7 +36,7 @@ public record TableDefinition(Map<String, String> options, Map<String, String> p
     return new TableDefinition(options, properties);
   }
 
-  /** Whether something that is no option of the index stays with the table: as Delta has it, also an option of Delta's. */
+  /** Whether what is no option of the index stays with the table: as Delta has it, also an option of Delta's. */
   private static boolean isProperty(String key, Map<String, String> given) {
     return !given.containsKey(TableCatalog.OPTION_PREFIX + key) || key.toLowerCase(Locale.ROOT).startsWith("delta.");
   }

@@ -127,12 +127,12 @@ public final class Transaction extends SureTransaction {
     this.door = door;
   }
 
-  /** Starts on the newest version of the table at a path, which need not exist yet. */
-  public static Transaction begin(SparkSession session, String path) {
+  /** Starts on the newest version of a table, which need not exist yet; options of Hadoop say how to reach it. */
+  public static Transaction begin(SparkSession session, String path, Map<String, String> given) {
     Door door = Door.writing(session, path);
     return door.open(
         () -> {
-          DeltaLog log = DeltaLog.forTable(session, new Path(path));
+          DeltaLog log = DeltaLog.forTable(session, new Path(path), ScalaInterop.map(given));
           log.update(false, Option.empty(), Option.empty());
           return new Transaction(session, log, Option.empty(), door);
         });
