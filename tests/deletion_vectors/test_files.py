@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import struct
+from pathlib import Path
 
 import fsspec
 import pytest
@@ -165,6 +166,26 @@ def test_a_file_that_delta_wrote(golden):
         # Ours are the same bytes, not just the same rows.
         assert vector.to_bytes() == content[start : start + descriptor.size_in_bytes]
     assert (len(adds), total) == (7, 2963)
+
+
+def test_a_table_that_cannot_take_a_file(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    for table in ("file", "file/below", "a\0b"):
+        with pytest.raises(StorageError, match=r"^writing deletion vector file .* failed: "):
+            write_vectors(f"{tmp_path}/{table}", [DeletionVector([1])])
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("error", [ValueError, MemoryError, FileNotFoundError])
+def test_half_of_a_file_is_deleted_whatever_the_error_is(tmp_path, monkeypatch, error):
+    def half(path, data):
+        Path(path).write_bytes(data[:5])
+        raise error("in the middle")
+
+    monkeypatch.setattr(fsspec.filesystem("file"), "pipe_file", half)
+    with pytest.raises(MemoryError if error is MemoryError else StorageError, match="in the middle"):
+        write_vectors(tmp_path, [DeletionVector([1])])
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Sequence
 from typing import IO
 
-from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError
+from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
@@ -32,8 +32,7 @@ def read_bytes(location: str, offset: int, size: int, storage_options: locations
     with locations.storage_errors(f"reading {source}"):
         try:
             file = file_system.open(path, "rb")
-        # Python raises ValueError for a NUL character in a path.
-        except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError) as error:
+        except locations.ABSENT as error:
             raise FormatError(f"{source}: there is no such file") from error
         with file:
             return _read(file, source, offset, size)
@@ -84,10 +83,10 @@ def write_bytes(
     location = DeletionVectorDescriptor.assemble_path(table, file_id, random_prefix)
     file_system, path = locations.open_location(location)
     try:
-        with locations.storage_errors(f"writing deletion vector file {location}"):
+        with locations.storage_errors(f"writing deletion vector file {location}", but_for=()):
             file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
             file_system.pipe_file(path, b"".join(parts))
-    except StorageError:
+    except Exception:
         with contextlib.suppress(Exception):
             # Other file systems take what is to be deleted for a pattern.
             delete = file_system.rm_file if glob.has_magic(path) else file_system.rm

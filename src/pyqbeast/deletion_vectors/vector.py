@@ -157,7 +157,7 @@ def write_vectors(
 
     The file lies in the folder `random_prefix` of the table if one is given. Nothing refers to it until a
     commit names the descriptors. No vectors, no file. Raises `InvalidInputError` for what is no list of vectors, and
-    where the file would pass 2 GiB.
+    where the file would pass 2 GiB; `StorageError` where it cannot be written.
     """
     vectors = list(vectors) if isinstance(vectors, Iterable) else [vectors]
     if not all(isinstance(vector, DeletionVector) for vector in vectors):

@@ -124,16 +124,20 @@ def open_location(location: Location, storage_options: Options = None) -> tuple[
     return file_system, str(inner)
 
 
+#: What says that there is no such file. Python raises ValueError for a NUL character in a path.
+ABSENT = (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError)
+
+
 @contextlib.contextmanager
-def storage_errors(doing: str) -> Iterator[None]:
-    """Raise `StorageError` for what a file system raises, but for errors that say there is no such file.
+def storage_errors(doing: str, but_for: tuple[type[Exception], ...] = ABSENT) -> Iterator[None]:
+    """Raise `StorageError` for what a file system raises, but for errors that the caller tells apart.
 
     `doing` is what goes on with which file, as the beginning of a sentence.
     """
     try:
         yield
-    except (QbeastError, FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError, MemoryError):
-        raise
     # Each file system that fsspec knows has errors of its own.
     except Exception as error:
+        if isinstance(error, (QbeastError, MemoryError, *but_for)):
+            raise
         raise StorageError(f"{doing} failed: {type(error).__name__}: {error}") from error
