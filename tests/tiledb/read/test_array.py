@@ -257,6 +257,45 @@ def test_an_attribute_of_another_type_than_it_was_written_with(tmp_path, sparse)
     assert tiledb.open_array(uri).read(["a"])["a"].to_pylist() == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("kind", [np.int32, str])
+def test_an_attribute_that_takes_no_nulls_any_more(tmp_path, sparse, kind):
+    """It shows what is stored under those that it has had."""
+    uri, v = str(tmp_path / "a"), {"dtype": kind, "var": kind is str}
+    domain = oracle.Domain(oracle.Dim("x", domain=(0, 1), tile=2, dtype=np.int64))
+    attributes = [oracle.Attr("k", dtype=np.int32), oracle.Attr("v", nullable=True, **v)]
+    oracle.Array.create(uri, oracle.ArraySchema(domain, attributes, sparse=sparse))
+    cells = pa.table({"k": pa.array([1, 2], pa.int32()), "v": [7, None] if kind is np.int32 else ["7", None]})
+    if sparse:
+        write_array(uri, cells.append_column("x", pa.array([0, 1])))
+    else:
+        write_dense(uri, cells)
+    for change in (
+        lambda evolution: evolution.drop_attribute("v"),
+        lambda evolution: evolution.add_attribute(oracle.Attr("v", **v)),
+    ):
+        evolution = oracle.ArraySchemaEvolution(oracle.default_ctx())
+        change(evolution)
+        evolution.array_evolve(uri)
+    found = tiledb.open_array(uri).read(["v"])
+    assert not found.schema.field("v").nullable
+    assert found["v"].to_pylist() == ([7, 0] if kind is np.int32 else ["7", ""])
+    with oracle.open(uri) as array:
+        assert array.query(attrs=["v"])[:]["v"].tolist() == found["v"].to_pylist()
+
+
+@pytest.mark.parametrize("name", ["sp_multifrag", "sp_empty", "de_2d_row_row"])
+def test_a_column_that_is_asked_for_twice(golden, name):
+    array = tiledb.open_array(golden(f"tiledb/{name}") / "array")
+    names = [*array.schema.fields]
+    for order in ("row-major", "unordered"):
+        once = array.read(names, order=order)
+        twice = array.read([*names, *names], order=order)
+        assert twice.column_names == [*names, *names]
+        for at, column in enumerate(names):
+            assert twice.column(at) == twice.column(at + len(names)) == once[column]
+
+
 def test_the_two_zeros_are_two_places(tmp_path):
     uri = str(tmp_path / "a")
     schema = ArraySchema(

@@ -224,14 +224,14 @@ class Array:
 
     def _read_sparse(self, request: Request, order: Order) -> pa.Table:
         names = [f.name for f in request.columns]
-        if order == "row-major":
-            extra = [d for d in self.schema.dimension_fields if d not in request.columns]
-            request = replace(request, columns=(*request.columns, *extra))
+        extra = self.schema.dimension_fields if order == "row-major" else ()
+        # A column that is asked for twice is read once.
+        request = replace(request, columns=tuple(dict.fromkeys((*request.columns, *extra))))
         tables = [read_group(group, request) for group in self.groups()]
         table = pa.concat_tables(tables) if tables else empty_table(request)
-        return (
-            in_row_major(table, self.schema.dimension_fields).select(names) if order == "row-major" else table
-        )
+        if order == "row-major":
+            table = in_row_major(table, self.schema.dimension_fields)
+        return table.select(names)
 
     def groups(self) -> list[list[Fragment]]:
         """The fragments in groups: only those of one group may overwrite each other's cells."""

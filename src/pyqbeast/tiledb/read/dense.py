@@ -18,7 +18,7 @@ from pyqbeast.tiledb.format.grid import intersection
 from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.predicate import Predicate
-from pyqbeast.tiledb.read.tile_data import read_column, stored_field
+from pyqbeast.tiledb.read.tile_data import read_as
 
 #: The most unwritten cells, and the most bytes of them, with which the whole domain is read if no box is given.
 _MOST_EMPTY, _MOST_EMPTY_BYTES = 2**22, 2**28
@@ -162,8 +162,7 @@ def _cells_of(field: Field, tiles: list[Tile], source: npt.NDArray[np.int64]) ->
         while end < len(tiles) and tiles[end][0] is fragment:
             end += 1
         numbers = np.array([number for _, number in tiles[start:end]], dtype=np.intp)
-        stored_field(fragment, field.name, field)
-        parts.append(read_column(fragment, field.name, numbers))
+        parts.append(read_as(fragment, field, numbers))
         start = end
     written = sum(map(len, parts))
     stored = pa.concat_arrays([*parts, filled(field, 1)])

@@ -18,7 +18,7 @@ from pyqbeast.tiledb.read.order import last_of_equals, row_major, sort_keys
 from pyqbeast.tiledb.read.predicate import box_mask
 from pyqbeast.tiledb.read.prune import tiles_in_box, tiles_matching
 from pyqbeast.tiledb.read.request import Deletion, Request, empty_table
-from pyqbeast.tiledb.read.tile_data import read_column, stored_field
+from pyqbeast.tiledb.read.tile_data import read_as, read_column, stored_field
 
 Mask = npt.NDArray[np.bool_]
 Columns = dict[str, pa.Array]
@@ -119,7 +119,14 @@ def _read_cells(
         names.add(request.schema.dimensions[0].name)
     count = int(fragment.tile_cells(tiles).sum())
     fields = {name: _field_of(fragment, request.schema, name) for name in names}
-    columns = {name: read_column(fragment, name, tiles) for name in names if name in fragment.fields}
+    current = request.schema.fields
+    columns = {
+        name: read_as(fragment, current[name], tiles)
+        if name in current
+        else read_column(fragment, name, tiles)
+        for name in names
+        if name in fragment.fields
+    }
     # What is stored has shown that there are so many cells.
     columns |= {name: filled(field, count) for name, field in fields.items() if name not in columns}
     window, footer = request.window, fragment.footer

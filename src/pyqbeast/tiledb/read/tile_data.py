@@ -47,6 +47,20 @@ def read_column(fragment: Fragment, column: str, tiles: Tiles) -> pa.Array:
         )
 
 
+def read_as(fragment: Fragment, current: Field, tiles: Tiles) -> pa.Array:
+    """As `read_column`, for a column as the array has it today.
+
+    Raises:
+        UnsupportedError: It has another type.
+    """
+    stored_field(fragment, current.name, current)
+    cells = read_column(fragment, current.name, tiles)
+    if not cells.null_count or current.nullable:
+        return cells
+    # A column that takes no nulls any more shows what is stored under them, as in libtiledb.
+    return pa.Array.from_buffers(cells.type, len(cells), [None, *cells.buffers()[1:]], 0, cells.offset)
+
+
 def stored_field(fragment: Fragment, column: str, current: Field | None) -> Field:
     """The column as a fragment has it. Raises UnsupportedError where the array has it in another type today."""
     own = fragment.fields[column][0]
