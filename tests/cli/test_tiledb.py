@@ -6,10 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from unittest.mock import MagicMock, call
 
 import pytest
 from click.testing import CliRunner
 
+from pyqbeast.cli import common
 from pyqbeast.cli.tiledb import commands, tiledb
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb import Datatype, attribute, create_array, write_metadata
@@ -84,6 +86,27 @@ def test_names_move_no_cursor(run, tmp_path):
         done = subprocess.run(command, capture_output=True, env=environment, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
         assert ("\u4e2d".encode() if encoding == "utf-8" else b"\\u4e2d") in done.stdout
+
+
+def test_cells_of_an_encrypted_array_are_moved(golden, run, monkeypatch):
+    """Spark's sources get the key as an option, and no other session is needed to see that."""
+    spark = MagicMock()
+    spark.read.format().options().load().count.return_value = 2
+    spark.read.format().load().count.return_value = 2
+    monkeypatch.setattr(common, "local_session", lambda: spark)
+    uri = golden(f"tiledb/{ENCRYPTED}") / "array"
+    for arguments in (["export", uri, "table"], ["import", "table", uri]):
+        spark.reset_mock()
+        result = run(*arguments, "--encryption-key", KEY)
+        assert result.exit_code == 0, result.output
+        assert call(encryptionKey=KEY) in _options(spark)
+    assert run("export", uri, "table").output.startswith("error: ")
+
+
+def _options(spark):
+    """What the readers and writers of a session were given as options."""
+    calls = [each for each in spark.mock_calls if each[0].endswith(".options")]
+    return [call(**each.kwargs) for each in calls]
 
 
 def test_verify_fails_on_a_broken_array(golden, run, tmp_path):

@@ -78,11 +78,17 @@ def dump(
 @click.argument("table")
 @click.option("--columns-to-index", help="Columns, joined by commas; the dimensions by default.")
 @_TIMESTAMP
+@_KEY
 def export(
-    uri: str, table: str, columns_to_index: str | None, timestamp: int | None, output: common.Output
+    uri: str,
+    table: str,
+    columns_to_index: str | None,
+    timestamp: int | None,
+    encryption_key: str | None,
+    output: common.Output,
 ) -> None:
     """Write an array's cells into a new indexed table at TABLE."""
-    data = commands.export(common.local_session(), uri, table, columns_to_index, timestamp)
+    data = commands.export(common.local_session(), uri, table, columns_to_index, timestamp, encryption_key)
     common.show_data(output, data, render.moved_text)
 
 
@@ -90,9 +96,12 @@ def export(
 @click.argument("table")
 @click.argument("uri")
 @click.option("--dimensions", help="For a new array: the columns of its key, joined by commas.")
-def import_(table: str, uri: str, dimensions: str | None, output: common.Output) -> None:
+@_KEY
+def import_(
+    table: str, uri: str, dimensions: str | None, encryption_key: str | None, output: common.Output
+) -> None:
     """Write the rows of the indexed table at TABLE into an array."""
-    data = commands.import_(common.local_session(), table, uri, dimensions)
+    data = commands.import_(common.local_session(), table, uri, dimensions, encryption_key)
     common.show_data(output, data, render.moved_text)
 
 

@@ -16,7 +16,7 @@ from pyqbeast.tiledb.verify import verify as verify_array
 from pyqbeast.tiledb.write.clean import clean as clean_array
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrameReader, SparkSession
 
 Value = Any
 Data = dict[str, Value]
@@ -97,6 +97,7 @@ def export(
     table: str,
     columns_to_index: str | None = None,
     timestamp: int | None = None,
+    encryption_key: str | None = None,
 ) -> Data:
     """Write an array's cells into an indexed table; the table must not exist.
 
@@ -106,23 +107,30 @@ def export(
         table: Where the table goes.
         columns_to_index: Columns joined by commas; the array's dimensions by default.
         timestamp: The array as of this time (ms since 1970, UTC).
+        encryption_key: The array's key.
     """
-    array = open_array(uri, timestamp)
-    reader = spark.read.format("tiledb")
+    array = open_array(uri, timestamp, encryption_key=encryption_key)
+    reader = spark.read.format("tiledb").options(**_key_option(encryption_key))
     if timestamp is not None:
         reader = reader.option("timestamp", str(timestamp))
     columns = columns_to_index or ",".join(d.name for d in array.schema.dimensions)
     frame = reader.load(uri)
     frame.write.format("qbeast").option("columnsToIndex", columns).save(table)
     return {
-        "array": uri,
+        "array": without_secrets(uri),
         "table": without_secrets(table),
         "columns_to_index": columns.split(","),
-        "rows": _rows(spark, "qbeast", table),
+        "rows": _rows(spark.read.format("qbeast"), table),
     }
 
 
-def import_(spark: SparkSession, table: str, uri: str, dimensions: str | None = None) -> Data:
+def import_(
+    spark: SparkSession,
+    table: str,
+    uri: str,
+    dimensions: str | None = None,
+    encryption_key: str | None = None,
+) -> Data:
     """Write an indexed table's rows into an array: a new one, or one that is there and gets them added.
 
     Args:
@@ -130,10 +138,12 @@ def import_(spark: SparkSession, table: str, uri: str, dimensions: str | None = 
         table: The table.
         uri: Where the array is, or goes.
         dimensions: For a new array, the columns of its key, joined by commas.
+        encryption_key: The array's key; a new one is encrypted with it.
     """
+    key = _key_option(encryption_key)
     frame = spark.read.format("qbeast").load(table)
     rows = frame.count()
-    writer = frame.write.format("tiledb").mode("append")
+    writer = frame.write.format("tiledb").mode("append").options(**key)
     if dimensions is not None:
         writer = writer.option("dimensions", dimensions)
     writer.save(uri)
@@ -141,14 +151,18 @@ def import_(spark: SparkSession, table: str, uri: str, dimensions: str | None = 
         "table": without_secrets(table),
         "array": without_secrets(uri),
         "rows": rows,
-        "cells": _rows(spark, "tiledb", uri),
+        "cells": _rows(spark.read.format("tiledb").options(**key), uri),
     }
 
 
-def _rows(spark: SparkSession, source: str, path: str) -> int | None:
+def _key_option(encryption_key: str | None) -> dict[str, str]:
+    return {} if encryption_key is None else {"encryptionKey": encryption_key}
+
+
+def _rows(reader: DataFrameReader, path: str) -> int | None:
     """How many rows a table or array has now, `None` where it cannot be read: what was written has landed."""
     try:
-        return spark.read.format(source).load(path).count()
+        return reader.load(path).count()
     except Exception:
         return None
 
