@@ -187,6 +187,12 @@ def test_longs_that_are_one_double_make_one_revision_only():
 
 def test_the_ends_of_doubles_make_one_revision_only():
     first = write(None, low=-1.7e308, high=1.7e308, types="DoubleDataType")
-    assert isinstance(first.transformations[0], Identity)
-    assert not isinstance(first.transformations[0], Linear)
+    assert isinstance(first.transformations[0], Linear)
     assert write(first, low=-1.7e308, high=1.7e308, types="DoubleDataType") is first
+
+
+def test_a_table_that_had_no_range_between_the_ends_of_doubles_gets_one():
+    first = write(None, low=-1.7e308, high=-1.7e308, types="DoubleDataType")
+    assert first.transformations == (Identity("DoubleDataType", -1.7e308),)
+    second = write(first, low=-1.7e308, high=1.7e308, types="DoubleDataType")
+    assert (second.id, span(second)) == (2, (-1.7e308, 1.7e308))
