@@ -71,13 +71,15 @@ public final class WeightProfile {
     if (!come.isUneven && !table.configuration().contains(CHOSEN)) {
       return null;
     }
-    boolean isNew = joined == null || joined.version() < 0;
-    List<AddFile> there = isNew ? List.of() : BlockIndex.completeFiles(joined);
-    boolean areKnown = there.stream().anyMatch(file -> replaced.contains(file.path()) && isCounted(file));
-    List<AddFile> kept = there.stream().filter(file -> !replaced.contains(file.path())).toList();
-    List<AddFile> all = new ArrayList<>(isNew ? kept : ReplicatedFiles.without(kept, joined));
-    boolean isRewrite = areKnown && written.stream().noneMatch(AddFile::dataChange);
-    if (!isRewrite && come.differs(of(all.stream().filter(WeightProfile::isCounted).toList(), prunable))) {
+    List<AddFile> all = new ArrayList<>();
+    if (joined != null && joined.version() >= 0) {
+      List<AddFile> kept =
+          BlockIndex.completeFiles(joined).stream().filter(file -> !replaced.contains(file.path())).toList();
+      all.addAll(ReplicatedFiles.without(kept, joined));
+    }
+    // Rows of the table that are written once more are those of some files, which have weights of their own.
+    boolean areNew = written.stream().anyMatch(AddFile::dataChange);
+    if (areNew && come.differs(of(all.stream().filter(WeightProfile::isCounted).toList(), prunable))) {
       return MIXED;
     }
     all.addAll(written);
