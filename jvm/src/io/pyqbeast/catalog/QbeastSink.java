@@ -5,6 +5,7 @@ import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.PythonFailure;
 import io.pyqbeast.python.Bridge;
+import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.io.InterruptedIOException;
 import java.nio.channels.ClosedByInterruptException;
@@ -14,7 +15,6 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkException;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOptions;
@@ -28,7 +28,6 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.storage.StorageLevel;
 import scala.Option;
-import scala.runtime.BoxedUnit;
 
 /** Writes each batch of a stream as one commit, named by query and batch so that a replayed batch changes nothing. */
 public final class QbeastSink implements Sink {
@@ -80,18 +79,13 @@ public final class QbeastSink implements Sink {
    * they are written, so Delta cannot see it.
    */
   private static boolean readsTable(DeltaLog log, Dataset<Row> data) {
-    boolean[] found = {false};
-    LogicalPlan analyzed = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed();
-    analyzed.foreachWithSubqueries(
-        ScalaInterop.function(
-            node -> {
-              found[0] |= node instanceof LogicalRelation relation
-                  && relation.relation() instanceof HadoopFsRelation files
-                  && files.location() instanceof TahoeFileIndex index
-                  && index.deltaLog().isSameLogAs(log);
-              return BoxedUnit.UNIT;
-            }));
-    return found[0];
+    return LogicalPlans.isAnyNode(
+        ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed(),
+        node ->
+            node instanceof LogicalRelation relation
+                && relation.relation() instanceof HadoopFsRelation files
+                && files.location() instanceof TahoeFileIndex index
+                && index.deltaLog().isSameLogAs(log));
   }
 
   /**

@@ -8,7 +8,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Predicate;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -36,7 +35,6 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.IntegerType;
 import org.apache.spark.sql.types.LongType;
 import scala.Option;
-import scala.runtime.BoxedUnit;
 
 /**
  * Finds expressions that depend on the weight by which the rows of a table are sampled. Rows that such an expression
@@ -193,29 +191,18 @@ public final class WeightMentions {
 
   /** Whether a plan holds a hash or a sample anywhere, its subqueries included, of whatever columns. */
   public static boolean holdsHash(LogicalPlan plan) {
-    return isAnyNode(
+    return LogicalPlans.isAnyNode(
         plan,
         node ->
             node instanceof Sample
                 || ScalaInterop.list(node.expressions()).stream().anyMatch(WeightMentions::holdsHash));
   }
 
-  private static boolean isAnyNode(LogicalPlan plan, Predicate<LogicalPlan> wanted) {
-    boolean[] found = {false};
-    plan.foreachWithSubqueries(
-        ScalaInterop.function(
-            node -> {
-              found[0] |= wanted.test(node);
-              return BoxedUnit.UNIT;
-            }));
-    return found[0];
-  }
-
   /** Whether the rows that a subquery gives may have been picked by their weight, of this table or of another one. */
   private boolean mayPick(SubqueryExpression subquery) {
     LogicalPlan plan = subquery.plan();
     return holdsHash(plan)
-        || isAnyNode(
+        || LogicalPlans.isAnyNode(
             plan,
             node -> ScalaInterop.list(node.references().toSeq()).stream().anyMatch(this::tellsPlaceOrWeight));
   }

@@ -7,6 +7,7 @@ import io.pyqbeast.index.ReplicatedCubes;
 import io.pyqbeast.index.ReplicatedFiles;
 import io.pyqbeast.index.WeightRange;
 import io.pyqbeast.spark.DeltaScans;
+import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.WidenedFloats;
 import java.util.List;
@@ -28,7 +29,6 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import scala.Option;
 import scala.collection.immutable.Seq;
-import scala.runtime.BoxedUnit;
 
 /**
  * Replaces Delta's preparation of scans, which chooses the files that a scan reads. It leaves out two more kinds of
@@ -131,17 +131,12 @@ public final class IndexedScan extends PrepareDeltaScan {
 
   /** Whether a plan reads a table of which something is true. */
   private boolean reads(LogicalPlan plan, Predicate<Snapshot> wanted) {
-    boolean[] found = {false};
-    plan.foreachWithSubqueries(
-        ScalaInterop.function(
-            node -> {
-              if (node instanceof LogicalRelation relation
-                  && relation.relation() instanceof HadoopFsRelation files
-                  && files.location() instanceof TahoeLogFileIndex index) {
-                found[0] |= wanted.test(getDeltaScanGenerator(index).snapshotToScan());
-              }
-              return BoxedUnit.UNIT;
-            }));
-    return found[0];
+    return LogicalPlans.isAnyNode(
+        plan,
+        node ->
+            node instanceof LogicalRelation relation
+                && relation.relation() instanceof HadoopFsRelation files
+                && files.location() instanceof TahoeLogFileIndex index
+                && wanted.test(getDeltaScanGenerator(index).snapshotToScan()));
   }
 }

@@ -3,6 +3,7 @@ package io.pyqbeast.spark;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
 import org.apache.spark.sql.catalyst.analysis.EliminateView$;
@@ -23,6 +24,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.StructField;
 import scala.Option;
 import scala.PartialFunction;
+import scala.runtime.BoxedUnit;
 
 /** Helpers for Spark's logical plans that more than one room needs. */
 public final class LogicalPlans {
@@ -35,6 +37,18 @@ public final class LogicalPlans {
     LogicalPlan inlined = new InlineCTE(true, false).apply(analyzed);
     LogicalPlan bare = EliminateView$.MODULE$.apply(EliminateSubqueryAliases$.MODULE$.apply(inlined));
     return replaced(bare, LogicalRelation.class, LogicalPlans::pinned);
+  }
+
+  /** Whether a node of a plan, or of a subquery in it, is a wanted one. */
+  public static boolean isAnyNode(LogicalPlan plan, Predicate<LogicalPlan> wanted) {
+    boolean[] found = {false};
+    plan.foreachWithSubqueries(
+        ScalaInterop.function(
+            node -> {
+              found[0] |= wanted.test(node);
+              return BoxedUnit.UNIT;
+            }));
+    return found[0];
   }
 
   /** The plan with every node of one kind replaced, from the leaves up. */
