@@ -24,6 +24,7 @@ WORKLOADS = {
     "samples": True,
     "boxes": True,
     "appends": True,
+    "changes": True,
     "scan": True,
     "tolerance": True,
     "joins": True,
