@@ -46,8 +46,8 @@ class AddedFiles(NamedTuple):
         table: what Delta calls the table.
         files: how many live files it has.
         added: how many of them came.
-        cubes: what their blocks of one revision add up to: for each cube its id, its smallest and its largest weight,
-            and its rows. No block is marked as replicated.
+        cubes: what their blocks of one revision add up to: for each cube its id, the smallest of its blocks' smallest
+            and the smallest of their largest weights, and its rows. No block is marked as replicated.
     """
 
     table: str

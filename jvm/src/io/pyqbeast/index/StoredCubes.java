@@ -23,8 +23,8 @@ public final class StoredCubes implements Serializable {
   private static final class Total implements Serializable {
     private static final long serialVersionUID = 1L;
 
-    private int lowest = Constants.WEIGHT_MAX;
-    private int highest = Constants.WEIGHT_MAX;
+    private int minWeight = Constants.WEIGHT_MAX;
+    private int maxWeight = Constants.WEIGHT_MAX;
     private long rows;
   }
 
@@ -63,7 +63,7 @@ public final class StoredCubes implements Serializable {
   private StoredCubes plus(StoredCubes more) {
     files += more.files;
     areSums &= more.areSums;
-    more.cubes.forEach((cube, total) -> add(cube, total.lowest, total.highest, total.rows));
+    more.cubes.forEach((cube, total) -> add(cube, total.minWeight, total.maxWeight, total.rows));
     return this;
   }
 
@@ -76,10 +76,10 @@ public final class StoredCubes implements Serializable {
     }
   }
 
-  private void add(String cube, int lowest, int highest, long rows) {
+  private void add(String cube, int minWeight, int maxWeight, long rows) {
     Total total = cubes.computeIfAbsent(cube, each -> new Total());
-    total.lowest = Math.min(total.lowest, lowest);
-    total.highest = Math.min(total.highest, highest);
+    total.minWeight = Math.min(total.minWeight, minWeight);
+    total.maxWeight = Math.min(total.maxWeight, maxWeight);
     total.rows += rows;
     areSums &= total.rows >= 0; // damaged tags can count more rows than there are numbers
   }
@@ -94,13 +94,15 @@ public final class StoredCubes implements Serializable {
     return areSums;
   }
 
-  /** For each cube its id, its smallest and its largest weight, and its rows. */
+  /**
+   * For each cube its id, the smallest of its blocks' smallest and the smallest of their largest weights, and its rows.
+   */
   public List<Object[]> all() {
     return cubes.entrySet().stream()
         .map(
             entry -> {
               Total total = entry.getValue();
-              return new Object[] {entry.getKey(), total.lowest, total.highest, total.rows};
+              return new Object[] {entry.getKey(), total.minWeight, total.maxWeight, total.rows};
             })
         .toList();
   }
