@@ -49,17 +49,17 @@ public final class BlockIndex {
   }
 
   private static BlockIndex read(Snapshot snapshot) {
-    Set<String> weighed = PrunableRevisions.of(snapshot.metadata());
+    Set<String> prunable = PrunableRevisions.of(snapshot.metadata());
     List<AddFile> all = LargeTables.wholeFiles(snapshot);
     if (all == null) {
-      BlockIndex large = LargeTables.index(snapshot, weighed);
+      BlockIndex large = LargeTables.index(snapshot, prunable);
       if (large != null) {
         return large;
       }
       all = LiveFiles.byJob(snapshot);
     }
     ReplicatedCubes cubes = ReplicatedCubes.among(all);
-    return new BlockIndex(FileBatch.of(ReplicatedFiles.without(all, cubes), weighed), cubes, all);
+    return new BlockIndex(FileBatch.of(ReplicatedFiles.without(all, cubes), prunable), cubes, all);
   }
 
   /** The index of these files and of some more. */

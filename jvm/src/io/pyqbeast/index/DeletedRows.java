@@ -43,21 +43,21 @@ public final class DeletedRows {
     if (!dropped.keySet().containsAll(added.keySet())) {
       return false;
     }
-    Set<String> weighed = PrunableRevisions.of(before.metadata());
+    Set<String> prunable = PrunableRevisions.of(before.metadata());
     WeightSums sums = new WeightSums();
     for (RemoveFile file : dropped.values()) {
       if (file.tags() != null) {
-        add(sums, file, added.get(file.path()), weighed);
+        add(sums, file, added.get(file.path()), prunable);
       }
     }
     // Whether the table's own rows are spread evenly takes a job, and nearly all commits need no answer.
     return WeightProfile.isUneven(sums) && !WeightProfile.of(before).isUneven();
   }
 
-  private static void add(WeightSums sums, RemoveFile file, AddFile kept, Set<String> weighed) {
+  private static void add(WeightSums sums, RemoveFile file, AddFile kept, Set<String> prunable) {
     Map<String, String> tags = ScalaInterop.map(file.tags());
     long[] counts = WeightCounts.of(tags);
-    if (counts == null || !weighed.contains(String.valueOf(FileTags.revision(tags)))) {
+    if (counts == null || !prunable.contains(String.valueOf(FileTags.revision(tags)))) {
       return;
     }
     long hidden = kept == null ? Arrays.stream(counts).sum() : kept.numDeletedRecords();

@@ -44,33 +44,33 @@ public final class FileBatch implements Serializable {
   private final WeightCopies copies = new WeightCopies();
   private boolean isMarked;
 
-  /** @param weighed the revisions whose weights are those that rows have today */
-  static FileBatch of(Iterator<AddFile> files, Set<String> weighed) {
+  /** @param prunable the revisions whose weights are those that rows have today */
+  static FileBatch of(Iterator<AddFile> files, Set<String> prunable) {
     FileBatch part = new FileBatch();
-    files.forEachRemaining(file -> part.add(file, weighed));
+    files.forEachRemaining(file -> part.add(file, prunable));
     return part;
   }
 
   /** Parts of files that are on the driver. Tags are texts of a kilobyte each, and all cores read them. */
-  static List<FileBatch> of(List<AddFile> files, Set<String> weighed) {
+  static List<FileBatch> of(List<AddFile> files, Set<String> prunable) {
     return IntStream.range(0, (files.size() + FILES - 1) / FILES)
         .parallel()
         .mapToObj(i -> files.subList(i * FILES, Math.min(files.size(), (i + 1) * FILES)))
-        .map(some -> of(some.iterator(), weighed))
+        .map(some -> of(some.iterator(), prunable))
         .toList();
   }
 
   /** Parts that Spark's executors make, so that tags and statistics do not come to the driver. */
-  static List<FileBatch> byJob(Snapshot snapshot, Set<String> weighed) {
-    MapPartitionsFunction<AddFile, FileBatch> part = files -> List.of(of(files, weighed)).iterator();
+  static List<FileBatch> byJob(Snapshot snapshot, Set<String> prunable) {
+    MapPartitionsFunction<AddFile, FileBatch> part = files -> List.of(of(files, prunable)).iterator();
     return snapshot.allFiles().mapPartitions(part, Encoders.javaSerialization(FileBatch.class)).collectAsList();
   }
 
-  private void add(AddFile file, Set<String> weighed) {
+  private void add(AddFile file, Set<String> prunable) {
     Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
     FileTags.Weights told = FileTags.weights(tags);
-    boolean isWeighed = weighed.contains(String.valueOf(FileTags.revision(tags)));
-    FileTags.Weights held = isWeighed ? told : FileTags.Weights.ANY;
+    boolean isPrunable = prunable.contains(String.valueOf(FileTags.revision(tags)));
+    FileTags.Weights held = isPrunable ? told : FileTags.Weights.ANY;
     int i = files.size();
     files.add(DeltaActions.withoutTagsAndStatistics(file));
     if (i == lowest.length) {
@@ -80,13 +80,13 @@ public final class FileBatch implements Serializable {
     lowest[i] = held.lowest();
     highest[i] = held.highest();
     ofRows.set(i, held.ofRows());
-    if (isWeighed && held.ofRows()) {
+    if (isPrunable && held.ofRows()) {
       long[] toldParts = FileTags.parts(tags, file.size());
       if (toldParts.length > 0) {
         parts.put(i, toldParts);
       }
     }
-    sums.add(file, held, isWeighed);
+    sums.add(file, held, isPrunable);
     copies.add(file.stats(), told);
     isMarked |= FileTags.haveMark(tags);
   }

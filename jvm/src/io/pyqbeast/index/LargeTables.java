@@ -21,10 +21,10 @@ final class LargeTables {
   /** A file takes more of a log than that, however well it is compressed. */
   private static final long LEAST_BYTES = 10;
 
-  private static final PerSnapshot.Newest<Weighed> NEWEST = new PerSnapshot.Newest<>();
+  private static final PerSnapshot.Newest<Remembered> NEWEST = new PerSnapshot.Newest<>();
 
-  /** @param revisions those whose weights are what rows have today */
-  private record Weighed(Set<String> revisions, BlockIndex index) {}
+  /** @param prunable the revisions whose weights are what rows have today */
+  private record Remembered(Set<String> prunable, BlockIndex index) {}
 
   private LargeTables() {}
 
@@ -45,28 +45,28 @@ final class LargeTables {
   }
 
   /** The index of a snapshot; null where a block is marked as replicated, which only whole files can judge. */
-  static BlockIndex index(Snapshot snapshot, Set<String> weighed) {
-    BlockIndex index = grown(snapshot, weighed);
+  static BlockIndex index(Snapshot snapshot, Set<String> prunable) {
+    BlockIndex index = grown(snapshot, prunable);
     if (index == null) {
-      List<FileBatch> parts = FileBatch.byJob(snapshot, weighed);
+      List<FileBatch> parts = FileBatch.byJob(snapshot, prunable);
       if (parts.stream().anyMatch(FileBatch::isMarked)) {
         return null;
       }
       index = new BlockIndex(parts, ReplicatedCubes.NONE, null);
     }
-    NEWEST.remember(snapshot, new Weighed(weighed, index));
+    NEWEST.remember(snapshot, new Remembered(prunable, index));
     return index;
   }
 
   /** The index of an earlier version with the files that came since; null where something else happened to its files. */
-  private static BlockIndex grown(Snapshot snapshot, Set<String> weighed) {
-    PerSnapshot.Newest.Known<Weighed> known = NEWEST.before(snapshot);
-    boolean isUsable = known != null && known.value().revisions().equals(weighed);
+  private static BlockIndex grown(Snapshot snapshot, Set<String> prunable) {
+    PerSnapshot.Newest.Known<Remembered> known = NEWEST.before(snapshot);
+    boolean isUsable = known != null && known.value().prunable().equals(prunable);
     List<AddFile> added = isUsable ? LiveFiles.addedSince(snapshot, known.version()) : null;
     if (added == null) {
       return null;
     }
-    FileBatch part = FileBatch.of(added.stream().map(DeltaActions::withoutDataChange).iterator(), weighed);
+    FileBatch part = FileBatch.of(added.stream().map(DeltaActions::withoutDataChange).iterator(), prunable);
     BlockIndex index = part.isMarked() ? null : known.value().index().with(part);
     return index != null && LiveFiles.agree(index.files(), snapshot) ? index : null;
   }

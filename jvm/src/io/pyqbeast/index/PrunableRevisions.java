@@ -49,14 +49,14 @@ public final class PrunableRevisions {
         .forEach(
             (key, text) -> {
               if (key.startsWith(Constants.REVISION_PREFIX)
-                  && isWeighed(StoredRevision.read(key, text), columns, today, table)) {
+                  && isPrunable(StoredRevision.read(key, text), columns, today, table)) {
                 found.add(key.substring(Constants.REVISION_PREFIX.length()));
               }
             });
     return found;
   }
 
-  private static boolean isWeighed(JsonNode revision, List<String> columns, HashedLayout today, Metadata table) {
+  private static boolean isPrunable(JsonNode revision, List<String> columns, HashedLayout today, Metadata table) {
     if (columns.isEmpty() || revision.isMissingNode()) {
       return false; // nothing is known of its files
     }

@@ -41,12 +41,12 @@ final class WeightSums implements Serializable {
 
   /**
    * @param held the weights that the file can hold
-   * @param isIndexed whether the file's weights are those that its rows have today
+   * @param isPrunable whether the file's weights are those that its rows have today
    */
-  void add(AddFile file, FileTags.Weights held, boolean isIndexed) {
+  void add(AddFile file, FileTags.Weights held, boolean isPrunable) {
     Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
     addKey(tags.get(Constants.text("TAG_KEY_ROWS")));
-    long[] counts = isIndexed ? WeightCounts.of(tags) : null;
+    long[] counts = isPrunable ? WeightCounts.of(tags) : null;
     double gone = file.numDeletedRecords();
     double ofFile = counts == null ? StoredRows.orNone(file) : sum(counts);
     double live = Math.max(0, ofFile - gone);
