@@ -42,10 +42,10 @@ public final class BlockIndex {
   private volatile SoftReference<DriverSnapshot.Files> filtered = new SoftReference<>(null);
 
   /** @param complete the files as the log has them; null where they are not on the driver */
-  BlockIndex(List<FileBatch> parts, ReplicatedCubes replicatedCubes, List<AddFile> complete) {
+  BlockIndex(List<FileBatch> batches, ReplicatedCubes replicatedCubes, List<AddFile> complete) {
     this.replicatedCubes = replicatedCubes;
     this.complete = new SoftReference<>(complete);
-    parts.forEach(this::add);
+    batches.forEach(this::add);
   }
 
   private static BlockIndex read(Snapshot snapshot) {
@@ -74,16 +74,16 @@ public final class BlockIndex {
     return index;
   }
 
-  private void add(FileBatch part) {
-    for (int i = 0; i < part.files().size(); i++) {
-      files.add(part.files().get(i));
-      weights.put(part.files().get(i).path(), part.weights(i));
-      if (part.parts(i) != null) {
-        parts.put(part.files().get(i).path(), part.parts(i));
+  private void add(FileBatch batch) {
+    for (int i = 0; i < batch.files().size(); i++) {
+      files.add(batch.files().get(i));
+      weights.put(batch.files().get(i).path(), batch.weights(i));
+      if (batch.parts(i) != null) {
+        parts.put(batch.files().get(i).path(), batch.parts(i));
       }
     }
-    sums.add(part.sums());
-    copies.add(part.copies());
+    sums.add(batch.sums());
+    copies.add(batch.copies());
   }
 
   public static BlockIndex of(Snapshot snapshot) {

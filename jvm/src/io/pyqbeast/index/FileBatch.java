@@ -23,13 +23,13 @@ import org.apache.spark.sql.delta.actions.AddFile;
 
 /**
  * What samples need of some files of a table: the files without tags and statistics, the weights that each can hold, and
- * what the tags of all of them tell together. Tags and statistics are most of a table's log, and whoever makes a part
+ * what the tags of all of them tell together. Tags and statistics are most of a table's log, and whoever makes a batch
  * can forget them.
  */
 public final class FileBatch implements Serializable {
   private static final long serialVersionUID = 1L;
 
-  /** Files of a part that a core of the driver makes. */
+  /** Files of a batch that a core of the driver makes. */
   private static final int FILES = 4_000;
 
   /** Symbols of a path that is surely no longer than Java writes as a text of its own. */
@@ -46,12 +46,12 @@ public final class FileBatch implements Serializable {
 
   /** @param prunable the revisions whose weights are those that rows have today */
   static FileBatch of(Iterator<AddFile> files, Set<String> prunable) {
-    FileBatch part = new FileBatch();
-    files.forEachRemaining(file -> part.add(file, prunable));
-    return part;
+    FileBatch batch = new FileBatch();
+    files.forEachRemaining(file -> batch.add(file, prunable));
+    return batch;
   }
 
-  /** Parts of files that are on the driver. Tags are texts of a kilobyte each, and all cores read them. */
+  /** Batches of files that are on the driver. Tags are texts of a kilobyte each, and all cores read them. */
   static List<FileBatch> of(List<AddFile> files, Set<String> prunable) {
     return IntStream.range(0, (files.size() + FILES - 1) / FILES)
         .parallel()
@@ -60,10 +60,10 @@ public final class FileBatch implements Serializable {
         .toList();
   }
 
-  /** Parts that Spark's executors make, so that tags and statistics do not come to the driver. */
+  /** Batches that Spark's executors make, so that tags and statistics do not come to the driver. */
   static List<FileBatch> byJob(Snapshot snapshot, Set<String> prunable) {
-    MapPartitionsFunction<AddFile, FileBatch> part = files -> List.of(of(files, prunable)).iterator();
-    return snapshot.allFiles().mapPartitions(part, Encoders.javaSerialization(FileBatch.class)).collectAsList();
+    MapPartitionsFunction<AddFile, FileBatch> toBatch = files -> List.of(of(files, prunable)).iterator();
+    return snapshot.allFiles().mapPartitions(toBatch, Encoders.javaSerialization(FileBatch.class)).collectAsList();
   }
 
   private void add(AddFile file, Set<String> prunable) {

@@ -48,11 +48,11 @@ final class LargeTables {
   static BlockIndex index(Snapshot snapshot, Set<String> prunable) {
     BlockIndex index = grown(snapshot, prunable);
     if (index == null) {
-      List<FileBatch> parts = FileBatch.byJob(snapshot, prunable);
-      if (parts.stream().anyMatch(FileBatch::isMarked)) {
+      List<FileBatch> batches = FileBatch.byJob(snapshot, prunable);
+      if (batches.stream().anyMatch(FileBatch::isMarked)) {
         return null;
       }
-      index = new BlockIndex(parts, ReplicatedCubes.NONE, null);
+      index = new BlockIndex(batches, ReplicatedCubes.NONE, null);
     }
     NEWEST.remember(snapshot, new Remembered(prunable, index));
     return index;
@@ -66,8 +66,8 @@ final class LargeTables {
     if (added == null) {
       return null;
     }
-    FileBatch part = FileBatch.of(added.stream().map(DeltaActions::withoutDataChange).iterator(), prunable);
-    BlockIndex index = part.isMarked() ? null : known.value().index().with(part);
+    FileBatch batch = FileBatch.of(added.stream().map(DeltaActions::withoutDataChange).iterator(), prunable);
+    BlockIndex index = batch.isMarked() ? null : known.value().index().with(batch);
     return index != null && LiveFiles.agree(index.files(), snapshot) ? index : null;
   }
 }
