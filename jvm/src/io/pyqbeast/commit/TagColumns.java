@@ -45,7 +45,7 @@ public final class TagColumns {
 
   private static Row[] rows(List<FileTags.Block> blocks) {
     return blocks.stream()
-        .map(each -> RowFactory.create(each.cube(), each.lowest(), each.highest(), each.rows(), each.replicated()))
+        .map(each -> RowFactory.create(each.cube(), each.minWeight(), each.maxWeight(), each.rows(), each.replicated()))
         .toArray(Row[]::new);
   }
 

@@ -22,15 +22,15 @@ public final class FileTags {
    *
    * @param replicated whether the block is said to hold only rows that other files hold too
    */
-  public record Block(String cube, int lowest, int highest, long rows, boolean replicated) {}
+  public record Block(String cube, int minWeight, int maxWeight, long rows, boolean replicated) {}
 
   /**
    * Smallest and largest weight in a file. For a file that is not indexed these are the ends of the range.
    *
-   * @param ofRows whether the writer recorded the largest weight of the file's rows. Otherwise {@code highest} is that
-   *     of a cube, of which other writers say no more than that they left lighter rows to it.
+   * @param ofRows whether the writer recorded the largest weight of the file's rows. Otherwise {@code maxWeight} is
+   *     that of a cube, of which other writers say no more than that they left lighter rows to it.
    */
-  public record Weights(int lowest, int highest, boolean ofRows) {
+  public record Weights(int minWeight, int maxWeight, boolean ofRows) {
     public static final Weights ANY = new Weights(Constants.WEIGHT_MIN, Constants.WEIGHT_MAX, false);
   }
 
@@ -76,12 +76,12 @@ public final class FileTags {
   }
 
   public static Weights weights(Map<String, String> tags) {
-    int lowest = Constants.WEIGHT_MAX;
-    int highest = Constants.WEIGHT_MIN;
+    int minWeight = Constants.WEIGHT_MAX;
+    int maxWeight = Constants.WEIGHT_MIN;
     List<Block> blocks = blocks(tags);
     for (Block block : blocks) {
-      lowest = Math.min(lowest, block.lowest);
-      highest = Math.max(highest, block.highest);
+      minWeight = Math.min(minWeight, block.minWeight);
+      maxWeight = Math.max(maxWeight, block.maxWeight);
     }
     if (blocks.isEmpty()) {
       return Weights.ANY;
@@ -89,8 +89,8 @@ public final class FileTags {
     // A block's largest weight is that of its cube, which may be above all rows of the block. So pyqbeast also writes
     // a tag with the largest weight of the file's own rows.
     Long recorded = Json.wholeNumber(tags.get(Constants.text("TAG_MAX_ROW_WEIGHT")));
-    boolean ofRows = recorded != null && lowest <= recorded && recorded <= highest;
-    return new Weights(lowest, ofRows ? recorded.intValue() : highest, ofRows);
+    boolean ofRows = recorded != null && minWeight <= recorded && recorded <= maxWeight;
+    return new Weights(minWeight, ofRows ? recorded.intValue() : maxWeight, ofRows);
   }
 
   /**
@@ -140,27 +140,29 @@ public final class FileTags {
     if (!cube.isTextual() || !(replicated.isBoolean() || replicated.isMissingNode())) {
       return null;
     }
-    Long low = Json.wholeNumber(item.path(Constants.BLOCK_MIN_WEIGHT));
-    Long high = Json.wholeNumber(item.path(Constants.BLOCK_MAX_WEIGHT));
+    Long minWeight = Json.wholeNumber(item.path(Constants.BLOCK_MIN_WEIGHT));
+    Long maxWeight = Json.wholeNumber(item.path(Constants.BLOCK_MAX_WEIGHT));
     Long rows = Json.wholeNumber(item.path(Constants.BLOCK_ELEMENT_COUNT));
-    return checked(cube.textValue(), low, high, rows, replicated.booleanValue());
+    return checked(cube.textValue(), minWeight, maxWeight, rows, replicated.booleanValue());
   }
 
   private static Block legacy(Map<String, String> tags) {
     String state = tags.get(Constants.LEGACY_TAG_STATE);
     boolean replicated = Constants.STATE_ANNOUNCED.equals(state) || Constants.STATE_REPLICATED.equals(state);
-    Long low = Json.wholeNumber(tags.get(Constants.LEGACY_TAG_MIN_WEIGHT));
-    Long high = Json.wholeNumber(tags.get(Constants.LEGACY_TAG_MAX_WEIGHT));
+    Long minWeight = Json.wholeNumber(tags.get(Constants.LEGACY_TAG_MIN_WEIGHT));
+    Long maxWeight = Json.wholeNumber(tags.get(Constants.LEGACY_TAG_MAX_WEIGHT));
     Long rows = Json.wholeNumber(tags.get(Constants.LEGACY_TAG_ELEMENT_COUNT));
-    return checked(tags.get(Constants.LEGACY_TAG_CUBE), low, high, rows, replicated);
+    return checked(tags.get(Constants.LEGACY_TAG_CUBE), minWeight, maxWeight, rows, replicated);
   }
 
   /** A block, if its figures can be true; else null. Samples skip files by these figures. */
-  static Block checked(String cube, Long low, Long high, Long rows, boolean replicated) {
+  static Block checked(String cube, Long minWeight, Long maxWeight, Long rows, boolean replicated) {
     boolean canBe =
-        low != null && high != null && rows != null
-            && Constants.WEIGHT_MIN <= low && low <= high && high <= Constants.WEIGHT_MAX && rows >= 0;
-    return canBe && isCube(cube) ? new Block(cube, low.intValue(), high.intValue(), rows, replicated) : null;
+        minWeight != null && maxWeight != null && rows != null && rows >= 0
+            && Constants.WEIGHT_MIN <= minWeight && minWeight <= maxWeight && maxWeight <= Constants.WEIGHT_MAX;
+    return canBe && isCube(cube)
+        ? new Block(cube, minWeight.intValue(), maxWeight.intValue(), rows, replicated)
+        : null;
   }
 
   private static boolean isCube(String text) {

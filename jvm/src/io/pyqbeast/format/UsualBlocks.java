@@ -13,8 +13,8 @@ import java.util.List;
  */
 final class UsualBlocks {
   private static final byte[] CUBE = bytes("{\"" + Constants.BLOCK_CUBE_ID + "\":\"");
-  private static final byte[] LOWEST = bytes("\",\"" + Constants.BLOCK_MIN_WEIGHT + "\":");
-  private static final byte[] HIGHEST = bytes(",\"" + Constants.BLOCK_MAX_WEIGHT + "\":");
+  private static final byte[] MIN_WEIGHT = bytes("\",\"" + Constants.BLOCK_MIN_WEIGHT + "\":");
+  private static final byte[] MAX_WEIGHT = bytes(",\"" + Constants.BLOCK_MAX_WEIGHT + "\":");
   private static final byte[] ROWS = bytes(",\"" + Constants.BLOCK_ELEMENT_COUNT + "\":");
   private static final byte[] REPLICATED = bytes(",\"" + Constants.BLOCK_REPLICATED + "\":");
   private static final byte[] TRUE = bytes("true");
@@ -62,10 +62,10 @@ final class UsualBlocks {
       at++;
     }
     String cube = new String(text, begin, at - begin, StandardCharsets.ISO_8859_1);
-    skip(LOWEST);
-    long lowest = number();
-    skip(HIGHEST);
-    long highest = number();
+    skip(MIN_WEIGHT);
+    long minWeight = number();
+    skip(MAX_WEIGHT);
+    long maxWeight = number();
     skip(ROWS);
     long rows = number();
     skip(REPLICATED);
@@ -74,7 +74,7 @@ final class UsualBlocks {
       skip(FALSE);
     }
     skip('}');
-    return isUsual ? FileTags.checked(cube, lowest, highest, rows, replicated) : null;
+    return isUsual ? FileTags.checked(cube, minWeight, maxWeight, rows, replicated) : null;
   }
 
   private void skip(byte[] expected) {

@@ -168,7 +168,7 @@ public final class BlockIndex {
 
   public boolean mayHold(AddFile file, WeightRange range) {
     FileTags.Weights held = weightsOf(file);
-    return range.meets(held.lowest(), held.highest());
+    return range.meets(held.minWeight(), held.maxWeight());
   }
 
   /**
@@ -183,11 +183,11 @@ public final class BlockIndex {
     FileTags.Weights held = weightsOf(file);
     long[] ends = parts.getOrDefault(file.path(), NO_PARTS);
     for (int i = 0; i < ends.length; i += 3) {
-      if (!range.meets((int) ends[i + 2], held.highest())) {
-        return new Needed(ends[i], held.ofRows() && range.holds(held.lowest(), (int) ends[i + 1]));
+      if (!range.meets((int) ends[i + 2], held.maxWeight())) {
+        return new Needed(ends[i], held.ofRows() && range.holds(held.minWeight(), (int) ends[i + 1]));
       }
     }
-    return new Needed(file.size(), held.ofRows() && range.holds(held.lowest(), held.highest()));
+    return new Needed(file.size(), held.ofRows() && range.holds(held.minWeight(), held.maxWeight()));
   }
 
   /** The weights that a file can hold; all there are, where its tags do not tell those that its rows have today. */

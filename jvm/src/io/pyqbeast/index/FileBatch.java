@@ -36,8 +36,8 @@ public final class FileBatch implements Serializable {
   private static final int MOST_OF_PATH = 10_000;
 
   private transient List<AddFile> files = new ArrayList<>();
-  private int[] lowest = new int[16];
-  private int[] highest = new int[16];
+  private int[] minWeights = new int[16];
+  private int[] maxWeights = new int[16];
   private final BitSet ofRows = new BitSet();
   private final Map<Integer, long[]> parts = new HashMap<>();
   private final WeightSums sums = new WeightSums();
@@ -73,12 +73,12 @@ public final class FileBatch implements Serializable {
     FileTags.Weights held = isPrunable ? told : FileTags.Weights.ANY;
     int i = files.size();
     files.add(DeltaActions.withoutTagsAndStatistics(file));
-    if (i == lowest.length) {
-      lowest = Arrays.copyOf(lowest, 2 * i);
-      highest = Arrays.copyOf(highest, 2 * i);
+    if (i == minWeights.length) {
+      minWeights = Arrays.copyOf(minWeights, 2 * i);
+      maxWeights = Arrays.copyOf(maxWeights, 2 * i);
     }
-    lowest[i] = held.lowest();
-    highest[i] = held.highest();
+    minWeights[i] = held.minWeight();
+    maxWeights[i] = held.maxWeight();
     ofRows.set(i, held.ofRows());
     if (isPrunable && held.ofRows()) {
       long[] toldParts = FileTags.parts(tags, file.size());
@@ -127,7 +127,7 @@ public final class FileBatch implements Serializable {
 
   /** The weights that a file can hold; all there are, where its tags do not tell those that its rows have today. */
   FileTags.Weights weights(int i) {
-    return new FileTags.Weights(lowest[i], highest[i], ofRows.get(i));
+    return new FileTags.Weights(minWeights[i], maxWeights[i], ofRows.get(i));
   }
 
   /** The parts of a file, see {@link FileTags#parts}; null where it has none. */

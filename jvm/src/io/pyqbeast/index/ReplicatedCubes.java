@@ -43,21 +43,21 @@ public final class ReplicatedCubes implements Serializable {
   private static final class Marked {
     private final Set<Integer> starts = new HashSet<>();
     private final List<FileTags.Block> blocks = new ArrayList<>();
-    private int largest = Constants.WEIGHT_MIN;
+    private int maxWeight = Constants.WEIGHT_MIN;
     private double rows;
     private boolean isLightestSeen;
     private double seen;
 
     void add(FileTags.Block block) {
       blocks.add(block);
-      starts.add(block.lowest());
-      largest = Math.max(largest, block.highest());
+      starts.add(block.minWeight());
+      maxWeight = Math.max(maxWeight, block.maxWeight());
       rows += block.rows();
     }
 
     void see(FileTags.Block below) {
-      isLightestSeen |= starts.contains(below.lowest());
-      seen += below.lowest() <= largest ? below.rows() : 0;
+      isLightestSeen |= starts.contains(below.minWeight());
+      seen += below.minWeight() <= maxWeight ? below.rows() : 0;
     }
   }
 

@@ -72,7 +72,7 @@ public final class StoredCubes implements Serializable {
     files++;
     Long of = FileTags.revision(tags);
     if (of != null && of == revision) {
-      FileTags.blocks(tags).forEach(block -> add(block.cube(), block.lowest(), block.highest(), block.rows()));
+      FileTags.blocks(tags).forEach(block -> add(block.cube(), block.minWeight(), block.maxWeight(), block.rows()));
     }
   }
 

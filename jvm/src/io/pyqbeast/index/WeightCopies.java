@@ -48,7 +48,7 @@ final class WeightCopies implements Serializable {
     Set<String> found = new HashSet<>();
     JsonNode high = statistics.path("maxValues");
     for (Map.Entry<String, JsonNode> low : statistics.path("minValues").properties()) {
-      if (isNumber(low.getValue(), held.lowest()) && isNumber(high.path(low.getKey()), held.highest())) {
+      if (isNumber(low.getValue(), held.minWeight()) && isNumber(high.path(low.getKey()), held.maxWeight())) {
         found.add(low.getKey());
       }
     }

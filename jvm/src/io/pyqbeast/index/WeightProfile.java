@@ -120,14 +120,14 @@ public final class WeightProfile {
     }
     double wanted = fraction * sums.rows;
     double before = 0;
-    long start = sums.lightest;
+    long start = sums.minWeight;
     for (int i = 0; i < sums.below.length; i++) {
-      long end = Math.min(WeightCounts.end(i), sums.maxRowWeight + 1L);
+      long end = Math.min(WeightCounts.end(i), sums.maxWeight + 1L);
       if (sums.below[i] >= wanted && sums.below[i] > before) {
         return (int) (start + (long) ((end - start) * (wanted - before) / (sums.below[i] - before)));
       }
       before = sums.below[i];
-      start = Math.max(sums.lightest, end);
+      start = Math.max(sums.minWeight, end);
     }
     return Constants.WEIGHT_MAX;
   }
@@ -187,7 +187,7 @@ public final class WeightProfile {
 
   private String problem(Set<String> notes) {
     boolean isCounted = sums.uncounted == 0 && sums.deleted == 0;
-    boolean isStepped = isCounted && isUneven && !areSpreadOver(sums.lightest, sums.maxRowWeight + 1L);
+    boolean isStepped = isCounted && isUneven && !areSpreadOver(sums.minWeight, sums.maxWeight + 1L);
     if (isStepped || notes.contains(MIXED)) {
       return "some of its rows were chosen by the hash that samples are taken by and others were not, so that the lightest"
           + " rows do not stand for all: write them into a table with other columnsToIndex or weightColumns, whose hash"

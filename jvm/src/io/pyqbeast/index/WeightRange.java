@@ -40,12 +40,12 @@ public record WeightRange(long from, long to, List<Expression> others) {
     return others.size() == filters.size() ? null : new WeightRange(from, to, others);
   }
 
-  boolean meets(int lowest, int highest) {
-    return from <= highest && lowest < to;
+  boolean meets(int minWeight, int maxWeight) {
+    return from <= maxWeight && minWeight < to;
   }
 
-  boolean holds(int lowest, int highest) {
-    return from <= lowest && highest < to;
+  boolean holds(int minWeight, int maxWeight) {
+    return from <= minWeight && maxWeight < to;
   }
 
   private static boolean isNumber(Expression expression) {

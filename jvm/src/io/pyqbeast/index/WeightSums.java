@@ -27,8 +27,8 @@ final class WeightSums implements Serializable {
   double uncounted;
   double deleted;
 
-  int lightest = Constants.WEIGHT_MAX;
-  int maxRowWeight = Constants.WEIGHT_MIN;
+  int minWeight = Constants.WEIGHT_MAX;
+  int maxWeight = Constants.WEIGHT_MIN;
 
   /** Whether each file tells the rows of the most frequent key. */
   boolean areKeysRecorded = true;
@@ -53,8 +53,8 @@ final class WeightSums implements Serializable {
     stored += ofFile;
     rows += live;
     deleted += gone;
-    lightest = Math.min(lightest, held.lowest());
-    maxRowWeight = Math.max(maxRowWeight, held.highest());
+    minWeight = Math.min(minWeight, held.minWeight());
+    maxWeight = Math.max(maxWeight, held.maxWeight());
     if (counts == null) {
       uncounted += live;
       addUncounted(held, live);
@@ -88,8 +88,8 @@ final class WeightSums implements Serializable {
     uncounted += others.uncounted;
     deleted += others.deleted;
     stored += others.stored;
-    lightest = Math.min(lightest, others.lightest);
-    maxRowWeight = Math.max(maxRowWeight, others.maxRowWeight);
+    minWeight = Math.min(minWeight, others.minWeight);
+    maxWeight = Math.max(maxWeight, others.maxWeight);
     areKeysRecorded &= others.areKeysRecorded;
     others.excessOfWrite.forEach((write, excess) -> excessOfWrite.merge(write, excess, Math::max));
   }
@@ -120,8 +120,8 @@ final class WeightSums implements Serializable {
 
   private void addUncounted(FileTags.Weights held, double live) {
     for (int i = 0; i < below.length; i++) {
-      below[i] += held.highest() < WeightCounts.end(i) ? live : 0;
-      above[i] += held.lowest() >= WeightCounts.end(i) ? live : 0;
+      below[i] += held.maxWeight() < WeightCounts.end(i) ? live : 0;
+      above[i] += held.minWeight() >= WeightCounts.end(i) ? live : 0;
     }
   }
 
