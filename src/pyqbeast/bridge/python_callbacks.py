@@ -87,7 +87,7 @@ _registered_with: object = None
 
 
 def install(spark: SparkSession) -> None:
-    """Registers the writer with the session's JVM, once."""
+    """Registers the callbacks with the session's JVM, once."""
     global _registered_with
     gateway = spark.sparkContext._gateway
     if _registered_with is gateway:

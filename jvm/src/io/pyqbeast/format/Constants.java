@@ -7,7 +7,7 @@ import java.util.Properties;
 
 /** Constants of the Qbeast format. The build writes them into the jar from {@code pyqbeast.core.format.constants}. */
 public final class Constants {
-  private static final Properties FACTS = load();
+  private static final Properties PROPERTIES = load();
 
   public static final String REVISION_PREFIX = text("REVISION_PREFIX");
   public static final String LAST_REVISION = text("LAST_REVISION");
@@ -43,7 +43,7 @@ public final class Constants {
   }
 
   public static String text(String name) {
-    String value = FACTS.getProperty(name);
+    String value = PROPERTIES.getProperty(name);
     if (value == null) {
       throw new IllegalStateException("the pyqbeast jar was built without the constant " + name);
     }

@@ -18,7 +18,7 @@ import org.apache.spark.sql.SparkSession;
 /** Calls from the JVM to Python, and what Python has to know of the jar. */
 public final class Bridge {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static volatile PythonCallbacks writer;
+  private static volatile PythonCallbacks callbacks;
 
   private Bridge() {}
 
@@ -40,8 +40,8 @@ public final class Bridge {
     }
   }
 
-  public static void setCallbacks(PythonCallbacks pythonWriter) {
-    writer = pythonWriter;
+  public static void setCallbacks(PythonCallbacks callbacks) {
+    Bridge.callbacks = callbacks;
   }
 
   public static void write(String mode, Map<String, String> options, Dataset<Row> data) {
@@ -71,13 +71,13 @@ public final class Bridge {
   }
 
   private static PythonCallbacks python() {
-    if (writer == null) {
+    if (callbacks == null) {
       throw new IllegalStateException(
           "writing an indexed table, and asking for its index, needs a Python driver: start the session from Python and call"
               + " pyqbeast.attach(spark); reading and sampling work without");
     }
     CallbackServer.ensure();
-    return writer;
+    return callbacks;
   }
 
   private static void check(PythonFailure failure) {
