@@ -112,7 +112,7 @@ public final class QbeastDataSource
     try {
       return Delta.known(context, path, options);
     } catch (Exception e) {
-      Landed.butThen(path, e);
+      Landed.logLaterFailure(path, e);
       return new Unknown(context, data.schema());
     }
   }

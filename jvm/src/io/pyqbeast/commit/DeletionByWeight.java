@@ -34,7 +34,7 @@ import scala.collection.immutable.Seq;
 /**
  * A DELETE or MERGE of Delta's that may choose rows of an indexed table by their weight. A deletion vector does not tell
  * the weights of the rows that it hides. So this is noted in the table's configuration: before the command runs where
- * its condition names a hash, and afterwards where {@link DeletedRows} finds out. From then on {@code WeightProfile}
+ * its condition holds a hash, and afterwards where {@link DeletedRows} finds out. From then on {@code WeightProfile}
  * trusts only files without deleted rows.
  */
 public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
@@ -63,13 +63,13 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
         : ((MergeIntoCommandBase) command).targetFileIndex().deltaLog();
   }
 
-  private static boolean namesHash(LogicalPlan command) {
+  private static boolean holdsHash(LogicalPlan command) {
     return command instanceof DeleteCommand delete
         ? delete.condition().exists(ScalaInterop.predicate(WeightMentions::holdsHash))
-        : namesHash((MergeIntoCommandBase) command);
+        : holdsHash((MergeIntoCommandBase) command);
   }
 
-  private static boolean namesHash(MergeIntoCommandBase merge) {
+  private static boolean holdsHash(MergeIntoCommandBase merge) {
     List<Expression> conditions = new ArrayList<>(List.of(merge.condition()));
     ScalaInterop.list(merge.matchedClauses())
         .forEach(clause -> clause.condition().foreach(ScalaInterop.function(conditions::add)));
@@ -88,7 +88,7 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
     if (!isIndexed || isRefused || configuration.contains(NOTED)) {
       return run();
     }
-    if (namesHash((LogicalPlan) command)) {
+    if (holdsHash((LogicalPlan) command)) {
       note(log);
       return run();
     }

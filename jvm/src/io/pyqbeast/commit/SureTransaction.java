@@ -126,7 +126,7 @@ class SureTransaction extends OptimisticTransaction {
         if (landed.isEmpty()) {
           throw Door.<RuntimeException>unchecked(e);
         }
-        Landed.butThen(deltaLog().dataPath(), e);
+        Landed.logLaterFailure(deltaLog().dataPath(), e);
         interrupted |= e instanceof InterruptedException;
         return result.apply(landed.getAsLong());
       } finally {

@@ -274,7 +274,7 @@ public final class Transaction extends SureTransaction {
           if (given.containsKey(WriteRequest.READS_TABLE)) {
             readWholeTable();
           }
-          if (exists() && WeightMentions.nameHash(session, options.replaceWhere(), options.replaceOn())) {
+          if (exists() && WeightMentions.holdsHash(session, options.replaceWhere(), options.replaceOn())) {
             notes.add(Constants.text("DELETED_BY_WEIGHT"));
           }
           storeUnlessDeltaWill(command, source.schema());

@@ -89,7 +89,7 @@ public final class WatchedCommand implements TransactionExecutionObserver {
       if (watch.transaction == null || !watch.transaction.hasLanded()) {
         throw e;
       }
-      Landed.butThen(watch.transaction.deltaLog().dataPath(), e);
+      Landed.logLaterFailure(watch.transaction.deltaLog().dataPath(), e);
       return landed;
     } finally {
       TransactionExecutionObserver.setObserver(before);

@@ -14,12 +14,15 @@ public final class Landed {
     try {
       body.run();
     } catch (Exception e) {
-      butThen(table, e);
+      logLaterFailure(table, e);
     }
   }
 
   /** Logs what failed. */
-  public static void butThen(Object table, Exception e) {
-    LOG.log(System.Logger.Level.WARNING, "a write to " + table + " has landed; afterwards this failed, and was let be", e);
+  public static void logLaterFailure(Object table, Exception e) {
+    LOG.log(
+        System.Logger.Level.WARNING,
+        "the write to " + table + " has landed; a step after it failed, which changes nothing",
+        e);
   }
 }

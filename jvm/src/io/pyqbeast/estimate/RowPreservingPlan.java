@@ -105,7 +105,9 @@ final class RowPreservingPlan {
     List<Expression> all = both(holding, own);
     // An outer join keeps rows for which its condition does not hold, and adds rows of nulls.
     SampledRows left =
-        check(join.left(), inner || type.equals("LEFT SEMI") ? all : keepsLeft(type) ? holding : outerSide(type, own));
+        check(
+            join.left(),
+            inner || type.equals("LEFT SEMI") ? all : LEFT_JOINS.contains(type) ? holding : outerSide(type, own));
     SampledRows right = check(join.right(), inner ? all : type.equals("RIGHT OUTER") ? holding : outerSide(type, own));
     EqualColumns equal = new EqualColumns(inner ? all : own, tables.meaning());
     if (left != null && right != null) {
@@ -114,10 +116,6 @@ final class RowPreservingPlan {
     checkUnsampled(join, left != null);
     SampledRows sampled = left != null ? left : right;
     return inner ? sampled.with(equal) : sampled;
-  }
-
-  private static boolean keepsLeft(String type) {
-    return LEFT_JOINS.contains(type);
   }
 
   /** The conditions that hold for rows of a side of which the join keeps only those that meet a row of the other. */

@@ -179,7 +179,7 @@ public final class WeightMentions {
   }
 
   /** Whether a condition, as SQL has it, calls Spark's hash. */
-  public static boolean nameHash(SparkSession session, Option<String> replaceWhere, Option<String> replaceOn)
+  public static boolean holdsHash(SparkSession session, Option<String> replaceWhere, Option<String> replaceOn)
       throws ParseException {
     for (Option<String> condition : List.of(replaceWhere, replaceOn)) {
       if (condition.isDefined() && holdsHash(session.sessionState().sqlParser().parseExpression(condition.get()))) {

@@ -36,7 +36,7 @@ public final class RowShuffle {
     ScalaInterop.list(project.projectList()).forEach(column -> computed.add((Expression) column));
     Dataset<Row> packs = over(data, project.child(), computed, RowPacker.SCHEMA, new RowPacker(tree, data.schema()));
     Dataset<Row> gathered =
-        tree.files() == 1 && SmallPlans.areRead(data)
+        tree.files() == 1 && SmallPlans.isSmall(data)
             ? packs.coalesce(1) // rows outside the revision's space are few or none, and need no file of their own
             : Shuffles.byNumber(packs, tree.files() + 1, "file");
     Dataset<Row> sorted = gathered.sortWithinPartitions("stretch");

@@ -23,7 +23,7 @@ public final class SmallPlans {
   private SmallPlans() {}
 
   /** Whether the plan of some rows is such a plan. */
-  public static boolean areRead(Dataset<Row> rows) {
+  public static boolean isSmall(Dataset<Row> rows) {
     return bytes(((org.apache.spark.sql.classic.Dataset<Row>) rows).queryExecution().withCachedData()) <= MOST_BYTES;
   }
 
