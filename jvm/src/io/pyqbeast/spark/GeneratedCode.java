@@ -2,8 +2,6 @@ package io.pyqbeast.spark;
 
 import org.apache.spark.sql.catalyst.expressions.codegen.Block;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
-import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
-import org.apache.spark.sql.catalyst.expressions.codegen.ExprValue;
 
 /** Pieces of generated code, built without Scala's string interpolation. */
 public final class GeneratedCode {
@@ -11,9 +9,5 @@ public final class GeneratedCode {
 
   public static Block of(String code) {
     return new CodeBlock(ScalaInterop.seq(java.util.List.of(code)), ScalaInterop.seq(java.util.List.of()));
-  }
-
-  public static ExprValue never() {
-    return FalseLiteral$.MODULE$;
   }
 }
