@@ -4,7 +4,6 @@ import io.pyqbeast.errors.RefusedQuery;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
-import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
@@ -78,7 +77,7 @@ final class RowPreservingPlan {
     }
     if (node instanceof Filter filter) {
       tables.refuseWeights(filter.condition());
-      return check(filter.child(), both(holding, LogicalPlans.parts(filter.condition())));
+      return check(filter.child(), LogicalPlans.together(holding, LogicalPlans.parts(filter.condition())));
     }
     if (node instanceof Project || node instanceof ResolvedHint) {
       return check(ScalaInterop.list(node.children()).get(0), holding);
@@ -102,7 +101,7 @@ final class RowPreservingPlan {
     own.forEach(tables::refuseWeights);
     String type = join.joinType().sql();
     boolean inner = INNER_JOINS.contains(type);
-    List<Expression> all = both(holding, own);
+    List<Expression> all = LogicalPlans.together(holding, own);
     // An outer join keeps rows for which its condition does not hold, and adds rows of nulls.
     SampledRows left =
         check(
@@ -135,11 +134,5 @@ final class RowPreservingPlan {
       throw new RefusedQuery("a joined table is picked or made by a hash, which may be that of the sampled rows");
     }
     otherBytes += LogicalPlans.bytesOfFiles(other);
-  }
-
-  private static List<Expression> both(List<Expression> some, List<Expression> others) {
-    List<Expression> all = new ArrayList<>(some);
-    all.addAll(others);
-    return all;
   }
 }

@@ -1,6 +1,7 @@
 package io.pyqbeast.estimate;
 
 import io.pyqbeast.errors.RefusedQuery;
+import io.pyqbeast.spark.LogicalPlans;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
@@ -51,8 +52,8 @@ record SampledRows(
     if (!meet) {
       throw new RefusedQuery(whyNot(right, equal));
     }
-    List<SampledTable> both = both(keyed, right.keyed);
-    List<SampledTable> product = both(multiplied, right.multiplied);
+    List<SampledTable> both = LogicalPlans.together(keyed, right.keyed);
+    List<SampledTable> product = LogicalPlans.together(multiplied, right.multiplied);
     return switch (type) {
       case "INNER", "CROSS" -> {
         List<Set<ExprId>> all = new ArrayList<>(reached);
@@ -73,12 +74,6 @@ record SampledRows(
       }
       default -> throw new RefusedQuery("it holds a " + type + " join of indexed tables");
     };
-  }
-
-  private static List<SampledTable> both(List<SampledTable> left, List<SampledTable> right) {
-    List<SampledTable> all = new ArrayList<>(left);
-    all.addAll(right);
-    return all;
   }
 
   private String whyNot(SampledRows joined, EqualColumns equal) {

@@ -82,9 +82,14 @@ public final class LogicalPlans {
     if (!(condition instanceof And and)) {
       return List.of(condition);
     }
-    List<Expression> parts = new ArrayList<>(parts(and.left()));
-    parts.addAll(parts(and.right()));
-    return parts;
+    return together(parts(and.left()), parts(and.right()));
+  }
+
+  /** The members of one list, and then those of another. */
+  public static <T> List<T> together(List<T> first, List<T> then) {
+    List<T> all = new ArrayList<>(first);
+    all.addAll(then);
+    return all;
   }
 
   /** The same relation with other files. */
