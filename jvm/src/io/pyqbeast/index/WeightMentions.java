@@ -45,8 +45,10 @@ public final class WeightMentions {
   private static final int LARGEST_DIVISOR = 1024;
 
   private final Map<ExprId, Expression> aliases = new HashMap<>();
-  private final Map<ExprId, Set<ExprId>> equal = new HashMap<>();
-  private final Map<Expression, Set<ExprId>> values = new HashMap<>();
+
+  /** The stored columns that an expression is held equal to, by its {@link #key}. */
+  private final Map<Object, Set<ExprId>> equal = new HashMap<>();
+
   private final Set<ExprId> hashed = new HashSet<>();
   private final LogicalRelation relation;
   private final Snapshot snapshot;
@@ -79,21 +81,30 @@ public final class WeightMentions {
     for (Expression part : LogicalPlans.parts(filter.condition())) {
       if (part instanceof EqualTo || part instanceof EqualNullSafe) {
         List<Expression> sides = ScalaInterop.list(part.children());
-        learnValue(sides.get(0), sides.get(1));
-        learnValue(sides.get(1), sides.get(0));
+        learnEqual(sides.get(0), sides.get(1));
+        learnEqual(sides.get(1), sides.get(0));
       }
     }
   }
 
-  private void learnValue(Expression column, Expression value) {
+  private void learnEqual(Expression column, Expression value) {
     if (column instanceof Attribute) {
-      values.computeIfAbsent(value.canonicalized(), key -> new HashSet<>()).addAll(stored(column));
+      learnEqual(key(value), stored(column));
     }
   }
 
   /** Remembers that a join holds a column equal to one of the hashed columns. */
   public void learnEqual(ExprId column, ExprId hashed) {
-    equal.computeIfAbsent(column, id -> new HashSet<>()).add(hashed);
+    learnEqual(column, Set.of(hashed));
+  }
+
+  private void learnEqual(Object key, Set<ExprId> columns) {
+    equal.computeIfAbsent(key, each -> new HashSet<>()).addAll(columns);
+  }
+
+  /** A column goes by its id: its canonical form has a type too, and a join tells none. */
+  private static Object key(Expression expression) {
+    return expression instanceof Attribute column ? column.exprId() : expression.canonicalized();
   }
 
   /** What a column of a projection stands for; any other column stands for itself. */
@@ -209,13 +220,13 @@ public final class WeightMentions {
 
   /** Whether a column of whatever table is one of {@code _metadata}, or is called like one that stores the weight. */
   private boolean tellsPlaceOrWeight(Attribute column) {
-    return column.metadata().contains(package$.MODULE$.METADATA_COL_ATTR_KEY())
+    return isMetadata(column)
         || BlockIndex.of(snapshot).copiesOfWeight().contains(LogicalPlans.physicalName(column));
   }
 
   /** The stored columns that an expression is computed from, and those that are equal to a part of it. */
   private Set<ExprId> stored(Expression expression) {
-    Set<ExprId> found = new HashSet<>(values.getOrDefault(expression.canonicalized(), Set.of()));
+    Set<ExprId> found = new HashSet<>(equal.getOrDefault(key(expression), Set.of()));
     if (expression instanceof AttributeReference column) {
       Expression meant = resolved(column);
       if (meant != column) {
@@ -223,15 +234,18 @@ public final class WeightMentions {
         return found;
       }
       found.add(column.exprId());
-      found.addAll(equal.getOrDefault(column.exprId(), Set.of()));
     }
     ScalaInterop.list(expression.children()).forEach(child -> found.addAll(stored(child)));
     return found;
   }
 
   private boolean tellsPlace(AttributeReference column) {
-    return column.metadata().contains(package$.MODULE$.METADATA_COL_ATTR_KEY())
+    return isMetadata(column)
         && relation.output().exists(ScalaInterop.predicate(each -> each.exprId().equals(column.exprId())));
+  }
+
+  private static boolean isMetadata(Attribute column) {
+    return column.metadata().contains(package$.MODULE$.METADATA_COL_ATTR_KEY());
   }
 
   private boolean isCopy(AttributeReference column) {
