@@ -28,7 +28,7 @@ final class Outputs {
   private final List<Map<String, Object>> described = new ArrayList<>();
   private final List<Expression> inputs = new ArrayList<>();
 
-  /** @param keys for each hashed column the columns that have its value, see {@link SampledRows} */
+  /** @param keys for each hashed column the columns that have its value, see {@link KeyedRows} */
   Outputs(List<Expression> groups, QueriedTables tables, List<Set<ExprId>> keys) {
     this.groups = groups;
     this.tables = tables;

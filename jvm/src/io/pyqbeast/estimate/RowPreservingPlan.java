@@ -24,7 +24,7 @@ final class RowPreservingPlan {
   private static final List<String> INNER_JOINS = List.of("INNER", "CROSS");
 
   private final QueriedTables tables;
-  private final SampledRows rows;
+  private final KeyedRows rows;
   private long otherBytes;
   private boolean fansOut;
 
@@ -41,7 +41,7 @@ final class RowPreservingPlan {
   }
 
   /** What is known of the plan's rows. */
-  SampledRows sampled() {
+  KeyedRows sampled() {
     return rows;
   }
 
@@ -61,10 +61,10 @@ final class RowPreservingPlan {
    * @param holding conditions that hold in all rows of the result
    * @return what is known of its rows; null for a part that holds no indexed table
    */
-  private SampledRows check(LogicalPlan node, List<Expression> holding) {
+  private KeyedRows check(LogicalPlan node, List<Expression> holding) {
     int table = tables.at(node);
     if (table >= 0) {
-      return SampledRows.of(tables.all().get(table));
+      return KeyedRows.of(tables.all().get(table));
     }
     refuseRandom(node);
     if (!tables.areIn(node)) {
@@ -96,24 +96,24 @@ final class RowPreservingPlan {
     }
   }
 
-  private SampledRows checkJoin(Join join, List<Expression> holding) {
+  private KeyedRows checkJoin(Join join, List<Expression> holding) {
     List<Expression> own = EqualColumns.parts(join);
     own.forEach(tables::refuseWeights);
     String type = join.joinType().sql();
     boolean inner = INNER_JOINS.contains(type);
     List<Expression> all = LogicalPlans.together(holding, own);
     // An outer join keeps rows for which its condition does not hold, and adds rows of nulls.
-    SampledRows left =
+    KeyedRows left =
         check(
             join.left(),
             inner || type.equals("LEFT SEMI") ? all : LEFT_JOINS.contains(type) ? holding : outerSide(type, own));
-    SampledRows right = check(join.right(), inner ? all : type.equals("RIGHT OUTER") ? holding : outerSide(type, own));
+    KeyedRows right = check(join.right(), inner ? all : type.equals("RIGHT OUTER") ? holding : outerSide(type, own));
     EqualColumns equal = new EqualColumns(inner ? all : own, tables.meaning());
     if (left != null && right != null) {
       return left.joined(right, type, equal);
     }
     checkUnsampled(join, left != null);
-    SampledRows sampled = left != null ? left : right;
+    KeyedRows sampled = left != null ? left : right;
     return inner ? sampled.with(equal) : sampled;
   }
 

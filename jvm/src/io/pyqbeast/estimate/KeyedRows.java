@@ -23,17 +23,17 @@ import org.apache.spark.sql.catalyst.expressions.ExprId;
  * @param isFull whether a FULL OUTER join made them. If a key has a rows on one side and b on the other, none of which
  *     meet, it has a + b, which is at most one more than a * b
  */
-record SampledRows(
+record KeyedRows(
     List<Set<ExprId>> keys, List<SampledTable> keyed, List<SampledTable> multiplied, boolean isFull) {
-  static SampledRows of(SampledTable table) {
+  static KeyedRows of(SampledTable table) {
     List<Set<ExprId>> keys = table.hashed().stream().map(column -> Set.of(column.exprId())).toList();
-    return new SampledRows(keys, List.of(table), List.of(table), false);
+    return new KeyedRows(keys, List.of(table), List.of(table), false);
   }
 
   /** The same rows, joined to such as meet them in columns that are equal. */
-  SampledRows with(EqualColumns equal) {
+  KeyedRows with(EqualColumns equal) {
     List<Set<ExprId>> closures = keys.stream().map(key -> equal.closure(key, false)).toList();
-    return new SampledRows(closures, keyed, multiplied, isFull);
+    return new KeyedRows(closures, keyed, multiplied, isFull);
   }
 
   /**
@@ -43,7 +43,7 @@ record SampledRows(
    * @param equal the columns that are equal in all rows that meet
    * @throws RefusedQuery where rows that meet can have different weights; the message says which layout helps
    */
-  SampledRows joined(SampledRows right, String type, EqualColumns equal) {
+  KeyedRows joined(KeyedRows right, String type, EqualColumns equal) {
     List<Set<ExprId>> reached = with(equal).keys;
     boolean meet = keys.size() == right.keys.size();
     for (int i = 0; meet && i < keys.size(); i++) {
@@ -61,22 +61,22 @@ record SampledRows(
         for (int i = 0; i < all.size(); i++) {
           all.get(i).addAll(right.keys.get(i));
         }
-        yield new SampledRows(all, both, product, false);
+        yield new KeyedRows(all, both, product, false);
       }
-      case "LEFT OUTER" -> new SampledRows(keys, keyed, product, false);
-      case "RIGHT OUTER" -> new SampledRows(right.keys, right.keyed, product, false);
-      case "LEFT SEMI" -> new SampledRows(reached, both, multiplied, false);
-      case "LEFT ANTI" -> new SampledRows(keys, keyed, multiplied, false);
+      case "LEFT OUTER" -> new KeyedRows(keys, keyed, product, false);
+      case "RIGHT OUTER" -> new KeyedRows(right.keys, right.keyed, product, false);
+      case "LEFT SEMI" -> new KeyedRows(reached, both, multiplied, false);
+      case "LEFT ANTI" -> new KeyedRows(keys, keyed, multiplied, false);
       // A row may lack the columns of either side, so that no column has the key of all rows.
       case "FULL OUTER" -> {
         List<Set<ExprId>> none = keys.stream().map(key -> Set.<ExprId>of()).toList();
-        yield new SampledRows(none, both, product, true);
+        yield new KeyedRows(none, both, product, true);
       }
       default -> throw new RefusedQuery("it holds a " + type + " join of indexed tables");
     };
   }
 
-  private String whyNot(SampledRows joined, EqualColumns equal) {
+  private String whyNot(KeyedRows joined, EqualColumns equal) {
     if (keys.get(0).isEmpty() || joined.keys.get(0).isEmpty()) {
       return "it joins rows of a FULL OUTER join to another indexed table, and no column has the key of all of them";
     }
