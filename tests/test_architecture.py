@@ -210,6 +210,7 @@ JAVA_ALLOWED = {
     "errors": [],
     "format": ["spark"],
     "expressions": ["spark"],
+    "conditions": ["spark"],
     "layout": ["errors", "spark"],
     "parquet": ["errors", "layout", "spark"],
     "index": ["format", "spark"],
@@ -221,7 +222,7 @@ JAVA_ALLOWED = {
     "verify": ["commit", "errors", "parquet", "spark"],
     "python": ["errors"],
     "catalog": ["commit", "errors", "format", "python", "spark"],
-    "": ["catalog", "commit", "errors", "python", "sample", "spark"],
+    "": ["catalog", "commit", "conditions", "errors", "layout", "python", "sample", "spark"],
 }
 
 LONGEST_FILE = 600

@@ -129,4 +129,4 @@ class ScanTotals(NamedTuple):
 
 def scan_totals(query: DataFrame) -> ScanTotals:
     """The totals of a query that has run, from Spark's own metrics of its file scans."""
-    return ScanTotals(*java(query.sparkSession).spark.Scans.totals(query._jdf))
+    return ScanTotals(*java(query.sparkSession).explain.Scans.totals(query._jdf))

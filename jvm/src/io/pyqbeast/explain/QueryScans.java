@@ -3,7 +3,6 @@ package io.pyqbeast.explain;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.spark.ScalaInterop;
-import io.pyqbeast.spark.Scans;
 import io.pyqbeast.spark.SubsetFileIndex;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;

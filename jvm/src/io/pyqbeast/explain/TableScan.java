@@ -11,7 +11,6 @@ import io.pyqbeast.parquet.RowGroups;
 import io.pyqbeast.sample.SampleRule;
 import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.ScalaInterop;
-import io.pyqbeast.spark.Scans;
 import io.pyqbeast.spark.SubsetFileIndex;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,6 +1,5 @@
 package io.pyqbeast.expressions;
 
-import io.pyqbeast.spark.GeneratedCode;
 import io.pyqbeast.spark.ScalaInterop;
 import java.io.Serializable;
 import java.util.List;

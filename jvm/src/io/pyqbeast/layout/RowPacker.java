@@ -1,7 +1,6 @@
 package io.pyqbeast.layout;
 
 import io.pyqbeast.errors.Refusal;
-import io.pyqbeast.spark.RowFunction;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.NoSuchElementException;

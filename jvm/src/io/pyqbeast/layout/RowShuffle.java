@@ -1,10 +1,7 @@
 package io.pyqbeast.layout;
 
-import io.pyqbeast.spark.MapPartitionsWithExpressions;
-import io.pyqbeast.spark.RowFunction;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Shuffles;
-import io.pyqbeast.spark.SmallPlans;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Column;

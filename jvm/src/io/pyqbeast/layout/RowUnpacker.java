@@ -1,6 +1,5 @@
 package io.pyqbeast.layout;
 
-import io.pyqbeast.spark.RowFunction;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;

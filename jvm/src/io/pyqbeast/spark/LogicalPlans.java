@@ -72,7 +72,7 @@ public final class LogicalPlans {
   }
 
   /** The plan with the conditions of its filters replaced, from the innermost expressions up. */
-  static LogicalPlan withConditions(LogicalPlan plan, Function<Expression, Expression> by) {
+  public static LogicalPlan withConditions(LogicalPlan plan, Function<Expression, Expression> by) {
     PartialFunction<Expression, Expression> rule = ScalaInterop.partial(Expression.class, by);
     return replaced(plan, Filter.class, filter -> filter.transformExpressionsUp(rule));
   }

@@ -1,5 +1,7 @@
-package io.pyqbeast.spark;
+package io.pyqbeast.conditions;
 
+import io.pyqbeast.spark.LogicalPlans;
+import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.expressions.BinaryComparison;

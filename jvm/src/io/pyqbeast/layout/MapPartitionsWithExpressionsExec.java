@@ -1,13 +1,14 @@
-package io.pyqbeast.spark;
+package io.pyqbeast.layout;
 
+import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection$;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.execution.SparkPlan;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
@@ -17,14 +18,14 @@ public final class MapPartitionsWithExpressionsExec extends SparkPlan {
   private static final long serialVersionUID = 1L;
 
   private final SparkPlan child;
-  private final Seq<Expression> asked;
+  private final Seq<Expression> computed;
   private final Seq<Attribute> output;
   private final RowFunction function;
 
   public MapPartitionsWithExpressionsExec(
-      SparkPlan child, Seq<Expression> asked, Seq<Attribute> output, RowFunction function) {
+      SparkPlan child, Seq<Expression> computed, Seq<Attribute> output, RowFunction function) {
     this.child = child;
-    this.asked = asked;
+    this.computed = computed;
     this.output = output;
     this.function = function;
   }
@@ -32,7 +33,7 @@ public final class MapPartitionsWithExpressionsExec extends SparkPlan {
   @Override
   public RDD<InternalRow> doExecute() {
     RowFunction each = function;
-    Seq<Expression> expressions = asked;
+    Seq<Expression> expressions = computed;
     Seq<Attribute> input = child.output();
     FlatMapFunction<java.util.Iterator<InternalRow>, InternalRow> body =
         rows -> {
@@ -54,7 +55,7 @@ public final class MapPartitionsWithExpressionsExec extends SparkPlan {
 
   @Override
   public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return new MapPartitionsWithExpressionsExec(newChildren.head(), asked, output, function);
+    return new MapPartitionsWithExpressionsExec(newChildren.head(), computed, output, function);
   }
 
   @Override
@@ -64,7 +65,7 @@ public final class MapPartitionsWithExpressionsExec extends SparkPlan {
 
   @Override
   public Object productElement(int n) {
-    return List.of(child, asked, output, function).get(n);
+    return List.of(child, computed, output, function).get(n);
   }
 
   @Override

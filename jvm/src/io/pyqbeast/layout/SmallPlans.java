@@ -1,5 +1,6 @@
-package io.pyqbeast.spark;
+package io.pyqbeast.layout;
 
+import io.pyqbeast.spark.ScalaInterop;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -17,13 +18,13 @@ import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /** Plans that one task computes in no time: projections and filters of few bytes, without a user's own functions. */
-public final class SmallPlans {
+final class SmallPlans {
   private static final long MOST_BYTES = 8L << 20;
 
   private SmallPlans() {}
 
   /** Whether the plan of some rows is such a plan. */
-  public static boolean isSmall(Dataset<Row> rows) {
+  static boolean isSmall(Dataset<Row> rows) {
     return bytes(((org.apache.spark.sql.classic.Dataset<Row>) rows).queryExecution().withCachedData()) <= MOST_BYTES;
   }
 

@@ -1,4 +1,4 @@
-package io.pyqbeast.spark;
+package io.pyqbeast.layout;
 
 import java.io.Serializable;
 import java.util.Iterator;

@@ -1,5 +1,6 @@
-package io.pyqbeast.spark;
+package io.pyqbeast.layout;
 
+import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
@@ -17,14 +18,14 @@ public final class MapPartitionsWithExpressions extends LogicalPlan {
   private static final long serialVersionUID = 1L;
 
   private final LogicalPlan child;
-  private final Seq<Expression> asked;
+  private final Seq<Expression> computed;
   private final Seq<Attribute> output;
   private final RowFunction function;
 
   public MapPartitionsWithExpressions(
-      LogicalPlan child, Seq<Expression> asked, Seq<Attribute> output, RowFunction function) {
+      LogicalPlan child, Seq<Expression> computed, Seq<Attribute> output, RowFunction function) {
     this.child = child;
-    this.asked = asked;
+    this.computed = computed;
     this.output = output;
     this.function = function;
   }
@@ -35,7 +36,9 @@ public final class MapPartitionsWithExpressions extends LogicalPlan {
     public Seq<SparkPlan> apply(LogicalPlan plan) {
       return plan instanceof MapPartitionsWithExpressions rows
           ? ScalaInterop.seq(
-          List.of(new MapPartitionsWithExpressionsExec(planLater(rows.child), rows.asked, rows.output, rows.function)))
+              List.of(
+                  new MapPartitionsWithExpressionsExec(
+                      planLater(rows.child), rows.computed, rows.output, rows.function)))
           : ScalaInterop.seq(List.of());
     }
   }
@@ -58,7 +61,7 @@ public final class MapPartitionsWithExpressions extends LogicalPlan {
 
   @Override
   public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
-    return new MapPartitionsWithExpressions(newChildren.head(), asked, output, function);
+    return new MapPartitionsWithExpressions(newChildren.head(), computed, output, function);
   }
 
   @Override
@@ -68,7 +71,7 @@ public final class MapPartitionsWithExpressions extends LogicalPlan {
 
   @Override
   public Object productElement(int n) {
-    return List.of(child, asked, output, function).get(n);
+    return List.of(child, computed, output, function).get(n);
   }
 
   @Override

@@ -1,5 +1,7 @@
-package io.pyqbeast.spark;
+package io.pyqbeast.conditions;
 
+import io.pyqbeast.spark.LogicalPlans;
+import io.pyqbeast.spark.ScalaInterop;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BinaryComparison;

@@ -1,5 +1,6 @@
-package io.pyqbeast.spark;
+package io.pyqbeast.explain;
 
+import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Dataset;
