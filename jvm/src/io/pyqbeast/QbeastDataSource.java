@@ -108,7 +108,7 @@ public final class QbeastDataSource
       }
     }
     String path = options.get("path");
-    Bridge.write(mode.name(), options, data);
+    Bridge.write(mode, options, data);
     try {
       return Delta.known(context, path, options);
     } catch (Exception e) {
@@ -179,6 +179,6 @@ public final class QbeastDataSource
     }
     Map<String, String> options = new HashMap<>(ScalaInterop.map(parameters));
     SaveMode each = mode == OutputMode.Complete() ? SaveMode.Overwrite : SaveMode.Append;
-    return new QbeastSink(options, each.name());
+    return new QbeastSink(options, each);
   }
 }

@@ -58,7 +58,7 @@ final class IndexedWrite implements WriteBuilder, SupportsOverwrite, SupportsTru
       @Override
       public InsertableRelation toInsertableRelation() {
         return (rows, overwrite) -> {
-          Bridge.write(mode.name(), options, rows);
+          Bridge.write(mode, options, rows);
           CachedRows.refresh(rows.sparkSession(), options.get("path"));
         };
       }

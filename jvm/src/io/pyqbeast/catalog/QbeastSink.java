@@ -15,6 +15,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkException;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOptions;
@@ -35,10 +36,10 @@ public final class QbeastSink implements Sink {
   private static final String JOB_GROUP = "spark.jobGroup.id";
 
   private final Map<String, String> options;
-  private final String mode;
+  private final SaveMode mode;
 
-  /** @param mode the name of the {@link org.apache.spark.sql.SaveMode} of each batch */
-  public QbeastSink(Map<String, String> options, String mode) {
+  /** @param mode of each batch */
+  public QbeastSink(Map<String, String> options, SaveMode mode) {
     this.options = options;
     this.mode = mode;
   }

@@ -98,7 +98,7 @@ public final class StagedIndexedTable implements StagedTable, SupportsWrite {
     Map<String, String> given = new HashMap<>(all);
     definition.properties()
         .forEach((key, value) -> given.put(key.startsWith("delta.") ? key : WriteRequest.PROPERTY_PREFIX + key, value));
-    Bridge.write(mode.name(), given, rows);
+    Bridge.write(mode, given, rows);
     CachedRows.refresh(rows.sparkSession(), location);
     try {
       register.run();

@@ -53,14 +53,10 @@ import org.apache.spark.sql.delta.skipping.clustering.ClusteringColumnInfo$;
 import org.apache.spark.sql.delta.sources.DeltaSQLConf$;
 import org.apache.spark.sql.delta.stats.DeltaJobStatisticsTracker;
 import org.apache.spark.sql.delta.stats.StatisticsCollection;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.Tuple2;
-import scala.Tuple4;
 import scala.collection.immutable.Seq;
-import scala.collection.immutable.Set$;
 
 /**
  * A Delta transaction that also stores revisions and block tags. Delta writes the rows and decides on schema, replaced
@@ -103,8 +99,8 @@ public final class Transaction extends SureTransaction {
 
   private String conflict = "";
 
-  /** The table's metadata once the rows of {@link #asStored} are in it. */
-  private Metadata planned;
+  /** That of the rows of {@link #asStored}. */
+  private Rehearsal rehearsal = Rehearsal.NONE;
 
   /**
    * The rows to write, laid out. {@code source} is the same without identity columns, which Delta accepts from no
@@ -113,13 +109,6 @@ public final class Transaction extends SureTransaction {
   private Dataset<Row> laidOut;
 
   private Dataset<Row> source;
-
-  /**
-   * The rows before {@link #asStored} completed them. Delta resolves the columns of {@code replaceOn} and {@code
-   * replaceUsing} in these.
-   */
-  private Dataset<Row> asGiven;
-  private scala.collection.immutable.Set<String> identityColumns = Set$.MODULE$.empty();
 
   private Transaction(SparkSession session, DeltaLog log, Option<Snapshot> begins, Door door) {
     super(log, Option.empty(), begins);
@@ -211,42 +200,15 @@ public final class Transaction extends SureTransaction {
         () -> command(data, SaveMode.valueOf(mode), given).hasBeenExecuted(this, session, Option.apply(options)));
   }
 
-  /**
-   * The rows as the table will hold them: under its names, of its types, and with the columns that Delta computes or fills
-   * in. Delta does all that on the way to the files, when it is too late to say where a row lies.
-   */
+  /** The rows as the table will hold them; see {@link Rehearsal}. */
   public Dataset<Row> asStored(Dataset<Row> data, String mode, Map<String, String> given) {
-    return door.open(() -> asStoredNow(data, mode, given));
-  }
-
-  private Dataset<Row> asStoredNow(Dataset<Row> data, String mode, Map<String, String> given) {
-    asGiven = data;
-    Transaction rehearsal = new Transaction(session, deltaLog(), Option.apply(snapshot()), door);
-    WriteIntoDelta command = rehearsal.command(data, SaveMode.valueOf(mode), given);
-    command.updateMetadata(
-        session, rehearsal, data.schema(), ScalaInterop.seq(List.of()), command.configuration(),
-        command.mode() == SaveMode.Overwrite, rehearsal.options.rearrangeOnly());
-    planned = rehearsal.metadata();
-    Tuple4<Dataset<Row>, Seq<Attribute>, Seq<Constraint>, scala.collection.immutable.Set<String>> completed =
-        rehearsal.normalizeSchema(deltaLog(), Option.apply(rehearsal.options), data);
-    identityColumns = completed._4();
-    StructType stored = plain(planned.schema());
-    Dataset<Row> rows = completed._1();
-    return FixedTime.in(
-        PaddedTexts.in(
-            DataType.equalsIgnoreNullability(rows.schema(), stored) ? rows : rows.to(stored), planned.schema()));
-  }
-
-  /**
-   * The schema with names and types only. A new table must keep the metadata of the rows' own columns, so none is put
-   * in its place.
-   */
-  private static StructType plain(StructType schema) {
-    StructType plain = new StructType();
-    for (StructField column : schema.toNullable().fields()) {
-      plain = plain.add(column.name(), column.dataType());
-    }
-    return plain;
+    return door.open(
+        () -> {
+          Transaction throwaway = new Transaction(session, deltaLog(), Option.apply(snapshot()), door);
+          WriteIntoDelta command = throwaway.command(data, SaveMode.valueOf(mode), given);
+          rehearsal = Rehearsal.of(session, throwaway, command, data);
+          return rehearsal.asStored();
+        });
   }
 
   /**
@@ -254,7 +216,7 @@ public final class Transaction extends SureTransaction {
    * them.
    */
   public String prunableRevisions() {
-    return door.open(() -> JSON.writeValueAsString(PrunableRevisions.of(planned)));
+    return door.open(() -> JSON.writeValueAsString(PrunableRevisions.of(rehearsal.planned())));
   }
 
   /**
@@ -266,9 +228,9 @@ public final class Transaction extends SureTransaction {
     active(
         () -> {
           laidOut = inOwnSession(data, pageRows);
-          Dataset<Row> withoutNumbers = identityColumns.isEmpty() ? laidOut : laidOut.drop(identityColumns.toSeq());
           boolean replacesMatches = WriteRequest.of(session, given).options().isReplaceOnOrUsingDefined();
-          Dataset<Row> rows = replacesMatches ? inOwnSession(asGiven, pageRows) : withoutNumbers;
+          Dataset<Row> rows =
+              replacesMatches ? inOwnSession(rehearsal.asGiven(), pageRows) : rehearsal.withoutNumbers(laidOut);
           WriteIntoDelta command = command(rows, SaveMode.valueOf(mode), given);
           source = command.data();
           if (given.containsKey(WriteRequest.READS_TABLE)) {
@@ -410,8 +372,8 @@ public final class Transaction extends SureTransaction {
       Dataset<?> data, Option<DeltaOptions> given, boolean isOptimize, Seq<Constraint> constraints) {
     isCounted = given.isDefined();
     boolean areOurs = data == source;
-    if (areOurs && !identityColumns.isEmpty()) {
-      setTrackHighWaterMarks(identityColumns);
+    if (areOurs && !rehearsal.identityColumns().isEmpty()) {
+      setTrackHighWaterMarks(rehearsal.identityColumns());
     }
     isWriting = true;
     Seq<FileAction> files;

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 
 /** Calls from the JVM to Python, and what Python has to know of the jar. */
@@ -44,8 +45,8 @@ public final class Bridge {
     Bridge.callbacks = callbacks;
   }
 
-  public static void write(String mode, Map<String, String> options, Dataset<Row> data) {
-    check(python().write(mode, json(options), data));
+  public static void write(SaveMode mode, Map<String, String> options, Dataset<Row> data) {
+    check(python().write(mode.name(), json(options), data));
   }
 
   /** The entries of a table's configuration that say how it is indexed, before it has rows. */

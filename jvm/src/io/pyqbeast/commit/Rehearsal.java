@@ -1,0 +1,71 @@
+package io.pyqbeast.commit;
+
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.List;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.commands.WriteIntoDelta;
+import org.apache.spark.sql.delta.constraints.Constraint;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.Tuple4;
+import scala.collection.immutable.Seq;
+import scala.collection.immutable.Set;
+import scala.collection.immutable.Set$;
+
+/**
+ * What Delta does to the rows of a write on their way to the files. Then it is too late to say where a row lies, so it
+ * is done once before, in a transaction that is thrown away.
+ *
+ * @param planned the table's metadata once the rows are in it
+ * @param asGiven the rows before they were completed. Delta resolves the columns of {@code replaceOn} and {@code
+ *     replaceUsing} in these
+ * @param asStored the rows as the table will hold them: under its names, of its types, and with the columns that Delta
+ *     computes or fills in
+ * @param identityColumns those that Delta numbers, and accepts from no user
+ */
+record Rehearsal(Metadata planned, Dataset<Row> asGiven, Dataset<Row> asStored, Set<String> identityColumns) {
+  /** For a write without rows of a user. */
+  static final Rehearsal NONE = new Rehearsal(null, null, null, Set$.MODULE$.empty());
+
+  /** @param throwaway a transaction on the version that the write begins on; the command has set its options */
+  static Rehearsal of(SparkSession session, OptimisticTransaction throwaway, WriteIntoDelta command, Dataset<Row> data) {
+    command.updateMetadata(
+        session, throwaway, data.schema(), ScalaInterop.seq(List.of()), command.configuration(),
+        command.mode() == SaveMode.Overwrite, command.options().rearrangeOnly());
+    Metadata planned = throwaway.metadata();
+    Tuple4<Dataset<Row>, Seq<Attribute>, Seq<Constraint>, Set<String>> completed =
+        throwaway.normalizeSchema(throwaway.deltaLog(), Option.apply(command.options()), data);
+    StructType stored = plain(planned.schema());
+    Dataset<Row> rows = completed._1();
+    Dataset<Row> asStored =
+        FixedTime.in(
+            PaddedTexts.in(
+                DataType.equalsIgnoreNullability(rows.schema(), stored) ? rows : rows.to(stored), planned.schema()));
+    return new Rehearsal(planned, data, asStored, completed._4());
+  }
+
+  /**
+   * The schema with names and types only. A new table must keep the metadata of the rows' own columns, so none is put
+   * in its place.
+   */
+  private static StructType plain(StructType schema) {
+    StructType plain = new StructType();
+    for (StructField column : schema.toNullable().fields()) {
+      plain = plain.add(column.name(), column.dataType());
+    }
+    return plain;
+  }
+
+  /** Some rows without the numbers of identity columns. */
+  Dataset<Row> withoutNumbers(Dataset<Row> rows) {
+    return identityColumns.isEmpty() ? rows : rows.drop(identityColumns.toSeq());
+  }
+}
