@@ -34,6 +34,9 @@ public final class FileTags {
     public static final Weights ANY = new Weights(Constants.WEIGHT_MIN, Constants.WEIGHT_MAX, false);
   }
 
+  /** How many numbers tell of one of {@link #parts}. */
+  public static final int NUMBERS_OF_PART = 3;
+
   private static final long[] NO_PARTS = {};
 
   private FileTags() {}
@@ -108,7 +111,7 @@ public final class FileTags {
     long before = 0;
     for (int i = 0; i < parts.length; i++) {
       Long number = Json.wholeNumber(numbers[i]);
-      boolean isBegin = i % 3 == 0;
+      boolean isBegin = i % NUMBERS_OF_PART == 0;
       long least = isBegin ? before + 1 : Constants.WEIGHT_MIN;
       long most = isBegin ? size - 1 : Constants.WEIGHT_MAX;
       if (number == null || number < least || number > most) {
@@ -117,7 +120,7 @@ public final class FileTags {
       parts[i] = number;
       before = isBegin ? number : before;
     }
-    return parts.length % 3 == 0 ? parts : NO_PARTS;
+    return parts.length % NUMBERS_OF_PART == 0 ? parts : NO_PARTS;
   }
 
   private static List<Block> listed(JsonNode stored) {

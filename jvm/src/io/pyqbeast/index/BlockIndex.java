@@ -181,10 +181,13 @@ public final class BlockIndex {
 
   public Needed needed(AddFile file, WeightRange range) {
     FileTags.Weights held = weightsOf(file);
-    long[] ends = parts.getOrDefault(file.path(), NO_PARTS);
-    for (int i = 0; i < ends.length; i += 3) {
-      if (!range.meets((int) ends[i + 2], held.maxWeight())) {
-        return new Needed(ends[i], held.ofRows() && range.holds(held.minWeight(), (int) ends[i + 1]));
+    long[] told = parts.getOrDefault(file.path(), NO_PARTS);
+    for (int i = 0; i < told.length; i += FileTags.NUMBERS_OF_PART) {
+      long begin = told[i];
+      int maxBefore = (int) told[i + 1];
+      int minFromThere = (int) told[i + 2];
+      if (!range.meets(minFromThere, held.maxWeight())) {
+        return new Needed(begin, held.ofRows() && range.holds(held.minWeight(), maxBefore));
       }
     }
     return new Needed(file.size(), held.ofRows() && range.holds(held.minWeight(), held.maxWeight()));

@@ -30,6 +30,13 @@ final class BlockCounter implements WriteTaskStatsTracker {
 
   private static final int PROBES = 8;
 
+  /** Where the numbers of a block and of a part stand, as {@link WrittenBlocks.OfFile} hands them to Python. */
+  private static final int BLOCK_ROWS = 1;
+
+  private static final int BLOCK_MIN_WEIGHT = 2;
+  private static final int BLOCK_MAX_WEIGHT = 3;
+  private static final int PART_MIN_WEIGHT = 2;
+
   private final WriteTaskStatsTracker statistics;
   private final RowTargets targets = RowTargets.ofTask();
   private final List<Closed> closed = new ArrayList<>();
@@ -135,7 +142,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
     }
     heaviest = Math.max(heaviest, weight);
     for (long[] part : parts) {
-      part[2] = Math.min(part[2], weight);
+      part[PART_MIN_WEIGHT] = Math.min(part[PART_MIN_WEIGHT], weight);
     }
   }
 
@@ -145,9 +152,9 @@ final class BlockCounter implements WriteTaskStatsTracker {
       lastCube = cube;
       lastBlock = blocks.computeIfAbsent(cube, k -> new long[] {cube, 0, Long.MAX_VALUE, Long.MIN_VALUE});
     }
-    lastBlock[1]++;
-    lastBlock[2] = Math.min(lastBlock[2], weight);
-    lastBlock[3] = Math.max(lastBlock[3], weight);
+    lastBlock[BLOCK_ROWS]++;
+    lastBlock[BLOCK_MIN_WEIGHT] = Math.min(lastBlock[BLOCK_MIN_WEIGHT], weight);
+    lastBlock[BLOCK_MAX_WEIGHT] = Math.max(lastBlock[BLOCK_MAX_WEIGHT], weight);
     weights[WeightCounts.interval(weight)]++;
   }
 

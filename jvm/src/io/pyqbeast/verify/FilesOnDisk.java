@@ -86,7 +86,7 @@ public final class FilesOnDisk {
 
   private String locationOf(FileAction file) {
     try {
-      return name(file.absolutePath(log));
+      return noted(file.absolutePath(log));
     } catch (RuntimeException e) {
       return file.path(); // it is no URL, and no file has such a location
     }
@@ -95,13 +95,14 @@ public final class FilesOnDisk {
   /** Null where the vector lies in no file. */
   private String locationOf(DeletionVectorDescriptor vector) {
     try {
-      return vector == null || !vector.isOnDisk() ? null : name(vector.absolutePath(log.dataPath()));
+      return vector == null || !vector.isOnDisk() ? null : noted(vector.absolutePath(log.dataPath()));
     } catch (RuntimeException e) {
       return null; // its descriptor is damaged, which Python tells
     }
   }
 
-  private String name(Path path) {
+  /** The location of a path that the log names, which is then no orphan. */
+  private String noted(Path path) {
     String location = path.toUri().getScheme() == null ? log.dataPath().toUri().getScheme() + ":" + path : path.toString();
     named.add(location);
     return location;
