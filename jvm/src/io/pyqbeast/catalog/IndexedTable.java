@@ -4,6 +4,7 @@ import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.spark.CatalogEntry;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.Snapshots;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.HashMap;
@@ -72,7 +73,7 @@ public final class IndexedTable extends DeltaTableV2 {
   }
 
   private static Snapshot at(SparkSession session, String location) {
-    return DeltaLog.forTable(session, new Path(location)).update(false, Option.empty(), Option.empty());
+    return Snapshots.newest(DeltaLog.forTable(session, new Path(location)));
   }
 
   /** The columns of the Delta table at a place; none where there is no table, or no place is named. */

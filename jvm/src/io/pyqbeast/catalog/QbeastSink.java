@@ -5,8 +5,10 @@ import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.PythonFailure;
 import io.pyqbeast.python.Bridge;
+import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.Snapshots;
 import java.io.InterruptedIOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.util.Map;
@@ -28,7 +30,6 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.storage.StorageLevel;
-import scala.Option;
 
 /** Writes each batch of a stream as one commit, named by query and batch so that a replayed batch changes nothing. */
 public final class QbeastSink implements Sink {
@@ -81,7 +82,7 @@ public final class QbeastSink implements Sink {
    */
   private static boolean readsTable(DeltaLog log, Dataset<Row> data) {
     return LogicalPlans.isAnyNode(
-        ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed(),
+        Frames.plan(data),
         node ->
             node instanceof LogicalRelation relation
                 && relation.relation() instanceof HadoopFsRelation files
@@ -112,7 +113,7 @@ public final class QbeastSink implements Sink {
     if (!all.containsKey("path") || asked.canMergeSchema() || asked.canOverwriteSchema()) {
       return rows;
     }
-    Snapshot table = logOf(session, all).update(false, Option.empty(), Option.empty());
+    Snapshot table = Snapshots.newest(logOf(session, all));
     StructType asStored = new StructType();
     for (StructField given : rows.schema().fields()) {
       DataType type = given.dataType();

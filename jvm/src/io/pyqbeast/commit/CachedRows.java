@@ -1,6 +1,7 @@
 package io.pyqbeast.commit;
 
 import io.pyqbeast.errors.Landed;
+import io.pyqbeast.spark.Frames;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -21,7 +22,7 @@ public final class CachedRows {
         path,
         () -> {
           Dataset<Row> table = session.read().format("delta").load(path);
-          LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) table).queryExecution().analyzed();
+          LogicalPlan plan = Frames.plan(table);
           caches.recacheByPlan((org.apache.spark.sql.classic.SparkSession) session, plan.collectLeaves().head());
         });
   }

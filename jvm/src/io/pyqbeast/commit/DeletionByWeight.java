@@ -7,6 +7,7 @@ import io.pyqbeast.index.DeletedRows;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.spark.CommandPlan;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.Snapshots;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -81,7 +82,7 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
   @Override
   public InternalRow[] executeCollect() {
     DeltaLog log = logOf((LogicalPlan) command);
-    Snapshot before = log.update(false, Option.empty(), Option.empty());
+    Snapshot before = Snapshots.newest(log);
     scala.collection.immutable.Map<String, String> configuration = before.metadata().configuration();
     boolean isRefused = "true".equalsIgnoreCase(configuration.getOrElse("delta.appendOnly", () -> ""));
     boolean isIndexed = !IndexedColumns.of(configuration).isEmpty();
@@ -120,7 +121,7 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
 
   /** @return false where another writer came first */
   private static boolean isNoted(DeltaLog log) {
-    Snapshot newest = log.update(false, Option.empty(), Option.empty());
+    Snapshot newest = Snapshots.newest(log);
     Optional<Metadata> noted = StoredEntries.noted(newest.metadata(), Set.of(NOTED));
     if (noted.isEmpty()) {
       return true;

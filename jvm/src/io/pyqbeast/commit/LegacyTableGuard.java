@@ -2,6 +2,7 @@ package io.pyqbeast.commit;
 
 import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.index.ReplicatedCubes;
+import io.pyqbeast.spark.Snapshots;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -12,7 +13,6 @@ import org.apache.spark.sql.delta.commands.DeltaReorgTableCommand;
 import org.apache.spark.sql.delta.commands.MergeIntoCommandBase;
 import org.apache.spark.sql.delta.commands.OptimizeTableCommand;
 import org.apache.spark.sql.delta.commands.UpdateCommand;
-import scala.Option;
 
 /**
  * Refuses what rewrites files or deletes their rows, on tables with replicated blocks. A rewritten block loses the tag
@@ -30,7 +30,7 @@ public final class LegacyTableGuard {
   public static void check(LogicalPlan plan) {
     DeltaLog log = changed(plan);
     if (log != null) {
-      check(log.update(false, Option.empty(), Option.empty()));
+      check(Snapshots.newest(log));
     }
   }
 

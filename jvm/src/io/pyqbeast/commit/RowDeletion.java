@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.Snapshots;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -60,7 +61,7 @@ public final class RowDeletion {
     return door.open(
         () -> {
           DeltaLog log = DeltaLog.forTable(session, new Path(path));
-          log.update(false, Option.empty(), Option.empty());
+          Snapshots.newest(log);
           RowDeletion deletion = new RowDeletion(session, door, log);
           LegacyTableGuard.check(deletion.transaction.snapshot());
           return deletion;

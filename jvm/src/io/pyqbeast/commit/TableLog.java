@@ -10,8 +10,10 @@ import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.ReplicatedCubes;
 import io.pyqbeast.index.StoredCubes;
 import io.pyqbeast.index.WeightProfile;
+import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.Snapshots;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -21,13 +23,11 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
 import org.apache.spark.sql.delta.util.JsonUtils;
-import scala.Option;
 
 /** One version of a table's log, for Python to read. */
 public final class TableLog {
@@ -51,7 +51,7 @@ public final class TableLog {
     return door.open(
         () -> {
           DeltaLog log = DeltaLog.forTable(session, new Path(path));
-          return new TableLog(session, door, log, log.update(false, Option.empty(), Option.empty()));
+          return new TableLog(session, door, log, Snapshots.newest(log));
         });
   }
 
@@ -155,12 +155,9 @@ public final class TableLog {
   public Dataset<Row> files() {
     return door.open(
         () -> {
-          LogicalPlan plan =
-              ((org.apache.spark.sql.classic.Dataset<Row>) snapshot.allFiles().toDF()).queryExecution().analyzed();
           // Delta's own frame belongs to the session that looked at this version first, and follows that session's
           // settings.
-          return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
-              (org.apache.spark.sql.classic.SparkSession) session, plan);
+          return Frames.of(session, Frames.plan(snapshot.allFiles().toDF()));
         });
   }
 

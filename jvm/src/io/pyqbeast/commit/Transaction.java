@@ -14,8 +14,10 @@ import io.pyqbeast.parquet.ExactParquet;
 import io.pyqbeast.parquet.PartedFiles;
 import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.DeltaWrites;
+import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.Snapshots;
 import io.pyqbeast.statistics.StatisticsOfJob;
 import io.pyqbeast.statistics.WrittenBlocks;
 import io.pyqbeast.statistics.WrittenWeight;
@@ -122,7 +124,7 @@ public final class Transaction extends SureTransaction {
     return door.open(
         () -> {
           DeltaLog log = DeltaLog.forTable(session, new Path(path), ScalaInterop.map(given));
-          log.update(false, Option.empty(), Option.empty());
+          Snapshots.newest(log);
           return new Transaction(session, log, Option.empty(), door);
         });
   }
@@ -298,9 +300,7 @@ public final class Transaction extends SureTransaction {
       own.conf().set(PAGE_ROWS, Integer.toString(pageRows));
     }
     ExactParquet.set(own.sessionState().conf());
-    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
-        (org.apache.spark.sql.classic.SparkSession) own,
-        ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed());
+    return Frames.of(own, Frames.plan(data));
   }
 
   private WriteIntoDelta command(Dataset<Row> data, SaveMode mode, Map<String, String> given) {

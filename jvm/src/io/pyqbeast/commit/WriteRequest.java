@@ -2,6 +2,7 @@ package io.pyqbeast.commit;
 
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.spark.DeltaWrites;
+import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
 import java.util.Locale;
@@ -69,9 +70,9 @@ public record WriteRequest(DeltaOptions options, Map<String, String> properties,
 
   /** The rows below a projection, where Delta looks for the columns that a match compares. */
   private static Dataset<Row> projected(Dataset<Row> data) {
-    LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed();
-    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
-        (org.apache.spark.sql.classic.SparkSession) data.sparkSession(),
+    LogicalPlan plan = Frames.plan(data);
+    return Frames.of(
+        data.sparkSession(),
         DeltaInsertReplaceOnOrUsingCommand$.MODULE$.addOrdinalAliasProjection(plan, plan.output()));
   }
 }

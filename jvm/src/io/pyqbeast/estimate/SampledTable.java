@@ -117,7 +117,7 @@ final class SampledTable {
 
   /** The rows of some files with {@code from <= weight < to}, and the bucket of their weight. */
   Rows between(SparkSession session, List<AddFile> files, long from, long to, int buckets) {
-    Expression weight = new Murmur3Hash(ScalaInterop.seq(new ArrayList<Expression>(hashed)), Constants.HASH_SEED);
+    Expression weight = IndexedColumns.weight(hashed);
     LogicalPlan base =
         LogicalPlans.reading(
             relation, new SubsetFileIndex(session, index.deltaLog(), index.path(), snapshot(), index, files));

@@ -6,6 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
 import scala.collection.immutable.Seq;
 
 /** The columns that are hashed into a row's weight, in order: first the indexed columns, then the weight columns. */
@@ -25,6 +27,11 @@ public final class IndexedColumns {
   /** The column of this name among others: a table has no two names that differ in case only. */
   public static <A extends Attribute> Optional<A> find(Seq<A> columns, String name) {
     return ScalaInterop.list(columns).stream().filter(column -> column.name().equalsIgnoreCase(name)).findFirst();
+  }
+
+  /** The weight of a row: the hash of these columns. */
+  public static Expression weight(List<? extends Expression> columns) {
+    return new Murmur3Hash(ScalaInterop.seq(new ArrayList<Expression>(columns)), Constants.HASH_SEED);
   }
 
   public static List<String> of(JsonNode revision) {

@@ -1,5 +1,6 @@
 package io.pyqbeast.layout;
 
+import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Shuffles;
 import java.util.ArrayList;
@@ -28,7 +29,7 @@ public final class RowShuffle {
    * @param pointAndWeight the coordinates of a row (doubles) and its weight (int); never null
    */
   public static Dataset<Row> of(Dataset<Row> data, List<Column> pointAndWeight, Tree tree) {
-    Project project = (Project) plan(data.select(pointAndWeight.toArray(Column[]::new)));
+    Project project = (Project) Frames.plan(data.select(pointAndWeight.toArray(Column[]::new)));
     List<Expression> computed = new ArrayList<>();
     ScalaInterop.list(project.projectList()).forEach(column -> computed.add((Expression) column));
     Dataset<Row> packs = over(data, project.child(), computed, RowPacker.SCHEMA, new RowPacker(tree, data.schema()));
@@ -37,18 +38,15 @@ public final class RowShuffle {
             ? packs.coalesce(1) // rows outside the revision's space are few or none, and need no file of their own
             : Shuffles.byNumber(packs, tree.files() + 1, "file");
     Dataset<Row> sorted = gathered.sortWithinPartitions("stretch");
-    return over(data, plan(sorted), List.of(), data.schema(), new RowUnpacker(data.schema().length(), tree.endsOfParts()));
-  }
-
-  private static LogicalPlan plan(Dataset<Row> data) {
-    return ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed();
+    RowUnpacker unpacker = new RowUnpacker(data.schema().length(), tree.endsOfParts());
+    return over(data, Frames.plan(sorted), List.of(), data.schema(), unpacker);
   }
 
   private static Dataset<Row> over(
       Dataset<Row> data, LogicalPlan child, List<Expression> computed, StructType schema, RowFunction function) {
     List<Attribute> output = new ArrayList<>(ScalaInterop.list(DataTypeUtils.toAttributes(schema)));
-    return org.apache.spark.sql.classic.Dataset.ofRows(
-        (org.apache.spark.sql.classic.SparkSession) data.sparkSession(),
+    return Frames.of(
+        data.sparkSession(),
         new MapPartitionsWithExpressions(child, ScalaInterop.seq(computed), ScalaInterop.seq(output), function));
   }
 }

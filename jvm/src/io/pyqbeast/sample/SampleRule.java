@@ -1,12 +1,10 @@
 package io.pyqbeast.sample;
 
-import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.index.WeightProfile;
 import io.pyqbeast.spark.LogicalPlans;
-import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -17,7 +15,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
-import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.rules.Rule;
@@ -112,7 +109,7 @@ public final class SampleRule extends Rule<LogicalPlan> {
 
   /** What the weights of a sample's rows meet; none where it takes all rows. */
   private static Optional<Expression> condition(List<Attribute> columns, Snapshot snapshot, Sample sample) {
-    Expression weight = new Murmur3Hash(ScalaInterop.seq(new ArrayList<Expression>(columns)), Constants.HASH_SEED);
+    Expression weight = IndexedColumns.weight(columns);
     Expression condition = null;
     if (sample.upperBound() < 1.0) {
       // A sample of the whole table has no upper bound, as the row with the largest weight belongs to it too.

@@ -1,6 +1,5 @@
 package io.pyqbeast.statistics;
 
-import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.spark.ScalaInterop;
 import java.io.Serializable;
@@ -10,7 +9,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection$;
 import org.apache.spark.sql.delta.DeltaColumnMapping;
@@ -48,7 +46,7 @@ public final class WrittenWeight implements Serializable {
       }
       hashed.add(value);
     }
-    return hashed.isEmpty() ? null : new WrittenWeight(new Murmur3Hash(ScalaInterop.seq(hashed), Constants.HASH_SEED));
+    return hashed.isEmpty() ? null : new WrittenWeight(IndexedColumns.weight(hashed));
   }
 
   private static Expression valueOf(StructField field, Metadata table, List<Attribute> columns) {

@@ -1,0 +1,22 @@
+package io.pyqbeast.spark;
+
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** Frames and their plans. Only Spark's classic frames have plans, and the others never reach the JVM's side. */
+public final class Frames {
+  private Frames() {}
+
+  /** The analyzed plan of a frame. */
+  public static LogicalPlan plan(Dataset<Row> frame) {
+    return ((org.apache.spark.sql.classic.Dataset<Row>) frame).queryExecution().analyzed();
+  }
+
+  /** The frame of a plan, in a session. */
+  public static Dataset<Row> of(SparkSession session, LogicalPlan plan) {
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+        (org.apache.spark.sql.classic.SparkSession) session, plan);
+  }
+}
