@@ -170,7 +170,7 @@ class IndexedSnapshot:
         return index_metrics(
             chosen,
             files,
-            prunes=chosen.id in self.prunable_revisions,
+            is_prunable=chosen.id in self.prunable_revisions,
             key_granularity=self.weight_profile.key_granularity,
             bound_of=self.weight_profile.weight_of,
         )

@@ -120,7 +120,7 @@ class QbeastTable:
         return index_metrics(
             chosen,
             _indexed_files(log, revisions.dimensions),
-            prunes=chosen.id in log.prunable_revisions,
+            is_prunable=chosen.id in log.prunable_revisions,
             key_granularity=log.key_granularity,
             bound_of=log.weight_of,
         )

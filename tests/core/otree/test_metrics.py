@@ -154,7 +154,7 @@ def test_what_a_sample_reads_by_what_it_needs():
 
 
 def test_samples_that_cannot_skip_files_read_them_all():
-    found = index_metrics(REVISION, INDEXED, prunes=False)
+    found = index_metrics(REVISION, INDEXED, is_prunable=False)
     assert found.read_shares == dict.fromkeys(SAMPLED, 1.0)
     assert found.read_amplification[0.01] == 100
 

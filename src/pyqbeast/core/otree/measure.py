@@ -39,14 +39,14 @@ def index_metrics(
     revision: Revision,
     files: Sequence[MeasuredFile],
     *,
-    prunes: bool = True,
+    is_prunable: bool = True,
     key_granularity: float = 0.0,
     bound_of: Callable[[float], int] = weight_of,
 ) -> IndexMetrics:
     """The metrics of one revision, given all live files of the table.
 
-    `prunes` says whether samples skip files of the revision; they do not where an indexed column has a wider type by
-    now, which hashes otherwise. `bound_of` is the weight below which a sample of a fraction lies.
+    `is_prunable` says whether samples skip files of the revision; they do not where an indexed column has a wider type
+    by now, which hashes otherwise. `bound_of` is the weight below which a sample of a fraction lies.
     """
     own = _files_of(revision, files)
     for file in own:
@@ -76,7 +76,7 @@ def index_metrics(
     lightest = np.array([min([block.min_weight for block in file.blocks]) for file in own], np.int64)
 
     def opened(fraction: float) -> int:
-        return int(sizes[lightest < bound_of(fraction if prunes else 1.0)].sum())
+        return int(sizes[lightest < bound_of(fraction if is_prunable else 1.0)].sum())
 
     read_shares = {fraction: opened(fraction) / size if size else 0.0 for fraction in SAMPLED}
     return IndexMetrics(

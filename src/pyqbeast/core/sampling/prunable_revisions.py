@@ -40,14 +40,14 @@ def prunable_revisions(
     columns = latest.hashed_columns
     by_name = {field["name"]: field for field in fields}
 
-    def is_weighed(revision: Revision) -> bool:
+    def is_prunable(revision: Revision) -> bool:
         if revision.hashed_as:
             recorded = read_json(revision.hashed_as, "a record of hashed columns")
             with_ids = _has_ids(recorded)
             return bool(_hashed(today, with_ids) == _hashed(recorded, with_ids))
         return not maps_names and revision.hashed_columns == columns and _as_before(revision, by_name)
 
-    return frozenset(number for number, revision in revisions.revisions.items() if is_weighed(revision))
+    return frozenset(number for number, revision in revisions.revisions.items() if is_prunable(revision))
 
 
 def _has_ids(layout: Any) -> bool:  # noqa: ANN401 (any JSON value)

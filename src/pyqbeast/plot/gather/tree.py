@@ -54,11 +54,11 @@ def trees_of(index: IndexedSnapshot, fractions: Fractions) -> list[Tree]:
     for number, revision in sorted(index.revisions.revisions.items(), reverse=True):
         status = IndexStatus(revision, {}).with_blocks(block for owner, block in blocks if owner == number)
         if number != STAGING_REVISION and status.cubes:
-            trees.append(_tree(status, fractions, prunes=number in index.prunable_revisions))
+            trees.append(_tree(status, fractions, is_prunable=number in index.prunable_revisions))
     return trees
 
 
-def _tree(status: IndexStatus, fractions: Fractions, *, prunes: bool) -> Tree:
+def _tree(status: IndexStatus, fractions: Fractions, *, is_prunable: bool) -> Tree:
     cubes = [*status.cubes]
     figures = [*status.cubes.values()]
     rows = np.array([cube.element_count for cube in figures], np.int64)
@@ -72,7 +72,7 @@ def _tree(status: IndexStatus, fractions: Fractions, *, prunes: bool) -> Tree:
         fraction_of(np.array([cube.max_weight for cube in figures], np.int64)),
         begin,
         end,
-        read if prunes else np.zeros_like(read),
+        read if is_prunable else np.zeros_like(read),
         _lows(cubes, status.revision.dimensions),
     )
 
