@@ -19,7 +19,7 @@ from pyqbeast.bridge.aggregate_query import (
 )
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
-from pyqbeast.core.format.file_tags import parse_tags, row_weights
+from pyqbeast.core.format.file_tags import parse_tags, weight_bounds
 from pyqbeast.core.format.key_frequency import most_rows_of_a_key
 from pyqbeast.core.revisions.revision import revisions_from_configuration
 
@@ -64,7 +64,7 @@ class QueriedFiles:
                     "this query cannot be estimated: the table holds rows twice, as old versions of the format do; "
                     "call pyqbeast.upgrade on it, or pass exact=True"
                 )
-            low, high = row_weights(file.tags, blocks) if blocks else (WEIGHT_MIN, WEIGHT_MAX)
+            low, high = weight_bounds(file.tags, blocks) if blocks else (WEIGHT_MIN, WEIGHT_MAX)
             lows.append(low)
             highs.append(high)
             rows[file.table] += file.statistics.get("numRecords") or sum(

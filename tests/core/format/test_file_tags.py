@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pyqbeast.core.format.constants import TAG_MAX_ROW_WEIGHT, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
-from pyqbeast.core.format.file_tags import Block, FileTags, blocks_to_json, parse_tags, row_weights
+from pyqbeast.core.format.file_tags import Block, FileTags, blocks_to_json, parse_tags, weight_bounds
 from tests.core.strategies import cubes
 
 ROOT = CubeId.root(2)
@@ -145,8 +145,8 @@ def test_tags_that_look_as_written_mean_what_any_json_does(change):
 
 @pytest.mark.parametrize(("tag", "weight"), [("77", 77), ("-5", -5), (None, 2147483647), ("a", 2147483647)])
 def test_the_heaviest_row_of_a_file_is_told_by_its_tag_or_bounded_by_its_cubes(tag, weight):
-    assert row_weights({} if tag is None else {TAG_MAX_ROW_WEIGHT: tag}, TWO)[1] == weight
+    assert weight_bounds({} if tag is None else {TAG_MAX_ROW_WEIGHT: tag}, TWO)[1] == weight
 
 
 def test_a_tag_cannot_make_a_row_heavier_than_its_cube_allows():
-    assert row_weights({TAG_MAX_ROW_WEIGHT: "77"}, TWO[:1])[1] == 0
+    assert weight_bounds({TAG_MAX_ROW_WEIGHT: "77"}, TWO[:1])[1] == 0

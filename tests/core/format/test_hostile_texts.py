@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.format.constants import CLASS_PREFIX, TAG_KEY_ROWS, TAG_MAX_ROW_WEIGHT
-from pyqbeast.core.format.file_tags import parse_tags, row_weights
+from pyqbeast.core.format.file_tags import parse_tags, weight_bounds
 from pyqbeast.core.format.key_frequency import parse_key_frequency
 from pyqbeast.core.revisions.revision import Revision, revisions_from_configuration
 from pyqbeast.core.transform.column_stats import parse_column_stats
@@ -138,7 +138,7 @@ def test_tags_are_always_taken(tags):
     assert bool(found.blocks) == (found.revision_id != 0)
     assert found.problem is None or len(found.problem) < 2_000
     if found.blocks:
-        lowest, highest = row_weights(tags, found.blocks)
+        lowest, highest = weight_bounds(tags, found.blocks)
         assert -(2**31) <= lowest <= highest < 2**31
         for block in found.blocks:
             block.cube.ancestors()

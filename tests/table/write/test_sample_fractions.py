@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyqbeast import InvalidInputError, QbeastTable, bridge
-from pyqbeast.core.format.file_tags import parse_tags, row_weights
+from pyqbeast.core.format.file_tags import parse_tags, weight_bounds
 from pyqbeast.core.format.weight import weight_of
 from tests.table.help import load, opened, rows_2d, samples_exactly, save
 
@@ -18,7 +18,7 @@ def straddles(spark, path, fraction):
     for file in bridge.TableLog(spark, path).files():
         blocks = parse_tags(file.tags, lambda _: 2).blocks
         lightest = min(block.min_weight for block in blocks if block.element_count)
-        if lightest < weight <= row_weights(file.tags, blocks)[1]:
+        if lightest < weight <= weight_bounds(file.tags, blocks)[1]:
             return True
     return False
 

@@ -184,7 +184,7 @@ def _checked(cube: str, dimensions: int, low: int, high: int, count: int, *, rep
     return Block(CubeId.from_string(cube, dimensions), low, high, count, replicated)
 
 
-def row_weights(tags: Mapping[str, str], blocks: Sequence[Block]) -> tuple[int, int]:
+def weight_bounds(tags: Mapping[str, str], blocks: Sequence[Block]) -> tuple[int, int]:
     """The smallest and the largest weight that a row of a file with these blocks can have.
 
     A block's largest weight is that of its cube, which may be above all rows of the block. So pyqbeast also

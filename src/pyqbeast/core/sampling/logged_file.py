@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.file_parts import parse_parts_tag
-from pyqbeast.core.format.file_tags import Block, recorded_weight, row_weights
+from pyqbeast.core.format.file_tags import Block, recorded_weight, weight_bounds
 
 
 class Needed(NamedTuple):
@@ -58,7 +58,7 @@ class LoggedFile(NamedTuple):
         """
         if self.revision_id == STAGING_REVISION or not self.blocks or self.revision_id not in prunable:
             return WEIGHT_MIN, WEIGHT_MAX
-        return row_weights(self.tags, self.blocks)
+        return weight_bounds(self.tags, self.blocks)
 
     def needed_below(self, weight: int | None, prunable: Collection[int]) -> Needed:
         """What the rows that are lighter than a weight need of the file. `BlockIndex.java` has the same rule.
