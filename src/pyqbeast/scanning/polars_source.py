@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pyqbeast.core.extras import of_extra
 from pyqbeast.core.location import Location
-from pyqbeast.scanning.conditions.comparisons import MIRRORED, Both, Constant, compared
+from pyqbeast.scanning.conditions.comparisons import MIRRORED, Constant, RowAndFileCondition, compared
 from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.scan import Scan, scan
 
@@ -88,7 +88,7 @@ def _needed(rows: Scan, columns: list[str] | None, predicate: Any, n_rows: int |
     return rows._narrowed(Predicate(condition.rows, condition.files, needed))
 
 
-def _condition(node: Any, schema: pa.Schema) -> Both | None:  # noqa: ANN401 (what JSON holds)
+def _condition(node: Any, schema: pa.Schema) -> RowAndFileCondition | None:  # noqa: ANN401 (what JSON holds)
     """What has to hold where an expression of Polars is true, as far as it is understood; None where it is not.
 
     Polars takes NaN for the largest number, and so do these comparisons.
@@ -112,7 +112,7 @@ def _condition(node: Any, schema: pa.Schema) -> Both | None:  # noqa: ANN401 (wh
     return None
 
 
-def _comparison(left: Any, operator: str, right: Any, schema: pa.Schema) -> Both | None:  # noqa: ANN401
+def _comparison(left: Any, operator: str, right: Any, schema: pa.Schema) -> RowAndFileCondition | None:  # noqa: ANN401
     sign = _OPERATORS.get(operator)
     if sign is not None and _only(left)[0] == "Literal":
         left, right, sign = right, left, MIRRORED[sign]

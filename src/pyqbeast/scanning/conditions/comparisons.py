@@ -18,8 +18,8 @@ from pyqbeast.core.format.iso_time import day_of, moment_of
 from pyqbeast.scanning.conditions.column_types import char_length
 from pyqbeast.scanning.conditions.file_tests import (
     FileTest,
-    both,
-    either,
+    all_of,
+    any_of,
     may_be_among,
     may_be_null,
     may_be_valid,
@@ -47,17 +47,17 @@ class Constant(NamedTuple):
     text: str
 
 
-class Both(NamedTuple):
+class RowAndFileCondition(NamedTuple):
     """A condition for rows and the one for files; see `Predicate`."""
 
     rows: pc.Expression
     files: FileTest
 
-    def __and__(self, other: Both) -> Both:
-        return Both(self.rows & other.rows, both(self.files, other.files))
+    def __and__(self, other: RowAndFileCondition) -> RowAndFileCondition:
+        return RowAndFileCondition(self.rows & other.rows, all_of(self.files, other.files))
 
-    def __or__(self, other: Both) -> Both:
-        return Both(self.rows | other.rows, either(self.files, other.files))
+    def __or__(self, other: RowAndFileCondition) -> RowAndFileCondition:
+        return RowAndFileCondition(self.rows | other.rows, any_of(self.files, other.files))
 
 
 def padded(constant: Constant, field: pa.Field) -> Constant:
@@ -69,7 +69,7 @@ def padded(constant: Constant, field: pa.Field) -> Constant:
     return Constant("text", constant.text[:length].ljust(length) + constant.text[length:].rstrip(" "))
 
 
-def compared(column: str, kind: pa.DataType, sign: str, constant: Constant) -> Both:
+def compared(column: str, kind: pa.DataType, sign: str, constant: Constant) -> RowAndFileCondition:
     """A column of an Arrow type compared with a constant. Raises InvalidInputError where the two do not fit."""
     if constant.kind == "number":
         if pa.types.is_integer(kind):
@@ -91,20 +91,22 @@ def typed_constant(column: str, kind: pa.DataType, constant: Constant) -> pa.Sca
     return value
 
 
-def _plain(column: str, sign: str, value: pa.Scalar) -> Both:
+def _plain(column: str, sign: str, value: pa.Scalar) -> RowAndFileCondition:
     """A column compared with a value of its own type."""
-    return Both(_OPERATIONS[sign](pc.field(column), value), may_compare(column, sign, value))
+    return RowAndFileCondition(_OPERATIONS[sign](pc.field(column), value), may_compare(column, sign, value))
 
 
-def null(column: str, *, negated: bool) -> Both:
+def null(column: str, *, negated: bool) -> RowAndFileCondition:
     """A column that is null, or is not where `negated`."""
     field = pc.field(column)
     if negated:
-        return Both(field.is_valid(), may_be_valid(column))
-    return Both(field.is_null(), may_be_null(column))
+        return RowAndFileCondition(field.is_valid(), may_be_valid(column))
+    return RowAndFileCondition(field.is_null(), may_be_null(column))
 
 
-def among(column: str, kind: pa.DataType, constants: Sequence[Constant], *, negated: bool) -> Both | None:
+def among(
+    column: str, kind: pa.DataType, constants: Sequence[Constant], *, negated: bool
+) -> RowAndFileCondition | None:
     """A column of an Arrow type that equals one of some constants, or none where `negated`.
 
     None where a constant has to be compared in another type than the column's. Raises as `compared`.
@@ -120,7 +122,7 @@ def among(column: str, kind: pa.DataType, constants: Sequence[Constant], *, nega
     found = field.isin(values)
     # A null is in no list, and neither is it outside of one.
     rows = (~found if negated else found) & field.is_valid()
-    return Both(rows, may_be_among(column, values, negated=negated))
+    return RowAndFileCondition(rows, may_be_among(column, values, negated=negated))
 
 
 def _equal_value(kind: pa.DataType, constant: Constant) -> pa.Scalar | None:
@@ -133,7 +135,7 @@ def _equal_value(kind: pa.DataType, constant: Constant) -> pa.Scalar | None:
     return pa.scalar(int(constant.text), kind) if -limit <= int(constant.text) < limit else None
 
 
-def _integers(column: str, kind: pa.DataType, sign: str, constant: Constant) -> Both:
+def _integers(column: str, kind: pa.DataType, sign: str, constant: Constant) -> RowAndFileCondition:
     exact = Decimal(constant.text)
     if abs(exact) >= 10**_INTEGER_DIGITS or exact.as_tuple().exponent < -_INTEGER_DIGITS:  # type: ignore[operator]
         raise InvalidInputError(f"the number {constant.text} has too many digits to compare it with integers")
@@ -143,13 +145,13 @@ def _integers(column: str, kind: pa.DataType, sign: str, constant: Constant) -> 
     wide = pa.decimal128(2 * _INTEGER_DIGITS, _INTEGER_DIGITS)
     rows = _OPERATIONS[sign](pc.field(column).cast(wide), pa.scalar(exact, wide))
     if not -limit <= exact < limit or sign in ("=", "!="):
-        return Both(rows, may_be_valid(column))
+        return RowAndFileCondition(rows, may_be_valid(column))
     # Every whole number below or above a fraction is no further than the nearest one.
     near = math.floor(exact) if sign in ("<", "<=") else math.ceil(exact)
-    return Both(rows, may_compare(column, sign[0] + "=", pa.scalar(near, kind)))
+    return RowAndFileCondition(rows, may_compare(column, sign[0] + "=", pa.scalar(near, kind)))
 
 
-def _floats(column: str, kind: pa.DataType, sign: str, constant: Constant) -> Both:
+def _floats(column: str, kind: pa.DataType, sign: str, constant: Constant) -> RowAndFileCondition:
     field, double = pc.field(column), float(constant.text)
     if pa.types.is_float64(kind):
         rows, files = _plain(column, sign, pa.scalar(double, pa.float64()))
@@ -160,7 +162,7 @@ def _floats(column: str, kind: pa.DataType, sign: str, constant: Constant) -> Bo
         rows = _OPERATIONS[sign](field.cast(pa.float64()), pa.scalar(double, pa.float64()))
         files = _near(column, sign, _single(double))
     # To Spark NaN is larger than every number.
-    return Both(rows | pc.is_nan(field), files) if sign in (">", ">=") else Both(rows, files)
+    return RowAndFileCondition(rows | pc.is_nan(field) if sign in (">", ">=") else rows, files)
 
 
 def _single(double: float) -> np.float32:
@@ -176,10 +178,10 @@ def _near(column: str, sign: str, near: np.float32) -> FileTest:
         return may_be_valid(column)
     low, high = (pa.scalar(np.nextafter(near, np.float32(end)), pa.float32()) for end in (-np.inf, np.inf))
     above, below = may_compare(column, ">=", low), may_compare(column, "<=", high)
-    return both(above, below) if sign == "=" else above if sign in (">", ">=") else below
+    return all_of(above, below) if sign == "=" else above if sign in (">", ">=") else below
 
 
-def _decimals(column: str, kind: pa.DataType, sign: str, constant: Constant) -> Both:
+def _decimals(column: str, kind: pa.DataType, sign: str, constant: Constant) -> RowAndFileCondition:
     if "e" in constant.text.lower():
         raise InvalidInputError(f"compare a decimal with a number without an exponent, not {constant.text}")
     exact = Decimal(constant.text)
@@ -190,7 +192,7 @@ def _decimals(column: str, kind: pa.DataType, sign: str, constant: Constant) -> 
         wide = pa.decimal256(76, max(kind.scale, digits, 0))
         try:
             rows = _OPERATIONS[sign](pc.field(column).cast(wide), pa.scalar(exact, wide))
-            return Both(rows, may_be_valid(column))
+            return RowAndFileCondition(rows, may_be_valid(column))
         except pa.ArrowInvalid as error:
             raise InvalidInputError(f"the number {constant.text} has too many digits: {error}") from error
 

@@ -25,12 +25,12 @@ _MOST_FLOATS = 4
 # A test is a function with some arguments filled in: processes hand scans to each other, which a closure forbids.
 
 
-def both(one: FileTest, other: FileTest) -> FileTest:
+def all_of(one: FileTest, other: FileTest) -> FileTest:
     """Two conditions at once."""
     return partial(_all, (*_parts(one, _all), *_parts(other, _all)))
 
 
-def either(one: FileTest, other: FileTest) -> FileTest:
+def any_of(one: FileTest, other: FileTest) -> FileTest:
     """One of two conditions."""
     return partial(_any, (*_parts(one, _any), *_parts(other, _any)))
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.stored_text import shown
-from pyqbeast.scanning.conditions.file_tests import FileTest, both, cases_of_nan, may_be_anywhere, may_meet
+from pyqbeast.scanning.conditions.file_tests import FileTest, all_of, cases_of_nan, may_be_anywhere, may_meet
 from pyqbeast.scanning.conditions.sql_text import MOST_COMPARISONS, conditions_of_text
 
 #: How pyarrow shows a NaN in an expression.
@@ -87,7 +87,7 @@ class Predicate:
             raise InvalidInputError(f"the conditions have more than {MOST_COMPARISONS} comparisons in all")
         return Predicate(
             self.rows & other.rows,
-            both(self.files, other.files),
+            all_of(self.files, other.files),
             pa.unify_schemas([self.schema, other.schema]),
             comparisons,
             self.names_nan or other.names_nan,

@@ -16,7 +16,15 @@ import pyarrow as pa
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.stored_text import shown
-from pyqbeast.scanning.conditions.comparisons import MIRRORED, Both, Constant, among, compared, null, padded
+from pyqbeast.scanning.conditions.comparisons import (
+    MIRRORED,
+    Constant,
+    RowAndFileCondition,
+    among,
+    compared,
+    null,
+    padded,
+)
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
@@ -75,17 +83,19 @@ class Comparisons(Protocol[C_co]):
 class _OfRows:
     """Conditions on rows, and on the files that hold them."""
 
-    def compared(self, field: pa.Field, sign: str, constant: Constant) -> Both:
+    def compared(self, field: pa.Field, sign: str, constant: Constant) -> RowAndFileCondition:
         return compared(field.name, field.type, sign, constant)
 
-    def null(self, field: pa.Field, *, negated: bool) -> Both:
+    def null(self, field: pa.Field, *, negated: bool) -> RowAndFileCondition:
         return null(field.name, negated=negated)
 
-    def among(self, field: pa.Field, constants: Sequence[Constant], *, negated: bool) -> Both | None:
+    def among(
+        self, field: pa.Field, constants: Sequence[Constant], *, negated: bool
+    ) -> RowAndFileCondition | None:
         return among(field.name, field.type, constants, negated=negated)
 
 
-def conditions_of_text(text: str, schema: pa.Schema) -> tuple[Both, int]:
+def conditions_of_text(text: str, schema: pa.Schema) -> tuple[RowAndFileCondition, int]:
     """The condition for rows and the one for files, and how many comparisons they have; see `Predicate`.
 
     Raises InvalidInputError where the text is not understood, with the place.
