@@ -16,7 +16,7 @@ KEPT = "ancestors keep the lighter rows"
 #: Rules of a file's tags.
 TAGS = "tags"
 REPLICATED = "replicated rows are stored twice"
-BLOCK_ROWS = "statistics"
+BLOCK_ROWS = "rows of the blocks"
 IN_BLOCKS = "rows lie in blocks"
 ELEMENT_COUNT = "element count"
 HEAVIEST = "heaviest row"
