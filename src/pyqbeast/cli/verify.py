@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
 
 import pyqbeast
@@ -22,7 +20,7 @@ def verify(path: str, level: str, output: common.Output) -> None:
     The exit code is 1 where it does not. With --level log it needs no Spark.
     """
     report = _verified(path, level)
-    common.show(output, lambda: {"ok": report.ok, **asdict(report)}, lambda: str(report))
+    common.show(output, report.to_dict, lambda: str(report))
     if not report.ok:
         raise click.exceptions.Exit(1)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.html import MOST_ROWS, block_html, table_html, texts_html
@@ -49,6 +50,10 @@ class VerifyReport:
         read = f", and {self.rows_read} rows of {self.files_read} files" if self.level != "log" else ""
         count = "no problems" if self.ok else f"{len(self.problems)} problems"
         return f"the log of {self.files} files checked{read}: {count}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {"ok": self.ok, **asdict(self)}
 
     def __str__(self) -> str:
         return "\n".join([self.summary, *map(str, self.problems), *self.notes])
