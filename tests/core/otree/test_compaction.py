@@ -7,7 +7,7 @@ from dataclasses import replace
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
-from pyqbeast.core.otree.compaction import StoredFile, broken_cubes, work
+from pyqbeast.core.otree.compaction import StoredFile, broken_cubes, files_to_rewrite
 from pyqbeast.core.otree.status import CubeStatus
 
 ROOT = CubeId.root(2)
@@ -31,33 +31,35 @@ def leaf(cube, rows, low=1):
 
 def test_one_small_file_is_left_and_two_are_joined():
     good, small = file("good", root(900)), file("small", leaf(LEFT, 30), leaf(RIGHT, 20))
-    assert work([good, small], SIZE) == set()
-    assert work([good, small, file("tiny", leaf(LEFT, 5))], SIZE) == {"small", "tiny"}
+    assert files_to_rewrite([good, small], SIZE) == set()
+    assert files_to_rewrite([good, small, file("tiny", leaf(LEFT, 5))], SIZE) == {"small", "tiny"}
 
 
 def test_small_bands_are_left_and_a_file_across_them_is_not():
     low = file("low", root(100), heaviest=-(2**30) - 1)
     middle = file("middle", root(100, low=-(2**30)), heaviest=-1)
     high = file("high", root(100, low=-1, replicated=False), leaf(LEFT, 50))
-    assert work([low, middle], SIZE) == set()
-    assert work([low, middle, high], SIZE) == {"middle", "high"}
+    assert files_to_rewrite([low, middle], SIZE) == set()
+    assert files_to_rewrite([low, middle, high], SIZE) == {"middle", "high"}
     across = file("across", root(10, low=WEIGHT_MIN + 9), heaviest=-(2**29))
-    assert work([low, middle, across], SIZE) == {"low", "middle", "across"}
+    assert files_to_rewrite([low, middle, across], SIZE) == {"low", "middle", "across"}
     large = file("large", root(900, low=WEIGHT_MIN + 9), heaviest=0)
-    assert work([low, middle, large], SIZE) == set()
+    assert files_to_rewrite([low, middle, large], SIZE) == set()
 
 
 def test_blocks_without_rows_say_nothing_of_the_weights_of_a_file():
     gap = Block(GRANDCHILD, WEIGHT_MIN, WEIGHT_MIN, 0)
     first, second = file("first", root(10), heaviest=-5), file("second", leaf(LEFT, 10), gap)
-    assert work([first, second], SIZE) == set()
+    assert files_to_rewrite([first, second], SIZE) == set()
 
 
 def test_deleted_rows_and_copies_are_work_and_copies_among_others_are_left():
-    assert work([file("d", root(900), deleted=1)], SIZE) == {"d"}
-    assert work([file("c", root(900, replicated=True)), file("l", leaf(LEFT, 900))], SIZE) == {"c"}
+    assert files_to_rewrite([file("d", root(900), deleted=1)], SIZE) == {"d"}
+    assert files_to_rewrite([file("c", root(900, replicated=True)), file("l", leaf(LEFT, 900))], SIZE) == {
+        "c"
+    }
     mixed = file("m", root(5, replicated=True), leaf(LEFT, 5), deleted=2)
-    assert work([mixed, file("s", leaf(RIGHT, 5))], SIZE) == set()
+    assert files_to_rewrite([mixed, file("s", leaf(RIGHT, 5))], SIZE) == set()
 
 
 def cubes(*statuses):

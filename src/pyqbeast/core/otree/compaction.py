@@ -55,8 +55,8 @@ def is_copy(blocks: Sequence[Block]) -> bool:
     return bool(blocks) and all(block.replicated for block in blocks)
 
 
-def work(files: Iterable[StoredFile], cube_size: int) -> set[str]:
-    """Paths of the files to rewrite: those with deleted rows or with copies, and small ones that can be joined."""
+def files_to_rewrite(files: Iterable[StoredFile], cube_size: int) -> set[str]:
+    """Their paths: those with deleted rows or with copies, and small ones that can be joined."""
     files = list(files)
     due = {file.path for file in files if file.is_copy or (file.deleted and not file.has_copies)}
     return due | _small(files, cube_size)

@@ -22,7 +22,7 @@ from pyqbeast.core.errors import (
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX
 from pyqbeast.core.format.file_tags import FileTags, parse_tags, weight_bounds
 from pyqbeast.core.format.weight import checked_fraction
-from pyqbeast.core.otree.compaction import StoredFile, is_copy, work
+from pyqbeast.core.otree.compaction import StoredFile, files_to_rewrite, is_copy
 from pyqbeast.core.revisions.revision import RevisionSet, configuration_entries
 from pyqbeast.delta_log.log_entry import LogEntry
 from pyqbeast.table.hooks import hook_tags
@@ -207,7 +207,9 @@ class _Optimize:
             return plan_optimize(transaction, revision, indexed, self._still_there(indexed))
         bound = WEIGHT_MAX + 1 if self.fraction == 1 else log.weight_of(self.fraction)
         within = [file for file in indexed if any(block.min_weight < bound for block in file.blocks)]
-        due = work(within, revision.cube_size) | {file.path for file, _ in own if file.falsely_replicated}
+        due = files_to_rewrite(within, revision.cube_size) | {
+            file.path for file, _ in own if file.falsely_replicated
+        }
         return plan_optimize(transaction, revision, indexed, due)
 
     def _revision_in(self, stored: RevisionSet) -> int:
