@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import types as T
 
-from pyqbeast.approximate.estimate import Files, GroupKind, GroupSpans, value_span
+from pyqbeast.approximate.estimate import FileCosts, GroupKind, GroupSpans, value_span
 from pyqbeast.approximate.estimate.value_spans import ValueSpan, column_bounds
 from pyqbeast.bridge.aggregate_query import (
     AggregateQuery,
@@ -37,7 +37,7 @@ class QueriedFiles:
 
     Attributes:
         files: all of them.
-        weights: their bytes and weights, in the same order. Two kinds of files may hold every weight, so that
+        costs: their bytes and weights, in the same order. Two kinds of files may hold every weight, so that
             each step reads them: files without an index, and files of revisions whose weights no longer hold.
         rows: the most keys that the query's rows can have: the rows of the table that has the fewest, among those that
             hold every key; deleted ones included, as far as the log tells.
@@ -46,7 +46,7 @@ class QueriedFiles:
     """
 
     files: list[QueriedFile]
-    weights: Files
+    costs: FileCosts
     rows: int
     key_rows: int | None
 
@@ -70,9 +70,9 @@ class QueriedFiles:
             rows[file.table] += file.statistics.get("numRecords") or sum(
                 block.element_count for block in blocks
             )
-        weights = Files([file.size for file in files], lows, highs)
+        costs = FileCosts([file.size for file in files], lows, highs)
         key_rows = _key_rows(files, query.multiplied, is_full=query.is_full)
-        return cls(files, weights, min(rows[table] for table in query.keyed), key_rows)
+        return cls(files, costs, min(rows[table] for table in query.keyed), key_rows)
 
     def bounds(self, column: TableColumn) -> tuple[float, float] | None:
         """Smallest and largest value of a column; None where a file does not tell.

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from pyqbeast.approximate.estimate import (
     Aggregate,
-    Files,
+    FileCosts,
     GroupSpans,
     KnownBounds,
     Requested,
@@ -60,9 +60,9 @@ class QueryRows:
         return self.asked.overflows_at
 
     @property
-    def files(self) -> Files:
+    def files(self) -> FileCosts:
         """See `RowReader`."""
-        return self._files.weights
+        return self._files.costs
 
     @property
     def row_count(self) -> int:
@@ -105,7 +105,7 @@ class QueryRows:
 
     def read(self, step: Step, axes: StateAxes) -> State:
         """See `RowReader`. One Spark job; three for a first step with percentiles."""
-        chosen = self._files.weights.of_step(step)
+        chosen = self._files.costs.of_step(step)
         files = [file for file, needed in zip(self._files.files, chosen, strict=True) if needed]
         rows = self._query.rows(files, step.start, step.stop, axes.buckets)
         is_small = step.cost + self.other_bytes <= ONE_TASK_BYTES

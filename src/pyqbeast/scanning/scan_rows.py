@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pyqbeast.approximate.estimate import (
     Aggregate,
-    Files,
+    FileCosts,
     GroupKind,
     GroupSpans,
     KnownBounds,
@@ -89,10 +89,10 @@ class ScanRows:
         return self._request.overflows_at
 
     @cached_property
-    def files(self) -> Files:
+    def files(self) -> FileCosts:
         """See `RowReader`."""
         weights = [file.weights(self._index.prunable_revisions) for file in self._chosen]
-        return Files(
+        return FileCosts(
             [f.size for f in self._chosen], [low for low, _ in weights], [high for _, high in weights]
         )
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyqbeast.approximate.estimate import Files
+from pyqbeast.approximate.estimate import FileCosts
 from pyqbeast.approximate.estimate.budget import MOST_BYTES, next_step
 from pyqbeast.approximate.estimate.scale import END, EVEN, START
 from pyqbeast.core.errors import InvalidInputError
@@ -22,7 +22,7 @@ WANTED = st.lists(st.floats(0.0001, 1), min_size=1, max_size=6)
 
 def files_of(rows):
     rows = [(size, min(a, b), max(a, b)) for size, a, b in rows]
-    return Files(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+    return FileCosts(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
 
 
 @given(FILES, WANTED, st.booleans())
@@ -57,7 +57,9 @@ def test_a_step_reads_what_was_asked_and_all_that_comes_with_it(rows, share):
 def level_files():
     """A root, 8 files below it, 64 below those, in bands of weights."""
     rows = [(100, 0.0, 0.02)] + [(140, 0.02, 0.2)] * 8 + [(140, 0.2, 0.9999)] * 64
-    return Files([r[0] for r in rows], [threshold(r[1]) for r in rows], [threshold(r[2]) - 1 for r in rows])
+    return FileCosts(
+        [r[0] for r in rows], [threshold(r[1]) for r in rows], [threshold(r[2]) - 1 for r in rows]
+    )
 
 
 def test_a_step_ends_where_files_do():
@@ -83,7 +85,7 @@ def test_an_exact_answer_that_does_not_add_up_starts_again():
 
 
 def test_one_file_is_read_once():
-    step = next_step(Files([10], [START], [END - 1]), 0.01)
+    step = next_step(FileCosts([10], [START], [END - 1]), 0.01)
     assert step.exact
     assert step.cost == 10
 
@@ -92,4 +94,4 @@ def test_thresholds_and_fractions():
     assert (threshold(0), threshold(1), threshold(0.5)) == (START, END, 0)
     assert (fraction(START), fraction(END), fraction(0)) == (0, 1, 0.5)
     with pytest.raises(InvalidInputError):
-        Files([1, 2], [0], [1])
+        FileCosts([1, 2], [0], [1])

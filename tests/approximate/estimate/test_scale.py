@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyqbeast.approximate.estimate import Files
+from pyqbeast.approximate.estimate import FileCosts
 from pyqbeast.approximate.estimate.budget import next_step
 from pyqbeast.approximate.estimate.scale import END, EVEN, START, WeightScale
 
@@ -32,7 +32,7 @@ def test_counted_rows_are_told_at_the_weights_where_they_were_counted():
 
 
 def test_a_step_over_counted_rows_ends_where_they_were_counted():
-    files = Files([100, 900], [0, 501], [500, 20_000])
+    files = FileCosts([100, 900], [0, 501], [500, 20_000])
     step = next_step(files, 0.01, scale=COUNTED)
     assert (step.start, step.stop, step.fraction) == (START, 500, 0.01)
     assert next_step(files, 1.0, scale=COUNTED).fraction == 1.0

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Aggregate, Files, Goal, GroupSpans, KnownBounds, State, Step
+from pyqbeast.approximate.estimate import Aggregate, FileCosts, Goal, GroupSpans, KnownBounds, State, Step
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.scale import END, EVEN, START
 from pyqbeast.approximate.steps.loop import read_until
@@ -50,7 +50,7 @@ class Table:
     exact_below = {}  # noqa: RUF012 (nothing changes it)
     overflows_at = {}  # noqa: RUF012
     edges = np.linspace(START, END, 11).astype(np.int64)
-    files = Files([1_000] * 10, edges[:-1], edges[1:] - 1)
+    files = FileCosts([1_000] * 10, edges[:-1], edges[1:] - 1)
     row_count = ROWS
     other_bytes = 0
     scale = EVEN

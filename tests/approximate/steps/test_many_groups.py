@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Aggregate, Files, Goal, GroupSpans, KnownBounds, State, Status
+from pyqbeast.approximate.estimate import Aggregate, FileCosts, Goal, GroupSpans, KnownBounds, State, Status
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.scale import END, EVEN, START
 from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL
@@ -34,7 +34,7 @@ class Table:
         self.y = rng.normal(10, 2, rows)
         self.group = np.arange(rows) % groups
         self.row_count = rows
-        self.files = Files([1_000] * files, edges[:-1], edges[1:] - 1)
+        self.files = FileCosts([1_000] * files, edges[:-1], edges[1:] - 1)
         self.group_spans = GroupSpans([None], [(None,)] * files, [None] * files)
 
     def read(self, step, axes):

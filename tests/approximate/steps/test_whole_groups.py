@@ -7,7 +7,7 @@ import pytest
 
 from pyqbeast.approximate.estimate import (
     Aggregate,
-    Files,
+    FileCosts,
     Goal,
     GroupKind,
     GroupSpans,
@@ -56,7 +56,7 @@ class Table:
         place = np.where(np.arange(len(key)) % 10 == 0, len(sizes) - 1, self.group) // 10
         self.file = np.unique(np.where(band == 0, 0, band * 1_000 + place), return_inverse=True)[1]
         files = [self.file == number for number in range(self.file.max() + 1)]
-        self.files = Files(
+        self.files = FileCosts(
             [10 * held.sum() + 100 for held in files],
             [self.weight[held].min() for held in files],
             [self.weight[held].max() for held in files],

@@ -9,7 +9,7 @@ answer may cost and is worth (`limit`, `outcome`).
 """
 
 from pyqbeast.approximate.estimate.aggregate import Aggregate
-from pyqbeast.approximate.estimate.budget import Files, Step
+from pyqbeast.approximate.estimate.budget import FileCosts, Step
 from pyqbeast.approximate.estimate.centre import about_centres, centre_near, squared_columns
 from pyqbeast.approximate.estimate.combination import Combination, Operation, Part, Requested, Term, axes_for
 from pyqbeast.approximate.estimate.estimates import Estimates, KnownBounds, Status, estimate
@@ -26,7 +26,7 @@ __all__ = [
     "Combination",
     "Completeness",
     "Estimates",
-    "Files",
+    "FileCosts",
     "Goal",
     "GroupKind",
     "GroupSpans",

@@ -20,7 +20,7 @@ from pyqbeast.core.errors import InvalidInputError
 MOST_BYTES = 1.1
 
 
-class Files:
+class FileCosts:
     """The files of a query: those that are left after pruning by its filter.
 
     A file without an index may hold every weight, so every step reads it.
@@ -84,7 +84,7 @@ class Step:
 
 
 def next_step(
-    files: Files,
+    files: FileCosts,
     wanted: float,
     start: int = START,
     spent: int = 0,
@@ -122,7 +122,7 @@ def next_step(
 
 
 def largest_step(
-    files: Files, most: float, start: int = START, mergeable: bool = True, scale: WeightScale = EVEN
+    files: FileCosts, most: float, start: int = START, mergeable: bool = True, scale: WeightScale = EVEN
 ) -> Step | None:
     """The step from `start` that reads the most rows for at most so many bytes; None where each costs more.
 
@@ -142,7 +142,7 @@ def largest_step(
     return Step(start, stop, int(cost[fits[-1]]), 1.0 if stop == END else scale.share(stop))
 
 
-def _cost_below(files: Files, start: int, stops: NDArray[np.int64]) -> NDArray[np.int64]:
+def _cost_below(files: FileCosts, start: int, stops: NDArray[np.int64]) -> NDArray[np.int64]:
     """`files.cost(start, stop)` for every stop above start."""
     size = np.where(files.high >= start, files.size, 0)
     order = np.argsort(files.low)
@@ -150,7 +150,7 @@ def _cost_below(files: Files, start: int, stops: NDArray[np.int64]) -> NDArray[n
     return np.asarray(sums[np.searchsorted(files.low[order], stops, side="left")])
 
 
-def _cost_from(files: Files, stops: NDArray[np.int64]) -> NDArray[np.int64]:
+def _cost_from(files: FileCosts, stops: NDArray[np.int64]) -> NDArray[np.int64]:
     """`files.cost(stop, END)` for every stop."""
     order = np.argsort(files.high)
     sums = np.append(0, np.cumsum(files.size[order]))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from pyqbeast.approximate.estimate.aggregate import Aggregate
-from pyqbeast.approximate.estimate.budget import Files, Step
+from pyqbeast.approximate.estimate.budget import FileCosts, Step
 from pyqbeast.approximate.estimate.combination import Requested
 from pyqbeast.approximate.estimate.estimates import KnownBounds
 from pyqbeast.approximate.estimate.group_spans import GroupSpans
@@ -33,7 +33,7 @@ class RowReader(Protocol):
         """For aggregates of whole numbers the magnitude that their type does not hold, also for parts of others."""
 
     @property
-    def files(self) -> Files:
+    def files(self) -> FileCosts:
         """The bytes and weights of the files that the query reads."""
 
     @property

@@ -10,7 +10,7 @@ from pyqbeast.plot.draw.charts import MAP_PALETTES, answer_columns
 from pyqbeast.plot.draw.texts import packed, packed_shares
 from pyqbeast.plot.gather.array import ArrayPicture
 from pyqbeast.plot.gather.axes import Axis
-from pyqbeast.plot.gather.files import Files
+from pyqbeast.plot.gather.files import FileArrays
 from pyqbeast.plot.gather.fractions import FRACTIONS
 from pyqbeast.plot.gather.table import TablePicture
 from pyqbeast.plot.gather.tree import Tree
@@ -56,7 +56,7 @@ def array_data(picture: ArrayPicture) -> dict[str, Any]:
     }
 
 
-def _files(files: Files) -> dict[str, Any]:
+def _files(files: FileArrays) -> dict[str, Any]:
     return {
         "size": packed(files.size, "f8"),
         "rows": packed(files.rows, "f8"),

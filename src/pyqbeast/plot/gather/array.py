@@ -15,7 +15,7 @@ from pyqbeast.core.location import Location
 from pyqbeast.core.secrets import without_secrets
 from pyqbeast.core.visible import visible
 from pyqbeast.plot.gather.axes import Axis, value_places
-from pyqbeast.plot.gather.files import Files, Range
+from pyqbeast.plot.gather.files import FileArrays, Range
 from pyqbeast.plot.gather.scales import Scale
 from pyqbeast.tiledb import Datatype, Dimension, Fragment, open_array
 
@@ -56,7 +56,7 @@ class ArrayPicture:
     dimensions: tuple[str, ...]
     attributes: tuple[str, ...]
     fragments: tuple[FragmentFigures, ...]
-    tiles: Files
+    tiles: FileArrays
     owners: NDArray[np.uint32]
     axes: tuple[Axis, ...]
     lows: tuple[NDArray[np.float64], ...]
@@ -86,7 +86,7 @@ def gather_array(uri: Location) -> ArrayPicture:
     lows, highs = [each[:count] for each in values], [each[count:] for each in values]
     scales = [Scale.over([*low, *high]) for low, high in zip(lows, highs, strict=True)]
     sides = list(zip(dimensions, scales, lows, highs, strict=True))
-    tiles = Files(
+    tiles = FileArrays(
         np.concatenate([np.zeros(0), *(_tile_bytes(fragment) for fragment in array.fragments)]),
         np.concatenate([np.zeros(0), *(_cells(fragment) for fragment in array.fragments)]),
         np.zeros(count, np.uint8),

@@ -36,7 +36,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Files:
+class FileArrays:
     """The files that hold each row of a table once.
 
     Attributes:
@@ -61,11 +61,11 @@ class Files:
         return np.where(row_by_row, len(self.size), counts), np.where(row_by_row, 1.0, shares)
 
 
-def files_of(index: IndexedSnapshot, fractions: Fractions) -> Files:
+def files_of(index: IndexedSnapshot, fractions: Fractions) -> FileArrays:
     """The files of a version of a table."""
     read = index.read_files
     prunable = index.prunable_revisions
-    return Files(
+    return FileArrays(
         np.array([file.size for file in read], np.float64),
         np.array([max(0, (file.rows or 0) - file.deleted) for file in read], np.float64),
         fractions.first_read(file.weights(prunable)[0] for file in read),

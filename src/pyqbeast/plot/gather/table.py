@@ -14,7 +14,7 @@ from pyqbeast.delta_log.history import VersionFigures, read_history
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.plot.gather.answers import Answers, answers_of
 from pyqbeast.plot.gather.axes import Axis, tree_axes
-from pyqbeast.plot.gather.files import Files, files_of
+from pyqbeast.plot.gather.files import FileArrays, files_of
 from pyqbeast.plot.gather.fractions import Fractions
 from pyqbeast.plot.gather.points import Points, points_of
 from pyqbeast.plot.gather.tree import Tree, trees_of
@@ -43,7 +43,7 @@ class TablePicture:
     version: int
     columns: tuple[str, ...]
     fractions: Fractions
-    files: Files
+    files: FileArrays
     unindexed_files: int
     trees: list[Tree]
     axes: list[tuple[Axis, ...]]
