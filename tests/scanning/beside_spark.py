@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 
 import pyqbeast
 from pyqbeast.core.errors import NotIndexedError, QbeastError, UnsupportedError
-from pyqbeast.delta_log.files import readable_versions
+from pyqbeast.delta_log.log_files import readable_versions
 
 FRACTION = 0.1
 

@@ -12,7 +12,7 @@ from pyroaring import BitMap64
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, check_type
 from pyqbeast.core.location import Location
-from pyqbeast.deletion_vectors import bitmaps, files
+from pyqbeast.deletion_vectors import bitmaps, vector_files
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 from pyqbeast.delta_log.locations import Options
 
@@ -69,7 +69,9 @@ class DeletionVector(Collection[int]):
         else:
             path = descriptor.absolute_path(table)
             source = f"deletion vector file {path} at byte {descriptor.offset or 0}"
-            data = files.read_bytes(path, descriptor.offset or 0, descriptor.size_in_bytes, storage_options)
+            data = vector_files.read_bytes(
+                path, descriptor.offset or 0, descriptor.size_in_bytes, storage_options
+            )
         vector = cls.from_bytes(data, source=source)
         vector._check(descriptor, source)
         return vector
@@ -169,7 +171,9 @@ def write_vectors(
         )
     if not vectors:
         return []
-    file_id, positions = files.write_bytes(table, [vector.to_bytes() for vector in vectors], random_prefix)
+    file_id, positions = vector_files.write_bytes(
+        table, [vector.to_bytes() for vector in vectors], random_prefix
+    )
     return [
         DeletionVectorDescriptor.on_disk_with_relative_path(
             file_id, random_prefix, size_in_bytes=size, cardinality=len(vector), offset=offset

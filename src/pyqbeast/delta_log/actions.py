@@ -15,8 +15,8 @@ from pyqbeast.core.errors import FormatError, StorageError
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.delta_log import locations, parsed_statistics
 from pyqbeast.delta_log.adds_in_bulk import adds_in_bulk
-from pyqbeast.delta_log.files import LogFiles
 from pyqbeast.delta_log.json_in_bulk import AT_ONCE, Lines
+from pyqbeast.delta_log.log_files import LogFiles
 from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 
 #: One entry of the log: `{"add": {…}}`, `{"remove": {…}}`, `{"protocol": {…}}` and the like; or many that were read in

@@ -13,9 +13,9 @@ from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.actions import Action, checkpoint_actions, commit_actions
-from pyqbeast.delta_log.files import find_log_files, readable_versions
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import FileKey, LiveFile
+from pyqbeast.delta_log.log_files import find_log_files, readable_versions
 from pyqbeast.delta_log.reader import Replay
 
 #: The most versions that a history has.

@@ -13,7 +13,6 @@ from pyqbeast.core.format.stored_text import is_text, read_json, shown
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.actions import ADDED, Action, actions_of_commits, checkpoint_actions
-from pyqbeast.delta_log.files import find_log_files
 from pyqbeast.delta_log.live_file import (
     FileKey,
     LiveFile,
@@ -23,6 +22,7 @@ from pyqbeast.delta_log.live_file import (
     removal_time,
     texts_of,
 )
+from pyqbeast.delta_log.log_files import find_log_files
 
 # The reader features that do not change the list of files and their vectors. `catalogManaged` is not one of
 # them: only the catalog knows the newest commits of such a table.

@@ -20,14 +20,14 @@ from pyqbeast.core.location import Location
 from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.sampling.logged_file import Needed
 from pyqbeast.delta_log import locations
-from pyqbeast.delta_log.files import readable_versions
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
+from pyqbeast.delta_log.log_files import readable_versions
 from pyqbeast.scanning.blocks import SCHEMA, block_rows
 from pyqbeast.scanning.conditions.column_types import arrow_field, can_be_read, is_collated, unpadded
 from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.data_files import DataFiles
-from pyqbeast.scanning.files import Plan, ScannedFile, plan_files
+from pyqbeast.scanning.scan_plan import ScannedFile, ScanPlan, plan_files
 from pyqbeast.scanning.weighed_rows import rows_that_meet, weighed_rows
 from pyqbeast.verification.report import VerifyReport, check_level
 from pyqbeast.verification.without_spark import verify_log
@@ -385,7 +385,7 @@ class Scan:
     def _bound(self) -> int | None:
         return None if self._fraction is None else self._index.bound_of(self._fraction)
 
-    def _plan(self) -> Plan:
+    def _plan(self) -> ScanPlan:
         return plan_files(self._index, self._bound(), self._predicate, self._readable_schema())
 
     def _opened(self) -> set[str]:

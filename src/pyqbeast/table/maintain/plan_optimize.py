@@ -13,7 +13,7 @@ from pyqbeast.core.otree.status import CubeStatus, IndexStatus
 from pyqbeast.core.revisions.evolution import known_before
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.table.options import stated_fractions
-from pyqbeast.table.write.plan import Plan, plan_of
+from pyqbeast.table.write.plan import WritePlan, plan_of
 from pyqbeast.table.write.profile import profile
 
 
@@ -22,7 +22,7 @@ class Rewrite:
     """Files to replace, by path, and how the rows that replace them are stored; None if no row is left."""
 
     paths: list[str]
-    plan: Plan | None
+    plan: WritePlan | None
 
 
 def plan_optimize(
@@ -61,7 +61,7 @@ def _plan(
     files: Sequence[StoredFile],
     chosen: Collection[str],
     anew: Collection[CubeId],
-) -> Plan | None:
+) -> WritePlan | None:
     """How the rows of the chosen files are laid out; None where they have none."""
     read = [file.path for file in files if file.path in chosen and not file.is_copy]
     if not read:

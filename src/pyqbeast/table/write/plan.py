@@ -36,7 +36,7 @@ from pyqbeast.table.write.stated_columns import (
 
 
 @dataclass(frozen=True)
-class Plan:
+class WritePlan:
     """How the rows of one write are stored.
 
     Attributes:
@@ -55,7 +55,7 @@ class Plan:
         """The tags of the written files, by path."""
         return self.arrangement.tags(files, self.revision.id) if self.arrangement else {}
 
-    def renumbered(self, revision_id: int) -> Plan:
+    def renumbered(self, revision_id: int) -> WritePlan:
         """The same files under another number of their revision."""
         return replace(self, revision=replace(self.revision, id=revision_id))
 
@@ -74,7 +74,7 @@ def plan_new(
     options: WriteOptions,
     fractions: Sequence[float],
     replaced: Revision | None,
-) -> Plan:
+) -> WritePlan:
     """The plan for a new table that is sampled by `fractions`.
 
     Columns and cube size are the user's, or those of the table that is `replaced`.
@@ -107,7 +107,7 @@ def plan_append(
     log: bridge.TableLog,
     current: Revision | None,
     prunable: Collection[int],
-) -> Plan:
+) -> WritePlan:
     """The plan for rows that join the table of a log, or that make a new one.
 
     Args:
@@ -151,7 +151,7 @@ def _plan(
     *,
     log: bridge.TableLog | None = None,
     is_prunable: bool = True,
-) -> Plan:
+) -> WritePlan:
     transformers = transformers_of(specs, types, current)
     stated = {**stated, **stated_statistics(data.sparkSession, options, transformers)}
     known = known_before(current, transformers, stated)
@@ -163,7 +163,7 @@ def _plan(
         begun = Revision(
             STAGING_REVISION, now, options.path, cube_size or 1, transformers, (), weight_columns
         )
-        return Plan(current or begun, current is None, data, None)
+        return WritePlan(current or begun, current is None, data, None)
     revision = evolve(
         current,
         transformers,
@@ -179,7 +179,7 @@ def _plan(
     if current is None:
         revision = replace(revision, weight_columns=weight_columns)
     if not profiled.rows:
-        return Plan(revision, is_new, data, None)
+        return WritePlan(revision, is_new, data, None)
     warn_of_coarse_keys(profiled, revision, options.path)
     status = IndexStatus(revision, {}) if is_new or log is None else status_of(log, revision)
     return plan_of(data, types, revision, fractions, profiled, status.cubes.values(), status, is_new=is_new)
@@ -195,7 +195,7 @@ def plan_of(
     status: IndexStatus,
     *,
     is_new: bool,
-) -> Plan:
+) -> WritePlan:
     """Lays profiled rows out in files, in a tree on top of `cubes`, cut at `fractions`.
 
     `status` is what the revision holds already.
@@ -204,4 +204,4 @@ def plan_of(
     tree = build_tree(rows, revision.dimensions, revision.cube_size, cubes)
     layout = lay_out(rows, revision.cube_size, fractions)
     arrangement = arrange(data, types, revision, tree, layout, status)
-    return Plan(revision, is_new, arrangement.frame, arrangement)
+    return WritePlan(revision, is_new, arrangement.frame, arrangement)

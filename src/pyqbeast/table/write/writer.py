@@ -13,7 +13,7 @@ from pyqbeast.core.revisions.revision import configuration_entries, revisions_fr
 from pyqbeast.table.hooks import hook_tags, named_hooks
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
 from pyqbeast.table.write.arrange import RESERVED
-from pyqbeast.table.write.plan import Plan, plan_append, plan_new, rows_per_file
+from pyqbeast.table.write.plan import WritePlan, plan_append, plan_new, rows_per_file
 from pyqbeast.table.write.table_checks import check_indexed_columns, stored_revisions
 
 #: How often a commit is tried again with the same files. Each time another writer's commit has come first.
@@ -104,7 +104,7 @@ class _Write:
             )
         return transaction.exists and self.mode == "Ignore"
 
-    def _plan(self, transaction: bridge.Transaction) -> Plan:
+    def _plan(self, transaction: bridge.Transaction) -> WritePlan:
         stored = stored_revisions(transaction, self.options.path)
         if not self.is_fresh:
             check_indexed_columns(transaction, stored.latest)
@@ -126,7 +126,7 @@ class _Write:
             for name, value in properties.items()
         }
 
-    def _write_files(self, transaction: bridge.Transaction, plan: Plan) -> None:
+    def _write_files(self, transaction: bridge.Transaction, plan: WritePlan) -> None:
         if plan.is_new:
             kept = {} if self.is_fresh else transaction.configuration
             transaction.store(configuration_entries(plan.revision, kept), fresh=self.is_fresh)
@@ -141,7 +141,7 @@ class _Write:
             transaction.discard()
             raise
 
-    def _commit(self, transaction: bridge.Transaction, plan: Plan, *, may_rebuild: bool) -> bool:
+    def _commit(self, transaction: bridge.Transaction, plan: WritePlan, *, may_rebuild: bool) -> bool:
         """Returns False if the rows have to be laid out again; the files are deleted then."""
         try:
             for _ in range(_COMMITS):
@@ -173,8 +173,8 @@ class _Write:
             )
 
     def _rebased(
-        self, plan: Plan, old: bridge.Transaction, newer: bridge.Transaction, *, may_rebuild: bool
-    ) -> Plan | None:
+        self, plan: WritePlan, old: bridge.Transaction, newer: bridge.Transaction, *, may_rebuild: bool
+    ) -> WritePlan | None:
         """The plan under which the written files can join a table that has changed; None where they cannot.
 
         The files stay valid as long as their revision keeps its meaning, the same rules hold for rows and files, no

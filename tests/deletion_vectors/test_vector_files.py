@@ -9,7 +9,7 @@ import fsspec
 import pytest
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError
-from pyqbeast.deletion_vectors import files
+from pyqbeast.deletion_vectors import vector_files
 from pyqbeast.deletion_vectors.vector import write_vectors
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
 from tests.faulty_files import FaultyFiles, PythonFaults
@@ -145,7 +145,7 @@ def test_without_offset_the_vector_starts_the_file(written):
 
 
 def test_a_file_does_not_outgrow_its_offsets(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_LIMIT", 100)
+    monkeypatch.setattr(vector_files, "_LIMIT", 100)
     with pytest.raises(InvalidInputError, match="2 GiB"):
         write_vectors(tmp_path, [DeletionVector([1])] * 4)
     assert list(tmp_path.iterdir()) == []

@@ -31,7 +31,7 @@ class ScannedFile:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ScanPlan:
     """The files of a scan. `str()` tells a person what it opens."""
 
     version: int
@@ -56,7 +56,7 @@ class Plan:
 
 def plan_files(
     index: IndexedSnapshot, bound: int | None, predicate: Predicate | None, schema: pa.Schema
-) -> Plan:
+) -> ScanPlan:
     """The files that a scan of these rows opens.
 
     Args:
@@ -83,7 +83,7 @@ def plan_files(
             return "all rows are too heavy for the sample"
         return "no row meets the condition, by the bounds of its columns" if file.path in ruled_out else None
 
-    return Plan(
+    return ScanPlan(
         index.snapshot.version,
         tuple(
             ScannedFile(
