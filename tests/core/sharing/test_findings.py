@@ -9,7 +9,7 @@ from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block, FileTags
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
 from pyqbeast.core.sharing.findings import SharedFile, SharedTable, findings, in_order
-from pyqbeast.core.sharing.readers import READERS, Concern, Outcome
+from pyqbeast.core.sharing.readers import READERS, Concern, ReaderVerdict
 from pyqbeast.core.transform.linear import Linear
 from pyqbeast.core.transform.registry import transformer_for
 
@@ -132,7 +132,7 @@ def test_deleted_rows_and_the_order_of_commands():
         ),
         SCALA,
     )
-    assert [each.outcome for each in found] == [Outcome.wrong, Outcome.fails, Outcome.fails]
+    assert [each.outcome for each in found] == [ReaderVerdict.wrong, ReaderVerdict.fails, ReaderVerdict.fails]
     assert (
         found[0].text == "deletion vectors hide 3 rows of 1 file: reads and samples return the deleted rows"
     )
@@ -155,9 +155,9 @@ def test_one_way_of_a_reader_may_refuse_what_another_reads():
 
 def test_what_is_refused_is_not_said_to_be_read_wrong():
     mapped = table(reader_version=2, fields=[MAPPED, column("b")])
-    assert [each.outcome for each in findings(mapped, "delta-rs")] == [Outcome.wrong]
+    assert [each.outcome for each in findings(mapped, "delta-rs")] == [ReaderVerdict.wrong]
     mapped = table(reader_version=3, reader_features=frozenset({"columnMapping"}), fields=[MAPPED])
-    assert [each.outcome for each in findings(mapped, "delta-rs")] == [Outcome.fails]
+    assert [each.outcome for each in findings(mapped, "delta-rs")] == [ReaderVerdict.fails]
 
 
 def test_names_that_only_a_mapping_allows_are_written_anew():
@@ -171,7 +171,7 @@ def test_names_that_only_a_mapping_allows_are_written_anew():
 def test_a_column_whose_metadata_are_null():
     mapped = [{**MAPPED, "metadata": None}]
     needs = table(reader_version=3, reader_features=frozenset({"columnMapping"}), fields=mapped)
-    assert [each.outcome for each in findings(needs, "delta-rs")] == [Outcome.fails]
+    assert [each.outcome for each in findings(needs, "delta-rs")] == [ReaderVerdict.fails]
 
 
 def test_names_are_quoted():

@@ -15,7 +15,7 @@ from pyqbeast.core.otree.invariants import check_tree
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.problems import GAP, Problem
 from pyqbeast.core.revisions.revision import RevisionSet
-from pyqbeast.core.sharing.readers import READERS, VERSION_2, Concern, Outcome, Way
+from pyqbeast.core.sharing.readers import READERS, VERSION_2, Concern, ReaderVerdict, Way
 from pyqbeast.core.sharing.remedies import MAPPING, PROTECTION, VECTORS, Command, Remedies
 
 #: Types of Delta that the Scala project does not index, and the one that keeps the values and their order.
@@ -40,7 +40,7 @@ class Finding:
     """
 
     way: str
-    outcome: Outcome
+    outcome: ReaderVerdict
     text: str
     commands: tuple[Command, ...]
 
@@ -104,7 +104,7 @@ def _of_way(table: SharedTable, way: Way) -> Iterator[Finding]:
     if refused:
         commands = [command for feature in sorted(refused) for command in _without(table, feature)]
         text = f"the table needs {', '.join(sorted(refused))}, which is not known there: it is refused"
-        yield Finding(way.name, Outcome.fails, text, tuple(commands))
+        yield Finding(way.name, ReaderVerdict.fails, text, tuple(commands))
     # Dropping a feature adds `checkpointProtection` to the table, and an old writer does not know that feature.
     behind = remedies.drop(PROTECTION) if way.writer_features is not None else []
     for concern, (text, commands) in table.concerns.items():
@@ -117,7 +117,7 @@ def _of_way(table: SharedTable, way: Way) -> Iterator[Finding]:
         if unknown:
             text = f"writers need {', '.join(sorted(unknown))}, which is not known there: appends and optimize fail"
             drops = [command for feature in sorted(unknown) for command in remedies.drop(feature)]
-            yield Finding(way.name, Outcome.fails, text, tuple(drops))
+            yield Finding(way.name, ReaderVerdict.fails, text, tuple(drops))
 
 
 def _without(table: SharedTable, feature: str) -> list[Command]:

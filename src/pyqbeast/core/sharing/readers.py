@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 
-class Outcome(str, Enum):
+class ReaderVerdict(str, Enum):
     """What becomes of a reader that meets something it does not know."""
 
     wrong = "wrong rows"
@@ -42,7 +42,7 @@ VERSION_2 = "column mapping of reader version 2"
 class Effect:
     """What a reader does about a concern."""
 
-    outcome: Outcome
+    outcome: ReaderVerdict
     text: str
 
 
@@ -88,25 +88,27 @@ _WRITTEN_BY_DELTA_3_1 = _features(
 )
 
 #: Only pyqbeast and versions 0.2 to 0.5 of the Scala project leave replicated blocks out.
-_COPIES = {Concern.replicated: Effect(Outcome.wrong, "reads may return the rows of these files twice")}
+_COPIES = {Concern.replicated: Effect(ReaderVerdict.wrong, "reads may return the rows of these files twice")}
 
 _OF_QBEAST_SPARK = {
-    Concern.old_format: Effect(Outcome.fails, "samples and appends fail"),
-    Concern.replicated: Effect(Outcome.wrong, "reads and samples return the rows of these files twice"),
-    Concern.deleted_rows: Effect(Outcome.wrong, "reads and samples return the deleted rows"),
-    Concern.vectors: Effect(Outcome.fails, "its optimize fails, whether a row is deleted or not"),
-    Concern.column_mapping: Effect(Outcome.wrong, "reads return NULL in them"),
+    Concern.old_format: Effect(ReaderVerdict.fails, "samples and appends fail"),
+    Concern.replicated: Effect(ReaderVerdict.wrong, "reads and samples return the rows of these files twice"),
+    Concern.deleted_rows: Effect(ReaderVerdict.wrong, "reads and samples return the deleted rows"),
+    Concern.vectors: Effect(ReaderVerdict.fails, "its optimize fails, whether a row is deleted or not"),
+    Concern.column_mapping: Effect(ReaderVerdict.wrong, "reads return NULL in them"),
     Concern.gaps: Effect(
-        Outcome.wrong,
+        ReaderVerdict.wrong,
         "an append or optimize of its own fails, or takes the missing cubes for leaves: samples then lose rows",
     ),
-    Concern.kept_rows: Effect(Outcome.wrong, "samples leave out lighter rows of these cubes"),
-    Concern.created_empty: Effect(Outcome.fails, "its optimize fails"),
-    Concern.weight_columns: Effect(Outcome.fails, "it cannot open the table, as it would take other samples"),
-    Concern.column_types: Effect(
-        Outcome.fails, "samples with a filter on these columns fail, and so do appends"
+    Concern.kept_rows: Effect(ReaderVerdict.wrong, "samples leave out lighter rows of these cubes"),
+    Concern.created_empty: Effect(ReaderVerdict.fails, "its optimize fails"),
+    Concern.weight_columns: Effect(
+        ReaderVerdict.fails, "it cannot open the table, as it would take other samples"
     ),
-    Concern.column_names: Effect(Outcome.fails, "its appends fail, as it does not quote names"),
+    Concern.column_types: Effect(
+        ReaderVerdict.fails, "samples with a filter on these columns fail, and so do appends"
+    ),
+    Concern.column_names: Effect(ReaderVerdict.fails, "its appends fail, as it does not quote names"),
 }
 
 #: By the name that `--reader` takes.
@@ -126,7 +128,7 @@ READERS = {
             Way(
                 "to_pyarrow_table, to_pyarrow_dataset and to_pandas",
                 _features(f"timestampNtz {_VARIANTS}") | {VERSION_2},
-                _COPIES | {Concern.column_mapping: Effect(Outcome.wrong, "they return NULL in them")},
+                _COPIES | {Concern.column_mapping: Effect(ReaderVerdict.wrong, "they return NULL in them")},
             ),
         ),
     ),

@@ -53,9 +53,9 @@ from pyqbeast.core.problems import (
 )
 from pyqbeast.core.revisions.damage import without_damage
 from pyqbeast.core.revisions.revision import RevisionSet
-from pyqbeast.table.maintain import remedies
+from pyqbeast.table.maintain import repair_texts
 from pyqbeast.table.maintain.changed_files import FileChange
-from pyqbeast.table.maintain.remedies import Remedy
+from pyqbeast.table.maintain.repair_texts import Remedy
 from pyqbeast.verification.log_checks import VerifiedFile
 
 #: All tags that tell of an index.
@@ -125,9 +125,9 @@ def plan_repair(
     of_table = by_file.pop("", [])
     for problem in of_table:
         if problem.rule == REVISIONS and settings is not None:
-            plan.healed.append(Remedy(problem, remedies.REVISED))
+            plan.healed.append(Remedy(problem, repair_texts.REVISED))
         elif problem.rule not in (GAP, KEPT):
-            plan.left.append(Remedy(problem, remedies.ADVICE[problem.rule]))
+            plan.left.append(Remedy(problem, repair_texts.ADVICE[problem.rule]))
     for path, found in by_file.items():
         plan.add(path, found)
     plan.close_trees(stored, [problem for problem in of_table if problem.rule in (GAP, KEPT)])
@@ -153,34 +153,34 @@ class _Plan:
         unreadable = rules & {EXISTS, READABLE}
         right = self.statistics.get(path) if rules & set(_OF_STATISTICS) else None
         texts = {
-            **dict.fromkeys(_OF_TAGS, remedies.COPIES if self.has_copies else remedies.UNINDEXED),
-            REPLICATED: remedies.UNMARKED,
-            **dict.fromkeys(_OWN_TAG, remedies.CORRECTED),
+            **dict.fromkeys(_OF_TAGS, repair_texts.COPIES if self.has_copies else repair_texts.UNINDEXED),
+            REPLICATED: repair_texts.UNMARKED,
+            **dict.fromkeys(_OWN_TAG, repair_texts.CORRECTED),
         }
         healed = set() if self.has_copies else {*_OF_TAGS}
         healed |= {REPLICATED, *_OWN_TAG}
         if right is not None:
             healed |= set(_OF_STATISTICS)
-            texts |= dict.fromkeys(_OF_STATISTICS, remedies.RECOUNTED)
+            texts |= dict.fromkeys(_OF_STATISTICS, repair_texts.RECOUNTED)
         else:
-            texts |= dict.fromkeys(_OF_STATISTICS, remedies.FIRST_READ)
+            texts |= dict.fromkeys(_OF_STATISTICS, repair_texts.FIRST_READ)
         size = deleted = None
         for problem in problems:
             if problem.rule == SIZE and not unreadable:
-                size, texts[SIZE] = int(problem.truth), remedies.RESIZED
+                size, texts[SIZE] = int(problem.truth), repair_texts.RESIZED
                 healed.add(SIZE)
             elif problem.rule == VECTOR_ROWS and problem.truth and VECTOR not in rules:
-                deleted, texts[VECTOR_ROWS] = int(problem.truth), remedies.COUNTED
+                deleted, texts[VECTOR_ROWS] = int(problem.truth), repair_texts.COUNTED
                 healed.add(VECTOR_ROWS)
         # One of the two is wrong, and has a problem of its own where the rows have been looked at.
-        texts[BLOCK_ROWS] = remedies.RECOUNTED if right is not None else texts[ELEMENT_COUNT]
+        texts[BLOCK_ROWS] = repair_texts.RECOUNTED if right is not None else texts[ELEMENT_COUNT]
         if right is not None or tags is not None:
             healed.add(BLOCK_ROWS)
         elif unreadable:
-            texts[BLOCK_ROWS] = remedies.FIRST_READ
+            texts[BLOCK_ROWS] = repair_texts.FIRST_READ
         for problem in problems:
             decided = self.healed if problem.rule in healed else self.left
-            decided.append(Remedy(problem, texts.get(problem.rule) or remedies.ADVICE[problem.rule]))
+            decided.append(Remedy(problem, texts.get(problem.rule) or repair_texts.ADVICE[problem.rule]))
         if tags is not None:
             self.tags[path] = tags
         if (right, size, deleted) != (None, None, None):
@@ -229,9 +229,9 @@ class _Plan:
             self.tags[first] = tags
         for problem in problems:
             if is_closed:
-                self.healed.append(Remedy(problem, remedies.CLOSED))
+                self.healed.append(Remedy(problem, repair_texts.CLOSED))
             else:
-                self.left.append(Remedy(problem, remedies.ADVICE[problem.rule]))
+                self.left.append(Remedy(problem, repair_texts.ADVICE[problem.rule]))
 
     def _tags_of(self, file: VerifiedFile) -> Mapping[str, str]:
         return self.tags.get(file.path, file.logged.tags)

@@ -13,7 +13,7 @@ from pyqbeast import bridge
 from pyqbeast.core.errors import CommitConflictError
 from pyqbeast.table.maintain.changed_files import changed_files
 from pyqbeast.table.maintain.plan_repair import RepairPlan, plan_repair
-from pyqbeast.table.maintain.remedies import Remedy
+from pyqbeast.table.maintain.repair_texts import Remedy
 from pyqbeast.table.maintain.verify import Verified, look_at
 
 _log = logging.getLogger(__name__)
