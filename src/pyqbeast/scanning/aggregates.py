@@ -19,7 +19,7 @@ from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.scanning.arrays import mask_of, numbers_of
 
 #: The kinds of estimates, by the names that Spark has for functions.
-KINDS = {
+AGGREGATES = {
     "count": "count",
     "count_if": "count_if",
     "count_distinct": "count_distinct",
@@ -204,9 +204,11 @@ def _asked(name: str, asked: Any, schema: pa.Schema) -> tuple[list[pa.Field], st
             f"{name!r} takes a column and a function, and a share after a percentile, not {asked!r}"
         )
     columns, function, *percentage = asked
-    kind = KINDS.get(str(function).lower())
+    kind = AGGREGATES.get(str(function).lower())
     if kind is None:
-        raise InvalidInputError(f"{name!r}: there is no estimate of {function!r}, only of {', '.join(KINDS)}")
+        raise InvalidInputError(
+            f"{name!r}: there is no estimate of {function!r}, only of {', '.join(AGGREGATES)}"
+        )
     if isinstance(columns, str):
         chosen = [columns]
     elif isinstance(columns, Iterable):

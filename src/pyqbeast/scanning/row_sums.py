@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate, Moment, State, StateAxes, centre_near, squared_columns
-from pyqbeast.approximate.estimate.percentile import POINTS
+from pyqbeast.approximate.estimate.percentile import THRESHOLDS
 from pyqbeast.approximate.estimate.state import FloatArray, Group, bucket_count, fold, group_key, group_values
 from pyqbeast.core.format.constants import BUCKET_SEED
 from pyqbeast.core.sampling.murmur3 import hash_ints
@@ -175,15 +175,15 @@ def _counts_below(
 ) -> FloatArray:
     """[slot, threshold]: the rows whose value is at most each threshold of their group."""
     values, valid = rows.numbers[percentile.columns[0]]
-    entry = np.full(len(values), POINTS)
+    entry = np.full(len(values), THRESHOLDS)
     for number, members in _members(rows):
         grid = thresholds.get(rows.groups[number])
         if grid is not None:
             entry[members] = np.searchsorted(grid, values[members], side="left")
     if valid is not None:
-        entry[~valid] = POINTS
-    counts = np.bincount(slot * (POINTS + 1) + entry, minlength=slots * (POINTS + 1))
-    return np.asarray(counts.reshape(slots, POINTS + 1)[:, :POINTS].cumsum(axis=1), np.float64)
+        entry[~valid] = THRESHOLDS
+    counts = np.bincount(slot * (THRESHOLDS + 1) + entry, minlength=slots * (THRESHOLDS + 1))
+    return np.asarray(counts.reshape(slots, THRESHOLDS + 1)[:, :THRESHOLDS].cumsum(axis=1), np.float64)
 
 
 def _extremes(

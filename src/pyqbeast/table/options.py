@@ -26,7 +26,7 @@ PAGE_ROWS = 7_000
 #: Options that pyqbeast reads itself. All others go to Delta.
 _OWN = (*INDEX_OPTIONS.split(), "tableformat", "path")
 #: The table property that lets deletes mark rows instead of writing files again, and the session's default for it.
-VECTORS = "delta.enableDeletionVectors"
+VECTORS_PROPERTY = "delta.enableDeletionVectors"
 _VECTORS_SETTING = "spark.databricks.delta.properties.defaults.enableDeletionVectors"
 #: Beginning of the properties that let readers of Iceberg read a table. Delta refuses deletion vectors in such
 #: tables.
@@ -105,9 +105,9 @@ class WriteOptions:
         """
         fractions = {} if self.sample_fractions is None else {SAMPLE_FRACTIONS: self.sample_fractions}
         named = [key.lower() for key in self.delta]
-        said = VECTORS.lower() in named or _setting(spark, _VECTORS_SETTING) is not None
+        said = VECTORS_PROPERTY.lower() in named or _setting(spark, _VECTORS_SETTING) is not None
         iceberg = any(key.startswith(_ICEBERG) for key in named)
-        return fractions if said or iceberg else {**fractions, VECTORS: "true"}
+        return fractions if said or iceberg else {**fractions, VECTORS_PROPERTY: "true"}
 
     def fractions(self, configuration: Mapping[str, str]) -> tuple[float, ...]:
         """The fractions that rows are cut at: the write's own, those of the table's `configuration`, or the default.

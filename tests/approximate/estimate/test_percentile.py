@@ -19,7 +19,7 @@ from pyqbeast.approximate.estimate import (
     grid_probabilities,
 )
 from pyqbeast.approximate.estimate.outcome import known_numbers
-from pyqbeast.approximate.estimate.percentile import POINTS
+from pyqbeast.approximate.estimate.percentile import THRESHOLDS
 from pyqbeast.approximate.estimate.stopping import met
 from pyqbeast.approximate.row_sums import group_keys
 from tests.approximate.estimate.populations import population
@@ -48,7 +48,7 @@ def test_the_group_of_nan_finds_its_grid():
     """Each answer of Spark brings a NaN of its own."""
     first, later = (group_keys(pa.table({"g0": [np.nan, 1.0, None]}), ["g0"]) for _ in range(2))
     state = State.from_rows(axes_for([Aggregate("count")]), later, [0, 0, 0], [[1.0]] * 3)
-    thresholds = {group: np.full(POINTS, float(at)) for at, group in enumerate(first)}
+    thresholds = {group: np.full(THRESHOLDS, float(at)) for at, group in enumerate(first)}
     assert grid_of_groups(thresholds, state.groups)[:, 0].tolist() == [0.0, 1.0, 2.0]
 
 

@@ -15,7 +15,7 @@ from pyqbeast.core.transform.empty import Empty, EmptyTransformer
 from pyqbeast.core.transform.hashing import Hash
 from pyqbeast.core.transform.linear import Identity, Linear
 from pyqbeast.core.transform.quantiles import NumericQuantiles
-from pyqbeast.core.transform.registry import KINDS, transformer_for, transformer_from_json
+from pyqbeast.core.transform.registry import TRANSFORMERS, transformer_for, transformer_from_json
 from pyqbeast.core.transform.text_quantiles import StringHistogram, StringQuantiles
 
 INT, LONG, DOUBLE, FLOAT, STRING = (
@@ -72,7 +72,7 @@ def test_defaults_and_spec():
 
 
 def test_a_name_and_a_type_stand_for_one_kind():
-    chosen = [(each.kind, data_type) for each in KINDS for data_type in each.types]
+    chosen = [(each.kind, data_type) for each in TRANSFORMERS for data_type in each.types]
     assert len(set(chosen)) == len(chosen)
     assert {data_type for _, data_type in chosen} == ALL_TYPES
 

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import FormatError, NotIndexedError, QbeastTable, TableNotFoundError, UnsupportedError, bridge
-from pyqbeast.table.options import VECTORS
+from pyqbeast.table.options import VECTORS_PROPERTY
 from tests.table.help import count, ids, load, rows_2d, save
 from tests.table.legacy import CASES, REPLICATED, copy_of, expected_of, reads_right
 
@@ -211,7 +211,7 @@ def test_restore_gives_the_old_table_back(spark, golden, table_path):
 
 def test_changes_in_place_are_refused_while_there_are_replicated_files(spark, golden, table_path):
     path = copy_of(golden, REPLICATED, table_path)
-    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('{VECTORS}' = 'true')")
+    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('{VECTORS_PROPERTY}' = 'true')")
     a_file = next(iter(live_files(spark, path)))
     changes = [
         f"UPDATE delta.`{path}` SET payload = 0 WHERE id = 1",

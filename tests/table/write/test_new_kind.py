@@ -30,7 +30,7 @@ def clock(tmp_path, monkeypatch):
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "clock", module)
     spec.loader.exec_module(module)
-    monkeypatch.setattr(registry, "KINDS", (*registry.KINDS, module.ClockTransformer))
+    monkeypatch.setattr(registry, "TRANSFORMERS", (*registry.TRANSFORMERS, module.ClockTransformer))
     return module
 
 

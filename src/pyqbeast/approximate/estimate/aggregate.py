@@ -55,7 +55,7 @@ class Aggregate:
             powers = FORMULAS[self.kind].powers if self.columns else ((),)
             return tuple(Moment(self.columns, each) for each in powers)
         below = (
-            (Moment(self.columns, (0,), (self.p, j)) for j in range(percentile.POINTS))
+            (Moment(self.columns, (0,), (self.p, j)) for j in range(percentile.THRESHOLDS))
             if self.p is not None
             else ()
         )

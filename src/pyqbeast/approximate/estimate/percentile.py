@@ -18,7 +18,7 @@ from pyqbeast.approximate.estimate.interval import bounds, distinct_keys, leave_
 from pyqbeast.approximate.estimate.state import FloatArray, Group
 
 #: Thresholds per grid, and how many naive standard errors (clusters make the true one larger) it spans.
-POINTS, SPREAD = 41, 8.0
+THRESHOLDS, SPREAD = 41, 8.0
 
 
 class PercentileBounds(NamedTuple):
@@ -36,7 +36,7 @@ class PercentileBounds(NamedTuple):
 def grid_probabilities(p: float, keys: float) -> list[float]:
     """The probabilities whose quantiles in a pilot of so many keys make the grid for percentile `p`."""
     half = SPREAD * math.sqrt(p * (1 - p) / max(keys, 1))
-    return [float(q) for q in np.linspace(max(p - half, 0.0), min(p + half, 1.0), POINTS)]
+    return [float(q) for q in np.linspace(max(p - half, 0.0), min(p + half, 1.0), THRESHOLDS)]
 
 
 def grid_from(quantiles: ArrayLike) -> FloatArray:
@@ -54,8 +54,8 @@ def grid_from(quantiles: ArrayLike) -> FloatArray:
 
 def grid_of_groups(thresholds: Mapping[Group, FloatArray], groups: Sequence[Group]) -> FloatArray:
     """The thresholds [group, threshold] of some groups; NaN where a group has none."""
-    missing = np.full(POINTS, np.nan)
-    return np.array([thresholds.get(group, missing) for group in groups]).reshape(len(groups), POINTS)
+    missing = np.full(THRESHOLDS, np.nan)
+    return np.array([thresholds.get(group, missing) for group in groups]).reshape(len(groups), THRESHOLDS)
 
 
 def fewest_keys(rows: FloatArray, least: float) -> float:

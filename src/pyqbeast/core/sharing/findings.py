@@ -16,7 +16,7 @@ from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.problems import GAP, Problem
 from pyqbeast.core.revisions.revision import RevisionSet
 from pyqbeast.core.sharing.readers import READERS, VERSION_2, Concern, ReaderVerdict, Way
-from pyqbeast.core.sharing.remedies import MAPPING, PROTECTION, VECTORS, Command, Remedies
+from pyqbeast.core.sharing.remedies import MAPPING, PROTECTION, VECTORS_FEATURE, Command, Remedies
 
 #: Types of Delta that the Scala project does not index, and the one that keeps the values and their order.
 _UNKNOWN_TYPES = {"boolean": "int", "byte": "int", "short": "int"}
@@ -27,8 +27,8 @@ _NOT_IN_PARQUET = set(" ,;{}()\n\t=")
 #: nothing else wrong.
 _FEATURE_OF = {
     Concern.column_mapping: MAPPING,
-    Concern.vectors: VECTORS,
-    Concern.deleted_rows: VECTORS,
+    Concern.vectors: VECTORS_FEATURE,
+    Concern.deleted_rows: VECTORS_FEATURE,
 }
 
 
@@ -124,7 +124,7 @@ def _without(table: SharedTable, feature: str) -> list[Command]:
     """The commands that end the use of a feature and then remove it."""
     if feature == VERSION_2:
         feature = MAPPING
-    used = table.concerns.get(Concern.deleted_rows) if feature == VECTORS else None
+    used = table.concerns.get(Concern.deleted_rows) if feature == VECTORS_FEATURE else None
     return [*(used[1] if used else []), *Remedies(table.path).drop(feature)]
 
 
@@ -172,11 +172,11 @@ class _Look:
         if marked:
             text = f"deletion vectors hide {_many(rows, 'row')} of {_many(len(marked), 'file')}"
             yield Concern.deleted_rows, text, purge
-        if VECTORS in self.table.reader_features:
+        if VECTORS_FEATURE in self.table.reader_features:
             yield (
                 Concern.vectors,
                 "the table may take deletion vectors",
-                [*purge, *self.remedies.drop(VECTORS)],
+                [*purge, *self.remedies.drop(VECTORS_FEATURE)],
             )
 
     def _of_trees(self) -> Iterator[tuple[Concern, str, list[Command]]]:

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from pyqbeast.core.revisions.revision import Revision
 
-VECTORS = "deletionVectors"
+VECTORS_FEATURE = "deletionVectors"
 MAPPING = "columnMapping"
 #: The feature that Delta adds to a table when another one is dropped, as older versions of the table still need
 #: the other one.
@@ -67,7 +67,7 @@ class Remedies:
 
     def drop(self, feature: str) -> list[Command]:
         """Takes a feature out of the protocol. No command if Delta cannot."""
-        if feature == VECTORS:
+        if feature == VECTORS_FEATURE:
             return [self.no_more_vectors(), self._alter(_Step.drop, f"DROP FEATURE {feature}")]
         if feature in _REWRITTEN:
             return [self._alter(_Step.drop_and_rewrite, f"DROP FEATURE {feature}"), *self.optimize([0])]

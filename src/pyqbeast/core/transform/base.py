@@ -103,7 +103,7 @@ class ColumnStatistics:
 
 
 #: The statistics that every pass over the rows can gather.
-BOUNDS = (STATISTIC_MIN, STATISTIC_MAX)
+BOUND_KEYS = (STATISTIC_MIN, STATISTIC_MAX)
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,8 @@ class Transformer(ABC):
     type_field: ClassVar[str]
     #: The types of columns that users may index this way, none for a kind that they cannot ask for.
     types: ClassVar[frozenset[str]]
-    #: The statistics that it is built from, by their endings in `columnStats`: `BOUNDS`, or one that only users know.
+    #: The statistics that it is built from, by their endings in `columnStats`: `BOUND_KEYS`, or one that only users
+    #: know.
     statistics: ClassVar[tuple[str, ...]] = ()
     #: The transformations that it may lead to.
     transformations: ClassVar[tuple[type[Transformation], ...]]
@@ -170,7 +171,7 @@ class Transformer(ABC):
     @property
     def needs_bounds(self) -> bool:
         """Whether a pass over the rows measures their values; otherwise it measures their coordinates."""
-        return self.statistics == BOUNDS
+        return self.statistics == BOUND_KEYS
 
     @property
     def needs_users(self) -> bool:

@@ -19,7 +19,7 @@ from pyqbeast.core.format.jvm_text import first_java_random_double, string_hash
 from pyqbeast.core.format.stored_text import shown
 from pyqbeast.core.format.types import FLOAT, INTEGER, INTEGRAL_TYPES, ORDERED_TYPES, Value, float32
 from pyqbeast.core.transform.base import (
-    BOUNDS,
+    BOUND_KEYS,
     ColumnStatistics,
     Constant,
     Transformation,
@@ -203,7 +203,7 @@ class LinearTransformer(Transformer):
     class_name = "LinearTransformer"
     type_field = "dataType"
     types = ORDERED_TYPES
-    statistics = BOUNDS
+    statistics = BOUND_KEYS
     transformations = (Linear, Identity)
 
     def build(self, statistics: ColumnStatistics, rng: random.Random) -> Transformation:

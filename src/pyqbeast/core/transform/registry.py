@@ -18,7 +18,7 @@ from pyqbeast.core.transform.text_quantiles import StringHistogramTransformer, S
 
 #: All kinds. The first kind that takes a type is the default for that type. Kinds of the same name have no type
 #: in common.
-KINDS: tuple[type[Transformer], ...] = (
+TRANSFORMERS: tuple[type[Transformer], ...] = (
     LinearTransformer,
     HashTransformer,
     NumericQuantilesTransformer,
@@ -32,7 +32,7 @@ OLDER: tuple[type[Transformation], ...] = (IdentityToZero, NullToZero)
 
 def kind_names() -> dict[str, str]:
     """The kinds that users can ask for, by each name that they answer to."""
-    chosen = [each for each in KINDS if each.types]
+    chosen = [each for each in TRANSFORMERS if each.types]
     return {name: each.kind for each in chosen for name in (each.kind, *each.other_names)}
 
 
@@ -41,7 +41,7 @@ def transformer_for(column: str, kind: str | None, data_type: str) -> Transforme
 
     Raises InvalidInputError for a kind that does not go with the type.
     """
-    possible = {each.kind: each for each in KINDS if data_type in each.types}
+    possible = {each.kind: each for each in TRANSFORMERS if data_type in each.types}
     chosen = kind or next(iter(possible))
     if chosen not in possible:
         raise InvalidInputError(
@@ -52,12 +52,12 @@ def transformer_for(column: str, kind: str | None, data_type: str) -> Transforme
 
 def transformer_classes() -> dict[str, type[Transformer]]:
     """The classes of transformers by their stored names, without the package."""
-    return {each.class_name: each for each in KINDS}
+    return {each.class_name: each for each in TRANSFORMERS}
 
 
 def transformation_classes() -> dict[str, type[Transformation]]:
     """The classes of transformations by their stored names, without the package."""
-    made = [each for kind in KINDS for each in kind.transformations]
+    made = [each for kind in TRANSFORMERS for each in kind.transformations]
     return {each.class_name: each for each in [*made, *OLDER]}
 
 

@@ -18,7 +18,7 @@ from pyqbeast.scanning.row_weights import row_weights
 from pyqbeast.scanning.scan import Scan, hashed_values
 
 #: Rows that a picture shows, about.
-POINTS = 2_000
+MOST_POINTS = 2_000
 #: Bytes of files that may be opened to find them.
 _MOST_BYTES = 2**28
 
@@ -51,7 +51,7 @@ class Points:
 
 
 def points_of(index: IndexedSnapshot, scan: Scan, fractions: Fractions) -> Points:
-    """About `POINTS` rows of a table, from the smallest sample that has so many.
+    """About `MOST_POINTS` rows of a table, from the smallest sample that has so many.
 
     Args:
         index: a version of the table.
@@ -67,10 +67,10 @@ def points_of(index: IndexedSnapshot, scan: Scan, fractions: Fractions) -> Point
 
 def _sampled(index: IndexedSnapshot, scan: Scan, fractions: Fractions) -> Points:
     rows = sum(max(0, (file.rows or 0) - file.deleted) for file in index.read_files)
-    sample = scan.sample(min(1.0, POINTS / max(1, rows)))
+    sample = scan.sample(min(1.0, MOST_POINTS / max(1, rows)))
     size = sum(file.size for file in sample.files() if file.skipped is None)
     if size > _MOST_BYTES:
-        raise UnsupportedError(f"a sample of {POINTS:,} rows would open {size:,} bytes of this table")
+        raise UnsupportedError(f"a sample of {MOST_POINTS:,} rows would open {size:,} bytes of this table")
     found = hashed_values(sample).combine_chunks()
     arrays = [found.column(name).combine_chunks() for name in index.revision().hashed_columns]
     weights = row_weights(arrays) if found.num_rows else np.zeros(0, np.int32)

@@ -15,7 +15,7 @@ from pyqbeast.core.errors import CommitConflictError, InvalidInputError, Unsuppo
 from pyqbeast.deletion_vectors.table import find_file, read_vector
 from pyqbeast.deletion_vectors.vector import DeletionVector, write_vectors
 from pyqbeast.delta_log import locations
-from pyqbeast.table.options import VECTORS
+from pyqbeast.table.options import VECTORS_PROPERTY
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ def delete(spark: SparkSession, path: str, condition: str | Column) -> None:
     """Deletes the rows that meet a condition; see `QbeastTable.delete`."""
     if not isinstance(condition, str | Column):
         raise InvalidInputError(f"the condition has to be an SQL text or a column, not {condition!r}")
-    if bridge.TableLog(spark, path).configuration.get(VECTORS) != "true":
+    if bridge.TableLog(spark, path).configuration.get(VECTORS_PROPERTY) != "true":
         _log.warning(
             "%s does not take deletion vectors: the files that held deleted rows lose their index. %s",
             path,
@@ -106,9 +106,8 @@ def _unsupported(path: str, error: UnsupportedOperationException) -> Unsupported
 
 
 def _how_to_enable(path: str) -> str:
-    return (
-        f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('{VECTORS}' = 'true') makes it take them from now on"
-    )
+    change = f"SET TBLPROPERTIES ('{VECTORS_PROPERTY}' = 'true')"
+    return f"ALTER TABLE delta.`{path}` {change} makes it take them from now on"
 
 
 def _first_line(error: Exception) -> str:
