@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.otree.file_layout import FILE_ROWS
-from pyqbeast.core.otree.status import CubeStatus, kept_above
+from pyqbeast.core.otree.invariants import broken_rules
+from pyqbeast.core.otree.status import CubeStatus
+from pyqbeast.core.problems import GAP
 
 #: A file with fewer rows than this share of the cube size is small. A band of two files or more is cut into files of
 #: three quarters of `FILE_ROWS` at least, and the layout goes by estimates.
@@ -81,14 +83,8 @@ def broken_cubes(cubes: Mapping[CubeId, CubeStatus]) -> set[CubeId]:
     They lie below a gap, or hold a row lighter than what an ancestor keeps. Deleted rows, files that plain Delta
     rewrote, and other writers that append above a gap leave such cubes behind.
     """
-    max_weights = {cube: status.max_weight for cube, status in cubes.items()}
-
-    kept_above_each = kept_above(cubes, max_weights)
-
-    def is_broken(status: CubeStatus) -> bool:
-        kept = kept_above_each[status.cube]
-        return (kept is not None and status.min_weight < kept) or any(
-            ancestor not in cubes for ancestor in status.cube.ancestors()
-        )
-
-    return {cube for cube, status in cubes.items() if is_broken(status)}
+    broken = list(broken_rules(cubes))
+    below_a_gap = {cube for cube, rule, _ in broken if rule == GAP}
+    return {cube for cube, _, _ in broken} | {
+        cube for cube in cubes if any(ancestor in below_a_gap for ancestor in cube.ancestors())
+    }

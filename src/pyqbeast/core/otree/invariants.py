@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from pyqbeast.core.format.key_frequency import parse_key_frequency
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.stored_text import shown
 from pyqbeast.core.format.weight_counts import count_weights, parse_weights_tag, weights_tag
-from pyqbeast.core.otree.status import IndexStatus, kept_above
+from pyqbeast.core.otree.status import CubeStatus, IndexStatus, kept_above
 from pyqbeast.core.problems import (
     COLUMNS_EXIST,
     ELEMENT_COUNT,
@@ -58,21 +58,32 @@ def check_tree(revision_id: int, status: IndexStatus, copied: Collection[CubeId]
     cubes a second time, whatever they keep.
     """
     problems = []
-    where = f"revision {revision_id}"
-    max_weights = {
-        cube: cube_status.max_weight for cube, cube_status in status.cubes.items() if cube not in copied
-    }
-    # Paths stand for cubes: all have the same dimensions.
-    stored = {cube.path for cube in (*status.cubes, *copied)}
-    kept_above_each = kept_above(status.cubes, max_weights)
-    for cube, cube_status in status.cubes.items():
-        if cube.path and cube.path[:-1] not in stored:
-            problems.append(Problem(GAP, "", cube.to_string(), f"{where}: its parent is not stored"))
-        kept = kept_above_each[cube]
-        if kept is not None and cube_status.min_weight < kept:
-            text = f"{where}: has a row lighter than {kept}, which an ancestor keeps"
-            problems.append(Problem(KEPT, "", cube.to_string(), text))
+    for cube, rule, kept in broken_rules(status.cubes, copied):
+        text = (
+            "its parent is not stored"
+            if rule == GAP
+            else f"has a row lighter than {kept}, which an ancestor keeps"
+        )
+        problems.append(Problem(rule, "", cube.to_string(), f"revision {revision_id}: {text}"))
     return problems
+
+
+def broken_rules(
+    cubes: Mapping[CubeId, CubeStatus], copied: Collection[CubeId] = ()
+) -> Iterator[tuple[CubeId, str, int | None]]:
+    """Each stored cube that breaks a rule of the tree, with the rule, `GAP` or `KEPT`, and with the weight up to which
+    ancestors keep rows. See `check_tree`.
+    """
+    max_weights = {cube: status.max_weight for cube, status in cubes.items() if cube not in copied}
+    # Paths stand for cubes: all have the same dimensions.
+    stored = {cube.path for cube in (*cubes, *copied)}
+    kept_above_each = kept_above(cubes, max_weights)
+    for cube, status in cubes.items():
+        kept = kept_above_each[cube]
+        if cube.path and cube.path[:-1] not in stored:
+            yield cube, GAP, kept
+        if kept is not None and status.min_weight < kept:
+            yield cube, KEPT, kept
 
 
 def check_rows(
