@@ -47,12 +47,11 @@ _READER_FEATURES = frozenset(
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
-    """What a program has to know to read or write a table: versions, and the features that reader version 3 and
-    writer version 7 name.
+    """What a program has to know to read or write a table: the version of readers, and the features that reader
+    version 3 and writer version 7 name.
     """
 
     reader_version: int = 1
-    writer_version: int = 2
     reader_features: frozenset[str] = frozenset()
     writer_features: frozenset[str] = frozenset()
 
@@ -209,7 +208,7 @@ def _protocol(protocol: Any, source: str) -> Protocol:  # noqa: ANN401 - what JS
     version = protocol.get("minReaderVersion")
     if type(version) is not int:
         raise FormatError(f"{source}: protocol: minReaderVersion is {shown(version)}, no version")
-    return Protocol(version, protocol.get("minWriterVersion", 2), reader_features, writer_features)
+    return Protocol(version, reader_features, writer_features)
 
 
 def _check_readable(protocol: Protocol, where: str) -> None:

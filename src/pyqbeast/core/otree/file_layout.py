@@ -63,7 +63,10 @@ class FileLayout:
     files: int
 
     def leaf_of(self, points: Doubles, weights: Ints) -> Longs:
-        """The leaf of each of n points (n × d) with their weights. `Tree.java` finds the same one row by row."""
+        """The leaf of each of n points (n × d) with their weights.
+
+        Writes have `Tree.java`, which finds the same one row by row. Tests and benchmarks compare with this.
+        """
         node = self.root[np.searchsorted(self.part_weight, weights)].astype(np.int64)
         inner = np.flatnonzero(self.dimension[node] >= 0)
         while len(inner):
