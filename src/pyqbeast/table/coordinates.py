@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast import bridge
 from pyqbeast.core.format.constants import HASH_SEED
+from pyqbeast.core.format.names import quoted_name
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.base import Transformation, Transformer
 
@@ -37,7 +38,7 @@ def _made_once(spark: SparkSession, key: Hashable, make: Callable[[], Column]) -
 
 def quoted(column: str) -> Column:
     """A top-level column by its exact name, dots and spaces included."""
-    return F.col("`" + column.replace("`", "``") + "`")
+    return F.col(quoted_name(column))
 
 
 def weight(spark: SparkSession, columns: Sequence[str]) -> Column:

@@ -22,7 +22,8 @@ from pyqbeast.delta_log.log_entry import FileOnDisk
 from pyqbeast.delta_log.read_ahead import is_local
 from pyqbeast.delta_log.reader import Snapshot
 
-_RETENTION = "delta.deletedFileRetentionDuration"
+#: The property of a table that says how long files stay that no version names any more; a week by default.
+RETENTION = "delta.deletedFileRetentionDuration"
 _SECONDS = {"week": 604_800, "day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 _PART = rf"(\d{{1,9}})\s+({'|'.join(_SECONDS)})s?\s*"
 _INTERVAL = re.compile(rf"\s*(?:interval\s+)?(?:{_PART})+", re.IGNORECASE)
@@ -162,8 +163,8 @@ def _sizes_below(root: str, system: Any) -> dict[str, int | None]:  # noqa: ANN4
 
 def _retention(configuration: Mapping[str, Any]) -> float:
     """For how many seconds removed files are kept."""
-    text = configuration.get(_RETENTION, "interval 1 week")
+    text = configuration.get(RETENTION, "interval 1 week")
     if not _INTERVAL.fullmatch(text):
-        raise UnsupportedError(f"{_RETENTION} is {text!r}, which is not understood here")
+        raise UnsupportedError(f"{RETENTION} is {text!r}, which is not understood here")
     parts = re.findall(_PART, text, re.IGNORECASE)
     return float(sum(int(count) * _SECONDS[unit.lower()] for count, unit in parts))

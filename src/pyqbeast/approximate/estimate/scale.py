@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
+
 #: The weights are the integers in [START, END).
-START, END = -(2**31), 2**31
+START, END = WEIGHT_MIN, WEIGHT_MAX + 1
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,11 @@ def column_named(name: str, columns: Collection[str], *, case_sensitive: bool = 
     return next((column for column in columns if column.lower() == name.lower()), None)
 
 
+def quoted_name(name: str) -> str:
+    """A name between backticks, as SQL takes it whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def did_you_mean(name: str, known: Collection[str]) -> str:
     """The end of a message about a name that is not known: the known one that looks most like it; empty without one."""
     by_lower = {each.lower(): each for each in known}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
+from pyqbeast.core.format.names import quoted_name
 from pyqbeast.core.revisions.revision import Revision
 
 VECTORS_FEATURE = "deletionVectors"
@@ -79,7 +80,7 @@ class Remedies:
     def write_anew(self, revision: Revision, casts: Mapping[str, str], names: Mapping[str, str]) -> Command:
         """Writes the rows into another table that every reader can open, with other types or names for some columns."""
         steps = [
-            f".withColumn({name!r}, F.col({_quoted(name)!r}).cast({to!r}))" for name, to in casts.items()
+            f".withColumn({name!r}, F.col({quoted_name(name)!r}).cast({to!r}))" for name, to in casts.items()
         ]
         steps += [f".withColumnRenamed({old!r}, {new!r})" for old, new in names.items()]
         specs = [
@@ -100,8 +101,4 @@ class Remedies:
         )
 
     def _alter(self, step: _Step, change: str) -> Command:
-        return Command(step, f"ALTER TABLE delta.{_quoted(self.path)} {change}")
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+        return Command(step, f"ALTER TABLE delta.{quoted_name(self.path)} {change}")

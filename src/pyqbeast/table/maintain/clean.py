@@ -10,9 +10,8 @@ from pyspark.sql import SparkSession
 
 from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.verification.stored_files import RETENTION
 
-#: The property of a table that says how long files stay that no version names any more; a week by default.
-_RETENTION = "delta.deletedFileRetentionDuration"
 #: The setting of a session by which Delta refuses shorter times than that.
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 
@@ -51,7 +50,7 @@ def clean(spark: SparkSession, path: str, retain_hours: int | None, *, dry_run: 
         files = log.clean(retain_hours, dry_run=dry_run)
     except IllegalArgumentException as error:
         raise InvalidInputError(
-            f"{path} was not cleaned: {retain_hours} hours are fewer than its property {_RETENTION} keeps files, "
+            f"{path} was not cleaned: {retain_hours} hours are fewer than its property {RETENTION} keeps files, "
             f"which running writes and readers of older versions need. Lower the property, or set {_CHECK} to false "
             "where nobody else uses the table"
         ) from error

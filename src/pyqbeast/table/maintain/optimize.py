@@ -103,7 +103,10 @@ def _by_revision(spark: SparkSession, path: str, files: Sequence[str]) -> dict[i
     with failures.words(f"optimizing {path}"):
         transaction = bridge.Transaction(spark, path)
         stored = stored_revisions(transaction, path)
-        revision_of = {file.path: _tags(file, stored).revision_id for file in transaction.log().files()}
+        dimensions_of = stored.dimensions.get
+        revision_of = {
+            file.path: parse_tags(file.tags, dimensions_of).revision_id for file in transaction.log().files()
+        }
     unknown = sorted(set(files) - set(revision_of))
     if unknown:
         raise NotIndexedError(
@@ -113,14 +116,6 @@ def _by_revision(spark: SparkSession, path: str, files: Sequence[str]) -> dict[i
     for name in files:
         named.setdefault(revision_of[name], set()).add(name)
     return named
-
-
-def _tags(file: LogEntry, stored: RevisionSet) -> FileTags:
-    def dimensions(revision_id: int) -> int | None:
-        revision = stored.revisions.get(revision_id)
-        return revision.dimensions if revision else None
-
-    return parse_tags(file.tags, dimensions)
 
 
 class _Optimize:
@@ -180,7 +175,8 @@ class _Optimize:
         self, transaction: bridge.Transaction, log: bridge.TableLog, files: Sequence[LogEntry]
     ) -> Rewrite | None:
         stored = stored_revisions(transaction, self.path)
-        tagged = [(file, _tags(file, stored)) for file in files]
+        dimensions_of = stored.dimensions.get
+        tagged = [(file, parse_tags(file.tags, dimensions_of)) for file in files]
         rewrite = self._rewrite(transaction, log, stored, tagged)
         # What tells a copy from other rows is the file that it was copied to, which may be among those rewritten.
         copies = {file.path for file, tags in tagged if is_copy(tags.blocks)}

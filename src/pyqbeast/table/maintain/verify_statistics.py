@@ -27,6 +27,7 @@ from pyspark.sql.types import (
 
 from pyqbeast import bridge
 from pyqbeast.bridge.file_contents import file_location, file_statistics, live_rows
+from pyqbeast.core.format.names import quoted_name
 from pyqbeast.core.problems import BOUNDS, Problem
 from pyqbeast.delta_log.file_checks import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS, TIGHT_BOUNDS
 
@@ -238,4 +239,4 @@ def _is_collated(data_type: DataType) -> bool:
 
 def _inside(*path: str) -> str:
     """A column by its exact name, or a field in a struct."""
-    return ".".join("`" + name.replace("`", "``") + "`" for name in path)
+    return ".".join(map(quoted_name, path))
