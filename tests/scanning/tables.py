@@ -14,6 +14,7 @@ from pyqbeast.core.format.constants import TAG_KEY_ROWS, TAG_MAX_ROW_WEIGHT, WEI
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block, blocks_to_json
 from pyqbeast.core.format.key_frequency import KeyFrequency
+from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.revisions.revision import Revision, configuration_entries
 from pyqbeast.core.transform.empty import Empty
 from pyqbeast.core.transform.registry import transformer_for
@@ -114,4 +115,20 @@ def by_weight(table, rows, files=20, **how):
             )
         )
     commit(table, 0, PROTOCOL, metadata(fields_of(rows.schema)), *adds)
+    return table
+
+
+def joined_blocks(table, rows, first):
+    """A table as versions 0.3 to 0.5 of the Scala project leave it that have joined the blocks of each cube.
+
+    The first rows were written when the root kept rows of every weight, the others when it kept the lightest tenth.
+    The file of the root names the smaller of the two weights.
+    """
+    weights = row_weights([rows.column("id").combine_chunks()])
+    is_first = np.arange(rows.num_rows) < first
+    kept = weight_of(0.1)
+    in_root = is_first | (weights <= kept)
+    root = indexed_add(table / "root.parquet", rows.filter(pa.array(in_root)), int(weights.min()), kept)
+    rest = indexed_add(table / "rest.parquet", rows.filter(pa.array(~in_root)), kept + 1)
+    commit(table, 0, PROTOCOL, metadata(fields_of(rows.schema)), root, rest)
     return table

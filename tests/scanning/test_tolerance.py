@@ -20,7 +20,7 @@ from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT
 from pyqbeast.core.problems import VECTOR_ROWS
 from pyqbeast.delta import DeletionVector
 from tests.deletion_vectors.tables import PROTOCOL, commit
-from tests.scanning.tables import by_weight, fields_of, indexed_add, indexed_table, metadata
+from tests.scanning.tables import by_weight, fields_of, indexed_add, indexed_table, joined_blocks, metadata
 
 ROWS = 60_000
 SURE = 0.999
@@ -491,3 +491,19 @@ def test_all_rows_are_read_where_a_sample_cannot_be_taken(tmp_path, columns, con
     with pytest.raises(UnsupportedError, match=why + ".*pass exact=True"):
         table.tolerance(asked, error=0.1)
     assert table.tolerance(asked, exact=True).table["total"].to_pylist() == [pc.sum(rows["n"]).as_py()]
+
+
+@pytest.mark.parametrize("first", [20_000, 60_000])
+@pytest.mark.parametrize("error", [0.1, 0.01, 0.0001])
+def test_rows_heavier_than_their_block_says_are_counted(tmp_path, first, error):
+    """Scala 0.3 to 0.5 joins blocks of a cube under the smallest of their weights."""
+    values = pa.array(np.where(np.arange(100_000) < first, 100, 1))
+    table = joined_blocks(tmp_path, pa.table({"id": np.arange(100_000), "n": values}), first)
+    answer = pyqbeast.scan(table).tolerance({"total": ("n", "sum"), "mean": ("n", "avg")}, error)
+    assert answer.table["total"][0].as_py() == pytest.approx(pc.sum(values).as_py(), rel=error)
+    assert answer.table["mean"][0].as_py() == pytest.approx(pc.mean(values).as_py(), rel=error)
+
+
+def test_rows_heavier_than_their_block_says_are_not_taken_for_chosen_ones(tmp_path):
+    table = joined_blocks(tmp_path, pa.table({"id": np.arange(100_000)}), 60_000)
+    assert pyqbeast.scan(table).sample(0.3).to_arrow().num_rows == pytest.approx(30_000, rel=0.05)

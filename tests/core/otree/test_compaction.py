@@ -17,7 +17,6 @@ SIZE = 1000
 
 
 def file(name, *blocks, heaviest=None, deleted=0):
-    heaviest = max(block.max_weight for block in blocks) if heaviest is None else heaviest
     return StoredFile(name, blocks, heaviest, deleted)
 
 

@@ -11,6 +11,7 @@ from pyqbeast.core.format.constants import (
     DELETED_BY_WEIGHT,
     MIXED_BY_WEIGHT,
     TAG_KEY_ROWS,
+    TAG_MAX_ROW_WEIGHT,
     TAG_WEIGHTS,
     WEIGHT_MAX,
     WEIGHT_MIN,
@@ -33,8 +34,8 @@ def file(*blocks, rows=None, deleted=0, revision=1, path="a", **tags):
 
 def counted(weights, deleted=0):
     block = Block(ROOT, int(weights.min()), int(weights.max()), len(weights))
-    tag = weights_tag(count_weights(weights))
-    return file(block, rows=len(weights), deleted=deleted, **{TAG_WEIGHTS: tag})
+    tags = {TAG_WEIGHTS: weights_tag(count_weights(weights)), TAG_MAX_ROW_WEIGHT: str(weights.max())}
+    return file(block, rows=len(weights), deleted=deleted, **tags)
 
 
 def even(count, top=1.0):
@@ -81,8 +82,11 @@ def test_light_rows_among_others_stand_for_no_fraction():
 
 
 def test_blocks_alone_can_show_that_rows_were_chosen():
-    blocks = file(Block(ROOT, WEIGHT_MIN, weight_of(0.2), 10_000), rows=10_000)
+    light = Block(ROOT, WEIGHT_MIN, weight_of(0.2), 10_000)
+    blocks = file(light, rows=10_000, **{TAG_MAX_ROW_WEIGHT: str(weight_of(0.2))})
     assert WeightProfile([blocks], {1}, {}).is_uneven
+    # What a cube keeps is no bound of rows.
+    assert not WeightProfile([file(light, rows=10_000)], {1}, {}).is_uneven
     heavy = file(Block(ROOT, weight_of(0.8), WEIGHT_MAX, 10_000), rows=10_000)
     assert WeightProfile([heavy], {1}, {}).is_uneven
     assert not WeightProfile([blocks, file(rows=90_000, revision=0)], {1}, {}).is_uneven

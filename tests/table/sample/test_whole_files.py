@@ -160,3 +160,5 @@ def test_what_is_only_said_of_a_cube_is_not_believed(spark, table_path, recorded
     copy = table_path + "-copy"
     Path(table_path).rename(copy)
     samples_exactly(spark, copy, 0.4)
+    heavy = F.hash("a", "b") >= 0
+    assert count(load(spark, copy).where(heavy)) == count(rows_2d(spark, 2_000).where(heavy))

@@ -45,9 +45,9 @@ _AS_WRITTEN = re.compile(
 class Block(NamedTuple):
     """The rows of one cube inside one file.
 
-    Every row's weight lies in `min_weight`..`max_weight`. `max_weight` is the largest weight that the cube
-    keeps, and no row need have it. The rows of a `replicated` block are stored a second time, in blocks of
-    child cubes, so readers leave the block out.
+    No row is lighter than `min_weight`. `max_weight` is the largest weight that the cube keeps: no row need have it,
+    and files that versions 0.3 to 0.5 of the Scala project have joined hold heavier ones. The rows of a `replicated`
+    block are stored a second time, in blocks of child cubes, so readers leave the block out.
     """
 
     cube: CubeId
@@ -187,26 +187,23 @@ def _checked(cube: str, dimensions: int, low: int, high: int, count: int, *, rep
 def weight_bounds(tags: Mapping[str, str], blocks: Sequence[Block]) -> tuple[int, int]:
     """The smallest and the largest weight that a row of a file with these blocks can have.
 
-    A block's largest weight is that of its cube, which may be above all rows of the block. So pyqbeast also
-    writes a tag with the largest weight of the file's own rows.
+    A block's largest weight is that of its cube. It does not bound the rows: versions 0.3 to 0.5 of the Scala project
+    joined the blocks of a cube and stored the smallest of their weights. So only the tag counts in which pyqbeast
+    writes the largest weight of the file's own rows.
     """
-    lowest, highest = _block_weights(blocks)
-    recorded = _recorded(tags, lowest, highest)
-    return lowest, highest if recorded is None else recorded
+    recorded = recorded_weight(tags, blocks)
+    return _block_weights(blocks)[0], WEIGHT_MAX if recorded is None else recorded
 
 
 def recorded_weight(tags: Mapping[str, str], blocks: Sequence[Block]) -> int | None:
     """The largest weight of a file's rows by its tag; None where that is no weight of its blocks, or missing."""
-    return _recorded(tags, *_block_weights(blocks))
-
-
-def _block_weights(blocks: Sequence[Block]) -> tuple[int, int]:
-    return min([block.min_weight for block in blocks]), max([block.max_weight for block in blocks])
-
-
-def _recorded(tags: Mapping[str, str], lowest: int, highest: int) -> int | None:
+    lowest, highest = _block_weights(blocks)
     try:
         recorded = whole_number(tags[TAG_MAX_ROW_WEIGHT], TAG_MAX_ROW_WEIGHT)
     except (KeyError, FormatError):
         return None
     return recorded if lowest <= recorded <= highest else None
+
+
+def _block_weights(blocks: Sequence[Block]) -> tuple[int, int]:
+    return min([block.min_weight for block in blocks]), max([block.max_weight for block in blocks])

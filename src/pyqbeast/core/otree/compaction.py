@@ -23,11 +23,11 @@ SMALL = 0.9 * 0.75 * FILE_ROWS
 
 @dataclass(frozen=True)
 class StoredFile:
-    """An indexed file: its blocks, the largest weight of its rows, and how many of them are deleted."""
+    """An indexed file: its blocks, the recorded largest weight of its rows, and how many of them are deleted."""
 
     path: str
     blocks: Sequence[Block]
-    heaviest: int
+    recorded: int | None
     deleted: int
 
     @property
@@ -35,6 +35,11 @@ class StoredFile:
         """The smallest weight of its rows. Blocks without rows say nothing of them."""
         with_rows = [block for block in self.blocks if block.element_count] or self.blocks
         return min(block.min_weight for block in with_rows)
+
+    @property
+    def heaviest(self) -> int:
+        """The largest weight of its rows. Where nobody recorded it, that of their cubes, which most writers keep to."""
+        return max(block.max_weight for block in self.blocks) if self.recorded is None else self.recorded
 
     @property
     def rows(self) -> int:

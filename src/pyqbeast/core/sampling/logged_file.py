@@ -63,8 +63,7 @@ class LoggedFile(NamedTuple):
     def needed_below(self, weight: int | None, prunable: Collection[int]) -> Needed:
         """What the rows that are lighter than a weight need of the file. `BlockIndex.java` has the same rule.
 
-        The largest weight of a block is that of a cube. Other writers say by it only that they left lighter rows to
-        the cube.
+        A file is whole only where a writer has recorded its heaviest row: blocks do not bound it.
 
         Args:
             weight: any; None for all rows.

@@ -20,7 +20,7 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX
-from pyqbeast.core.format.file_tags import FileTags, parse_tags, weight_bounds
+from pyqbeast.core.format.file_tags import FileTags, parse_tags, recorded_weight
 from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.otree.compaction import StoredFile, files_to_rewrite, is_copy
 from pyqbeast.core.revisions.revision import RevisionSet, configuration_entries
@@ -196,7 +196,7 @@ class _Optimize:
             return self._like_an_append(transaction, stored, [file for file, _ in own], prunable)
         revision = stored.get(revision_id)
         indexed = [
-            StoredFile(file.path, tags.blocks, weight_bounds(file.tags, tags.blocks)[1], file.deleted)
+            StoredFile(file.path, tags.blocks, recorded_weight(file.tags, tags.blocks), file.deleted)
             for file, tags in own
         ]
         if self.named is not None:

@@ -25,10 +25,11 @@ public final class FileTags {
   public record Block(String cube, int minWeight, int maxWeight, long rows, boolean replicated) {}
 
   /**
-   * Smallest and largest weight in a file. For a file that is not indexed these are the ends of the range.
+   * Smallest and largest weight that rows of a file can have. For a file that is not indexed these are the ends of the
+   * range.
    *
-   * @param ofRows whether the writer recorded the largest weight of the file's rows. Otherwise {@code maxWeight} is
-   *     that of a cube, of which other writers say no more than that they left lighter rows to it.
+   * @param ofRows whether the writer recorded the largest weight of the file's rows. Otherwise {@code maxWeight} is the end
+   *     of the range.
    */
   public record Weights(int minWeight, int maxWeight, boolean ofRows) {
     public static final Weights ANY = new Weights(Constants.WEIGHT_MIN, Constants.WEIGHT_MAX, false);
@@ -80,20 +81,21 @@ public final class FileTags {
 
   public static Weights weights(Map<String, String> tags) {
     int minWeight = Constants.WEIGHT_MAX;
-    int maxWeight = Constants.WEIGHT_MIN;
+    int kept = Constants.WEIGHT_MIN;
     List<Block> blocks = blocks(tags);
     for (Block block : blocks) {
       minWeight = Math.min(minWeight, block.minWeight);
-      maxWeight = Math.max(maxWeight, block.maxWeight);
+      kept = Math.max(kept, block.maxWeight);
     }
     if (blocks.isEmpty()) {
       return Weights.ANY;
     }
-    // A block's largest weight is that of its cube, which may be above all rows of the block. So pyqbeast also writes
-    // a tag with the largest weight of the file's own rows.
+    // A block's largest weight is that of its cube. It does not bound the rows: versions 0.3 to 0.5 of the Scala project
+    // joined the blocks of a cube and stored the smallest of their weights. So only the tag counts in which pyqbeast
+    // writes the largest weight of the file's own rows.
     Long recorded = Json.wholeNumber(tags.get(Constants.text("TAG_MAX_ROW_WEIGHT")));
-    boolean ofRows = recorded != null && minWeight <= recorded && recorded <= maxWeight;
-    return new Weights(minWeight, ofRows ? recorded.intValue() : maxWeight, ofRows);
+    boolean ofRows = recorded != null && minWeight <= recorded && recorded <= kept;
+    return new Weights(minWeight, ofRows ? recorded.intValue() : Constants.WEIGHT_MAX, ofRows);
   }
 
   /**

@@ -10,7 +10,7 @@ import java.util.Set;
 
 /**
  * The columns that seem to store the weight: in every file with statistics, their bounds are the smallest and the
- * largest weight of the file's rows.
+ * largest weight of the file's rows. Where the largest is not recorded, the smallest alone tells.
  */
 final class WeightCopies implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -48,7 +48,8 @@ final class WeightCopies implements Serializable {
     Set<String> found = new HashSet<>();
     JsonNode high = statistics.path("maxValues");
     for (Map.Entry<String, JsonNode> low : statistics.path("minValues").properties()) {
-      if (isNumber(low.getValue(), held.minWeight()) && isNumber(high.path(low.getKey()), held.maxWeight())) {
+      boolean endsThere = !held.ofRows() || isNumber(high.path(low.getKey()), held.maxWeight());
+      if (isNumber(low.getValue(), held.minWeight()) && endsThere) {
         found.add(low.getKey());
       }
     }
