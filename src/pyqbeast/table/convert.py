@@ -8,26 +8,33 @@ from collections.abc import Sequence
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from pyqbeast import bridge
 from pyqbeast.bridge import failures, progress_line
 from pyqbeast.core.errors import (
     CommitConflictError,
+    FormatError,
     InvalidInputError,
     NotIndexedError,
     StorageError,
     TableNotFoundError,
     UnsupportedError,
 )
+from pyqbeast.core.format.constants import TAG_REVISION
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import format_type
 from pyqbeast.core.revisions.evolution import checked_cube_size
 from pyqbeast.core.revisions.revision import Revision, configuration_entries, revisions_from_configuration
 from pyqbeast.core.transform.column_spec import check_number_of_columns
 from pyqbeast.delta_log import locations
+from pyqbeast.table.maintain.plan_repair import INDEX_TAGS
 from pyqbeast.table.options import default_cube_size, is_case_sensitive, number_of_retries
 from pyqbeast.table.qbeast_table import QbeastTable
+from pyqbeast.table.write.table_checks import check_is_not_damaged
 
+#: The name in the table's history of a commit that takes tags away.
+_OPERATION = "DROP QBEAST TAGS"
 _BY_PATH = re.compile(r"(?i)(parquet|delta|qbeast)\.`(.+)`")
 
 
@@ -50,6 +57,7 @@ def convert(
             them, a cube size that is no number of rows.
         TableNotFoundError: there is nothing at the path, or no table of the name.
         UnsupportedError: the table is partitioned or clustered.
+        FormatError: the table was indexed, and its index is damaged.
         CommitConflictError: other writers came first again and again.
         StorageError: storage failed. Parquet files may have become a Delta table by then; the message says so.
     """
@@ -75,10 +83,14 @@ def _convert(
                     is_made_delta = True
                     _make_delta(spark, path, identifier, columns_to_index)
                     transaction = bridge.Transaction(spark, path)
-                if revisions_from_configuration(transaction.configuration).last_id >= 0:
+                stored = revisions_from_configuration(transaction.configuration)
+                if stored.last_id >= 0:
                     return QbeastTable.for_path(spark, path)
+                check_is_not_damaged(stored, path)
                 _check_layout(transaction, identifier)
                 columns = _columns(spark.read.format("delta").load(path), columns_to_index)
+                if not is_made_delta and _drops_tags(spark, path):
+                    continue
                 if _store_staging(transaction, path, size, columns):
                     return QbeastTable(spark, path)
     except StorageError as error:
@@ -175,6 +187,28 @@ def _store_staging(
     revision = Revision.staging(path, cube_size, columns, int(time.time() * 1000))
     transaction.store(configuration_entries(revision, transaction.configuration), fresh=False)
     return transaction.commit_stored()
+
+
+def _drops_tags(spark: SparkSession, path: str) -> bool:
+    """Takes the tags of an index that is gone from the files that still have them; false where there are none.
+
+    The next revision may have the number in them, and the files would count as laid out by it.
+    """
+    log = bridge.TableLog(spark, path)
+    files = log.file_frame()
+    tags = F.col("tags")
+    tagged = files.filter(tags[TAG_REVISION].isNotNull())
+    if tagged.isEmpty():
+        return False
+    if not tagged.filter(log.tags_are_replicated(tags)).isEmpty():
+        raise FormatError(
+            f"{path} was indexed, its revisions are gone from the table's properties, and some of its files repeat "
+            "rows of others: restore a version that has the properties, and run pyqbeast.upgrade on it"
+        )
+    kept = F.map_filter(tags, lambda name, _: ~name.isin(*INDEX_TAGS))
+    changed = tagged.withColumns({"tags": kept, "dataChange": F.lit(False)})
+    log.rewrite_entries(_OPERATION, changed.select(*files.columns), files.limit(0), {}, {})
+    return True
 
 
 def _partitioned(identifier: str) -> UnsupportedError:

@@ -53,6 +53,13 @@ def test_data_that_fits_goes_on_with_the_same_revision():
     assert write(first) is first
 
 
+def test_a_new_revision_takes_a_number_that_no_other_has():
+    first = write(None, low=0, high=9)
+    assert write(first, low=0, high=99).id == 2
+    assert write(first, low=0, high=99, next_id=7).id == 7
+    assert write(first, low=2, high=9, next_id=7) is first
+
+
 def test_rows_do_not_join_a_revision_of_other_weights():
     first = replace(write(None, low=0, high=9), hashed_as='[{"name":"c","type":"integer"}]')
     second = write(first, low=2, high=9, is_prunable=False)

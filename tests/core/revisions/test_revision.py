@@ -136,6 +136,20 @@ def test_a_missing_or_broken_last_id_is_a_problem(last):
     assert "qbeast.lastRevisionID" in found.problems[0]
 
 
+@pytest.mark.parametrize(
+    ("keys", "number"),
+    [
+        ((), 1),
+        (("lastRevisionID",), 2),
+        (("revision.1",), 2),
+        (("revision.7", "lastRevisionID", "revision.x"), 8),
+    ],
+)
+def test_the_next_revision_takes_a_number_above_all_that_are_stored(keys, number):
+    """Also above those that cannot be read, and where it is lost which is the latest."""
+    assert revisions_from_configuration({f"qbeast.{key}": "1" for key in keys}).next_id == number
+
+
 def test_weight_columns_are_stored_where_other_readers_fail():
     staging = Revision.staging("t", 10, ["a", "b"], 5)
     weighted = replace(staging, weight_columns=("id",))

@@ -5,11 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pyspark.sql import functions as F
 
 import pyqbeast
-from pyqbeast import CommitConflictError, InvalidInputError, TableNotFoundError, UnsupportedError, bridge
+from pyqbeast import (
+    CommitConflictError,
+    FormatError,
+    InvalidInputError,
+    QbeastTable,
+    TableNotFoundError,
+    UnsupportedError,
+    bridge,
+)
 from pyqbeast.table import convert as converting
-from tests.table.help import count, holds, ids, load, rows_2d
+from tests.table.help import count, holds, ids, load, rows_2d, save
 
 
 def data_files(path):
@@ -94,3 +103,55 @@ def test_a_table_that_never_rests_is_not_converted(spark, table_path, monkeypatc
     monkeypatch.setattr(converting, "_store_staging", later)
     with pytest.raises(CommitConflictError, match="no indexed table; convert it again"):
         pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=["a"])
+
+
+LATEST, REVISIONS = (
+    "qbeast.lastRevisionID",
+    ("qbeast.lastRevisionID", "qbeast.revision.0", "qbeast.revision.1"),
+)
+
+
+def unset(spark, path, *keys):
+    names = ", ".join(f"'{key}'" for key in keys)
+    spark.sql(f"ALTER TABLE delta.`{path}` UNSET TBLPROPERTIES ({names})")
+
+
+def test_a_table_that_has_lost_its_latest_revision_is_for_repair(spark, table_path):
+    """A new index would take the number of the old one, and files of the old one would count as files of the new."""
+    rows = rows_2d(spark, 500)
+    save(rows, table_path, cubeSize=100)
+    unset(spark, table_path, LATEST)
+    with pytest.raises(FormatError, match=r"is damaged: .* run first: pyqbeast repair "):
+        pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=["b"])
+    with pytest.raises(FormatError, match=r"is damaged: .* run first: pyqbeast repair "):
+        rows.write.format("qbeast").mode("append").save(table_path)
+    assert QbeastTable.for_path(spark, table_path).repair(dry_run=False).version is not None
+    rows.write.format("qbeast").mode("append").save(table_path)
+    holds(spark, table_path)
+
+
+def test_files_of_an_index_that_is_gone_are_none_of_the_next(spark, table_path):
+    save(rows_2d(spark, 2_000), table_path, columnsToIndex="a", cubeSize=200)
+    unset(spark, table_path, *REVISIONS)
+    table = pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=["b"], cube_size=200)
+    rows_2d(spark, 100, first=2_000).write.format("qbeast").mode("append").save(table_path)
+    assert (table.latest_revision.id, table.columns_to_index) == (1, ["b"])
+    assert table.metrics().unindexed_files > 0
+    light = F.hash("b") < -1_000_000_000
+    assert ids(load(spark, table_path).where(light)) == ids(rows_2d(spark, 2_100).where(light))
+    holds(spark, table_path)
+
+
+def test_a_revision_takes_no_number_that_is_stored(spark, table_path):
+    """Somebody has set the latest revision back to an older one."""
+    save(rows_2d(spark, 500), table_path, columnsToIndex="a", cubeSize=100)
+    rows_2d(spark, 500, first=500).write.format("qbeast").mode("append").option("cubeSize", 90).save(
+        table_path
+    )
+    stored = bridge.TableLog(spark, table_path).configuration["qbeast.revision.2"]
+    spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ('{LATEST}' = '1')")
+    more = rows_2d(spark, 500, first=1_000)
+    more.write.format("qbeast").mode("append").option("cubeSize", 80).save(table_path)
+    configuration = bridge.TableLog(spark, table_path).configuration
+    assert (configuration["qbeast.revision.2"], configuration[LATEST]) == (stored, "3")
+    holds(spark, table_path)

@@ -71,12 +71,14 @@ def evolve(
     now_ms: int,
     rng: random.Random,
     is_prunable: bool = True,
+    next_id: int | None = None,
 ) -> Revision:
     """The revision that rows with these statistics go to: `current` where they fit it, else the next one.
 
     `statistics` come from the data and `stated` from the user, both by column. The range of a column covers the
     old revision, the data and what was stated. `cube_size` None keeps the current one. Without `is_prunable` a
-    new revision is needed, because the rows of the current one were hashed from other columns or types. Raises
+    new revision is needed, because the rows of the current one were hashed from other columns or types. `next_id` is
+    the number of a new revision of a table that has others, by default the one after the current. Raises
     InvalidInputError for a cube size out of 1..2^31-1 and for a column of which not enough is known.
     """
     size = cube_size if cube_size is not None or current is None else current.cube_size
@@ -93,7 +95,8 @@ def evolve(
     changed = replace(current, cube_size=size, transformers=tuple(transformers), transformations=merged)
     if changed == current and is_prunable:
         return current
-    return replace(changed, id=current.id + 1, timestamp=now_ms, hashed_as=None)
+    number = current.id + 1 if next_id is None else next_id
+    return replace(changed, id=number, timestamp=now_ms, hashed_as=None)
 
 
 def known_before(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -136,17 +137,24 @@ class Revision:
 class RevisionSet:
     """The revisions of a table: those that could be read, by id, and what is wrong with the others.
 
-    `last_id` is -1 for a table without revisions.
+    `last_id` is -1 for a table without revisions. `highest_id` is the largest number that any entry has, whether it
+    could be read or not.
     """
 
     revisions: dict[int, Revision]
     last_id: int
     problems: tuple[str, ...] = ()
+    highest_id: int = -1
 
     @property
     def latest(self) -> Revision | None:
         """The revision that new rows go to, None for a table without any. Raises FormatError as `get`."""
         return None if self.last_id < 0 else self.get(self.last_id)
+
+    @property
+    def next_id(self) -> int:
+        """The number of the next revision. Files of a number that is given out twice would have two meanings."""
+        return max(self.last_id, self.highest_id, STAGING_REVISION) + 1
 
     @property
     def dimensions(self) -> dict[int, int]:
@@ -202,7 +210,7 @@ def revisions_from_configuration(configuration: Mapping[str, str]) -> RevisionSe
     last_id = _last_id(configuration.get(LAST_REVISION), problems)
     if last_id < 0 and revisions:
         problems.append(f"{LAST_REVISION} is missing, so none of revisions {sorted(revisions)} is the latest")
-    return RevisionSet(revisions, last_id, tuple(problems))
+    return RevisionSet(revisions, last_id, tuple(problems), _highest_id(configuration))
 
 
 def configuration_entries(revision: Revision, configuration: Mapping[str, str]) -> dict[str, str]:
@@ -218,6 +226,16 @@ def configuration_entries(revision: Revision, configuration: Mapping[str, str]) 
         )
         entries[staging_key] = staging.to_json()
     return entries
+
+
+def _highest_id(configuration: Mapping[str, str]) -> int:
+    """The largest number in the key of an entry; -1 where there is none."""
+    highest = -1
+    for key in configuration:
+        if key.startswith(REVISION_PREFIX):
+            with contextlib.suppress(FormatError):
+                highest = max(highest, whole_number(key.removeprefix(REVISION_PREFIX), key))
+    return highest
 
 
 def _last_id(text: str | None, problems: list[str]) -> int:

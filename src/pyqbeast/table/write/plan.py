@@ -17,7 +17,7 @@ from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.status import CubeStatus, IndexStatus
 from pyqbeast.core.otree.tree import build_tree
 from pyqbeast.core.revisions.evolution import evolve, known_before, stated_by
-from pyqbeast.core.revisions.revision import Revision
+from pyqbeast.core.revisions.revision import Revision, revisions_from_configuration
 from pyqbeast.core.transform.base import ColumnStatistics
 from pyqbeast.core.transform.column_spec import ColumnSpec
 from pyqbeast.table.options import WriteOptions, default_cube_size, most_chosen_columns
@@ -174,6 +174,7 @@ def _plan(
         now_ms=now,
         rng=random.Random(),
         is_prunable=is_prunable,
+        next_id=None if log is None else revisions_from_configuration(log.configuration).next_id,
     )
     is_new = revision is not current
     if current is None:

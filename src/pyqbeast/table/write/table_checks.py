@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from pyqbeast import bridge
-from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
+from pyqbeast.core.errors import FormatError, InvalidInputError, NotIndexedError, UnsupportedError
 from pyqbeast.core.format.constants import STAGING_REVISION
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_from_configuration
@@ -16,16 +16,16 @@ def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
 
     Raises:
         NotIndexedError: there is a Delta table that is not indexed.
+        FormatError: there is one, and none of its revisions is the latest.
         UnsupportedError: the table was written before format 0.6.
     """
     if transaction.is_partitioned:
         raise NotIndexedError(f"the table at {path} is partitioned; such tables cannot be indexed")
     stored = revisions_from_configuration(transaction.configuration)
     if transaction.exists and stored.last_id < STAGING_REVISION:
-        problems = f" ({'; '.join(stored.problems)})" if stored.problems else ""
+        check_is_not_damaged(stored, path)
         raise NotIndexedError(
-            f"the Delta table at {path} is not indexed{problems}; call pyqbeast.convert on it first, or write to "
-            "another path"
+            f"the Delta table at {path} is not indexed; call pyqbeast.convert on it first, or write to another path"
         )
     if transaction.has_legacy_files:
         raise UnsupportedError(
@@ -33,6 +33,19 @@ def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
             f"pyqbeast upgrade {shlex.quote(path)}"
         )
     return stored
+
+
+def check_is_not_damaged(stored: RevisionSet, path: str) -> None:
+    """Checks that a table without a latest revision has no other one either. It is no plain Delta table then.
+
+    Raises:
+        FormatError: it has revisions, to which its files belong.
+    """
+    if stored.last_id < STAGING_REVISION and stored.problems:
+        raise FormatError(
+            f"the index of the table at {path} is damaged: {'; '.join(stored.problems)}; run first: "
+            f"pyqbeast repair {shlex.quote(path)} --yes"
+        )
 
 
 def check_indexed_columns(transaction: bridge.Transaction, current: Revision | None) -> None:
