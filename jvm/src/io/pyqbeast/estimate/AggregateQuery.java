@@ -31,7 +31,7 @@ import org.apache.spark.sql.types.NumericType;
 /**
  * A query that ends in an aggregation over indexed tables, taken apart for Python. It tells what is aggregated and
  * which files are read, and gives the rows before the aggregation for some of those files. All parts are of one
- * version of each table.
+ * version of each table, and of one time.
  */
 public final class AggregateQuery {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -48,7 +48,7 @@ public final class AggregateQuery {
 
   private AggregateQuery(org.apache.spark.sql.classic.Dataset<Row> query) {
     session = query.sparkSession();
-    LogicalPlan plan = LogicalPlans.pinned(query.queryExecution().analyzed());
+    LogicalPlan plan = QueryTime.fixed(session, LogicalPlans.pinned(query.queryExecution().analyzed()));
     Aggregate aggregation = QueryResult.aggregationOf(plan);
     input = aggregation.child();
     tables = new QueriedTables(input);

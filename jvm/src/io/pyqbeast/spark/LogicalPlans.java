@@ -57,6 +57,13 @@ public final class LogicalPlans {
     return plan.transformUp(ScalaInterop.partial(kind, by));
   }
 
+  /** Whether a node reads a Delta table whose files are not chosen yet. */
+  public static boolean isDelta(LogicalPlan node) {
+    return node instanceof LogicalRelation relation
+        && relation.relation() instanceof HadoopFsRelation files
+        && files.location() instanceof TahoeLogFileIndex;
+  }
+
   private static LogicalPlan pinned(LogicalRelation relation) {
     if (!(relation.relation() instanceof HadoopFsRelation files)
         || !(files.location() instanceof TahoeLogFileIndex table)
