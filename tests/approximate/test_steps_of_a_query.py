@@ -45,3 +45,24 @@ def test_cached_rows_that_are_joined_keep_their_time(spark, table):
         assert [row["loaded"] for row in pyqbeast.tolerance(query, error=0.1).df.collect()] == [loaded]
     finally:
         kinds.unpersist()
+
+
+def test_steps_read_files_of_a_version_that_is_cached(spark, path, table):
+    """Spark answers a plan from its cache. A step reads files, also of a table of which the plan scans none then."""
+    budget = _bytes(table) // 5
+    cached = spark.read.format("qbeast").option("versionAsOf", 0).load(path).cache()
+    try:
+        cached.count()
+        joined = table.filter("third = 0").join(cached, "id", "left_anti").agg(F.count("*").alias("rest"))
+        assert joined.first()["rest"] == 0
+        assert next(pyqbeast.refine(joined)).df.first()["rest"] == 0
+        matched = table.join(cached, "id", "left").agg(F.count(cached.value).alias("n"))
+        assert pyqbeast.tolerance(matched, error=0.1).df.first()["n"] == pytest.approx(ROWS, rel=0.1)
+        alone = cached.agg(F.avg("value"))
+        assert not pyqbeast.tolerance(alone, budget=budget).exact
+    finally:
+        cached.unpersist()
+
+
+def _bytes(table):
+    return pyqbeast.tolerance(table.agg(F.avg("value"), F.max("id")), exact=True).bytes_read

@@ -44,6 +44,7 @@ public final class AggregateQuery {
   private final Outputs outputs;
   private final QueryResult result;
   private final org.apache.spark.sql.classic.Dataset<Row> exact;
+  private LogicalPlan optimized;
   private FilesToRead files;
 
   private AggregateQuery(org.apache.spark.sql.classic.Dataset<Row> query) {
@@ -131,7 +132,7 @@ public final class AggregateQuery {
     }
     ValueRange range =
         ValueRange.of(
-            exact.queryExecution().optimizedPlan(),
+            optimized(),
             side -> {
               Attribute other = tables.storedColumnOf(side);
               return other != null && other.exprId().equals(column.exprId());
@@ -149,12 +150,19 @@ public final class AggregateQuery {
     return files().areNone();
   }
 
-  /** Spark plans the query when its files are asked for first. */
   private FilesToRead files() {
     if (files == null) {
-      files = new FilesToRead(tables.all(), exact.queryExecution().optimizedPlan());
+      files = new FilesToRead(tables.all(), optimized());
     }
     return files;
+  }
+
+  /** The steps read files, whatever the session's cache holds. Spark plans the query when this is asked for first. */
+  private LogicalPlan optimized() {
+    if (optimized == null) {
+      optimized = LogicalPlans.optimized(session, exact.queryExecution().analyzed());
+    }
+    return optimized;
   }
 
   /** The query as it was asked. */

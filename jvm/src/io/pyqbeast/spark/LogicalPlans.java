@@ -39,6 +39,15 @@ public final class LogicalPlans {
     return replaced(bare, LogicalRelation.class, LogicalPlans::pinned);
   }
 
+  /**
+   * The plan as Spark's optimizer leaves it, with the files that Delta chooses for each scan. Rows in the session's cache
+   * do not take the place of scans here.
+   */
+  public static LogicalPlan optimized(org.apache.spark.sql.classic.SparkSession session, LogicalPlan analyzed) {
+    return session.withActive(
+        ScalaInterop.supplier(() -> session.sessionState().optimizer().execute(analyzed.clone())));
+  }
+
   /** Whether a node of a plan, or of a subquery in it, is a wanted one. */
   public static boolean isAnyNode(LogicalPlan plan, Predicate<LogicalPlan> wanted) {
     boolean[] found = {false};
