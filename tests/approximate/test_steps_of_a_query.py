@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import pyqbeast
+from tests.spark_session import under
 from tests.table.help import load, save
 
 ROWS = 100_000
@@ -66,3 +67,12 @@ def test_steps_read_files_of_a_version_that_is_cached(spark, path, table):
 
 def _bytes(table):
     return pyqbeast.tolerance(table.agg(F.avg("value"), F.max("id")), exact=True).bytes_read
+
+
+def test_a_budget_holds_where_data_skipping_is_off(spark, table):
+    budget = _bytes(table) // 5
+    with under(spark, {"spark.databricks.delta.stats.skipping": "false"}):
+        answer = pyqbeast.tolerance(table.agg(F.avg("value").alias("mean"), F.max("id")), budget=budget)
+        assert not answer.exact
+        assert 0 < answer.bytes_read <= budget
+        assert answer.df.first()["mean"] == pytest.approx(499.5, rel=0.1)

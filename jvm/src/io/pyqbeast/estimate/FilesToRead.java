@@ -18,6 +18,7 @@ import java.util.Set;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -27,8 +28,10 @@ final class FilesToRead {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final List<SampledTable> tables;
-  /** For each table the paths of its files. */
+  /** For each table the paths of the files that Delta has chosen. */
   private final List<Set<String>> paths = new ArrayList<>();
+  /** The numbers of the tables of which a scan reads all files, as Delta has chosen none. */
+  private final Set<Integer> whole = new HashSet<>();
   /** For each table its files by path, once they have been written down. */
   private final List<Map<String, AddFile>> files = new ArrayList<>();
 
@@ -41,7 +44,7 @@ final class FilesToRead {
 
   /** Whether Spark answers the query without a file of the tables. */
   boolean areNone() {
-    return paths.stream().allMatch(Set::isEmpty);
+    return whole.isEmpty() && paths.stream().allMatch(Set::isEmpty);
   }
 
   /**
@@ -64,7 +67,7 @@ final class FilesToRead {
     Snapshot snapshot = tables.get(table).snapshot();
     ReplicatedCubes cubes = BlockIndex.of(snapshot).replicatedCubes();
     for (AddFile file : BlockIndex.completeFiles(snapshot)) {
-      if (paths.get(table).contains(file.path())) {
+      if (whole.contains(table) || paths.get(table).contains(file.path())) {
         files.get(table).put(file.path(), file);
         out.writeStartObject();
         out.writeNumberField("table", table);
@@ -96,23 +99,26 @@ final class FilesToRead {
 
   /** Collects the files that Delta chooses. A plan that Spark's optimizer finds to be empty has none. */
   private void collect(LogicalPlan node) {
-    if (node instanceof LogicalRelation relation
-        && relation.relation() instanceof HadoopFsRelation read
-        && read.location() instanceof PreparedDeltaFileIndex prepared) {
-      for (int table : tablesReadBy(relation, prepared)) {
-        ScalaInterop.list(prepared.preparedScan().files()).forEach(file -> paths.get(table).add(file.path()));
+    if (node instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation read) {
+      if (read.location() instanceof PreparedDeltaFileIndex prepared) {
+        for (int table : tablesReadBy(relation, prepared.path())) {
+          ScalaInterop.list(prepared.preparedScan().files()).forEach(file -> paths.get(table).add(file.path()));
+        }
+      } else if (read.location() instanceof TahoeLogFileIndex unprepared) {
+        // Delta prepares no scan where a setting turns data skipping off.
+        whole.addAll(tablesReadBy(relation, unprepared.path()));
       }
     }
     ScalaInterop.list(node.children()).forEach(this::collect);
   }
 
   /** The places of the query that a scan may be: all that read its table, if its columns do not tell them apart. */
-  private List<Integer> tablesReadBy(LogicalRelation relation, PreparedDeltaFileIndex prepared) {
+  private List<Integer> tablesReadBy(LogicalRelation relation, org.apache.hadoop.fs.Path path) {
     List<Integer> ofPath = new ArrayList<>();
     List<Integer> ofColumns = new ArrayList<>();
     for (int i = 0; i < tables.size(); i++) {
       SampledTable table = tables.get(i);
-      if (prepared.path().equals(table.index().path())) {
+      if (path.equals(table.index().path())) {
         ofPath.add(i);
         if (ScalaInterop.list(relation.output()).stream().anyMatch(column -> table.has(column.exprId()))) {
           ofColumns.add(i);
