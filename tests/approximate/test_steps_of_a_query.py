@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import pyqbeast
+from pyqbeast import UnsupportedError
 from tests.spark_session import under
 from tests.table.help import load, save
 
@@ -76,3 +77,17 @@ def test_a_budget_holds_where_data_skipping_is_off(spark, table):
         assert not answer.exact
         assert 0 < answer.bytes_read <= budget
         assert answer.df.first()["mean"] == pytest.approx(499.5, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT avg(IF(value > (SELECT avg(value) FROM {t}), 1.0D, 0.0D)) FROM {t}",
+        "SELECT count(*) FILTER (WHERE value > (SELECT avg(value) FROM {t})) FROM {t}",
+        "SELECT value > (SELECT avg(value) FROM {t}) AS above, count(*) FROM {t} GROUP BY 1",
+    ],
+)
+def test_a_subquery_is_refused_wherever_it_stands(spark, table, query):
+    """Each step would run it in full, and no budget counts its bytes."""
+    with pytest.raises(UnsupportedError, match="holds a subquery"):
+        pyqbeast.tolerance(spark.sql(query, t=table), error=0.1)

@@ -56,6 +56,7 @@ public final class AggregateQuery {
     below = new RowPreservingPlan(input, tables);
     groups = ScalaInterop.list(aggregation.groupingExpressions());
     groups.forEach(tables::refuseWeights);
+    groups.forEach(QueriedTables::refuseSubqueries);
     outputs = new Outputs(groups, tables, below.sampled().keys());
     result = new QueryResult(plan, aggregation, outputs);
     exact = Dataset$.MODULE$.ofRows(session, plan);

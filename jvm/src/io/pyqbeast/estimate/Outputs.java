@@ -138,6 +138,7 @@ final class Outputs {
       }
     }
     tables.refuseWeights(expression);
+    QueriedTables.refuseSubqueries(expression);
     inputs.add(expression);
     return inputs.size() - 1;
   }

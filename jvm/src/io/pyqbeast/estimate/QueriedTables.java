@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -62,6 +63,13 @@ final class QueriedTables {
       throw new RefusedQuery(
           "it names the hash of the indexed columns, by which rows are sampled, or where rows lie, which goes by it: "
               + expression.sql());
+    }
+  }
+
+  /** @throws RefusedQuery where an expression holds a subquery, which each step would run in full */
+  static void refuseSubqueries(Expression expression) {
+    if (SubqueryExpression$.MODULE$.hasSubquery(expression)) {
+      throw new RefusedQuery("it holds a subquery");
     }
   }
 

@@ -6,7 +6,6 @@ import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -72,9 +71,7 @@ final class RowPreservingPlan {
       ScalaInterop.list(node.children()).forEach(child -> check(child, holding));
       return null;
     }
-    if (ScalaInterop.list(node.expressions()).stream().anyMatch(SubqueryExpression$.MODULE$::hasSubquery)) {
-      throw new RefusedQuery("it holds a subquery");
-    }
+    ScalaInterop.list(node.expressions()).forEach(QueriedTables::refuseSubqueries);
     if (node instanceof Filter filter) {
       tables.refuseWeights(filter.condition());
       return check(filter.child(), LogicalPlans.together(holding, LogicalPlans.parts(filter.condition())));
