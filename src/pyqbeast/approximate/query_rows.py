@@ -60,6 +60,11 @@ class QueryRows:
         return self.asked.overflows_at
 
     @property
+    def decimal_places(self) -> Mapping[Requested, int]:
+        """See `RowReader`."""
+        return self.asked.decimal_places
+
+    @property
     def files(self) -> FileCosts:
         """See `RowReader`."""
         return self._files.costs

@@ -64,7 +64,7 @@ class RequestedAggregates:
         statistics: for each of those names, the column whose statistics bound it, where there is one, or the number
             that it always is.
         group_types: names and types of the group columns.
-        exact_below, overflows_at: see `RowReader`.
+        exact_below, overflows_at, decimal_places: see `RowReader`.
     """
 
     aggregates: list[Requested | None] = field(default_factory=list)
@@ -73,6 +73,7 @@ class RequestedAggregates:
     group_types: dict[str, T.DataType] = field(default_factory=dict)
     exact_below: dict[Requested, float] = field(default_factory=dict)
     overflows_at: dict[Requested, float] = field(default_factory=dict)
+    decimal_places: dict[Requested, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, query: AggregateQuery, schema: T.StructType) -> RequestedAggregates:
@@ -162,6 +163,9 @@ class RequestedAggregates:
         if isinstance(data_type, T.IntegralType | T.DecimalType | T.TimestampType):
             limit = exact_below(getattr(data_type, "scale", 0))
             self.exact_below[aggregate] = min(self.exact_below.get(aggregate, math.inf), limit)
+        if isinstance(data_type, T.DecimalType):
+            # A column may show it in a wider type, which holds the same numbers.
+            self.decimal_places.setdefault(aggregate, data_type.scale)
         if aggregate.kind in EXTREMES:
             return
         largest = self.overflows_at.get(aggregate, math.inf)

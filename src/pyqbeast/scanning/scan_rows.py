@@ -88,6 +88,12 @@ class ScanRows:
         """See `RowReader`."""
         return self._request.overflows_at
 
+    @property
+    def decimal_places(self) -> Mapping[Requested, int]:
+        """See `RowReader`."""
+        sums = self._request.decimal_sums
+        return {each: sums[each] for each in self.requested if each in sums}
+
     @cached_property
     def files(self) -> FileCosts:
         """See `RowReader`."""

@@ -49,6 +49,7 @@ class Table:
     requested = (Aggregate("avg", ("y",)),)
     exact_below = {}  # noqa: RUF012 (nothing changes it)
     overflows_at = {}  # noqa: RUF012
+    decimal_places = {}  # noqa: RUF012
     edges = np.linspace(START, END, 11).astype(np.int64)
     files = FileCosts([1_000] * 10, edges[:-1], edges[1:] - 1)
     row_count = ROWS

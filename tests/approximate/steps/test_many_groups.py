@@ -22,6 +22,7 @@ class Table:
     requested = (AVERAGE,)
     exact_below = {}  # noqa: RUF012 (nothing changes it)
     overflows_at = {}  # noqa: RUF012
+    decimal_places = {}  # noqa: RUF012
     other_bytes = 0
     scale = EVEN
     known = KnownBounds(1, {"y": (0.0, 20.0)})

@@ -32,6 +32,7 @@ class Table:
     requested = (COUNT, SUM)
     exact_below = {}  # noqa: RUF012 (nothing changes it)
     overflows_at = {}  # noqa: RUF012
+    decimal_places = {}  # noqa: RUF012
     other_bytes = 0
     scale = EVEN
     group_names = ("kind",)

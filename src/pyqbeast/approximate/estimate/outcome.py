@@ -221,6 +221,24 @@ def extremes_outward(found: Estimates, limit: float) -> Estimates:
     return replace(found, low=low, high=high)
 
 
+def decimals_exact(found: Estimates, share: float | FloatArray, places: int | None) -> Estimates:
+    """Exact values of decimals as the doubles next to these: sums of doubles lie beside them, and compare otherwise.
+
+    Args:
+        found: the estimates.
+        share: of the rows, sampled; one number or one per group.
+        places: of the decimals; None for other numbers.
+    """
+    if places is None:
+        return found
+
+    def rounded(values: FloatArray) -> FloatArray:
+        is_decimal = (np.asarray(share) >= 1) & (np.abs(values) < exact_below(places))
+        return np.where(is_decimal, np.round(np.where(is_decimal, values, 0.0), places), values)
+
+    return replace(found, value=rounded(found.value), low=rounded(found.low), high=rounded(found.high))
+
+
 def in_calendar(micros: int) -> int:
     """A bound of times, in microseconds, that Python can read where the time that it stands for can be.
 

@@ -18,7 +18,7 @@ from pyqbeast.approximate.estimate.combination import (
 )
 from pyqbeast.approximate.estimate.estimates import Estimates, estimate
 from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
-from pyqbeast.approximate.estimate.outcome import Reading, extremes_outward, is_rounded
+from pyqbeast.approximate.estimate.outcome import Reading, decimals_exact, extremes_outward, is_rounded
 from pyqbeast.approximate.estimate.scale import END, START
 from pyqbeast.approximate.estimate.selection import Selection, Verdict, nulls_of, verdict
 from pyqbeast.approximate.estimate.state import (
@@ -140,8 +140,13 @@ class Progress:
             if all(part in values for part in each.parts)
         )
         self._is_inexact = any(self._is_left_to_query(each, found) for each in requested)
-        limits = self.reader.exact_below
-        return {each: extremes_outward(found[each], limits.get(each, np.inf)) for each in requested}
+        limits, places = self.reader.exact_below, self.reader.decimal_places
+        return {
+            each: decimals_exact(
+                extremes_outward(found[each], limits.get(each, np.inf)), self._shares, places.get(each)
+            )
+            for each in requested
+        }
 
     def _estimate(self, requested: Requested, confidence: float) -> Estimates:
         grids = {part: self.reader.grid(part, self.state.groups) for part in requested.parts}

@@ -33,6 +33,10 @@ class RowReader(Protocol):
         """For aggregates of whole numbers the magnitude that their type does not hold, also for parts of others."""
 
     @property
+    def decimal_places(self) -> Mapping[Requested, int]:
+        """For aggregates that are decimals the places of their type, to which an exact value is rounded."""
+
+    @property
     def files(self) -> FileCosts:
         """The bytes and weights of the files that the query reads."""
 
