@@ -143,6 +143,7 @@ def _from_sums(
     low, high = bounds(value, influence, share, confidence)
     with np.errstate(all="ignore"):
         population = sums.sampled.sum(axis=1) / share[:, None]
+        value = np.where(share >= 1, sums.exact_value(population), value)
         # Without a number there is nothing to round.
         noise = np.where(holds_nonfinite(state, requested), 0.0, sums.noise(population))
         low, high = low - noise, high + noise

@@ -53,6 +53,19 @@ class PartSums:
         """The request's value [...] in a population with these sums [..., moment]."""
         return combined(self._term, self._values(sums))
 
+    def exact_value(self, sums: FloatArray) -> FloatArray:
+        """The value [group] of all rows, whose sums [group, moment] these are. An average is divided once, as in Spark.
+
+        A centre that is added after the division would cost the last digit.
+        """
+        values = self._values(sums)
+        for number, (part, cut, centres) in enumerate(
+            zip(self._parts, self._cuts, self._centres, strict=True)
+        ):
+            if part.kind == "avg":
+                values[number] = FORMULAS["sum"].value(sums[..., cut], centres) / sums[..., cut.start]
+        return combined(self._term, values)
+
     def _values(self, sums: FloatArray) -> list[FloatArray]:
         return [
             FORMULAS[part.kind].value(sums[..., cut], centres)
