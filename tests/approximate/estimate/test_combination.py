@@ -124,6 +124,27 @@ def test_there_is_no_number_without_rows_or_divided_by_zero():
     assert np.isnan(estimate(sample(A, 0 * B, [RATIO]), RATIO, 0.5).value[0])
 
 
+@pytest.mark.parametrize(("deviation", "seed"), [(0.02, 1), (0.1, 2), (0.2, 3), (0.4, 4), (1.0, 5)])
+def test_bounds_of_a_quotient_hold_however_near_to_zero_its_divisor_may_be(deviation, seed):
+    """A sample of 1,000 keys in 20,000, by whose chance sum(b) is off by a share of itself. Few bounds miss."""
+    rng, keys, samples = np.random.default_rng(seed), 1_000, 300
+    b = rng.normal(0, 1, 20 * keys)
+    b += 1 / (deviation * np.sqrt(keys)) - b.mean()
+    a = 1 + rng.normal(0, 1, len(b))
+    truth = a.sum() / b.sum()
+    for confidence, most_misses in ((0.95, 0.08), (0.999, 0.01)):
+        found = []
+        for _ in range(samples):
+            chosen = rng.random(len(b)) < 1 / 20
+            found.append(estimate(sample(a[chosen], b[chosen], [RATIO]), RATIO, 1 / 20, confidence))
+        low, high = (np.array([getattr(each, end)[0] for each in found]) for end in ("low", "high"))
+        assert np.mean((truth < low) | (truth > high)) <= most_misses
+        is_told = np.array([each.status[0] for each in found]) != Status.FEW_KEYS
+        assert (np.isfinite(low) == is_told).all()
+        if deviation < 0.1:
+            assert is_told.all()
+
+
 def test_divisors_that_are_zero():
     parts = [np.array([1.0, 2.0, np.nan]), np.array([1.0, 0.0, 5.0])]
     inner = Operation("-", Part(1), 1.0)

@@ -7,7 +7,7 @@ are no functions of sums. A formula with one of them lies between bounds that fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -119,13 +119,21 @@ def between(
         return np.where(unknown, -np.inf, ends.min(axis=0)), np.where(unknown, np.inf, ends.max(axis=0))
 
 
+def divisors(term: Term) -> Iterator[Term]:
+    """The terms by which the term divides somewhere."""
+    if isinstance(term, Operation):
+        if term.sign == "/":
+            yield term.right
+        yield from divisors(term.left)
+        yield from divisors(term.right)
+
+
 def has_zero_divisor(term: Term, values: Sequence[FloatArray]) -> NDArray[np.bool_]:
     """Where [...] the term divides by zero, given the values of the parts, each [...]."""
-    nowhere = np.zeros(values[0].shape, dtype=bool)
-    if not isinstance(term, Operation):
-        return nowhere
-    by_zero = combined(term.right, values) == 0 if term.sign == "/" else nowhere
-    return by_zero | has_zero_divisor(term.left, values) | has_zero_divisor(term.right, values)
+    is_zero = np.zeros(values[0].shape, dtype=bool)
+    for divisor in divisors(term):
+        is_zero = is_zero | (combined(divisor, values) == 0)
+    return is_zero
 
 
 def slopes(term: Term, values: Sequence[FloatArray]) -> list[FloatArray]:

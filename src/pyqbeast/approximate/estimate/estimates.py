@@ -141,7 +141,9 @@ def _from_sums(
     sums = PartSums(state, requested)
     value, influence = leave_out(sums.value, sums.sampled, share)
     low, high = bounds(value, influence, share, confidence)
+    widened = _widened_by_divisors(sums, share, confidence)
     with np.errstate(all="ignore"):
+        low, high = value - (value - low) * widened, value + (high - value) * widened
         population = sums.sampled.sum(axis=1) / share[:, None]
         value = np.where(share >= 1, sums.exact_value(population), value)
         # Without a number there is nothing to round.
@@ -171,7 +173,25 @@ def _from_sums(
     }
     with np.errstate(all="ignore"):
         keys = sums.keys(spans, is_known)
+    # The sample says nothing of a quotient whose divisor may be 0.
+    keys = np.where(np.isinf(widened), 0.0, keys)
     return _judged(requested, value, low, high, share, keys, unseen, noise)
+
+
+def _widened_by_divisors(sums: PartSums, share: FloatArray, confidence: float) -> FloatArray:
+    """How many times [group] wider the bounds of a quotient are than those that take its divisor for exact.
+
+    The bounds are linear in the divisor, and a quotient is not: where the divisor is smaller by a share g, whatever is
+    off counts 1 / (1 - g) times. That holds Fieller's interval. It is infinite where the divisor's bounds hold 0.
+    """
+    widened = np.ones(len(share))
+    for divisor in sums.divisors():
+        value, influence = leave_out(divisor, sums.sampled, share)
+        low, high = bounds(value, influence, share, confidence)
+        with np.errstate(all="ignore"):
+            smaller = np.where(value > 0, value - low, high - value) / np.abs(value)
+            widened = widened * np.where(smaller < 1, 1 / (1 - smaller), np.inf)
+    return widened
 
 
 def _from_bounds(

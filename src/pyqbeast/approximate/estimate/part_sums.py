@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.aggregate import Aggregate
-from pyqbeast.approximate.estimate.combination import Combination, Part, Requested, combined, moved
+from pyqbeast.approximate.estimate.combination import Combination, Part, Requested, combined, divisors, moved
 from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS, OF_SEVERAL, SPREADS
-from pyqbeast.approximate.estimate.interval import distinct_keys
+from pyqbeast.approximate.estimate.interval import Statistic, distinct_keys
 from pyqbeast.approximate.estimate.state import FloatArray, State
 
 #: How far each addition may round a sum, as a share of the largest one.
@@ -65,6 +65,14 @@ class PartSums:
             if part.kind == "avg":
                 values[number] = FORMULAS["sum"].value(sums[..., cut], centres) / sums[..., cut.start]
         return combined(self._term, values)
+
+    def divisors(self) -> list[Statistic]:
+        """What the request divides by, each as a function of sums [..., moment]; constants are left out."""
+        return [
+            lambda sums, term=term: combined(term, self._values(sums))  # type: ignore[misc]
+            for term in divisors(self._term)
+            if not isinstance(term, float)
+        ]
 
     def _values(self, sums: FloatArray) -> list[FloatArray]:
         return [
