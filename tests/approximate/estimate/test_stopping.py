@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyqbeast.approximate.estimate import Aggregate, Estimates, Goal, Status
-from pyqbeast.approximate.estimate.stopping import met, pilot_keys, wanted_fractions
+from pyqbeast.approximate.estimate.limit import Limit
+from pyqbeast.approximate.estimate.stopping import goal_within, met, pilot_keys, wanted_fractions
 from pyqbeast.core.errors import InvalidInputError
 
 
@@ -108,3 +109,10 @@ def test_the_pilot_holds_what_the_neediest_aggregate_needs():
     assert pilot_keys([Aggregate("avg", ("y",)), Aggregate("max", ("y",))]) == 3_000
     assert pilot_keys([Aggregate("avg", ("y",)), Aggregate("corr", ("x", "y"))]) == 10_000
     assert pilot_keys([Aggregate("percentile", ("y",), 0.99)]) == pytest.approx(10_101, abs=1)
+
+
+@pytest.mark.parametrize("limit", [Limit(), Limit(bytes=10_000)])
+@pytest.mark.parametrize("size", [-1, 2.5, True, "5"])
+def test_a_size_of_groups_is_checked_beside_a_budget_too(limit, size):
+    with pytest.raises(InvalidInputError, match="smallest_group is the number of rows"):
+        goal_within(None, limit, relative=True, smallest_group=size)

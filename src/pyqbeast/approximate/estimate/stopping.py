@@ -69,6 +69,10 @@ def goal_within(error: float | None, limit: Limit, *, relative: bool, smallest_g
 
     Raises InvalidInputError for an error or a size out of range.
     """
+    if isinstance(smallest_group, bool) or not isinstance(smallest_group, int) or smallest_group < 0:
+        raise InvalidInputError(
+            f"smallest_group is the number of rows from which a group has to meet the error, not {smallest_group!r}"
+        )
     if error is None and limit.is_stated:
         return None
     wanted_error = 0.01 if error is None else error
@@ -80,10 +84,6 @@ def goal_within(error: float | None, limit: Limit, *, relative: bool, smallest_g
         raise InvalidInputError(
             f"error={wanted_error} is a share of the truth and has to be below 1; for an error in the estimate's unit "
             "pass relative=False"
-        )
-    if isinstance(smallest_group, bool) or not isinstance(smallest_group, int) or smallest_group < 0:
-        raise InvalidInputError(
-            f"smallest_group is the number of rows from which a group has to meet the error, not {smallest_group!r}"
         )
     return Goal(float(wanted_error), relative, smallest_group)
 
