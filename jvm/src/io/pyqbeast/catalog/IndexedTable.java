@@ -62,7 +62,7 @@ public final class IndexedTable extends DeltaTableV2 {
     if (location == null) {
       return false;
     }
-    List<String> held = IndexedColumns.of(at(session, location).metadata().configuration());
+    List<String> held = IndexedColumns.of(at(session, location).metadata());
     List<String> wanted = IndexedColumns.of(ScalaInterop.map(index));
     if (!held.isEmpty() && !index.isEmpty() && !held.equals(wanted)) {
       throw new Refusal(
@@ -108,7 +108,7 @@ public final class IndexedTable extends DeltaTableV2 {
   }
 
   private List<String> indexedColumns() {
-    return IndexedColumns.of(initialSnapshot().metadata().configuration());
+    return IndexedColumns.of(initialSnapshot().metadata());
   }
 
   @Override

@@ -55,7 +55,7 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
   }
 
   private static boolean isOnIndexedTable(LogicalPlan command) {
-    return !IndexedColumns.of(logOf(command).unsafeVolatileMetadata().configuration()).isEmpty();
+    return !IndexedColumns.of(logOf(command).unsafeVolatileMetadata()).isEmpty();
   }
 
   private static DeltaLog logOf(LogicalPlan command) {
@@ -85,7 +85,7 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
     Snapshot before = Snapshots.newest(log);
     scala.collection.immutable.Map<String, String> configuration = before.metadata().configuration();
     boolean isRefused = "true".equalsIgnoreCase(configuration.getOrElse("delta.appendOnly", () -> ""));
-    boolean isIndexed = !IndexedColumns.of(configuration).isEmpty();
+    boolean isIndexed = !IndexedColumns.of(before.metadata()).isEmpty();
     if (!isIndexed || isRefused || configuration.contains(NOTED)) {
       return run();
     }

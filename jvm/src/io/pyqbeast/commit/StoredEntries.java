@@ -92,7 +92,7 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
   /** The metadata whose new revision also tells how its hashed columns are stored; empty where there is no such. */
   Optional<Metadata> layoutIn(Metadata metadata) {
     String key = Constants.REVISION_PREFIX + added.get(Constants.LAST_REVISION);
-    HashedLayout layout = HashedLayout.of(IndexedColumns.of(metadata.configuration()), metadata);
+    HashedLayout layout = HashedLayout.of(IndexedColumns.of(metadata), metadata);
     if (!added.containsKey(key) || layout == null) {
       return Optional.empty();
     }

@@ -41,7 +41,7 @@ final class SampledTable {
   private SampledTable(LogicalRelation relation, TahoeLogFileIndex index) {
     this.relation = relation;
     this.index = index;
-    for (String column : IndexedColumns.of(index.metadata().configuration())) {
+    for (String column : IndexedColumns.of(index.metadata())) {
       hashed.add(
           IndexedColumns.find(relation.output(), column).orElseThrow(
               () -> new RefusedQuery("the table has no column " + column + " any more, by which it is indexed")));
@@ -64,7 +64,7 @@ final class SampledTable {
     if (node instanceof LogicalRelation relation
         && relation.relation() instanceof HadoopFsRelation files
         && files.location() instanceof TahoeLogFileIndex table
-        && !IndexedColumns.of(table.metadata().configuration()).isEmpty()) {
+        && !IndexedColumns.of(table.metadata()).isEmpty()) {
       found.add(new SampledTable(relation, table));
     }
     ScalaInterop.list(node.children()).forEach(child -> collect(child, found));

@@ -101,7 +101,7 @@ final class TableScan {
   }
 
   private List<String> columns() {
-    return isIndexed ? IndexedColumns.of(snapshot.metadata().configuration()) : List.of();
+    return isIndexed ? IndexedColumns.of(snapshot.metadata()) : List.of();
   }
 
   /** Each condition with what Delta skips by it alone. Returns the files that conditions on partitions rule out. */

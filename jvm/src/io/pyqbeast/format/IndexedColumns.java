@@ -8,6 +8,7 @@ import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
+import org.apache.spark.sql.delta.actions.Metadata;
 import scala.collection.immutable.Seq;
 
 /** The columns that are hashed into a row's weight, in order: first the indexed columns, then the weight columns. */
@@ -22,6 +23,19 @@ public final class IndexedColumns {
     String last = configuration.get(Constants.LAST_REVISION).getOrElse(() -> null);
     String key = Constants.REVISION_PREFIX + Json.wholeNumber(last);
     return of(StoredRevision.read(key, configuration.get(key).getOrElse(() -> null)));
+  }
+
+  /** Those of a table; empty if it is not indexed. */
+  public static List<String> of(Metadata table) {
+    return isLeftBehind(table) ? List.of() : of(table.configuration());
+  }
+
+  /**
+   * Whether what a table tells of an index is of rows that it had before. Indexed tables have no partitions, and Delta
+   * keeps a table's properties where it replaces all rows by partitioned ones.
+   */
+  static boolean isLeftBehind(Metadata table) {
+    return !table.partitionColumns().isEmpty();
   }
 
   /** The column of this name among others: a table has no two names that differ in case only. */

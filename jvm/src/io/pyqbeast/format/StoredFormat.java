@@ -10,6 +10,7 @@ import org.apache.spark.api.java.function.MapPartitionsFunction;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.Metadata;
 
 /**
  * Which kinds of files a snapshot holds, kept for as long as Delta keeps the snapshot. One Spark job at the most,
@@ -29,7 +30,8 @@ public record StoredFormat(boolean legacy, boolean isMarked) {
   }
 
   public static boolean isIndexed(Snapshot snapshot) {
-    return snapshot.metadata().configuration().contains(Constants.LAST_REVISION);
+    Metadata table = snapshot.metadata();
+    return table.configuration().contains(Constants.LAST_REVISION) && !IndexedColumns.isLeftBehind(table);
   }
 
   private static StoredFormat read(Snapshot snapshot) {

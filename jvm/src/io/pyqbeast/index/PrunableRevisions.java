@@ -39,7 +39,7 @@ public final class PrunableRevisions {
 
   /** Their ids, as the tags of files have them. */
   public static Set<String> of(Metadata table) {
-    List<String> columns = IndexedColumns.of(table.configuration());
+    List<String> columns = IndexedColumns.of(table);
     HashedLayout today = HashedLayout.of(columns, table);
     Set<String> found = new HashSet<>();
     if (today == null) {

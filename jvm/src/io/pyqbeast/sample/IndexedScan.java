@@ -69,8 +69,7 @@ public final class IndexedScan extends PrepareDeltaScan {
     if (free && filters.isEmpty()) {
       return DeltaScans.of(snapshot, BlockIndex.of(snapshot).files(), filters); // Delta would run a job to list all files
     }
-    WeightRange range =
-        WeightRange.of(ScalaInterop.list(filters), IndexedColumns.of(snapshot.metadata().configuration()));
+    WeightRange range = WeightRange.of(ScalaInterop.list(filters), IndexedColumns.of(snapshot.metadata()));
     if (range == null || limit.nonEmpty()) {
       return readable(generator, limit, filters, relation);
     }

@@ -72,7 +72,7 @@ public final class SampleRule extends Rule<LogicalPlan> {
 
   /** The columns whose hash is the weight; none where the table is not indexed or lacks one of them. */
   private static List<Attribute> hashedColumns(LogicalRelation relation, Snapshot snapshot) {
-    List<String> names = IndexedColumns.of(snapshot.metadata().configuration());
+    List<String> names = IndexedColumns.of(snapshot.metadata());
     List<Attribute> columns = new ArrayList<>();
     for (String name : names) {
       IndexedColumns.find(relation.output(), name).ifPresent(columns::add);

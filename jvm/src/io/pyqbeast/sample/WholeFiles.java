@@ -58,7 +58,7 @@ public final class WholeFiles extends SparkStrategy {
     List<NamedExpression> columns = ScalaInterop.list(scan.get()._1());
     List<Expression> filters = ScalaInterop.list(scan.get()._2());
     Snapshot snapshot = index.preparedScan().scannedSnapshot();
-    WeightRange range = WeightRange.of(filters, IndexedColumns.of(snapshot.metadata().configuration()));
+    WeightRange range = WeightRange.of(filters, IndexedColumns.of(snapshot.metadata()));
     if (range == null || !areDeterministic(columns) || !areDeterministic(filters)) {
       return List.of();
     }

@@ -38,7 +38,7 @@ public final class WrittenWeight implements Serializable {
    */
   public static WrittenWeight of(Metadata table, List<Attribute> columns) {
     List<Expression> hashed = new ArrayList<>();
-    for (String name : IndexedColumns.of(table.configuration())) {
+    for (String name : IndexedColumns.of(table)) {
       Option<Object> place = table.schema().getFieldIndex(name);
       Expression value = place.isEmpty() ? null : valueOf(table.schema().apply(name), table, columns);
       if (value == null) {

@@ -1,0 +1,49 @@
+"""Plain Delta overwrites an indexed table by partitions and keeps its properties, which still tell of an index."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import functions as F
+
+from pyqbeast import UnsupportedError, tolerance
+from tests.table.help import ids, load, save
+
+
+@pytest.fixture(scope="module")
+def rows(spark):
+    return spark.range(1_000).selectExpr("id", "cast(id % 5 AS int) AS p", "id * 2 AS x")
+
+
+@pytest.fixture
+def overwritten(spark, table_path, rows):
+    save(rows, table_path, columnsToIndex="id", cubeSize=200)
+    writer = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+    writer.partitionBy("p").save(table_path)
+    load(spark, table_path).createOrReplaceTempView("partitioned")
+    spark.range(0, 1_000, 2).toDF("k").createOrReplaceTempView("even")
+    return table_path
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "EXISTS (SELECT 1 FROM even WHERE k = id AND p = 3)",
+        "EXISTS (SELECT 1 FROM even WHERE k = id AND p IN (1, 3))",
+        "id IN (SELECT k FROM even WHERE p > 3)",
+        "p = 1 AND id IN (SELECT k FROM even)",
+    ],
+)
+def test_conditions_on_partitions_hold(spark, overwritten, rows, condition):
+    """Spark leaves them to the files that are chosen, and some reach the scan only after the choice."""
+    assert ids(spark.table("partitioned").where(condition)) == ids(rows.where(condition))
+
+
+def test_the_table_is_one_of_deltas(spark, overwritten):
+    table = f"delta.`{overwritten}`"
+    spark.sql(f"INSERT INTO {table} VALUES (1000, 0, 0)")
+    assert ids(load(spark, overwritten)) == list(range(1_001))
+    assert "Sample" in load(spark, overwritten).sample(0.5)._jdf.queryExecution().optimizedPlan().toString()
+    spark.sql(f"DELETE FROM {table} WHERE id = 1000")
+    assert load(spark, overwritten).count() == 1_000
+    with pytest.raises(UnsupportedError, match="reads no indexed table"):
+        tolerance(load(spark, overwritten).agg(F.avg("x")), error=0.1)
