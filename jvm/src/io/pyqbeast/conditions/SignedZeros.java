@@ -1,7 +1,7 @@
 package io.pyqbeast.conditions;
 
-import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
+import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
@@ -14,52 +14,72 @@ import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.In;
 import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.expressions.KnownNullable;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.Or;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import scala.collection.immutable.Set;
 
 /**
  * Conditions on zero. To Spark 0.0 and -0.0 are equal. The dictionaries that Parquet looks into know -0.0 as another
  * number, which comes before 0.0: a row group that holds one of them is left out by a condition on the other. The
- * smaller the files are, the more row groups hold only one. This rule asks for both zeros.
+ * smaller the files are, the more row groups hold only one. So both zeros are asked for.
  *
- * <p>It does so where the other side is a column or a field of one. Parquet is asked about nothing else, and an
+ * <p>That is where the other side is a column or a field of one. Parquet is asked about nothing else, and an
  * expression is worth computing once: a random one would give two values.
  */
-public final class SignedZeros extends Rule<LogicalPlan> {
-  @Override
-  public LogicalPlan apply(LogicalPlan plan) {
-    return LogicalPlans.withConditions(plan, SignedZeros::ofBothZeros);
-  }
+final class SignedZeros {
+  private SignedZeros() {}
 
-  private static Expression ofBothZeros(Expression condition) {
+  /** The condition that asks Parquet for both zeros, or the same condition. Such a condition stays as it is. */
+  static Expression ofBothZeros(Expression condition) {
     if (condition instanceof BinaryComparison both) {
       if (isZero(both.right()) && isStored(both.left())) {
         return compared(both, both.left(), both.right().dataType());
+      }
+      if (isFetched(both.right()) && isStored(both.left())) {
+        return comparedWithFetched(both, both.left(), both.right(), false);
+      }
+      if (isFetched(both.left()) && isStored(both.right())) {
+        return comparedWithFetched(both, both.right(), both.left(), true);
       }
       return isZero(both.left()) && isStored(both.right())
           ? mirrored(both, both.right(), both.left().dataType())
           : condition;
     }
-    if (condition instanceof In in
-        && isStored(in.value())
-        && ScalaInterop.list(in.list()).stream().anyMatch(SignedZeros::isZero)) {
-      return new Or(in, isZero(in.value(), in.value().dataType()));
+    if (condition instanceof In in && isStored(in.value())) {
+      if (ScalaInterop.list(in.list()).stream().anyMatch(SignedZeros::isFetched)) {
+        return withheld(in);
+      }
+      List<Expression> others = ScalaInterop.list(in.list()).stream().filter(each -> !isZero(each)).toList();
+      return others.size() == in.list().size()
+          ? in
+          : orZero(others.isEmpty() ? null : new In(in.value(), ScalaInterop.seq(others)), in.value());
     }
-    if (condition instanceof InSet in && isStored(in.child())) {
+    if (condition instanceof InSet in && isStored(in.child()) && isFloating(in.child())) {
       DataType type = in.child().dataType();
-      boolean hasZero =
-          (type.equals(DataTypes.DoubleType) || type.equals(DataTypes.FloatType))
-              && (in.hset().contains(least(type).value()) || in.hset().contains(greatest(type).value()));
-      return hasZero ? new Or(in, isZero(in.child(), type)) : in;
+      Set<Object> others = in.hset().excl(least(type).value()).excl(greatest(type).value());
+      return others.size() == in.hset().size()
+          ? in
+          : orZero(others.isEmpty() ? null : new InSet(in.child(), others), in.child());
     }
     return condition;
+  }
+
+  /** @param others what else the value may be; null for nothing */
+  private static Expression orZero(Expression others, Expression value) {
+    Expression isZero = isZero(value, value.dataType());
+    return others == null ? isZero : new Or(others, isZero);
+  }
+
+  private static boolean isFloating(Expression expression) {
+    DataType type = expression.dataType();
+    return type.equals(DataTypes.DoubleType) || type.equals(DataTypes.FloatType);
   }
 
   /** A comparison of a value with zero. */
@@ -84,6 +104,42 @@ public final class SignedZeros extends Rule<LogicalPlan> {
     return condition instanceof LessThanOrEqual ? isNotBelow(value, type) : compared(condition, value, type);
   }
 
+  /**
+   * A comparison of a value with one that a subquery gives. Spark hands that to Parquet when the scan runs, and nobody
+   * knows before whether it is zero. So Parquet is asked for zeros as well, and Spark alone for the comparison.
+   */
+  private static Expression comparedWithFetched(
+      BinaryComparison condition, Expression value, Expression fetched, boolean isMirrored) {
+    Expression isNotBelow = new Not(new LessThan(value, fetched));
+    Expression isNotAbove = new Not(new GreaterThan(value, fetched));
+    boolean isFrom = condition instanceof GreaterThanOrEqual;
+    Expression asked = null;
+    if (condition instanceof EqualTo) {
+      asked = new And(isNotBelow, isNotAbove);
+    } else if (isFrom || condition instanceof LessThanOrEqual) {
+      asked = isFrom != isMirrored ? isNotBelow : isNotAbove;
+    } else if (!(condition instanceof EqualNullSafe)) {
+      return condition;
+    }
+    // Another value would come of a random subquery each time. Parquet cannot be asked in parts where nulls are equal.
+    return asked == null || !fetched.deterministic()
+        ? withheld(condition)
+        : new And(new Or(asked, isZero(value, value.dataType())), withheld(condition));
+  }
+
+  /** The same condition in a form that Spark does not hand to Parquet. */
+  private static Expression withheld(Expression condition) {
+    List<Expression> parts =
+        ScalaInterop.list(condition.children()).stream()
+            .<Expression>map(each -> isFetched(each) ? new KnownNullable(each) : each)
+            .toList();
+    return condition.withNewChildren(ScalaInterop.seq(parts).toIndexedSeq());
+  }
+
+  private static boolean isFetched(Expression expression) {
+    return expression instanceof ScalarSubquery && isFloating(expression);
+  }
+
   private static Expression isZero(Expression value, DataType type) {
     return new And(isNotBelow(value, type), isNotAbove(value, type));
   }
@@ -103,7 +159,7 @@ public final class SignedZeros extends Rule<LogicalPlan> {
 
   private static boolean isZero(Expression expression) {
     return expression instanceof Literal literal
-        && (literal.dataType().equals(DataTypes.DoubleType) || literal.dataType().equals(DataTypes.FloatType))
+        && isFloating(literal)
         && literal.value() instanceof Number number
         && number.doubleValue() == 0;
   }

@@ -1,6 +1,5 @@
 package io.pyqbeast.conditions;
 
-import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -11,8 +10,6 @@ import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.UnixDate;
 import org.apache.spark.sql.catalyst.expressions.UnixMicros;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -21,16 +18,14 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * Conditions on days that the Julian calendar skips, from 1582-10-05 to 1582-10-14. Spark hands the times of a condition
  * to Parquet by way of {@code java.sql}, whose calendar has no such days: Parquet then looks for a later time, and leaves
- * out rows that meet the condition. This rule compares numbers instead, which Spark does not hand to Parquet. It does the
- * same for times that {@code java.sql} has no number for: with these a query would fail.
+ * out rows that meet the condition. Numbers are compared instead, which Spark does not hand to Parquet. So are
+ * times that {@code java.sql} has no number for: with these a query would fail.
  */
-public final class SkippedDays extends Rule<LogicalPlan> {
-  @Override
-  public LogicalPlan apply(LogicalPlan plan) {
-    return LogicalPlans.withConditions(plan, SkippedDays::ofNumbers);
-  }
+final class SkippedDays {
+  private SkippedDays() {}
 
-  private static Expression ofNumbers(Expression condition) {
+  /** The condition on numbers instead of such times, or the same condition. */
+  static Expression ofNumbers(Expression condition) {
     if (condition instanceof BinaryComparison both && (isSkipped(both.left()) || isSkipped(both.right()))) {
       return both.withNewChildren(ScalaInterop.seq(List.of(number(both.left()), number(both.right()))));
     }

@@ -13,7 +13,6 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
-import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
@@ -23,7 +22,6 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.StructField;
 import scala.Option;
-import scala.PartialFunction;
 import scala.runtime.BoxedUnit;
 
 /** Helpers for Spark's logical plans that more than one room needs. */
@@ -85,12 +83,6 @@ public final class LogicalPlans {
             session, table.deltaLog(), table.path(), table.getSnapshot(), table.catalogTableOpt(),
             table.partitionFilters(), true);
     return reading(relation, held);
-  }
-
-  /** The plan with the conditions of its filters replaced, from the innermost expressions up. */
-  public static LogicalPlan withConditions(LogicalPlan plan, Function<Expression, Expression> by) {
-    PartialFunction<Expression, Expression> rule = ScalaInterop.partial(Expression.class, by);
-    return replaced(plan, Filter.class, filter -> filter.transformExpressionsUp(rule));
   }
 
   /** The parts of a condition that all have to hold. */

@@ -1,0 +1,94 @@
+"""Conditions that reach a scan only once Spark has made joins of EXISTS and IN, after its optimizer's other rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyqbeast import explain
+from tests.table.help import ids, load, save
+
+
+@pytest.fixture(scope="module")
+def views(spark, tmp_path_factory):
+    """The views `late_rows`, whose only zero is -0.0 and whose only early day is a skipped one, and `late_keys`."""
+    folder = tmp_path_factory.mktemp("late")
+    rows = spark.range(4_000).selectExpr(
+        "id",
+        "if(id % 2 = 0, -0.0D, 5.0D) AS x",
+        "if(id % 2 = 0, DATE'1582-10-10', DATE'2000-01-01') AS day",
+        "if(id % 2 = 0, TIMESTAMP'1582-10-10 12:00:00', TIMESTAMP'2000-01-01 00:00:00') AS at",
+    )
+    save(rows, str(folder / "rows"), columnsToIndex="id", cubeSize=1_000)
+    spark.range(4_000).selectExpr("id AS k", "0.0D AS y").write.parquet(str(folder / "keys"))
+    load(spark, str(folder / "rows")).createOrReplaceTempView("late_rows")
+    spark.read.parquet(str(folder / "keys")).createOrReplaceTempView("late_keys")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "EXISTS (SELECT 1 FROM late_keys WHERE k = id AND x = 0.0D)",
+        "id IN (SELECT k FROM late_keys WHERE x <= 0.0D)",
+        "EXISTS (SELECT 1 FROM late_keys WHERE k = id AND x IN (0.0D, 1.0D))",
+        "EXISTS (SELECT 1 FROM late_keys WHERE k = id AND day = DATE'1582-10-10')",
+        "EXISTS (SELECT 1 FROM late_keys WHERE k = id AND at = TIMESTAMP'1582-10-10 12:00:00')",
+        "x IN (SELECT y FROM late_keys WHERE y = 0.0D)",
+    ],
+)
+def test_zeros_and_skipped_days_are_found(spark, views, condition):
+    assert ids(spark.table("late_rows").where(condition)) == list(range(0, 4_000, 2))
+
+
+def test_other_conditions_reach_the_scan_as_they_are(spark, views):
+    query = spark.table("late_rows").where("x = 5.0D AND day > DATE'1999-01-01' AND id IN (1, 3)")
+    plan = query._jdf.queryExecution().sparkPlan().toString()
+    assert "EqualTo(x,5.0)" in plan
+    assert "GreaterThan(day,1999-01-01)" in plan
+    assert ids(query) == [1, 3]
+    assert [condition.text for condition in explain(query).scans[0].conditions]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "x = (SELECT min(y) FROM late_keys)",
+        "(SELECT min(y) FROM late_keys) = x",
+        "x <= (SELECT min(y) FROM late_keys)",
+        "(SELECT min(y) FROM late_keys) >= x",
+        "x <=> (SELECT min(y) FROM late_keys)",
+        "x BETWEEN (SELECT min(y) FROM late_keys) AND 1",
+        "x IN ((SELECT min(y) FROM late_keys), 0.5D)",
+        "NOT (x > (SELECT min(y) FROM late_keys))",
+    ],
+)
+def test_zeros_are_found_where_a_subquery_says_zero(spark, views, condition):
+    """Spark hands the value to Parquet when the scan runs."""
+    assert ids(spark.table("late_rows").where(condition)) == list(range(0, 4_000, 2))
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("x > (SELECT min(y) FROM late_keys)", range(1, 4_000, 2)),
+        ("x >= (SELECT min(y) FROM late_keys)", range(4_000)),
+        ("x = (SELECT min(y) + 5 FROM late_keys)", range(1, 4_000, 2)),
+        ("NOT (x = (SELECT min(y) FROM late_keys))", range(1, 4_000, 2)),
+        ("x = (SELECT min(y) FROM late_keys WHERE k < 0)", []),
+    ],
+)
+def test_other_values_of_subqueries(spark, views, condition, found):
+    assert ids(spark.table("late_rows").where(condition)) == list(found)
+
+
+def test_row_groups_are_left_out_by_values_of_subqueries(spark, views, tmp_path):
+    save(
+        spark.range(4_000).selectExpr("id", "id * 1.5D AS x"),
+        str(tmp_path),
+        columnsToIndex="id",
+        cubeSize=500,
+    )
+    query = load(spark, str(tmp_path)).where("x >= (SELECT max(y) + 5900 FROM late_keys)")
+    assert ids(query) == [*range(3_934, 4_000)]
+    explanation = explain(query, run=True)
+    read = next(scan.ran.rows for scan in explanation.scans if str(tmp_path) in scan.table)
+    assert read < 4_000
