@@ -1,6 +1,7 @@
 package io.pyqbeast.catalog;
 
 import io.pyqbeast.errors.Refusal;
+import io.pyqbeast.format.ColumnNames;
 import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.spark.CatalogEntry;
 import io.pyqbeast.spark.ScalaInterop;
@@ -104,7 +105,7 @@ public final class IndexedTable extends DeltaTableV2 {
 
   /** Whether the column of this name, in any case, is an indexed one. */
   public boolean isIndexedBy(String column) {
-    return indexedColumns().stream().anyMatch(column::equalsIgnoreCase);
+    return indexedColumns().stream().anyMatch(indexed -> ColumnNames.areSame(indexed, column));
   }
 
   private List<String> indexedColumns() {

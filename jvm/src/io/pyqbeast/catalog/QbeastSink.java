@@ -4,6 +4,7 @@ import io.pyqbeast.commit.WriteRequest;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.PythonFailure;
+import io.pyqbeast.format.ColumnNames;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LogicalPlans;
@@ -118,7 +119,7 @@ public final class QbeastSink implements Sink {
     for (StructField given : rows.schema().fields()) {
       DataType type = given.dataType();
       for (StructField column : table.schema().fields()) {
-        type = column.name().equalsIgnoreCase(given.name()) ? column.dataType() : type;
+        type = ColumnNames.areSame(column.name(), given.name()) ? column.dataType() : type;
       }
       asStored = asStored.add(given.name(), type);
     }

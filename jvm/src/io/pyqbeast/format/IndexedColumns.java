@@ -40,7 +40,7 @@ public final class IndexedColumns {
 
   /** The column of this name among others: a table has no two names that differ in case only. */
   public static <A extends Attribute> Optional<A> find(Seq<A> columns, String name) {
-    return ScalaInterop.list(columns).stream().filter(column -> column.name().equalsIgnoreCase(name)).findFirst();
+    return ScalaInterop.list(columns).stream().filter(column -> ColumnNames.areSame(column.name(), name)).findFirst();
   }
 
   /** The weight of a row: the hash of these columns. */

@@ -1,10 +1,10 @@
 package io.pyqbeast.index;
 
+import io.pyqbeast.format.ColumnNames;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
@@ -46,7 +46,7 @@ final class WeightExpressions {
 
   private void learn(Expression column, Expression value) {
     if (column instanceof AttributeReference named && value instanceof Literal constant) {
-      constants.put(key(named.name()), constant);
+      constants.put(ColumnNames.key(named.name()), constant);
     }
   }
 
@@ -69,11 +69,7 @@ final class WeightExpressions {
 
   private boolean stands(Expression child, String column) {
     return child instanceof AttributeReference named
-        ? named.name().equalsIgnoreCase(column)
-        : child.equals(constants.get(key(column)));
-  }
-
-  private static String key(String column) {
-    return column.toLowerCase(Locale.ROOT);
+        ? ColumnNames.areSame(named.name(), column)
+        : child.equals(constants.get(ColumnNames.key(column)));
   }
 }
