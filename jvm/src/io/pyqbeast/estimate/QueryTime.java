@@ -1,7 +1,6 @@
 package io.pyqbeast.estimate;
 
 import io.pyqbeast.spark.LogicalPlans;
-import io.pyqbeast.spark.ScalaInterop;
 import org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime$;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
