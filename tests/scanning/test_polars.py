@@ -113,6 +113,27 @@ def test_aggregates_and_schema(table):
     assert frame.collect().equals(pl.from_arrow(ROWS))
 
 
+WITHOUT_COLUMNS = {
+    "row numbers": lambda frame: frame.with_row_index().select("index"),
+    "row numbers of a condition": lambda frame: (
+        frame.filter(pl.col("id") > 900).with_row_index().select("index")
+    ),
+    "a constant": lambda frame: frame.with_columns(k=pl.lit(1)).select("k"),
+    "a constant in some rows": lambda frame: frame.head(300).with_columns(k=pl.lit(1)).select("k"),
+    "the other side of a join": lambda frame: (
+        frame.join(pl.LazyFrame({"k": [1, 2]}), how="cross").select("k").sort("k")
+    ),
+    "a range": lambda frame: frame.select(pl.int_range(pl.len())),
+}
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@pytest.mark.parametrize("query", WITHOUT_COLUMNS.values(), ids=WITHOUT_COLUMNS)
+def test_a_query_without_a_column_has_all_rows(table, query, engine):
+    expected = query(pl.from_arrow(ROWS).lazy()).collect()
+    assert query(pyqbeast.polars.scan_table(table)).collect(engine=engine).equals(expected)
+
+
 def test_samples_and_versions(tmp_path, opened):
     table = by_weight(tmp_path / "table", ROWS, files=10)
     scan = pyqbeast.scan(table)

@@ -62,18 +62,28 @@ def scan_table(
             n_rows = None if n_rows is None else n_rows - part.num_rows
             frame = polars.from_arrow(pa.Table.from_batches([part]))
             frame = frame if predicate is None else frame.filter(predicate)
-            yield frame if columns is None else frame.select(columns)
+            yield frame if columns is None else _with_columns(frame, columns)
             if n_rows == 0:
                 return
 
     return register_io_source(read, schema=polars.from_arrow(empty).schema, is_pure=True)
 
 
+def _with_columns(frame: Any, columns: list[str]) -> Any:  # noqa: ANN401 (DataFrames of Polars)
+    """Some columns of a frame that is nobody else's, and all its rows even where there are none."""
+    if columns:
+        return frame.select(columns)
+    # No other way to leave columns out keeps the number of rows in every version of Polars.
+    for name in frame.columns:
+        frame.drop_in_place(name)
+    return frame
+
+
 def _needed(rows: Scan, columns: list[str] | None, predicate: Any, n_rows: int | None) -> Scan:  # noqa: ANN401
     """The scan of what a query needs. Polars applies its condition again."""
     if columns is not None:
         of_predicate = [] if predicate is None else predicate.meta.root_names()
-        rows = rows.select(list(dict.fromkeys([*columns, *of_predicate])))
+        rows = rows.select(list(dict.fromkeys([*columns, *of_predicate])) or rows.schema.names[:1])
     if predicate is None or n_rows is not None:
         return rows
     try:
