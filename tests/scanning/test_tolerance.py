@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import json
 import math
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import pyqbeast
@@ -202,6 +204,26 @@ def test_whole_numbers_that_no_double_holds(tmp_path):
         assert row[f"max {x}_low"] <= values.max() <= row[f"max {x}_high"]
     with pytest.raises(UnsupportedError, match="the exact min of 'whole' has more digits than"):
         scan.tolerance({"least": ("whole", "min")}, exact=True)
+
+
+def test_extremes_of_days_that_became_moments(tmp_path, rows):
+    """Statistics of the files that are there tell days, and the bounds are moments."""
+    table = by_weight(tmp_path / "t", rows.select(["id", "day"]))
+    log = table / "_delta_log" / f"{0:020}.json"
+    actions = [
+        json.loads(line) for line in log.read_text().replace('\\"date\\"', '\\"timestamp_ntz\\"').splitlines()
+    ]
+    for action in actions:
+        if "add" in action:
+            held = pc.min_max(pq.read_table(table / action["add"]["path"])["day"]).as_py()
+            bounds = {f"{end}Values": {"day": day.isoformat()} for end, day in held.items()}
+            action["add"]["stats"] = json.dumps({**json.loads(action["add"]["stats"]), **bounds})
+    log.write_text("\n".join(map(json.dumps, actions)))
+    asked = {"first": ("day", "min"), "last": ("day", "max")}
+    found = pyqbeast.scan(table).tolerance(asked, error=1e15, relative=False)
+    assert not found.exact
+    days = pc.min_max(rows["day"].cast(pa.timestamp("us"))).as_py()
+    assert_holds(found.table.to_pylist()[0], {"first": days["min"], "last": days["max"]})
 
 
 @pytest.mark.parametrize("end", [FIRST_MOMENT, LAST_MOMENT])

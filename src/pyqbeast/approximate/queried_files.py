@@ -80,7 +80,7 @@ class QueriedFiles:
         Days since 1970 for dates, microseconds for timestamps.
         """
         of_table = (file.statistics for file in self.files if file.table == column.table)
-        return column_bounds(of_table, column.name, has_floats=column.has_floats)
+        return column_bounds(of_table, column.name, column.kind, has_floats=column.has_floats)
 
     def group_spans(self, columns: Sequence[GroupColumn | None], types: Sequence[T.DataType]) -> GroupSpans:
         """Which groups each file can hold, by the columns of the groups and their types."""

@@ -54,11 +54,13 @@ class TableColumn(NamedTuple):
     Attributes:
         table: the table's number.
         name: the one that the files' statistics have for it.
+        kind: its type, by its name in Delta's schemas.
         has_floats: whether files may hold it as floats (32 bits).
     """
 
     table: int
     name: str
+    kind: str
     has_floats: bool
 
 

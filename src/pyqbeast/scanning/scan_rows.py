@@ -136,10 +136,12 @@ class ScanRows:
         """See `RowReader`."""
         statistics = [_statistics(self._live[file.path]) for file in self._chosen]
         physical = self._index.physical_names
+        kinds = {field["name"]: str(field["type"]) for field in self._index.snapshot.metadata.fields}
         bounds = {
             name: column_bounds(
                 statistics,
                 physical[source.column],
+                kinds[source.column],
                 has_floats=may_hold_floats(self._request.schema.field(source.column)),
             )
             for name, source in self._request.sources.items()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 from pyqbeast.core.format.iso_time import day_of, moment_of
@@ -16,10 +16,12 @@ from pyqbeast.core.format.stored_text import stored_float
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _LEAST, _MOST = -(2**63), 2**63 - 1
+_WITHOUT_ZONE = "timestamp_ntz"
+_MOMENTS = ("timestamp", _WITHOUT_ZONE)
 
 
 def column_bounds(
-    statistics: Iterable[Mapping[str, Any]], column: str, *, has_floats: bool
+    statistics: Iterable[Mapping[str, Any]], column: str, kind: str, *, has_floats: bool
 ) -> tuple[float, float] | None:
     """Smallest and largest value of a column, by its name in the statistics; None where a file does not tell.
 
@@ -28,6 +30,7 @@ def column_bounds(
     Args:
         statistics: those of each file, as Delta has them; `minValues` and the like are objects where they are there.
         column: the name.
+        kind: the column's type, by its name in Delta's schemas. Files may have another one, which was widened to it.
         has_floats: whether a file may hold the column as floats (32 bits).
     """
     lows, highs = [], []
@@ -38,12 +41,12 @@ def column_bounds(
         nulls = of_file.get("nullCount", {}).get(column)
         if low is None and high is None and rows is not None and nulls == rows:
             continue
-        least, most = _number(low), _number(high)
+        least, most = _number(low, kind), _number(high, kind)
         if least is None or most is None:
             return None
         lows.append(math.inf if math.isnan(least) else least)
         # Statistics of timestamps are cut to milliseconds.
-        cut = 999 if isinstance(high, str) and "T" in high else 0
+        cut = 999 if kind in _MOMENTS else 0
         highs.append(math.inf if math.isnan(most) else most + cut)
     if not lows:
         return None
@@ -51,20 +54,20 @@ def column_bounds(
     return (min(low, stored_float(low)), max(high, stored_float(high))) if has_floats else (low, high)
 
 
-def _number(stored: object) -> float | None:
-    """A value in statistics; None for what is none."""
-    text = str(stored)
+def _number(stored: Any, kind: str) -> float | None:  # noqa: ANN401 (any JSON value)
+    """A value in statistics of a column of a type; None for what is none."""
     try:
-        if isinstance(stored, bool | int | float):
-            return float(stored)
-        if "T" in text:
-            moment = moment_of(text)
-            return float(
-                round((moment - datetime(1970, 1, 1, tzinfo=timezone.utc)).total_seconds() * 1_000_000)
+        if kind in _MOMENTS:
+            moment = moment_of(stored)
+            if (moment.tzinfo is None) != (kind == _WITHOUT_ZONE):
+                return None
+            since = moment.replace(tzinfo=moment.tzinfo or timezone.utc) - datetime(
+                1970, 1, 1, tzinfo=timezone.utc
             )
-        if text.count("-") >= 2:
-            return float((day_of(text) - date(1970, 1, 1)).days)
-        return float(text)
+            return float(since // timedelta(microseconds=1))
+        if kind == "date":
+            return float(day_of(stored).toordinal() - _EPOCH)
+        return float(stored)
     except (ValueError, TypeError, OverflowError):
         return None
 

@@ -104,8 +104,8 @@ public final class AggregateQuery {
   }
 
   /**
-   * Of an expression a table's number, the name that its files' statistics have for it, and whether files may hold it as
-   * floats; of a constant its number; null where it is neither.
+   * Of an expression a table's number, the name that its files' statistics have for it, its type by Delta's name, and
+   * whether files may hold it as floats; of a constant its number; null where it is neither.
    */
   private Object statisticsOf(Expression expression) {
     if (expression instanceof Literal literal && literal.dataType() instanceof NumericType && literal.value() != null) {
@@ -116,7 +116,8 @@ public final class AggregateQuery {
     for (int i = 0; column != null && i < tables.all().size(); i++) {
       if (tables.all().get(i).has(column.exprId())) {
         String name = LogicalPlans.physicalName(column);
-        return List.of(i, name, WidenedFloats.mayHold(tables.all().get(i).snapshot().metadata().schema(), name));
+        boolean hasFloats = WidenedFloats.mayHold(tables.all().get(i).snapshot().metadata().schema(), name);
+        return List.of(i, name, column.dataType().typeName(), hasFloats);
       }
     }
     return null;

@@ -1,0 +1,48 @@
+"""The bounds that statistics tell of a column: as numbers of the column's type, whatever type a file had."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from pyqbeast.approximate.estimate.value_spans import column_bounds
+
+DAY = 86_400_000_000
+NEW_YEAR = (dt.date(2024, 1, 1) - dt.date(1970, 1, 1)).days
+NOON = "2024-01-01T12:00:00.000"
+
+
+def bounds(kind, *files):
+    statistics = [{"numRecords": 2, "minValues": {"c": low}, "maxValues": {"c": high}} for low, high in files]
+    return column_bounds(statistics, "c", kind, has_floats=False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "files", "expected"),
+    [
+        ("date", [("2024-01-01", "2024-01-03")], (NEW_YEAR, NEW_YEAR + 2)),
+        ("timestamp", [(NOON + "Z", NOON + "Z")], (NEW_YEAR * DAY + DAY / 2, NEW_YEAR * DAY + DAY / 2 + 999)),
+        ("timestamp_ntz", [(NOON, NOON)], (NEW_YEAR * DAY + DAY / 2, NEW_YEAR * DAY + DAY / 2 + 999)),
+        ("integer", [(1, 3), (-2, 2)], (-2, 3)),
+        ("decimal(3,1)", [(1.5, 2.5)], (1.5, 2.5)),
+    ],
+)
+def test_bounds_are_numbers_of_the_type(kind, files, expected):
+    assert bounds(kind, *files) == expected
+
+
+def test_a_day_in_a_column_of_moments_is_its_midnight():
+    """A column of days can become one of moments without a zone, and its old files tell days."""
+    low, high = bounds("timestamp_ntz", ("2023-12-31", "2024-01-01"), (NOON, NOON))
+    assert (low, high) == ((NEW_YEAR - 1) * DAY, NEW_YEAR * DAY + DAY / 2 + 999)
+    (_, high) = bounds("timestamp_ntz", ("2023-12-31", "2024-01-01"))
+    assert NEW_YEAR * DAY <= high < NEW_YEAR * DAY + 1_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored"),
+    [("timestamp", NOON), ("timestamp_ntz", NOON + "Z"), ("date", NOON), ("date", 3), ("integer", "x")],
+)
+def test_values_of_another_type_tell_nothing(kind, stored):
+    assert bounds(kind, (stored, stored)) is None
