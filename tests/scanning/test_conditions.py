@@ -118,6 +118,31 @@ def test_as_many_comparisons_as_there_may_be(scan, word):
 
 
 X, C, ID = map(pc.field, ("x", "c", "id"))
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("f = 16777217", []),
+        ("f IN (16777217, 1)", [1.0]),
+        ("f <> 16777217", [1.0, 16777216.0, 16777218.0, 2147483648.0]),
+        ("f < 16777217", [1.0, 16777216.0]),
+        ("f <= 16777217", [1.0, 16777216.0]),
+        ("f > 16777217", [16777218.0, 2147483648.0]),
+        ("f >= 16777217", [16777218.0, 2147483648.0]),
+        ("f > 2147483647", [2147483648.0]),
+        ("f = 2147483648", [2147483648.0]),
+        ("f < 9007199254740993", [1.0, 16777216.0, 16777218.0, 2147483648.0]),
+    ],
+)
+def test_floats_beside_whole_numbers_that_no_float_is(tmp_path, condition, expected):
+    """As in Spark both are doubles then: 2^24 + 1 lies between two floats."""
+    values = [1.0, 16777216.0, 16777218.0, 2147483648.0]
+    parts = [pa.table({"id": [n], "f": pa.array([value], pa.float32())}) for n, value in enumerate(values)]
+    scan = pyqbeast.scan(indexed_table(tmp_path, *parts))
+    assert scan.where(condition).to_arrow()["f"].to_pylist() == expected
+
+
 NAN = pc.scalar(float("nan"))
 
 

@@ -128,6 +128,7 @@ def test_samples_filters_and_versions(spark, table_path):
         "NOT x <= 300.5 OR x IS NULL",
         "f = 0.1 OR f >= 0.25 AND f < 100.3",
         "f <> 5",
+        "f = 1 OR f < 16777217 AND f > 100 OR f IN (2, 16777217)",
         "s IS NOT NULL AND (s > 'n2' OR name = 'name 1')",
         "t >= TIMESTAMP '1970-01-01 00:16:40' AND d < 500.5",
         "a > 1.5 AND id <= 3000000000 AND id <> -1",
@@ -246,6 +247,19 @@ def test_statistics_as_structs_skip_the_files_that_those_in_json_skip(spark, tmp
     assert with_structs == in_json
     # NaN is larger than all numbers, and statistics do not tell it.
     assert [len(files) for files in in_json.values()] == [1, 1, 1, 1, 1, 3, 1, 1, 0]
+
+
+def test_floats_beside_whole_numbers_that_no_float_is(spark, table_path):
+    values = spark.createDataFrame(
+        [(0, 16777216.0), (1, 16777218.0), (2, 2147483648.0), (3, 1.0)], "id long, f float"
+    )
+    save(values.coalesce(1), table_path, columnsToIndex="id")
+    scan = pyqbeast.scan(table_path)
+    signs = ("= {}", ">= {}", "> {}", "< {}", "<= {}", "<> {}", "IN ({}, 7)")
+    for number in (16777217, 2147483647, 9007199254740993):
+        for condition in (f"f {sign.format(number)}" for sign in signs):
+            expected = rows_of(load(spark, table_path).where(condition))
+            assert rows_of_scan(scan.where(condition)) == expected, condition
 
 
 def test_bounds_of_a_column_of_floats_that_has_become_double(spark, table_path):

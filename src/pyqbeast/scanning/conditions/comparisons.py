@@ -155,10 +155,10 @@ def _floats(column: str, kind: pa.DataType, sign: str, constant: Constant) -> Ro
     field, double = pc.field(column), float(constant.text)
     if pa.types.is_float64(kind):
         rows, files = _plain(column, sign, pa.scalar(double, pa.float64()))
-    elif constant.text.lstrip("-").isdigit():
-        # Spark takes a whole number as a 32-bit float here, and every other one as a double.
+    elif float(_single(double)) == double:
         rows, files = _plain(column, sign, pa.scalar(_single(double), pa.float32()))
     else:
+        # Spark compares 32-bit floats with constants as doubles, also with whole numbers.
         rows = _OPERATIONS[sign](field.cast(pa.float64()), pa.scalar(double, pa.float64()))
         files = _near(column, sign, _single(double))
     # To Spark NaN is larger than every number.
