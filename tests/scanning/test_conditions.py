@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import pickle
+from decimal import Decimal
 
+import deltalake
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -141,6 +144,26 @@ def test_floats_beside_whole_numbers_that_no_float_is(tmp_path, condition, expec
     parts = [pa.table({"id": [n], "f": pa.array([value], pa.float32())}) for n, value in enumerate(values)]
     scan = pyqbeast.scan(indexed_table(tmp_path, *parts))
     assert scan.where(condition).to_arrow()["f"].to_pylist() == expected
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_decimals_whose_bounds_are_cut_to_64_bits(tmp_path, sign):
+    """As delta-rs does: both bounds of these are the last number of 64 bits."""
+    values = [Decimal(sign + digits) for digits in ("12345678901234567891", "20000000000000000000")]
+    rows = pa.table({"id": [1, 2], "d": pa.array(values, pa.decimal128(20, 0))})
+    deltalake.write_deltalake(tmp_path, rows)
+    log = tmp_path / "_delta_log" / f"{0:020}.json"
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    configuration = metadata([])["metaData"]["configuration"]
+    for action in actions:
+        action.get("metaData", {}).get("configuration", {}).update(configuration)
+    log.write_text("\n".join(map(json.dumps, actions)))
+    scan = pyqbeast.scan(tmp_path)
+    for value in values:
+        assert scan.where(f"d = {value}").to_arrow()["d"].to_pylist() == [value]
+        assert scan.to_dataset().to_table(filter=pc.field("d") == value).num_rows == 1
+    beyond = "d < -10000000000000000000" if sign else "d > 10000000000000000000"
+    assert scan.where(beyond).to_arrow().num_rows == 2
 
 
 NAN = pc.scalar(float("nan"))

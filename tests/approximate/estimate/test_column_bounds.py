@@ -40,6 +40,14 @@ def test_a_day_in_a_column_of_moments_is_its_midnight():
     assert NEW_YEAR * DAY <= high < NEW_YEAR * DAY + 1_000
 
 
+def test_decimals_that_are_cut_to_64_bits_have_no_bound():
+    """delta-rs writes the largest of 64 bits for every larger one."""
+    assert bounds("decimal(20,0)", (1, 2**63 - 1)) is None
+    assert bounds("decimal(20,0)", (-(2**63), 1)) is None
+    assert bounds("decimal(20,0)", (str(-(2**63)), "1")) is None
+    assert bounds("long", (-(2**63), 2**63 - 1)) == (-(2.0**63), 2.0**63)
+
+
 @pytest.mark.parametrize(
     ("kind", "stored"),
     [("timestamp", NOON), ("timestamp_ntz", NOON + "Z"), ("date", NOON), ("date", 3), ("integer", "x")],

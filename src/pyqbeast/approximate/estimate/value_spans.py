@@ -12,7 +12,7 @@ from datetime import date, datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 from pyqbeast.core.format.iso_time import day_of, moment_of
-from pyqbeast.core.format.stored_text import stored_float
+from pyqbeast.core.format.stored_text import may_be_cut, stored_float
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _LEAST, _MOST = -(2**63), 2**63 - 1
@@ -67,6 +67,8 @@ def _number(stored: Any, kind: str) -> float | None:  # noqa: ANN401 (any JSON v
             return float(since // timedelta(microseconds=1))
         if kind == "date":
             return float(day_of(stored).toordinal() - _EPOCH)
+        if kind.startswith("decimal") and may_be_cut(stored):
+            return None
         return float(stored)
     except (ValueError, TypeError, OverflowError):
         return None

@@ -77,6 +77,14 @@ def stored_float(number: float) -> float:
         return float(np.float32(number))
 
 
+def may_be_cut(bound: object) -> bool:
+    """Whether a bound of decimals, a number or its text, may lie within the values that it is to bound.
+
+    delta-rs writes the end of 64 bits for whole decimals that lie beyond it.
+    """
+    return str(bound) in (str(LONG_MIN), str(LONG_MAX))
+
+
 def is_text(value: object) -> bool:
     """Whether a value is a text. JSON can also write half of a character, which no text has."""
     try:

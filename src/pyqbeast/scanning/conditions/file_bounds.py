@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.iso_time import day_of, moment_of
-from pyqbeast.core.format.stored_text import read_json, stored_float
+from pyqbeast.core.format.stored_text import may_be_cut, read_json, stored_float
 from pyqbeast.delta_log.file_checks import MAX_VALUES, MIN_VALUES, NULL_COUNT
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.statistics_in_bulk import tables_in_order
@@ -222,7 +222,8 @@ def _number(stored: Any) -> float | None:  # noqa: ANN401 (any JSON value)
 
 def _decimal(stored: Any) -> Decimal | None:  # noqa: ANN401 (any JSON value)
     # JSON's doubles lose digits, so a decimal with a fraction is not known well enough.
-    return Decimal(stored) if type(stored) in (int, str) else None
+    bound = Decimal(stored) if type(stored) in (int, str) else None
+    return None if may_be_cut(bound) else bound
 
 
 def _text(stored: Any) -> str | None:  # noqa: ANN401 (any JSON value)
