@@ -1,6 +1,7 @@
 """Live files straight from the log: commits, every kind of checkpoint, and what is refused."""
 
 import datetime as dt
+import io
 import json
 import math
 import threading
@@ -19,6 +20,7 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.delta import DeletionVector
+from pyqbeast.delta_log.files import find_log_files
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.reader import Protocol, read_snapshot
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, remove, write_json
@@ -365,6 +367,41 @@ def test_storage_that_fails_is_told_with_path_and_cause(tmp_path, monkeypatch):
     with pytest.raises(StorageError, match=r"^reading .*0002\.json failed: OSError: the disk is on fire"):
         read_snapshot(f"faulty:{tmp_path}")
     assert read_snapshot(f"faulty:{tmp_path}").version == 2
+
+
+class OfStoreError(Exception):
+    """As clients of object stores raise them: no OSError."""
+
+
+@pytest.mark.parametrize(
+    "error", [OfStoreError, TimeoutError, ConnectionResetError, PermissionError, ValueError], ids=str
+)
+def test_storage_that_fails_in_the_middle_of_a_checkpoint_does_not_make_it_broken(
+    tmp_path, monkeypatch, error
+):
+    class Broken(io.BytesIO):
+        def read(self, *_):
+            raise error("no answer")
+
+    commit(tmp_path, 0, PROTOCOL, METADATA)
+    checkpoint(log(tmp_path, f"{1:020d}.checkpoint.parquet"), PROTOCOL, METADATA, add("a"))
+    content = log(tmp_path, f"{1:020d}.checkpoint.parquet").read_bytes()
+    monkeypatch.setattr(FaultyFiles, "_open", lambda *_, **__: Broken(content))
+    with pytest.raises(StorageError, match=rf"^reading .*\.parquet failed: {error.__name__}: no answer"):
+        read_snapshot(f"faulty:{tmp_path}")
+
+
+@pytest.mark.parametrize("error", [PermissionError, FileNotFoundError, OfStoreError], ids=str)
+def test_storage_that_fails_while_it_tells_times(tmp_path, monkeypatch, error):
+    def modified(*_):
+        raise error("no answer")
+
+    commit(tmp_path, 0, PROTOCOL, METADATA)
+    monkeypatch.setattr(FaultyFiles, "modified", modified)
+    with pytest.raises(
+        StorageError, match=rf"^looking when .*0000\.json was written failed: {error.__name__}: no answer"
+    ):
+        find_log_files(f"faulty:{tmp_path}", timestamp=1)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Set
 from functools import partial
 from itertools import pairwise
@@ -11,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyqbeast.core.errors import FormatError, StorageError
+from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.delta_log import locations, parsed_statistics
 from pyqbeast.delta_log.adds_in_bulk import adds_in_bulk
@@ -55,7 +56,7 @@ def checkpoint_actions(files: LogFiles, *, with_removed: bool = False) -> Iterat
     """Yield the actions of the checkpoint of `files`, those of its sidecars among them; files that were removed where
     they are asked for.
 
-    Raises `FormatError`, naming the file, where one is missing or broken.
+    Raises, naming the file, `FormatError` where one is missing or broken, and `StorageError` where reading it fails.
     """
     for path in files.checkpoint:
         for action in _file_actions(files, path, with_removed):
@@ -144,10 +145,19 @@ def _sidecar_path(files: LogFiles, checkpoint: str, sidecar: Any) -> str:  # noq
 
 
 def _parquet_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator[Action]:
+    doing = f"reading {path}"
     try:
-        with locations.storage_errors(f"reading {path}"):
+        with locations.storage_errors(doing):
             opened = files.file_system.open(path, "rb")
-        with opened as file, pq.ParquetFile(file, coerce_int96_timestamp_unit="us") as parquet:
+    except locations.ABSENT as error:
+        raise _missing(path) from error
+    try:
+        with (
+            locations.storage_errors(doing, but_for=(FileNotFoundError,)),
+            _damage(path),
+            opened as file,
+            pq.ParquetFile(file, coerce_int96_timestamp_unit="us") as parquet,
+        ):
             if not {"add", "sidecar"} & set(parquet.schema_arrow.names):
                 raise FormatError(f"{path}: not a checkpoint: it has neither the column add nor sidecar")
             for name, required in _REQUIRED.items():
@@ -157,16 +167,38 @@ def _parquet_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator
                 columns = [*columns, parsed_statistics.COLUMN]
             instants = parsed_statistics.instants(parquet)
             for batch in parquet.iter_batches(_ROWS_AT_ONCE, columns=columns):
-                for row in parsed_statistics.rows_of(batch):
+                for row in _rows_of(batch, path):
                     if has_structs and row.get("add") is not None:
                         _add_statistics(row["add"], instants)
                     yield {name: value for name, value in row.items() if value is not None}
+    # Stores that read nothing when a file is opened say only now that there is none.
     except FileNotFoundError as error:
         raise _missing(path) from error
-    except (FormatError, StorageError):
+
+
+def _rows_of(batch: pa.RecordBatch, path: str) -> list[Action]:
+    try:
+        return parsed_statistics.rows_of(batch)
+    except ValueError as error:
+        raise _unreadable(path, error) from error
+
+
+@contextlib.contextmanager
+def _damage(path: str) -> Iterator[None]:
+    """Raise `FormatError` for what Arrow says of a file that is no Parquet, and leave the errors of storage alone."""
+    try:
+        yield
+    except (pa.ArrowException, UnicodeError) as error:
+        raise _unreadable(path, error) from error
+    except OSError as error:
+        # Arrow's own have no number, and those of storage have one, or a class of their own.
+        if type(error) is OSError and error.errno is None:
+            raise _unreadable(path, error) from error
         raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise FormatError(f"{path}: not a readable Parquet checkpoint: {error}") from error
+
+
+def _unreadable(path: str, error: Exception) -> FormatError:
+    return FormatError(f"{path}: not a readable Parquet checkpoint: {error}")
 
 
 def _add_statistics(add: Action, instants: Set[str]) -> None:

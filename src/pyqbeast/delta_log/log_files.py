@@ -45,8 +45,8 @@ def find_log_files(
     The hint in `_last_checkpoint` is left alone: it spares its reader a full listing but can be stale, and
     fsspec lists the whole folder in any case.
 
-    Raises `TableNotFoundError` where there is no log, `FormatError` where a commit is missing from it, and
-    `InvalidInputError` for a version or a time that the log does not reach.
+    Raises `TableNotFoundError` where there is no log, `FormatError` where a commit is missing from it,
+    `InvalidInputError` for a version or a time that the log does not reach, and `StorageError` where storage fails.
     """
     file_system, folder, commits, checkpoints = _listing(table, options)
     newest = max([*checkpoints, *commits])
@@ -131,9 +131,11 @@ def _version_at(timestamp: int, file_system: Any, commits: Mapping[int, str]) ->
 
 
 def _modified(file_system: Any, path: str) -> int:  # noqa: ANN401 (fsspec's)
+    unknown = (NotImplementedError, KeyError)
     try:
-        modified = file_system.modified(path)
-    except (NotImplementedError, KeyError) as error:
+        with locations.storage_errors(f"looking when {path} was written", but_for=unknown):
+            modified = file_system.modified(path)
+    except unknown as error:
         raise UnsupportedError(
             f"timestamp: {path} does not tell when it was written: give a version"
         ) from error
