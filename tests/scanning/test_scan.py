@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import json
 import os
 import subprocess
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pyqbeast
+import pyqbeast.tiledb
 from pyqbeast.core.errors import (
     FormatError,
     InvalidInputError,
@@ -36,6 +38,7 @@ from pyqbeast.scanning.data_files import BATCH_ROWS, DataFiles
 from pyqbeast.scanning.row_weights import row_weights
 from pyqbeast.verification.without_spark import verify_log
 from tests.deletion_vectors.tables import PROTOCOL, commit, remove
+from tests.faulty_files import FaultyFiles
 from tests.scanning.tables import by_weight, fields_of, indexed_add, indexed_table, metadata
 from tests.tiledb.server import serve
 
@@ -423,6 +426,37 @@ def test_a_reader_that_stops_has_not_asked_for_many_files(tmp_path, monkeypatch)
         StorageError, match=r"part-1\.parquet: the table's log names this file, and it is missing"
     ):
         pyqbeast.scan("memory://stopped").to_arrow()
+
+
+@pytest.mark.parametrize("read", [pyqbeast.Scan.to_arrow, pyqbeast.Scan.to_dataset])
+def test_a_store_without_ranges_fails_by_an_error_of_pyqbeast(tmp_path, monkeypatch, read):
+    """A simple web server has none, and fsspec raises ValueError then."""
+
+    class Whole(io.BytesIO):
+        def read(self, *_):
+            raise ValueError("the server has no ranges")
+
+    indexed_table(tmp_path, pa.table({"id": [1]}))
+    monkeypatch.setattr(FaultyFiles, "_open", lambda *_, **__: Whole(bytes(10_000)))
+    with pytest.raises(StorageError, match=r"^reading .*part-0\.parquet failed: ValueError: the server"):
+        read(pyqbeast.scan(f"faulty:{tmp_path}"))
+
+
+@pytest.mark.parametrize("opened", [pyqbeast.scan, pyqbeast.tiledb.open_array])
+def test_a_store_that_cannot_be_opened(monkeypatch, opened):
+    with pytest.raises(StorageError, match=r"^opening zip://x::/no/such\.zip failed: FileNotFoundError"):
+        opened("zip://x::/no/such.zip")
+    with pytest.raises(InvalidInputError, match=r"reference://x.* 'fo'"):
+        opened("reference://x")
+
+    def without_jvm(*_, **__):
+        raise OSError("Unable to load libjvm")
+
+    monkeypatch.setattr("pyarrow.fs.HadoopFileSystem", without_jvm)
+    with pytest.raises(
+        StorageError, match=r"^opening hdfs://name/t failed: .*libjvm; HDFS needs .* JAVA_HOME"
+    ):
+        opened("hdfs://name/t")
 
 
 def test_a_web_server(golden):

@@ -22,3 +22,12 @@ def location_text(location: Location) -> str:
     if not text:
         raise InvalidInputError("an empty text is neither a path nor a URL")
     return text
+
+
+def opening_failed(location: str, error: Exception) -> str:
+    """What a message says where the file system of a location cannot be made."""
+    needs = (
+        "; HDFS needs the library libhdfs, JAVA_HOME, and in CLASSPATH what `hadoop classpath --glob` prints"
+    )
+    failed = f"opening {location} failed: {type(error).__name__}: {error}"
+    return failed + (needs if location.startswith(("hdfs:", "viewfs:")) else "")

@@ -29,7 +29,7 @@ def read_bytes(location: str, offset: int, size: int, storage_options: locations
     """
     source = f"deletion vector file {location}"
     file_system, path = locations.open_location(location, storage_options)
-    with locations.storage_errors(f"reading {source}"):
+    with locations.storage_errors(f"reading {source}", but_for=()):
         try:
             file = file_system.open(path, "rb")
         except locations.ABSENT as error:

@@ -14,7 +14,7 @@ import fsspec
 from fsspec.archive import AbstractArchiveFileSystem
 
 from pyqbeast.core.errors import InvalidInputError, QbeastError, StorageError
-from pyqbeast.core.location import Location, location_text
+from pyqbeast.core.location import Location, location_text, opening_failed
 
 #: Keywords of the file system that fsspec makes for a location, such as credentials.
 Options = Mapping[str, Any] | None
@@ -103,7 +103,8 @@ def same_file_key(path: str) -> str:
 def open_location(location: Location, storage_options: Options = None) -> tuple[Any, str]:
     """Return the fsspec file system of `location`, made with `storage_options`, and the path in it.
 
-    Raises `InvalidInputError` where fsspec knows no such scheme, or its package is not installed.
+    Raises `InvalidInputError` where fsspec knows no such scheme, or its package is not installed, and `StorageError`
+    where the store cannot be reached or lacks what it needs.
     """
     text = location_text(location)
     scheme, authority, path = _split(text)
@@ -121,6 +122,11 @@ def open_location(location: Location, storage_options: Options = None) -> tuple[
         file_system, inner = fsspec.core.url_to_fs(url, **options)
     except (ImportError, TypeError, ValueError) as error:
         raise InvalidInputError(f"{text!r} cannot be opened: {error}") from error
+    # Each file system that fsspec knows has errors of its own, and some of them ask their store at once.
+    except Exception as error:
+        if isinstance(error, (QbeastError, MemoryError)):
+            raise
+        raise StorageError(opening_failed(text, error)) from error
     return file_system, str(inner)
 
 

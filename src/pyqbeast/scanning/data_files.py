@@ -70,7 +70,7 @@ class DataFiles:
         location = self._location(file)
         doing = f"reading {location}"
         with (
-            locations.storage_errors(doing),
+            locations.storage_errors(doing, but_for=()),
             errors_about(location),
             self._opened(location) as parquet,
         ):

@@ -65,7 +65,7 @@ class PlainFiles:
         location = self._location(file)
         doing = f"reading {location}"
         with (
-            locations.storage_errors(doing),
+            locations.storage_errors(doing, but_for=()),
             errors_about(location),
             self._arrow_system.open_input_file(location) as opened,
         ):

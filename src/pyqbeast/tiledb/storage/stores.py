@@ -17,13 +17,12 @@ from fsspec.implementations.local import LocalFileSystem
 
 from pyqbeast.core.errors import (
     InvalidInputError,
-    MissingPackageError,
     QbeastError,
     StorageError,
     UnsupportedError,
 )
 from pyqbeast.core.extras import of_extra
-from pyqbeast.core.location import Location, location_text
+from pyqbeast.core.location import Location, location_text, opening_failed
 from pyqbeast.tiledb.errors import ArrayFormatError
 
 #: The name of a file while it is written, where a store shows files before they are complete.
@@ -214,7 +213,10 @@ def open_store(location: Location) -> Store:
     uri = location_text(location)
     try:
         return Store(uri)
-    except MissingPackageError:
+    except (QbeastError, MemoryError):
         raise
-    except (ValueError, ImportError) as error:
+    except (ValueError, TypeError, ImportError) as error:
         raise InvalidInputError(f"{uri}: {error}") from error
+    # Each file system that fsspec knows has errors of its own, and some of them ask their store at once.
+    except Exception as error:
+        raise StorageError(opening_failed(uri, error)) from error
