@@ -33,7 +33,7 @@ from pyqbeast.core.format.file_parts import FilePart, parts_tag
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
 from pyqbeast.scanning import weighed_rows
-from pyqbeast.scanning.conditions.column_types import has_ids
+from pyqbeast.scanning.conditions.column_types import conformed, has_ids
 from pyqbeast.scanning.data_files import BATCH_ROWS, DataFiles
 from pyqbeast.scanning.row_weights import row_weights
 from pyqbeast.verification.without_spark import verify_log
@@ -332,6 +332,35 @@ def test_a_file_without_ids_in_a_table_that_names_its_columns_by_ids(tmp_path):
 )
 def test_an_id_inside_a_column_is_one_of_the_file(kind):
     assert has_ids([pa.field("id", pa.int64()), pa.field("inside", kind)])
+
+
+@pytest.mark.parametrize("kind", [pa.list_, pa.large_list, lambda of: pa.list_(of, 1)])
+def test_structs_in_every_kind_of_list(tmp_path, kind):
+    """Other writers have kinds of lists that Spark lacks, and the names inside are the table's all the same."""
+    stored = pa.array([[{"col-3": 7}], None, [{"col-3": 8}]], kind(pa.struct([("col-3", pa.int64())])))
+    rows = pa.table({"id": [1, 2, 3], "l": stored})
+    inner = {"delta.columnMapping.physicalName": "col-3", "delta.columnMapping.id": 3}
+    struct = {
+        "type": "struct",
+        "fields": [{"name": "a", "type": "long", "nullable": True, "metadata": inner}],
+    }
+    fields = [
+        *fields_of(rows.select(["id"]).schema),
+        {"name": "l", "type": {"type": "array", "elementType": struct}, "nullable": True, "metadata": {}},
+    ]
+    entry = indexed_add(tmp_path / "a.parquet", rows.select(["id"]))
+    pq.write_table(rows, tmp_path / "a.parquet")
+    commit(tmp_path, 0, PROTOCOL, metadata(fields, **{"delta.columnMapping.mode": "name"}), entry)
+    assert pyqbeast.scan(tmp_path).to_arrow()["l"].to_pylist() == [[{"a": 7}], None, [{"a": 8}]]
+
+
+def test_a_column_of_another_form_than_the_table_has(tmp_path):
+    """Arrow casts some of them, and makes nulls of fields that it does not find."""
+    field = {"name": "a", "type": "long", "nullable": True, "metadata": {}}
+    of_list = {"type": "array", "elementType": {"type": "struct", "fields": [field]}}
+    held = pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64()))
+    with pytest.raises(FormatError, match=r"column 'm' is map.* in the file and list.* in the table"):
+        conformed(held, {"name": "m", "type": of_list}, "none")
 
 
 def test_versions_and_times(tmp_path):

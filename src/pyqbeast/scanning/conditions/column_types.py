@@ -171,7 +171,13 @@ def _inner_fields(kind: pa.DataType) -> Iterable[pa.Field]:
         return list(kind)
     if pa.types.is_map(kind):
         return [kind.key_field, kind.item_field]
-    return [kind.value_field] if pa.types.is_list(kind) or pa.types.is_large_list(kind) else []
+    return [kind.value_field] if _is_some_list(kind) else []
+
+
+def _is_some_list(kind: pa.DataType) -> bool:
+    """Whether a type is one of lists, of the kind that tables have or of another that files may name."""
+    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    return any(test(kind) for test in tests)
 
 
 def _conformed(held: pa.Array, stored: Any, mapping: str, column: str) -> pa.Array:  # noqa: ANN401 (any JSON value)
@@ -188,13 +194,17 @@ def _conformed(held: pa.Array, stored: Any, mapping: str, column: str) -> pa.Arr
                 else _conformed(held.field(at), field["type"], mapping, column)
             )
         return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=held.is_null())
-    if pa.types.is_list(wanted) and pa.types.is_list(held.type):
+    if pa.types.is_list(wanted) and _is_some_list(held.type):
+        # A cast of the whole would find the fields of structs inside by names that the file does not have.
+        held = held if pa.types.is_list(held.type) else _cast(held, pa.list_(held.type.value_field), column)
         values = _conformed(held.values, stored["elementType"], mapping, column)
         return pa.ListArray.from_arrays(held.offsets, values, type=wanted, mask=_mask(held))
     if pa.types.is_map(wanted) and pa.types.is_map(held.type):
         keys = _conformed(held.keys, stored["keyType"], mapping, column)
         items = _conformed(held.items, stored["valueType"], mapping, column)
         return pa.MapArray.from_arrays(held.offsets, keys, items, type=wanted, mask=_mask(held))
+    if pa.types.is_nested(wanted) and not pa.types.is_null(held.type):
+        raise FormatError(f"column {column!r} is {held.type} in the file and {wanted} in the table")
     return _cast(held, wanted, column)
 
 
