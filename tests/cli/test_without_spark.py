@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
 import re
@@ -10,10 +11,13 @@ import shutil
 import subprocess
 import sys
 import time
+from decimal import Decimal
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -21,7 +25,8 @@ from pyqbeast.cli import common
 from pyqbeast.cli.app import app
 from pyqbeast.cli.demo import next_steps
 from pyqbeast.cli.flights import read_flights
-from tests.scanning.tables import by_weight, indexed_table
+from tests.deletion_vectors.tables import PROTOCOL, commit
+from tests.scanning.tables import by_weight, indexed_add, indexed_table, metadata
 
 #: Runs a command and refuses what a session would need.
 SCRIPT = """
@@ -122,6 +127,93 @@ def test_numbers_that_json_lacks_are_texts(pyqbeast, tmp_path):
     assert sorted(str(row["x"]) for row in rows) == ["-Infinity", "1.5", "Infinity", "NaN"]
     printed = pyqbeast("estimate", table, "max(x) AS most", "--output", "json").output
     assert json.loads(printed, parse_constant=pytest.fail)["rows"][0]["most"] == "NaN"
+
+
+DAY = dt.date(2020, 1, 1)
+ODD_VALUES = {
+    "a day beyond 9999": (pa.array([10**7], pa.int32()).cast(pa.date32()), "date", "29349-01-26"),
+    "a day before the year 1": (pa.array([-(10**6)], pa.int32()).cast(pa.date32()), "date", "-768-02-04"),
+    "a time beyond 9999": (
+        pa.array([10**18], pa.timestamp("us", "UTC")),
+        "timestamp",
+        "33658-09-27 01:46:40.000000",
+    ),
+    "a day beyond 9999 inside": (
+        pa.array([[("k", {"d": 10**7})]], pa.map_(pa.string(), pa.struct([("d", pa.int32())]))).cast(
+            pa.map_(pa.string(), pa.struct([("d", pa.date32())]))
+        ),
+        {
+            "type": "map",
+            "keyType": "string",
+            "valueType": {
+                "type": "struct",
+                "fields": [{"name": "d", "type": "date", "nullable": True, "metadata": {}}],
+            },
+            "valueContainsNull": True,
+        },
+        {"k": {"d": "29349-01-26"}},
+    ),
+    "times inside": (
+        pa.array([[dt.datetime(2020, 1, 1)]], pa.list_(pa.timestamp("us", "UTC"))),
+        {"type": "array", "elementType": "timestamp", "containsNull": True},
+        ["2020-01-01 00:00:00"],
+    ),
+    "bytes inside": (
+        pa.array([[b"a"]]),
+        {"type": "array", "elementType": "binary", "containsNull": True},
+        ["bytearray(b'a')"],
+    ),
+}
+ODD_KEYS = {
+    "days": (pa.date32(), "date", DAY, {"2020-01-01": 1}),
+    "bytes": (pa.binary(), "binary", b"a", {"b'a'": 1}),
+    "decimals": (pa.decimal128(3, 1), "decimal(3,1)", Decimal("1.5"), {"1.5": 1}),
+    "structs": (
+        pa.struct([("a", pa.int64())]),
+        {"type": "struct", "fields": [{"name": "a", "type": "long", "nullable": True, "metadata": {}}]},
+        {"a": 7},
+        [{"key": {"a": 7}, "value": 1}],
+    ),
+}
+for name, (kind, stored, key, shown) in ODD_KEYS.items():
+    of_map = {"type": "map", "keyType": stored, "valueType": "long", "valueContainsNull": True}
+    ODD_VALUES[f"a map by {name}"] = (pa.array([[(key, 1)]], pa.map_(kind, pa.int64())), of_map, shown)
+
+
+@pytest.mark.parametrize(("held", "stored", "shown"), ODD_VALUES.values(), ids=ODD_VALUES)
+def test_values_that_python_or_json_lacks_are_shown(pyqbeast, tmp_path, held, stored, shown):
+    entry = indexed_add(tmp_path / "a.parquet", pa.table({"id": [1]}))
+    pq.write_table(pa.table({"id": [1], "x": held}), tmp_path / "a.parquet")
+    fields = [
+        {"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in (("id", "long"), ("x", stored))
+    ]
+    commit(tmp_path, 0, PROTOCOL, metadata(fields), entry)
+    done = pyqbeast("sample", tmp_path, "--fraction", 1, "--output", "json")
+    assert done.exit_code == 0, done.exception
+    assert json.loads(done.output) == [{"id": 1, "x": shown}]
+    assert pyqbeast("sample", tmp_path, "--fraction", 1).exit_code == 0
+
+
+def test_only_rows_that_are_printed_are_converted(pyqbeast, table, monkeypatch):
+    seen, plain_rows = [], common.plain_rows
+    monkeypatch.setattr(common, "plain_rows", lambda rows: seen.append(rows.num_rows) or plain_rows(rows))
+    for limit in (0, 3):
+        printed = pyqbeast("sample", table, "--fraction", 1, "--limit", limit, "--output", "json").output
+        assert len(json.loads(printed)) == sum(seen) == limit
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's")
+def test_a_full_disk_is_told_in_one_line(table):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, "sample", str(table)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: the output cannot be written: ")
+    assert done.stderr.count("\n") == 1
 
 
 def test_texts_are_shown_as_they_are_stored(pyqbeast, tmp_path):

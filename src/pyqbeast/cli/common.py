@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+import numpy as np
 import pyarrow as pa
 
 import pyqbeast
-from pyqbeast.core.errors import QbeastError
+from pyqbeast.core.errors import QbeastError, StorageError
 from pyqbeast.core.visible import visible
 
 if TYPE_CHECKING:
@@ -89,24 +90,73 @@ def local_session() -> SparkSession:
 
 
 def plain_rows(rows: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
-    """Rows of Arrow with the values that Spark gives to Python: times without their zone, which is UTC."""
-    plain = pa.schema(
-        [
-            pa.field(each.name, pa.timestamp("us")) if pa.types.is_timestamp(each.type) else each
-            for each in rows.schema
-        ]
-    )
-    return [
-        {name: bytearray(v) if isinstance(v, bytes) else v for name, v in row.items()}
-        for row in rows.cast(plain).to_pylist(maps_as_pydicts="lossy")
-    ]
+    """Rows of Arrow with the values that Spark gives to Python: times without their zone, which is UTC.
+
+    Days and times that Python does not know are texts.
+    """
+    held = rows.cast(pa.schema([each.with_type(_plain(each.type)) for each in rows.schema]))
+    try:
+        found: list[dict[str, Any]] = held.to_pylist(maps_as_pydicts="lossy")
+    except (OverflowError, ValueError):
+        columns = list(zip(held.schema.names, held.columns, strict=True))
+        found = [{name: _known(values[at]) for name, values in columns} for at in range(held.num_rows)]
+    return [{name: _with_mutable_bytes(value) for name, value in row.items()} for row in found]
+
+
+def _known(value: pa.Scalar) -> Any:  # noqa: ANN401 (a value of a row)
+    """A value as Python has it; days and times that it does not know are texts."""
+    if not value.is_valid:
+        return None
+    if isinstance(value, pa.MapScalar):
+        return {_known(each[0]): _known(each[1]) for each in value.values}
+    if isinstance(value, pa.ListScalar):
+        return [_known(each) for each in value.values]
+    if isinstance(value, pa.StructScalar):
+        return {name: _known(part) for name, part in value.items()}
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError):
+        # Arrow's own texts have another year for some of them.
+        unit = "D" if pa.types.is_date(value.type) else "us"
+        return str(np.datetime64(value.value, unit)).replace("T", " ")
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us")
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_plain(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([each.with_type(_plain(each.type)) for each in kind])
+    if pa.types.is_map(kind):
+        key, value = (_plain(each) for each in (kind.key_type, kind.item_type))
+        # Python takes no dict and no list for a key.
+        is_dict = not pa.types.is_nested(key)
+        return pa.map_(key, value) if is_dict else pa.list_(pa.struct([("key", key), ("value", value)]))
+    return kind
+
+
+def _with_mutable_bytes(value: Any) -> Any:  # noqa: ANN401 (a value of a row)
+    """A value whose bytes are of the class that Spark gives, but for keys of maps."""
+    if isinstance(value, bytes):
+        return bytearray(value)
+    if isinstance(value, list):
+        return [_with_mutable_bytes(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _with_mutable_bytes(each) for key, each in value.items()}
+    return value
 
 
 def echo(text: str, *, err: bool = False) -> None:
     """Prints lines. Characters that a terminal would obey, and those that its encoding lacks, are written out."""
     encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None) or "utf-8"
     lines = "\n".join(map(visible, text.split("\n")))
-    click.echo(lines.encode(encoding, "backslashreplace").decode(encoding), err=err)
+    try:
+        click.echo(lines.encode(encoding, "backslashreplace").decode(encoding), err=err)
+    except BrokenPipeError:
+        raise  # click ends quietly where nobody reads on
+    except OSError as error:
+        raise StorageError(f"the output cannot be written: {error}") from error
 
 
 def print_json(data: Any) -> None:  # noqa: ANN401 (whatever JSON can hold)
@@ -116,12 +166,17 @@ def print_json(data: Any) -> None:  # noqa: ANN401 (whatever JSON can hold)
 
 def _in_json(value: Any) -> Any:  # noqa: ANN401 (whatever JSON can hold)
     if isinstance(value, dict):
-        return {_in_json(key): _in_json(part) for key, part in value.items()}
+        return {_key_in_json(key): _in_json(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [_in_json(part) for part in value]
     if not isinstance(value, float) or math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _key_in_json(key: Any) -> Any:  # noqa: ANN401 (a key of a map)
+    key = _in_json(key)
+    return key if key is None or isinstance(key, str | int | float) else str(key)
 
 
 def show(output: Output, data: Callable[[], Any], text: Callable[[], str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 import click
@@ -28,16 +27,22 @@ def sample(path: str, fraction: float, limit: int, output: common.Output) -> Non
     """
     try:
         sampled = scan(path).sample(fraction)
-        columns, rows = sampled.schema.names, list(islice(_rows(sampled), limit))
+        columns, rows = sampled.schema.names, list(_rows(sampled, limit))
     except UnsupportedError as error:
         common.echo(f"starting Spark: {error}", err=True)
         columns, rows = _by_spark(path, fraction, limit)
     print_rows(columns, rows, output)
 
 
-def _rows(sampled: Scan) -> Iterator[dict[str, Any]]:
+def _rows(sampled: Scan, limit: int) -> Iterator[dict[str, Any]]:
+    if limit == 0:
+        return
     for batch in sampled.to_batches():
-        yield from common.plain_rows(batch)
+        # What is not printed may take long to convert.
+        yield from common.plain_rows(batch.slice(0, limit))
+        limit -= min(limit, batch.num_rows)
+        if limit == 0:
+            return
 
 
 def _by_spark(path: str, fraction: float, limit: int) -> tuple[list[str], list[dict[str, Any]]]:
