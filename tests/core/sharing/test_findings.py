@@ -122,6 +122,14 @@ def test_what_the_scala_project_gets_wrong(more, text, commands):
         assert in_order([found]) == commands
 
 
+def test_delta_for_spark_knows_features_that_duckdb_does_not():
+    for feature in ("geospatial", "variantShredding"):
+        needs = needing(feature, "variantType")
+        assert findings(needs, "delta-spark") == []
+        (found,) = findings(needs, "duckdb")
+        assert feature in found.text
+
+
 def test_deleted_rows_and_the_order_of_commands():
     found = findings(
         table(

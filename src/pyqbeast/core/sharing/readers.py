@@ -77,11 +77,12 @@ def _features(names: str) -> frozenset[str]:
 
 _VARIANTS = "variantType variantType-preview"
 _OF_DELTA_3_1 = _features("columnMapping deletionVectors timestampNtz v2Checkpoint")
-_OF_DELTA_4_4 = (
+_OF_DUCKDB = (
     _OF_DELTA_3_1
     | {VERSION_2}
     | _features(f"{_VARIANTS} typeWidening typeWidening-preview vacuumProtocolCheck variantShredding-preview")
 )
+_OF_DELTA_4_4 = _OF_DUCKDB | _features("geospatial variantShredding")
 _WRITTEN_BY_DELTA_3_1 = _features(
     "allowColumnDefaults appendOnly changeDataFeed checkConstraints clustering domainMetadata generatedColumns "
     "icebergCompatV1 icebergCompatV2 invariants"
@@ -138,7 +139,7 @@ READERS = {
     ),
     "duckdb": Reader(
         "DuckDB 1.5: delta_scan",
-        (Way("", _OF_DELTA_4_4, _COPIES),),
+        (Way("", _OF_DUCKDB, _COPIES),),
     ),
     "trino": Reader(
         "Trino's Delta Lake connector, by its documentation",
