@@ -308,11 +308,19 @@ def test_estimates(pyqbeast, table):
     ]
     assert "The answer is exact." in pyqbeast(*grouped).output
     assert "error has to be" in pyqbeast("estimate", table, "avg(b)", "--error", 0).stderr
-    for what in (["avg(payloa)"], ["avg(b)", "--group-by", "payloa"]):
-        assert (
-            "there is no column 'payloa'; did you mean 'payload'?"
-            in pyqbeast("estimate", table, *what).stderr
-        )
+    for what in (
+        ["avg(payloa)"],
+        ["avg(b)", "--group-by", "payloa"],
+        ["avg(b)", "--where", "payloa = 'x'"],
+        ["avg(b)", "--where", "Payloa>-3"],
+    ):
+        assert "there is no column 'payloa'; did you mean 'payload'?" in pyqbeast(
+            "estimate", table, *what
+        ).stderr.replace("Payloa", "payloa")
+    twice = pyqbeast("estimate", table, "avg(b) as x", "max(b) as x")
+    assert "'x' is asked for twice" in twice.stderr
+    today = pyqbeast("estimate", table, "avg(b)", "--where", "current_date > '2020-01-01'")
+    assert "a session is started" in str(today.exception)
     few = json.loads(pyqbeast("estimate", table, "avg(b)", "--budget", 200_000, "--output", "json").output)
     assert 0 < few["bytes_read"] <= 200_000
     for expression in ("avg(b * 2)", "avg(B)", "count(1)", "kurtosis(b)", "sum(distinct b)"):

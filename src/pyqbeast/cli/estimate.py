@@ -26,6 +26,22 @@ _AGGREGATE = re.compile(
     r"(?:\s+as\s+(?P<name>\w+))?\s*",
     re.IGNORECASE,
 )
+#: A comparison of one name with a constant.
+_COMPARISON = re.compile(
+    r"\s*(?P<column>[a-z_]\w*)\s*(?:<=|>=|<>|!=|==?|<|>)\s*(?:-?[0-9.]+|'[^']*')\s*", re.IGNORECASE
+)
+#: What Spark reads without parentheses and takes for no column.
+_CALLS = {"current_catalog", "current_database", "current_date", "current_time", "current_timestamp"} | {
+    "current_timezone",
+    "current_user",
+    "localtimestamp",
+    "session_user",
+    "user",
+}
+
+
+class _AskedTwiceError(InvalidInputError):
+    """Two estimates would have one name, and the rows of the answer would hold only one of them."""
 
 
 @common.command
@@ -86,9 +102,11 @@ def estimate(
         found = rows.tolerance(requested, by=groups, **bounds)
         columns, values = found.table.column_names, common.plain_rows(found.table)
         _print(columns, values, found, output)
+    except _AskedTwiceError:
+        raise
     except (InvalidInputError, UnsupportedError) as problem:
         if names is not None:
-            _check_names(names, aggregates, groups)
+            _check_names(names, aggregates, groups, where)
         common.echo(f"starting Spark: {problem}", err=True)
         answer = _by_spark(path, aggregates, where, groups, bounds)
         values = [row.asDict(recursive=True) for row in answer.df.collect()]
@@ -117,16 +135,23 @@ def _requested(aggregates: Sequence[str], columns: Sequence[str]) -> dict[str, t
             raise InvalidInputError(f"{text!r} is an expression")
         name = match["name"] or shown
         if name in found:
-            raise InvalidInputError(f"{name!r} is asked for twice")
+            raise _AskedTwiceError(
+                f"{name!r} is asked for twice: name one of them otherwise, as in 'avg(x) AS y'"
+            )
         found[name] = requested
     return found
 
 
-def _check_names(columns: Sequence[str], aggregates: Sequence[str], groups: Sequence[str]) -> None:
+def _check_names(
+    columns: Sequence[str], aggregates: Sequence[str], groups: Sequence[str], where: str | None
+) -> None:
     """A misspelt column is told before Spark is started for it. Raises InvalidInputError."""
     # Spark reads names in any case, and a few words as themselves.
     known = {name.lower() for name in columns} | {"null", "true", "false"}
     found = [match["column"] for text in aggregates if (match := _AGGREGATE.fullmatch(text))]
+    compared = _COMPARISON.fullmatch(where or "")
+    if compared is not None and compared["column"].lower() not in _CALLS:
+        found.append(compared["column"])
     for name in [*found, *groups]:
         if name.isidentifier() and name.lower() not in known:
             raise InvalidInputError(f"there is no column {name!r}{did_you_mean(name, columns)}")
