@@ -265,11 +265,15 @@ def test_stores_whose_paths_begin_with_no_slash(pyqbeast, golden, tmp_path):
 def test_files_that_versions_before_needed_are_no_orphans(pyqbeast, table, tmp_path):
     copy = shutil.copytree(table, tmp_path / "copy")
     gone = min(copy.glob("*.parquet"))
-    for removed, properties, orphans in (
-        (time.time(), {}, 0),
-        (time.time() - 8 * 86_400, {}, 1),
-        (time.time() - 8 * 86_400, {"delta.deletedFileRetentionDuration": "interval 30 days"}, 0),
+    for age, kept, orphans in (
+        (0, None, 0),
+        (8, None, 1),
+        (8, "interval 30 days", 0),
+        (8, f"interval {30 * 86_400_000} milliseconds", 0),
+        (8, "1 day 2000000 microseconds", 1),
     ):
+        removed = time.time() - age * 86_400
+        properties = {} if kept is None else {"delta.deletedFileRetentionDuration": kept}
         log = copy / "_delta_log" / "00000000000000000001.json"
         remove = {"path": gone.name, "deletionTimestamp": int(removed * 1000), "dataChange": True}
         first = copy / "_delta_log" / "00000000000000000000.json"

@@ -24,8 +24,11 @@ from pyqbeast.delta_log.reader import Snapshot
 
 #: The property of a table that says how long files stay that no version names any more; a week by default.
 RETENTION = "delta.deletedFileRetentionDuration"
-_SECONDS = {"week": 604_800, "day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
-_PART = rf"(\d{{1,9}})\s+({'|'.join(_SECONDS)})s?\s*"
+_SECONDS = {"week": 604_800, "day": 86_400, "hour": 3_600, "minute": 60, "second": 1} | {
+    "millisecond": 1e-3,
+    "microsecond": 1e-6,
+}
+_PART = rf"(\d{{1,18}})\s+({'|'.join(_SECONDS)})s?\s*"
 _INTERVAL = re.compile(rf"\s*(?:interval\s+)?(?:{_PART})+", re.IGNORECASE)
 
 
