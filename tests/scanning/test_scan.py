@@ -363,6 +363,22 @@ def test_a_column_of_another_form_than_the_table_has(tmp_path):
         conformed(held, {"name": "m", "type": of_list}, "none")
 
 
+def test_structs_in_structs(tmp_path):
+    """Ninety of them. Of more than a hundred Arrow reads no file."""
+    kind, stored, value = pa.int64(), "long", 7
+    for _ in range(90):
+        kind, value = pa.struct([("a", kind)]), {"a": value}
+        field = {"name": "a", "type": stored, "nullable": True, "metadata": {}}
+        stored = {"type": "struct", "fields": [field]}
+    entry = indexed_add(tmp_path / "a.parquet", pa.table({"id": [1]}))
+    rows = pa.table({"id": [1], "x": pa.array([value], kind)})
+    pq.write_table(rows, tmp_path / "a.parquet")
+    types = (("id", "long"), ("x", stored))
+    fields = [{"name": name, "type": of, "nullable": True, "metadata": {}} for name, of in types]
+    commit(tmp_path, 0, PROTOCOL, metadata(fields), entry)
+    assert pyqbeast.scan(tmp_path).to_arrow() == rows
+
+
 def test_versions_and_times(tmp_path):
     indexed_table(tmp_path, NUMBERS)
     commit(tmp_path, 1, remove("part-0.parquet"))

@@ -44,6 +44,9 @@ _READER_FEATURES = frozenset(
     }
 )
 
+#: A struct in a struct takes three levels of a schema's JSON.
+_SCHEMA_DEPTH = 400
+
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
@@ -168,7 +171,9 @@ def _metadata(metadata: Any, source: str) -> Metadata:  # noqa: ANN401 - what JS
     if not isinstance(metadata, dict):
         raise FormatError(f"{source}: an object is expected")
     stored = metadata.get("schemaString")
-    schema = read_json('{"fields": []}' if stored in (None, "") else stored, f"{source}: schemaString")
+    schema = read_json(
+        '{"fields": []}' if stored in (None, "") else stored, f"{source}: schemaString", _SCHEMA_DEPTH
+    )
     fields = schema.get("fields") if isinstance(schema, dict) else None
     if not isinstance(fields, list) or not all(map(_is_column, fields)):
         raise FormatError(f"{source}: schemaString: no list of columns: {shown(schema)}")

@@ -25,12 +25,12 @@ _BLANKS = " \t\n\r"
 _QUOTED = 200
 
 
-def read_json(text: object, what: str) -> Any:  # noqa: ANN401 (any JSON value)
+def read_json(text: object, what: str, depth: int = JSON_DEPTH) -> Any:  # noqa: ANN401 (any JSON value)
     """The value of a JSON text, or of its bytes. `what` names the text in messages.
 
     Raises FormatError for everything that is no text or no JSON, for objects that have a name twice, for numbers that
     no double can hold (NaN and infinities among them) or of more than 1,000 digits, and for lists and objects more than
-    100 deep.
+    `depth` deep, which is 100.
     """
     if not isinstance(text, str | bytes):
         raise FormatError(f"{what}: a text is expected, not {shown(text)}")
@@ -41,8 +41,8 @@ def read_json(text: object, what: str) -> Any:  # noqa: ANN401 (any JSON value)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{what}: not JSON ({error}): {shown(text)}") from None
     # Nothing can be deeper than there are brackets that open, and each of them closes.
-    if len(read) > 2 * JSON_DEPTH and read.count("[") + read.count("{") > JSON_DEPTH and _is_too_deep(value):
-        raise FormatError(f"{what}: lists more than {JSON_DEPTH} deep: {shown(text)}")
+    if len(read) > 2 * depth and read.count("[") + read.count("{") > depth and _is_too_deep(value, depth):
+        raise FormatError(f"{what}: lists more than {depth} deep: {shown(text)}")
     return value
 
 
@@ -121,9 +121,9 @@ def _has_run(text: str, length: int) -> bool:
     return len(text) >= length and b"0" * length in text.encode("utf-8", "surrogatepass").translate(_AS_ZEROS)
 
 
-def _is_too_deep(value: object) -> bool:
+def _is_too_deep(value: object, depth: int) -> bool:
     level = [value]
-    for _ in range(JSON_DEPTH):
+    for _ in range(depth):
         inner = [item for item in level if isinstance(item, (dict, list))]
         if not inner:
             return False
