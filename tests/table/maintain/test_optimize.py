@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast import CommitConflictError, InvalidInputError, NotIndexedError, QbeastTable, bridge
+from pyqbeast import (
+    CommitConflictError,
+    InvalidInputError,
+    NotIndexedError,
+    QbeastError,
+    QbeastTable,
+    StorageError,
+    bridge,
+)
 from tests.spark_session import under
 from tests.table.help import count, holds, ids, load, rows_2d, save
 from tests.table.write.test_write import log_entries
@@ -183,3 +193,41 @@ def test_rows_deleted_meanwhile_stay_deleted(spark, table_path, monkeypatch):
     QbeastTable.for_path(spark, table_path).optimize(revision=0)
     assert count(load(spark, table_path)) == 4_180
     holds(spark, table_path)
+
+
+@pytest.mark.parametrize("files", ["Missing", "Corrupt"])
+@pytest.mark.parametrize("revision", [None, 0])
+def test_rows_that_a_session_passes_over_stay_in_the_table(spark, table_path, tmp_path, files, revision):
+    """A mount that is gone for a minute leaves rows out of an answer, and must not take them out of the table."""
+    scattered(spark, table_path)
+    if revision == 0:
+        rows_2d(spark, 100, first=4_600).write.format("delta").mode("append").save(table_path)
+    newest = max(bridge.TableLog(spark, table_path).files(), key=lambda file: file.modified).path
+    victim, kept = Path(table_path, newest), tmp_path / "kept"
+    shutil.copy(victim, kept)
+    victim.unlink() if files == "Missing" else victim.write_bytes(b"PAR1" + bytes(400) + b"PAR1")
+    victim.with_name(f".{newest}.crc").unlink()
+    before = version(spark, table_path)
+    with under(spark, {f"spark.sql.files.ignore{files}Files": "true"}):
+        assert len(ids(load(spark, table_path))) < 4_600 + (100 if revision == 0 else 0)
+        with pytest.raises(QbeastError, match=f"{table_path}.*the table is as it was"):
+            QbeastTable.for_path(spark, table_path).optimize(revision=revision)
+    assert version(spark, table_path) == before
+    shutil.copy(kept, victim)
+    assert QbeastTable.for_path(spark, table_path).optimize(revision=revision).changed
+    assert len(ids(load(spark, table_path))) == 4_600 + (100 if revision == 0 else 0)
+
+
+def test_files_of_other_rows_than_the_log_says_are_not_replaced(spark, table_path, tmp_path):
+    """A file was cut by whoever copied the table, or another program counts rows otherwise."""
+    scattered(spark, table_path)
+    copy = str(tmp_path / "copy")
+    shutil.copytree(table_path, copy)
+    commit = Path(copy, "_delta_log", f"{3:020}.json")
+    commit.write_text(re.sub(r'numRecords\\":100\b', r'numRecords\\":107', commit.read_text()))
+    commit.with_name(f".{commit.name}.crc").unlink(missing_ok=True)
+    files = set(Path(copy).glob("*.parquet"))
+    with pytest.raises(StorageError, match=r"hold \d+ rows by the log of .*copy, and \d+ were read.*verify"):
+        QbeastTable.for_path(spark, copy).optimize()
+    assert set(Path(copy).glob("*.parquet")) == files
+    assert version(spark, copy) == version(spark, table_path)

@@ -162,6 +162,7 @@ class _Optimize:
                 transaction.store(entries, fresh=False)
         try:
             transaction.rewrite(plan.frame if plan else None, rewrite.paths, options, PAGE_ROWS)
+            self._check_rows(rewrite, transaction.written())
             transaction.tag(plan.tags(transaction.written()) if plan else {})
             if transaction.commit_rewrite(hook_tags(transaction, {})):
                 return True
@@ -170,6 +171,18 @@ class _Optimize:
             raise
         transaction.discard()
         return False
+
+    def _check_rows(self, rewrite: Rewrite, files: Iterable[bridge.WrittenFile]) -> None:
+        """A commit that changes no row takes the replaced files away, so what was not read would be lost."""
+        counts = [file.rows for file in files]
+        if rewrite.rows is None or None in counts:
+            return
+        written = sum(count or 0 for count in counts)
+        if written != rewrite.rows:
+            raise StorageError(
+                f"the files that were to be rewritten hold {rewrite.rows} rows by the log of {self.path}, and "
+                f"{written} were read; find the file that is not as the log says by verify('data')"
+            )
 
     def _decide(
         self, transaction: bridge.Transaction, log: bridge.TableLog, files: Sequence[LogEntry]
@@ -180,7 +193,13 @@ class _Optimize:
         rewrite = self._rewrite(transaction, log, stored, tagged)
         # What tells a copy from other rows is the file that it was copied to, which may be among those rewritten.
         copies = {file.path for file, tags in tagged if is_copy(tags.blocks)}
-        return rewrite and replace(rewrite, paths=sorted(copies.union(rewrite.paths)))
+        if rewrite is None:
+            return None
+        read = set(rewrite.paths) - copies
+        moved = [file for file, _ in tagged if file.path in read]
+        is_told = all(file.rows is not None for file in moved)
+        rows = sum((file.rows or 0) - file.deleted for file in moved) if is_told else None
+        return replace(rewrite, paths=sorted(copies.union(rewrite.paths)), rows=rows)
 
     def _rewrite(
         self,
@@ -193,7 +212,8 @@ class _Optimize:
         own = [(file, tags) for file, tags in tagged if tags.revision_id == revision_id]
         prunable = log.prunable_revisions
         if revision_id == STAGING_REVISION or revision_id not in prunable:
-            return self._like_an_append(transaction, stored, [file for file, _ in own], prunable)
+            rows_of_their_own = [file for file, tags in own if not is_copy(tags.blocks)]
+            return self._like_an_append(transaction, stored, rows_of_their_own, prunable)
         revision = stored.get(revision_id)
         indexed = [
             StoredFile(file.path, tags.blocks, recorded_weight(file.tags, tags.blocks), file.deleted)

@@ -19,10 +19,17 @@ from pyqbeast.table.write.profile import profile
 
 @dataclass(frozen=True)
 class Rewrite:
-    """Files to replace, by path, and how the rows that replace them are stored; None if no row is left."""
+    """Files to replace.
+
+    Attributes:
+        paths: the files.
+        plan: how the rows that replace them are stored; None if no row is left.
+        rows: how many rows live in them, copies not counted; None where the log does not tell.
+    """
 
     paths: list[str]
     plan: WritePlan | None
+    rows: int | None = None
 
 
 def plan_optimize(

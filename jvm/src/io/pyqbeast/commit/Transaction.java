@@ -252,13 +252,7 @@ public final class Transaction extends SureTransaction {
    * bring along, in the columns that Delta keeps for it, who they are and when they last changed.
    */
   public Dataset<Row> rowsOf(List<String> paths) {
-    return door.open(
-        () -> {
-          Dataset<Row> rows = deltaLog()
-              .createDataFrame(snapshot(), ScalaInterop.seq(filesOf(paths)), false, Option.empty());
-          return PaddedTexts.in(
-              RowTracking$.MODULE$.preserveRowTrackingColumns(rows, snapshot()), metadata().schema());
-        });
+    return door.open(() -> RowsOfFiles.of(snapshot(), filesOf(paths)));
   }
 
   private List<AddFile> filesOf(List<String> paths) {

@@ -1,7 +1,9 @@
 package io.pyqbeast.spark;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.apache.spark.sql.SparkSession;
@@ -103,9 +105,23 @@ public final class LogicalPlans {
   /** The same relation with other files. */
   public static LogicalRelation reading(LogicalRelation relation, FileIndex files) {
     HadoopFsRelation old = (HadoopFsRelation) relation.relation();
+    return of(relation, files, old.options());
+  }
+
+  /** The same relation with more options of its reader, which count for more than settings of the session. */
+  public static LogicalRelation withOptions(LogicalRelation relation, Map<String, String> more) {
+    HadoopFsRelation old = (HadoopFsRelation) relation.relation();
+    Map<String, String> options = new HashMap<>(ScalaInterop.map(old.options()));
+    options.putAll(more);
+    return of(relation, old.location(), ScalaInterop.map(options));
+  }
+
+  private static LogicalRelation of(
+      LogicalRelation relation, FileIndex files, scala.collection.immutable.Map<String, String> options) {
+    HadoopFsRelation old = (HadoopFsRelation) relation.relation();
     HadoopFsRelation read =
         new HadoopFsRelation(
-            files, old.partitionSchema(), old.dataSchema(), old.bucketSpec(), old.fileFormat(), old.options(),
+            files, old.partitionSchema(), old.dataSchema(), old.bucketSpec(), old.fileFormat(), options,
             old.sparkSession());
     return relation.copy(read, relation.output(), relation.catalogTable(), relation.isStreaming(), relation.stream());
   }

@@ -1,0 +1,40 @@
+package io.pyqbeast.commit;
+
+import io.pyqbeast.spark.LogicalPlans;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.FileSourceOptions;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.Dataset$;
+import org.apache.spark.sql.delta.RowTracking$;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import scala.Option;
+
+/**
+ * The rows of files that are about to be replaced. A session may pass over files that it cannot read, which leaves rows
+ * out of an answer. Here it would take them out of the table.
+ */
+final class RowsOfFiles {
+  private static final Map<String, String> EVERY_FILE =
+      Map.of(FileSourceOptions.IGNORE_MISSING_FILES(), "false", FileSourceOptions.IGNORE_CORRUPT_FILES(), "false");
+
+  private RowsOfFiles() {}
+
+  static Dataset<Row> of(Snapshot snapshot, List<AddFile> files) {
+    Dataset<Row> rows =
+        snapshot.deltaLog().createDataFrame(snapshot, ScalaInterop.seq(files), false, Option.empty());
+    org.apache.spark.sql.classic.Dataset<Row> classic = (org.apache.spark.sql.classic.Dataset<Row>) rows;
+    LogicalPlan every =
+        LogicalPlans.replaced(
+            classic.queryExecution().analyzed(), LogicalRelation.class,
+            relation -> LogicalPlans.withOptions(relation, EVERY_FILE));
+    return PaddedTexts.in(
+        RowTracking$.MODULE$.preserveRowTrackingColumns(Dataset$.MODULE$.ofRows(classic.sparkSession(), every), snapshot),
+        snapshot.metadata().schema());
+  }
+}
