@@ -126,6 +126,11 @@ class Transaction:
         """Whether a write of the same `txnAppId` has been committed with this `txnVersion` or a later one."""
         return bool(self._java.isDone(data._jdf, mode, dict(options)))
 
+    def kept(self, data: DataFrame) -> DataFrame:
+        """The rows, worked out once and kept. What they read of the table counts as read by this transaction."""
+        rows = java(self._spark).commit.KeptRows.of(self._java, data._jdf)
+        return DataFrame(rows, self._spark)
+
     def as_stored(self, data: DataFrame, mode: str, options: Mapping[str, str]) -> tuple[DataFrame, set[int]]:
         """The rows as the table will hold them, and the revisions whose blocks tell the weights that rows have then."""
         rows = DataFrame(self._java.asStored(data._jdf, mode, dict(options)), self._spark)

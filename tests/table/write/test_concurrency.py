@@ -222,3 +222,26 @@ def test_what_is_told_of_an_index_is_of_one_version(spark, table_path, monkeypat
         assert (metrics.dimension_count, metrics.element_count, metrics.unindexed_files) == (2, 1_000, 0)
     else:
         assert table.blocks().agg(F.sum("element_count")).first()[0] == 1_000
+
+
+def test_rows_worked_out_from_the_rows_that_they_replace_conflict_with_a_change_of_these(
+    spark, table_path, monkeypatch
+):
+    """A counter: each row comes back with one hit more, and the other writer's hits must not get lost."""
+    save(spark.range(100).selectExpr("id", "id * 2 AS a", "0 AS hits"), table_path, columnsToIndex="a,id")
+    kept = bridge.Transaction.kept
+
+    def slowly(self, rows):
+        result = kept(self, rows)
+        spark.sql(f"UPDATE delta.`{table_path}` SET hits = 100 WHERE id = 7")
+        return result
+
+    monkeypatch.setattr(bridge.Transaction, "kept", slowly)
+    more = load(spark, table_path).where("id < 10").withColumn("hits", F.expr("hits + 1"))
+    with pytest.raises(CommitConflictError, match="run it again"):
+        save(more, table_path, "overwrite", replaceUsing="id", columnsToIndex=None, cubeSize=None)
+    monkeypatch.setattr(bridge.Transaction, "kept", kept)
+    more = load(spark, table_path).where("id < 10").withColumn("hits", F.expr("hits + 1"))
+    save(more, table_path, "overwrite", replaceUsing="id", columnsToIndex=None, cubeSize=None)
+    found = {row["id"]: row["hits"] for row in load(spark, table_path).collect()}
+    assert found == {row: 101 if row == 7 else int(row < 10) for row in range(100)}

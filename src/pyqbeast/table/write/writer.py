@@ -69,15 +69,15 @@ class _Write:
     def run(self) -> None:
         """Lays the rows out and commits. If another writer has changed the revisions, this starts again."""
         _check_names(self.data.columns)
-        if self.options.replaces_matches and self.mode == "Overwrite":
-            # Delta evaluates the rows a second time to find matches. A source may give other rows each time, so
-            # they are kept.
-            self.data = self.data.localCheckpoint()
         rebuilds = 0 if self.options.holds_rows_read else number_of_retries(self.spark)
         while True:
             transaction = bridge.Transaction(self.spark, self.options.path, self.options.delta)
             if self._is_superfluous(transaction):
                 return
+            if self.options.replaces_matches and self.mode == "Overwrite":
+                # Delta evaluates the rows a second time to find matches. A source may give other rows each time, so
+                # they are kept.
+                self.data = transaction.kept(self.data)
             if self._is_written(transaction, may_rebuild=rebuilds > 0):
                 return
             rebuilds -= 1

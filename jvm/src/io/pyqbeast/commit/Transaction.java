@@ -539,7 +539,7 @@ public final class Transaction extends SureTransaction {
     written.clear();
   }
 
-  private <T> T active(Door.Body<T> body) {
+  <T> T active(Door.Body<T> body) {
     Supplier<T> unchecked =
         () -> {
           try {
