@@ -15,14 +15,15 @@ import org.apache.hadoop.fs.Path;
 public final class Faults {
   /**
    * What a failing call has done by then: nothing, all of it, or, of a file to be written, half of its bytes. A full
-   * disk takes half of a file too, and no folder. A held call does not fail: it waits to be released, so that something
-   * else can happen before it.
+   * disk takes half of a file too, and no folder. An error is one of the JVM's own, and no exception. A held call does
+   * not fail: it waits to be released, so that something else can happen before it.
    */
   public enum When {
     BEFORE,
     AFTER,
     HALF,
     FULL,
+    ERROR,
     HELD
   }
 
@@ -170,6 +171,9 @@ public final class Faults {
 
   static <T> T call(String operation, Path path, Body<T> body) throws IOException {
     When when = next(operation, path);
+    if (when == When.ERROR) {
+      throw new StackOverflowError(operation + " " + path);
+    }
     if (when == When.BEFORE || when == When.FULL) {
       throw failure(when, operation, path);
     }

@@ -388,3 +388,24 @@ def test_a_vector_that_cannot_be_deleted_hides_no_conflict(spark, faults, table,
     assert indexed.delete_rows(file, [1]) == 1
     assert faults.failed
     assert count(holds(spark, table).df()) == 998
+
+
+@pytest.mark.parametrize("door", ["save", "insert", "optimize", "delete", "delete_rows"])
+def test_an_error_of_the_jvm_behind_a_commit(spark, faults, scattered, door):
+    """No memory, no stack, a method that is missing: the change has landed all the same."""
+    change, rows = doors(spark, scattered)[door]
+    faults.fail("list|stat|open", rf"^(?!.*{COMMIT})", when="error", onwards=True, since=COMMITTED)
+    change()
+    assert faults.failed
+    faults.clear()
+    assert count(load(spark, scattered)) == 1_400 + rows
+
+
+def test_an_error_of_the_jvm_that_hides_what_became_of_a_commit(spark, faults, table, more):
+    faults.fail("rename", COMMIT, when="after")
+    faults.fail("open", COMMIT, when="error", onwards=True, since=COMMITTED)
+    with pytest.raises(UncertainWriteError, match="may have landed"):
+        save(more, table)
+    faults.clear()
+    assert count(load(spark, table)) == 1_100
+    holds(spark, table)

@@ -111,7 +111,7 @@ public final class QbeastDataSource
     Bridge.write(mode, options, data);
     try {
       return Delta.known(context, path, options);
-    } catch (Exception e) {
+    } catch (Throwable e) {
       Landed.logLaterFailure(path, e);
       return new Unknown(context, data.schema());
     }

@@ -102,7 +102,7 @@ public final class StagedIndexedTable implements StagedTable, SupportsWrite {
     CachedRows.refresh(rows.sparkSession(), location);
     try {
       register.run();
-    } catch (Exception e) { // Scala's methods do not declare what they throw
+    } catch (Throwable e) { // Scala's methods do not declare what they throw
       throw new Failure(
           Failure.Kind.EXECUTION,
           "the rows of " + name + " have landed at " + location + ", but the catalog did not take the name: "

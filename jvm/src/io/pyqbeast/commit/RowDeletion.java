@@ -125,7 +125,7 @@ public final class RowDeletion {
       transaction.commit(
           ScalaInterop.seq(actions), new DeltaOperations.Delete(ScalaInterop.seq(List.of())),
           RowTracking$.MODULE$.addPreservedRowTrackingTagIfNotSet(transaction.snapshot(), ScalaInterop.map(Map.of())));
-    } catch (Exception e) {
+    } catch (Throwable e) {
       transaction.discardAfter(e, Set.of(descriptor.absolutePath(transaction.deltaLog().dataPath()).toString()));
       if (e instanceof DeltaConcurrentModificationException) {
         conflict = e.getMessage();

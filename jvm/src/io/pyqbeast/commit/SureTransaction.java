@@ -117,7 +117,7 @@ class SureTransaction extends OptimisticTransaction {
   private <T> T sure(Door.Body<T> commit, LongFunction<T> result) {
     try {
       return commit.run();
-    } catch (Exception e) {
+    } catch (Throwable e) { // an Error of the JVM is no sign either that the commit has failed
       boolean interrupted = Thread.interrupted(); // or the log could not be read
       try {
         if (landed.isEmpty() && attempted.isPresent()) {
@@ -138,10 +138,10 @@ class SureTransaction extends OptimisticTransaction {
   }
 
   /** Looks into the log for a commit that ended with the error {@code why}. */
-  private void findOut(Exception why) {
+  private void findOut(Throwable why) {
     try {
       landed = ownVersion();
-    } catch (Exception e) {
+    } catch (Throwable e) {
       if (e instanceof FileNotFoundException) {
         return; // there is no file of that version
       }
@@ -199,12 +199,12 @@ class SureTransaction extends OptimisticTransaction {
   }
 
   /** The same after an error, which stays the one that is raised. */
-  void discardAfter(Exception why, Seq<Action> actions) {
+  void discardAfter(Throwable why, Seq<Action> actions) {
     discardAfter(why, filesOf(actions));
   }
 
   /** The same for files that something else wrote. */
-  void discardAfter(Exception why, Set<String> paths) {
+  void discardAfter(Throwable why, Set<String> paths) {
     try {
       discard(paths);
     } catch (Exception left) {

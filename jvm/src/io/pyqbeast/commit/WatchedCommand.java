@@ -85,7 +85,7 @@ public final class WatchedCommand implements TransactionExecutionObserver {
     TransactionExecutionObserver.setObserver(watch);
     try {
       return command.run();
-    } catch (Exception e) {
+    } catch (Throwable e) { // an Error as well: a caller who is told of it takes the write for failed
       if (watch.transaction == null || !watch.transaction.hasLanded()) {
         throw e;
       }
@@ -109,7 +109,7 @@ public final class WatchedCommand implements TransactionExecutionObserver {
         scala.collection.immutable.Map<String, String> tags) {
       try {
         return super.commitImpl(actions, operation, canSkipEmptyCommits, tags);
-      } catch (RuntimeException e) {
+      } catch (Throwable e) { // Scala's methods do not declare what they throw
         discardAfter(e, actions);
         throw e;
       }

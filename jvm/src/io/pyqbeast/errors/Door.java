@@ -60,11 +60,11 @@ public final class Door {
   }
 
   /**
-   * Throws any exception without declaring it: Scala's methods do not declare what they throw, so Java cannot catch
-   * it by kind.
+   * Throws anything without declaring it: Scala's methods do not declare what they throw, so Java cannot catch it by
+   * kind.
    */
   @SuppressWarnings("unchecked")
-  public static <E extends Exception> E unchecked(Exception e) throws E {
+  public static <E extends Exception> E unchecked(Throwable e) throws E {
     throw (E) e;
   }
 

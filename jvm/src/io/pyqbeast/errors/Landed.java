@@ -13,13 +13,13 @@ public final class Landed {
   public static void quietly(Object table, Runnable body) {
     try {
       body.run();
-    } catch (Exception e) {
+    } catch (Throwable e) {
       logLaterFailure(table, e);
     }
   }
 
   /** Logs what failed. */
-  public static void logLaterFailure(Object table, Exception e) {
+  public static void logLaterFailure(Object table, Throwable e) {
     LOG.log(
         System.Logger.Level.WARNING,
         "the write to " + table + " has landed; a step after it failed, which changes nothing",
