@@ -20,6 +20,8 @@ from pyqbeast import (
 )
 from pyqbeast.bridge.row_deletion import RowDeletion
 from pyqbeast.core.problems import READABLE
+from pyqbeast.table.options import WriteOptions
+from pyqbeast.table.write import writer as writing
 from tests.faults import COMMITTED
 from tests.table.help import count, holds, ids, load, rows_2d, save
 from tests.table.legacy import copy_of
@@ -409,3 +411,14 @@ def test_an_error_of_the_jvm_that_hides_what_became_of_a_commit(spark, faults, t
     faults.clear()
     assert count(load(spark, table)) == 1_100
     holds(spark, table)
+
+
+def test_a_write_that_was_given_up_commits_no_more(spark, faults, table, more):
+    """Ctrl-C ends no call of the JVM: its thread may come to the commit after the files are deleted."""
+    write = writing._Write(spark, more, "Append", WriteOptions.parse({"path": table}))
+    transaction = bridge.Transaction(spark, table)
+    write._write_files(transaction, write._plan(transaction))
+    transaction.discard()
+    with pytest.raises(ExecutionError, match=f"{table} was given up.*the table is as it was"):
+        transaction.commit("Append", {})
+    assert count(load(spark, table)) == 1_000

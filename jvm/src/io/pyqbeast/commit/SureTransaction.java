@@ -55,6 +55,9 @@ class SureTransaction extends OptimisticTransaction {
 
   private OptionalLong landed = OptionalLong.empty();
 
+  /** Whether the files that this would commit are deleted, or about to be. */
+  private boolean isDiscarded;
+
   SureTransaction(DeltaLog log, Option<CatalogTable> entry, Option<Snapshot> snapshot) {
     super(log, entry, snapshot);
   }
@@ -76,20 +79,42 @@ class SureTransaction extends OptimisticTransaction {
       DeltaOperations.Operation operation,
       scala.collection.immutable.Map<String, String> context,
       scala.collection.immutable.Map<String, String> metrics) {
-    attempted = OptionalLong.of(readVersion() + 1);
     return sure(
-        () -> super.commitLarge(session, actions, protocol, operation, context, metrics),
+        () -> {
+          attempt(readVersion() + 1);
+          return super.commitLarge(session, actions, protocol, operation, context, metrics);
+        },
         version -> new Tuple2<>(version, snapshot()));
   }
 
   @Override
   public Tuple3<Option<VersionChecksum>, io.delta.storage.commit.Commit, CurrentTransactionInfo> writeCommitFile(
       long version, Iterator<String> actions, CurrentTransactionInfo info) {
-    attempted = OptionalLong.of(version);
+    attempt(version);
     Tuple3<Option<VersionChecksum>, io.delta.storage.commit.Commit, CurrentTransactionInfo> written =
         super.writeCommitFile(version, actions, info);
     landed = attempted;
     return written;
+  }
+
+  /**
+   * From here on the files stay, whatever happens. An interrupt of Python ends no call of the JVM: its files may be
+   * deleted while a thread is still on its way to commit them.
+   */
+  private synchronized void attempt(long version) {
+    if (isDiscarded) {
+      throw new Failure(
+          Failure.Kind.EXECUTION,
+          "a write to " + deltaLog().dataPath() + " was given up and its files are deleted; the table is as it was",
+          null);
+    }
+    attempted = OptionalLong.of(version);
+  }
+
+  /** Whether the files may be deleted, which they are then for good: no commit follows. */
+  private synchronized boolean isGivenUp() {
+    isDiscarded |= attempted.isEmpty();
+    return isDiscarded;
   }
 
   /**
@@ -229,7 +254,7 @@ class SureTransaction extends OptimisticTransaction {
   }
 
   private void discard(Set<String> paths) throws IOException {
-    if (attempted.isPresent()) {
+    if (!isGivenUp()) {
       return;
     }
     FileSystem files = deltaLog().dataPath().getFileSystem(deltaLog().newDeltaHadoopConf());
