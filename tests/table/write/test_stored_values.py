@@ -193,6 +193,19 @@ def test_padded_texts_that_an_update_copies_keep_their_weights(spark, table_path
     assert ids(samples_exactly(spark, table_path).sample(0.1)) == sampled
 
 
+def test_a_padded_column_behind_one_without_a_type(spark, table_path):
+    """Delta may leave the one without a type out of the rows of a file: no other column gets the blanks."""
+    with settings(spark, **{"spark.databricks.delta.createDataFrame.dropNullColumns": "true"}):
+        save(spark.range(100).selectExpr("CAST(null AS VOID) AS v", "id"), table_path, columnsToIndex="id")
+        spark.sql(f"ALTER TABLE delta.`{table_path}` ADD COLUMNS (c CHAR(8), s STRING)")
+        spark.sql(f"INSERT INTO delta.`{table_path}` (id, c, s) SELECT id + 100, 'ab', 'xy' FROM range(100)")
+        table = QbeastTable.for_path(spark, table_path)
+        assert table.optimize(files=[row["file"] for row in table.blocks().collect()]).changed
+    with settings(spark, **{"spark.sql.readSideCharPadding": "false"}):
+        found = load(spark, table_path).where("id >= 100").select("c", "s").distinct().collect()
+    assert [tuple(row) for row in found] == [("ab      ", "xy")]
+
+
 def test_columns_without_a_type_are_what_they_are_in_a_plain_table(spark, table_path, tmp_path):
     """Delta stores no values of such a column. It shows the column since Spark 4.1."""
     rows = rows_2d(spark, 500).selectExpr("id", "null AS nothing", "a", "b")

@@ -3,6 +3,8 @@ package io.pyqbeast.commit;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -13,6 +15,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils$;
 import org.apache.spark.sql.classic.Dataset$;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
@@ -24,23 +28,25 @@ import scala.Option;
 final class PaddedTexts {
   private PaddedTexts() {}
 
-  /** Rows with padded texts; {@code schema} is that of the table, whose columns are their first ones. */
-  static Dataset<Row> in(Dataset<Row> rows, StructType schema) {
+  /** Rows with padded texts, wherever a column has the name and the type of one of the table's. */
+  static Dataset<Row> in(Dataset<Row> rows, StructType table) {
     org.apache.spark.sql.classic.Dataset<Row> classic = (org.apache.spark.sql.classic.Dataset<Row>) rows;
     if (classic.sparkSession().sessionState().conf().charVarcharAsString()) {
       return rows;
     }
+    // A column is found by its name, as Delta may leave some of the table's columns out of its rows.
+    Map<String, StructField> fields = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
+    List.of(table.fields()).forEach(field -> fields.put(field.name(), field));
     LogicalPlan plan = classic.queryExecution().analyzed();
-    List<Attribute> columns = ScalaInterop.list(plan.output());
     List<NamedExpression> padded = new ArrayList<>();
     boolean changes = false;
-    for (int i = 0; i < columns.size(); i++) {
-      Attribute column = columns.get(i);
-      if (i >= schema.length()) {
+    for (Attribute column : ScalaInterop.list(plan.output())) {
+      StructField field = fields.get(column.name());
+      if (field == null || !DataType.equalsIgnoreNullability(field.dataType(), column.dataType())) {
         padded.add(column);
         continue;
       }
-      Attribute typed = column.withMetadata(schema.fields()[i].metadata());
+      Attribute typed = column.withMetadata(field.metadata());
       Expression text = CharVarcharUtils$.MODULE$.addPaddingForScan(typed);
       changes |= text != typed;
       padded.add(text == typed ? column : named(text, column));
