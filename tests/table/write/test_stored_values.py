@@ -206,6 +206,20 @@ def test_a_padded_column_behind_one_without_a_type(spark, table_path):
     assert [tuple(row) for row in found] == [("ab      ", "xy")]
 
 
+def test_what_is_computed_from_a_padded_text(spark, table_path):
+    """A generated column, and what rows are matched by, are those of the texts as stored."""
+    spark.sql(
+        f"""CREATE TABLE delta.`{table_path}` (id BIGINT, c CHAR(5), n INT GENERATED ALWAYS AS (length(c)))
+            USING qbeast OPTIONS (columnsToIndex = 'id')"""
+    )
+    two = spark.createDataFrame([(1, "ab"), (2, "cd")], "id BIGINT, C STRING")
+    two.write.format("qbeast").mode("append").save(table_path)
+    two.write.format("qbeast").mode("overwrite").option("replaceUsing", "c").save(table_path)
+    with settings(spark, **{"spark.sql.readSideCharPadding": "false"}):
+        found = spark.read.format("delta").load(table_path).orderBy("id").collect()
+    assert [tuple(row) for row in found] == [(1, "ab   ", 5), (2, "cd   ", 5)]
+
+
 def test_columns_without_a_type_are_what_they_are_in_a_plain_table(spark, table_path, tmp_path):
     """Delta stores no values of such a column. It shows the column since Spark 4.1."""
     rows = rows_2d(spark, 500).selectExpr("id", "null AS nothing", "a", "b")

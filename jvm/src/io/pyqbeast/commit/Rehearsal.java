@@ -25,8 +25,8 @@ import scala.collection.immutable.Set$;
  * is done once before, in a transaction that is thrown away.
  *
  * @param planned the table's metadata once the rows are in it
- * @param asGiven the rows before they were completed. Delta resolves the columns of {@code replaceOn} and {@code
- *     replaceUsing} in these
+ * @param asGiven the rows before they were completed, with their texts as long as they are stored. Delta resolves the
+ *     columns of {@code replaceOn} and {@code replaceUsing} in these
  * @param asStored the rows as the table will hold them: under its names, of its types, and with the columns that Delta
  *     computes or fills in
  * @param identityColumns those that Delta numbers, and accepts from no user
@@ -41,15 +41,16 @@ record Rehearsal(Metadata planned, Dataset<Row> asGiven, Dataset<Row> asStored, 
         session, throwaway, data.schema(), ScalaInterop.seq(List.of()), command.configuration(),
         command.mode() == SaveMode.Overwrite, command.options().rearrangeOnly());
     Metadata planned = throwaway.metadata();
+    Dataset<Row> asGiven = PaddedTexts.in(data, planned.schema());
     Tuple4<Dataset<Row>, Seq<Attribute>, Seq<Constraint>, Set<String>> completed =
-        throwaway.normalizeSchema(throwaway.deltaLog(), Option.apply(command.options()), data);
+        throwaway.normalizeSchema(throwaway.deltaLog(), Option.apply(command.options()), asGiven);
     StructType stored = plain(planned.schema());
     Dataset<Row> rows = completed._1();
     Dataset<Row> asStored =
         FixedTime.in(
             PaddedTexts.in(
                 DataType.equalsIgnoreNullability(rows.schema(), stored) ? rows : rows.to(stored), planned.schema()));
-    return new Rehearsal(planned, data, asStored, completed._4());
+    return new Rehearsal(planned, asGiven, asStored, completed._4());
   }
 
   /**
