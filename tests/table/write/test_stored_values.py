@@ -14,6 +14,7 @@ from pyqbeast import QbeastTable, bridge, convert
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions
 from pyqbeast.table.write.plan import plan_append
 from tests.table.help import holds, ids, load, rows_2d, samples_exactly, save
+from tests.table.write.test_write import log_entries
 
 TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
 OF_VERSION_2 = "spark.databricks.delta.table.parquetV2.timestampOutputType"
@@ -218,6 +219,24 @@ def test_what_is_computed_from_a_padded_text(spark, table_path):
     with settings(spark, **{"spark.sql.readSideCharPadding": "false"}):
         found = spark.read.format("delta").load(table_path).orderBy("id").collect()
     assert [tuple(row) for row in found] == [(1, "ab   ", 5), (2, "cd   ", 5)]
+
+
+def test_rows_are_put_in_order_whatever_their_table_holds_new_rows_to(spark, table_path):
+    """Delta took these rows by their texts without blanks."""
+    spark.sql(
+        f"""CREATE TABLE delta.`{table_path}` (id BIGINT, c CHAR(5), n INT GENERATED ALWAYS AS (length(c)))
+            USING qbeast OPTIONS (columnsToIndex = 'id')"""
+    )
+    spark.sql(f"ALTER TABLE delta.`{table_path}` ADD CONSTRAINT known CHECK (length(c) < 5)")
+    two = spark.createDataFrame([(1, "ab"), (2, "cd")], "id BIGINT, c STRING")
+    two.write.format("delta").mode("append").save(table_path)
+    table = QbeastTable.for_path(spark, table_path)
+    before = [tuple(row) for row in load(spark, table_path).orderBy("id").collect()]
+    assert table.optimize(revision=0).changed
+    assert [tuple(row) for row in load(spark, table_path).orderBy("id").collect()] == before
+    assert "delta.constraints.known" in bridge.TableLog(spark, table_path).configuration
+    assert "generationExpression" in log_entries(table_path, "metaData")[-1]["schemaString"]
+    holds(spark, table_path)
 
 
 def test_columns_without_a_type_are_what_they_are_in_a_plain_table(spark, table_path, tmp_path):

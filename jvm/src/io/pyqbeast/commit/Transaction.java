@@ -99,6 +99,9 @@ public final class Transaction extends SureTransaction {
   /** Whether files are being written. */
   private boolean isWriting;
 
+  /** Whether their rows are in the table already. */
+  private boolean isRewriting;
+
   private String conflict = "";
 
   /** That of the rows of {@link #asStored}. */
@@ -278,6 +281,7 @@ public final class Transaction extends SureTransaction {
           }
           if (data != null) {
             Dataset<Row> rows = inOwnSession(data, pageRows);
+            isRewriting = true;
             for (FileAction file
                 : ScalaInterop.list(writeFiles(rows, Option.apply(options), true, ScalaInterop.seq(List.of())))) {
               all.add(file instanceof AddFile add ? DeltaActions.withoutDataChange(add) : file);
@@ -394,7 +398,8 @@ public final class Transaction extends SureTransaction {
 
   @Override
   public Metadata metadata() {
-    return isWriting ? ExactParquet.of(super.metadata()) : super.metadata();
+    Metadata table = super.metadata();
+    return isWriting ? ExactParquet.of(isRewriting ? AcceptedRows.of(table) : table) : table;
   }
 
   /** What was written: a JSON array of the fields of Python's {@code WrittenFile}. */

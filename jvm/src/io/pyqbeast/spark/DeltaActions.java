@@ -4,6 +4,7 @@ import java.util.Map;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
 import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
 /** Actions of Delta's log, made of others. */
@@ -61,6 +62,13 @@ public final class DeltaActions {
     return table.copy(
         table.id(), table.name(), comment, table.format(), table.schemaString(), table.partitionColumns(),
         table.configuration(), table.createdTime());
+  }
+
+  /** The same table with another schema, and other entries in its configuration. */
+  public static Metadata redefined(Metadata table, StructType schema, Map<String, String> entries) {
+    return table.copy(
+        table.id(), table.name(), table.description(), table.format(), schema.json(), table.partitionColumns(),
+        ScalaInterop.map(entries), table.createdTime());
   }
 
   /** The same table with other entries in its configuration. */
