@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
@@ -170,3 +171,27 @@ def test_an_indexed_table_is_not_clustered_too(spark, table_path):
     with pytest.raises(UnsupportedError, match="cannot be clustered as well"):
         spark.sql(f"ALTER TABLE delta.`{table_path}` CLUSTER BY (a)")
     spark.sql(f"ALTER TABLE delta.`{table_path}` CLUSTER BY NONE")
+
+
+def test_readers_of_iceberg_find_the_numbers_of_nested_fields(spark, table_path, tmp_path):
+    """Delta writes them into the files of such a table; its files in parts have them as well."""
+    columns = "id BIGINT, a INT, tags ARRAY<INT>, sizes MAP<STRING, INT>"
+    asked = (
+        "'delta.enableIcebergCompatV2' = 'true', 'delta.columnMapping.mode' = 'name', "
+        "'delta.enableDeletionVectors' = 'false'"
+    )
+    numbers = {}
+    plain = str(tmp_path / "plain")
+    for path, using in ((plain, "delta"), (table_path, "qbeast OPTIONS (columnsToIndex = 'a,id')")):
+        spark.sql(f"CREATE TABLE delta.`{path}` ({columns}) USING {using} TBLPROPERTIES ({asked})")
+        spark.sql(
+            f"""INSERT INTO delta.`{path}`
+                SELECT id, CAST(id % 100 AS INT), array(1, 2), map('x', 1) FROM range(1000)"""
+        )
+        file = Path(path, bridge.TableLog(spark, path).files()[0].path)
+        _, _, tags, sizes = pq.ParquetFile(file).schema_arrow
+        nested = (tags.type.value_field, sizes.type.key_field, sizes.type.item_field)
+        numbers[path] = [(field.metadata or {}).get(b"PARQUET:field_id") for field in nested]
+    assert None not in numbers[plain]
+    assert numbers[table_path] == numbers[plain]
+    holds(spark, table_path)
