@@ -246,6 +246,31 @@ def test_rows_of_a_sample_in_the_statement_are_deleted(spark, table_path, clause
     assert share(spark, table_path, 0.3) == pytest.approx(0.3, abs=0.08)
 
 
+MOVES = {
+    "update": "UPDATE {t} SET b = b / 2 WHERE " + WEIGHT + " < -1500000000",
+    "merge": "MERGE INTO {t} t USING (SELECT id FROM {t} TABLESAMPLE (15 PERCENT)) s ON t.id = s.id "
+    "WHEN MATCHED THEN UPDATE SET b = t.b / 2",
+    "stored": "MERGE INTO {t} t USING kept s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.b = t.b / 2",
+    "in place": "UPDATE {t} SET name = 'x' WHERE " + WEIGHT + " < -1500000000",
+}
+
+
+@pytest.mark.parametrize("way", MOVES)
+def test_rows_chosen_by_their_weight_get_another_one(spark, table_path, way):
+    """They are gone from where they were, as deleted ones are. In place they keep their weight."""
+    save(rows_2d(spark, ROWS), table_path)
+    if way == "stored":
+        load(spark, table_path).sample(0.15).select("id").write.parquet(f"{table_path}-kept")
+        spark.read.parquet(f"{table_path}-kept").createOrReplaceTempView("kept")
+    spark.sql(MOVES[way].format(t=f"delta.`{table_path}`")).collect()
+    configuration = bridge.TableLog(spark, table_path).configuration
+    assert (DELETED_BY_WEIGHT in configuration) == (way != "in place")
+    QbeastTable.for_path(spark, table_path).optimize(revision=0)
+    QbeastTable.for_path(spark, table_path).optimize()
+    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.02)
+    assert_bounded(load(spark, table_path).groupBy().count(), ROWS)
+
+
 def test_light_rows_that_an_update_left_unindexed(spark, whole, table_path):
     """An update has moved rows of a region to files without an index, and the lightest rows of the region stay
     in the index.

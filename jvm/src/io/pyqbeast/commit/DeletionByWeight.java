@@ -4,6 +4,7 @@ import io.pyqbeast.errors.Landed;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.index.DeletedRows;
+import io.pyqbeast.index.MovedRows;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.spark.CommandPlan;
 import io.pyqbeast.spark.ScalaInterop;
@@ -26,6 +27,7 @@ import org.apache.spark.sql.delta.actions.CommitInfo;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.commands.DeleteCommand;
 import org.apache.spark.sql.delta.commands.MergeIntoCommandBase;
+import org.apache.spark.sql.delta.commands.UpdateCommand;
 import org.apache.spark.sql.execution.command.RunnableCommand;
 import scala.Option;
 import scala.Tuple2;
@@ -33,7 +35,8 @@ import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 
 /**
- * A DELETE or MERGE of Delta's that may choose rows of an indexed table by their weight. A deletion vector does not tell
+ * A DELETE, MERGE or UPDATE of Delta's that may choose rows of an indexed table by their weight, and takes them away from
+ * that weight: it deletes them, or gives them other values in hashed columns. A deletion vector does not tell
  * the weights of the rows that it hides. So this is noted in the table's configuration: before the command runs where
  * its condition holds a hash, and afterwards where {@link DeletedRows} finds out. From then on {@code WeightProfile}
  * trusts only files without deleted rows.
@@ -41,7 +44,7 @@ import scala.collection.immutable.Seq;
 public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
   private static final long serialVersionUID = 1L;
   private static final String NOTED = Constants.text("DELETED_BY_WEIGHT");
-  private static final Set<String> DELETING = Set.of("DELETE", "MERGE");
+  private static final Set<String> DELETING = Set.of("DELETE", "MERGE", "UPDATE");
 
   public DeletionByWeight(RunnableCommand command) {
     super(command);
@@ -49,25 +52,37 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
 
   /** @return null for any other command */
   public static DeletionByWeight of(LogicalPlan command) {
-    boolean deletes =
-        command instanceof DeleteCommand || command instanceof MergeIntoCommandBase merge && merge.includesDeletes();
-    return deletes && isOnIndexedTable(command) ? new DeletionByWeight((RunnableCommand) command) : null;
+    DeltaLog log = logOf(command);
+    if (log == null) {
+      return null;
+    }
+    List<String> hashed = IndexedColumns.of(log.unsafeVolatileMetadata());
+    boolean takes = !hashed.isEmpty() && (deletes(command) || MovedRows.areMoved(command, hashed));
+    return takes ? new DeletionByWeight((RunnableCommand) command) : null;
   }
 
-  private static boolean isOnIndexedTable(LogicalPlan command) {
-    return !IndexedColumns.of(logOf(command).unsafeVolatileMetadata()).isEmpty();
+  private static boolean deletes(LogicalPlan command) {
+    return command instanceof DeleteCommand || command instanceof MergeIntoCommandBase merge && merge.includesDeletes();
   }
 
+  /** @return null for a command of another kind */
   private static DeltaLog logOf(LogicalPlan command) {
-    return command instanceof DeleteCommand delete
-        ? delete.deltaLog()
-        : ((MergeIntoCommandBase) command).targetFileIndex().deltaLog();
+    if (command instanceof UpdateCommand update) {
+      return update.tahoeFileIndex().deltaLog();
+    }
+    if (command instanceof MergeIntoCommandBase merge) {
+      return merge.targetFileIndex().deltaLog();
+    }
+    return command instanceof DeleteCommand delete ? delete.deltaLog() : null;
   }
 
   private static boolean holdsHash(LogicalPlan command) {
-    return command instanceof DeleteCommand delete
-        ? delete.condition().exists(ScalaInterop.predicate(WeightMentions::holdsHash))
-        : holdsHash((MergeIntoCommandBase) command);
+    if (command instanceof MergeIntoCommandBase merge) {
+      return holdsHash(merge);
+    }
+    Option<Expression> condition =
+        command instanceof UpdateCommand update ? update.condition() : ((DeleteCommand) command).condition();
+    return condition.exists(ScalaInterop.predicate(WeightMentions::holdsHash));
   }
 
   private static boolean holdsHash(MergeIntoCommandBase merge) {
@@ -85,8 +100,8 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
     Snapshot before = Snapshots.newest(log);
     scala.collection.immutable.Map<String, String> configuration = before.metadata().configuration();
     boolean isRefused = "true".equalsIgnoreCase(configuration.getOrElse("delta.appendOnly", () -> ""));
-    boolean isIndexed = !IndexedColumns.of(before.metadata()).isEmpty();
-    if (!isIndexed || isRefused || configuration.contains(NOTED)) {
+    List<String> hashed = IndexedColumns.of(before.metadata());
+    if (hashed.isEmpty() || isRefused || configuration.contains(NOTED)) {
       return run();
     }
     if (holdsHash((LogicalPlan) command)) {
@@ -94,18 +109,19 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
       return run();
     }
     InternalRow[] result = run();
-    Landed.quietly(log.dataPath(), () -> noteWhatWasDeleted(log, before));
+    boolean moves = MovedRows.areMoved((LogicalPlan) command, hashed);
+    Landed.quietly(log.dataPath(), () -> noteWhatWasDeleted(log, before, moves));
     return result;
   }
 
   /** The commit is the next one, unless another writer was faster: then what that writer deleted is judged as well. */
-  private static void noteWhatWasDeleted(DeltaLog log, Snapshot before) {
+  private static void noteWhatWasDeleted(DeltaLog log, Snapshot before, boolean moves) {
     Iterator<Tuple2<Object, Seq<Action>>> commits = log.getChanges(before.version() + 1, Option.empty(), false);
     while (commits.hasNext()) {
       List<Action> actions = ScalaInterop.list(commits.next()._2());
       boolean deletes =
           actions.stream().anyMatch(each -> each instanceof CommitInfo info && DELETING.contains(info.operation()));
-      if (deletes && DeletedRows.areChosenByWeight(before, actions)) {
+      if (deletes && DeletedRows.areChosenByWeight(before, actions, moves)) {
         note(log);
         return;
       }

@@ -24,12 +24,14 @@ public final class DeletedRows {
 
   /**
    * Whether evenly spread weights cannot have come out like this. Of a commit that also adds files nobody knows whose
-   * rows these are, and it is taken to have chosen none.
+   * rows these are, and it is taken to have chosen none; unless its rows are known to come back with other weights. Then
+   * the rows that new vectors hide tell of all.
    *
    * @param before the table
    * @param actions of the commit
+   * @param moves whether rows got other values in hashed columns
    */
-  public static boolean areChosenByWeight(Snapshot before, List<Action> actions) {
+  public static boolean areChosenByWeight(Snapshot before, List<Action> actions, boolean moves) {
     Map<String, AddFile> added = new HashMap<>();
     Map<String, RemoveFile> dropped = new HashMap<>();
     for (Action action : actions) {
@@ -41,7 +43,10 @@ public final class DeletedRows {
       }
     }
     if (!dropped.keySet().containsAll(added.keySet())) {
-      return false;
+      if (!moves) {
+        return false;
+      }
+      dropped.keySet().retainAll(added.keySet());
     }
     Set<String> prunable = PrunableRevisions.of(before.metadata());
     WeightSums sums = new WeightSums();

@@ -1,0 +1,59 @@
+package io.pyqbeast.index;
+
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.DeltaMergeAction;
+import org.apache.spark.sql.catalyst.plans.logical.DeltaMergeIntoClause;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.delta.commands.MergeIntoCommandBase;
+import org.apache.spark.sql.delta.commands.UpdateCommand;
+
+/**
+ * Whether an UPDATE, or a MERGE that updates, gives rows other values in hashed columns, and so other weights. The rows
+ * are gone from their weights then, as deleted ones are.
+ */
+public final class MovedRows {
+  private MovedRows() {}
+
+  public static boolean areMoved(LogicalPlan command, List<String> hashed) {
+    if (command instanceof UpdateCommand update) {
+      List<Attribute> columns = ScalaInterop.list(update.target().output());
+      List<Expression> values = ScalaInterop.list(update.updateExpressions());
+      for (int i = 0; i < columns.size(); i++) {
+        if (isHashed(columns.get(i).name(), hashed) && !isSame(columns.get(i), values.get(i))) {
+          return true;
+        }
+      }
+      return false;
+    }
+    return command instanceof MergeIntoCommandBase merge && updates(merge, hashed);
+  }
+
+  private static boolean updates(MergeIntoCommandBase merge, List<String> hashed) {
+    List<Attribute> columns = ScalaInterop.list(merge.target().output());
+    List<DeltaMergeIntoClause> clauses = new ArrayList<>(ScalaInterop.list(merge.matchedClauses()));
+    clauses.addAll(ScalaInterop.list(merge.notMatchedBySourceClauses()));
+    for (DeltaMergeIntoClause clause : clauses) {
+      for (DeltaMergeAction action : ScalaInterop.list(clause.resolvedActions())) {
+        String name = action.targetColNameParts().head();
+        boolean isKept =
+            columns.stream().anyMatch(column -> column.name().equalsIgnoreCase(name) && isSame(column, action.expr()));
+        if (isHashed(name, hashed) && !isKept) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  private static boolean isHashed(String name, List<String> hashed) {
+    return hashed.stream().anyMatch(name::equalsIgnoreCase);
+  }
+
+  private static boolean isSame(Attribute column, Expression value) {
+    return value instanceof Attribute kept && kept.exprId().equals(column.exprId());
+  }
+}
