@@ -8,7 +8,8 @@ import sys
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast import QbeastTable, UnsupportedError
+from pyqbeast import QbeastTable, UnsupportedError, bridge
+from tests.spark_session import under
 from tests.table.help import count, holds, ids, load, rows_2d, save
 
 NOT_FINITE = (
@@ -192,3 +193,30 @@ def test_rows_that_fit_no_array_are_refused(java):
     assert 2**30 < grown(2**30, 2**30 + 1) < 2**31
     with pytest.raises(UnsupportedError, match="can be laid out"):
         grown(2**30, 2**31)
+
+
+@pytest.mark.parametrize(
+    ("given", "level"),
+    [
+        (lambda rows: rows.withColumn("a", F.rand()), "INDETERMINATE"),
+        (lambda rows: rows.withColumn("name", F.expr("uuid()")), "INDETERMINATE"),
+        (lambda rows: rows.limit(400), "INDETERMINATE"),
+        (lambda rows: rows.dropDuplicates(["name"]), "INDETERMINATE"),
+        (lambda rows: rows.withColumn("name", F.current_date()), "UNORDERED"),
+        (lambda rows: rows.groupBy("id", "a", "b").agg(F.max("name").alias("name")), "UNORDERED"),
+    ],
+)
+def test_rows_that_may_come_out_otherwise(spark, table_path, monkeypatch, given, level):
+    """Behind a shuffle their order is another each time. Spark is told, and starts again where an executor is lost."""
+    levels = []
+    arranged = bridge.arranged
+
+    def seen(*arguments):
+        frame = arranged(*arguments)
+        levels.append(str(frame._jdf.queryExecution().toRdd().outputDeterministicLevel()))
+        return frame
+
+    monkeypatch.setattr(bridge, "arranged", seen)
+    with under(spark, {"spark.sql.adaptive.enabled": "false"}):
+        save(given(rows_2d(spark, 1_000).repartition(3, "id")), table_path, cubeSize=100)
+    assert levels == [level]

@@ -1,11 +1,17 @@
 package io.pyqbeast.layout;
 
+import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Offset;
+import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkStrategy;
 import scala.collection.immutable.IndexedSeq;
@@ -21,13 +27,35 @@ public final class MapPartitionsWithExpressions extends LogicalPlan {
   private final Seq<Expression> computed;
   private final Seq<Attribute> output;
   private final RowFunction function;
+  private final boolean mayDiffer;
 
+  /** @param mayDiffer whether rows that are computed once more may be others, if they come in another order */
   public MapPartitionsWithExpressions(
-      LogicalPlan child, Seq<Expression> computed, Seq<Attribute> output, RowFunction function) {
+      LogicalPlan child, Seq<Expression> computed, Seq<Attribute> output, RowFunction function, boolean mayDiffer) {
     this.child = child;
     this.computed = computed;
     this.output = output;
     this.function = function;
+    this.mayDiffer = mayDiffer;
+  }
+
+  /** The node above rows as they are analyzed. */
+  public static MapPartitionsWithExpressions of(
+      LogicalPlan child, Seq<Expression> computed, Seq<Attribute> output, RowFunction function) {
+    return new MapPartitionsWithExpressions(child, computed, output, function, mayDiffer(child));
+  }
+
+  /**
+   * Whether some of the rows may be others when they are computed once more, because they depend on the order of what
+   * they come from. Once Spark has planned parts of them, these no longer show it.
+   */
+  private static boolean mayDiffer(LogicalPlan rows) {
+    return LogicalPlans.isAnyNode(
+        rows,
+        node ->
+            node instanceof LocalLimit || node instanceof GlobalLimit || node instanceof Offset
+                || node instanceof Deduplicate || node instanceof Sample
+                || ScalaInterop.list(node.expressions()).stream().anyMatch(expression -> !expression.deterministic()));
   }
 
   /** How Spark carries out the plan. */
@@ -38,7 +66,7 @@ public final class MapPartitionsWithExpressions extends LogicalPlan {
           ? ScalaInterop.seq(
               List.of(
                   new MapPartitionsWithExpressionsExec(
-                      planLater(rows.child), rows.computed, rows.output, rows.function)))
+                      planLater(rows.child), rows.computed, rows.output, rows.function, rows.mayDiffer)))
           : ScalaInterop.seq(List.of());
     }
   }
@@ -61,17 +89,17 @@ public final class MapPartitionsWithExpressions extends LogicalPlan {
 
   @Override
   public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
-    return new MapPartitionsWithExpressions(newChildren.head(), computed, output, function);
+    return new MapPartitionsWithExpressions(newChildren.head(), computed, output, function, mayDiffer);
   }
 
   @Override
   public int productArity() {
-    return 4;
+    return 5;
   }
 
   @Override
   public Object productElement(int n) {
-    return List.of(child, computed, output, function).get(n);
+    return List.of(child, computed, output, function, mayDiffer).get(n);
   }
 
   @Override

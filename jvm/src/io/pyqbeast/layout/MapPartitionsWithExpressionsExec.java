@@ -1,6 +1,7 @@
 package io.pyqbeast.layout;
 
 import io.pyqbeast.spark.ScalaInterop;
+import java.io.Serializable;
 import java.util.List;
 import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.rdd.RDD;
@@ -10,6 +11,8 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection$;
 import org.apache.spark.sql.execution.SparkPlan;
+import scala.Function2;
+import scala.collection.Iterator;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
@@ -21,13 +24,16 @@ public final class MapPartitionsWithExpressionsExec extends SparkPlan {
   private final Seq<Expression> computed;
   private final Seq<Attribute> output;
   private final RowFunction function;
+  private final boolean mayDiffer;
 
+  /** @param mayDiffer whether rows that are computed once more may be others, if they come in another order */
   public MapPartitionsWithExpressionsExec(
-      SparkPlan child, Seq<Expression> computed, Seq<Attribute> output, RowFunction function) {
+      SparkPlan child, Seq<Expression> computed, Seq<Attribute> output, RowFunction function, boolean mayDiffer) {
     this.child = child;
     this.computed = computed;
     this.output = output;
     this.function = function;
+    this.mayDiffer = mayDiffer;
   }
 
   @Override
@@ -40,7 +46,22 @@ public final class MapPartitionsWithExpressionsExec extends SparkPlan {
           UnsafeProjection values = UnsafeProjection$.MODULE$.create(expressions, input);
           return each.apply(rows, values::apply);
         };
-    return child.execute().toJavaRDD().mapPartitions(body).rdd();
+    return input().toJavaRDD().mapPartitions(body).rdd();
+  }
+
+  /**
+   * The rows below. A shuffle may follow that sends rows by their values. If a part of it is lost and its rows come out
+   * otherwise, one may have gone to two files by then, or to none. Spark starts such a shuffle from the beginning, or
+   * fails, but only where it is told.
+   */
+  private RDD<InternalRow> input() {
+    RDD<InternalRow> rows = child.execute();
+    if (!mayDiffer) {
+      return rows;
+    }
+    Function2<Object, Iterator<InternalRow>, Iterator<InternalRow>> same =
+        (Function2<Object, Iterator<InternalRow>, Iterator<InternalRow>> & Serializable) (partition, each) -> each;
+    return rows.mapPartitionsWithIndex(same, true, true, ScalaInterop.tag(InternalRow.class));
   }
 
   @Override
@@ -55,17 +76,17 @@ public final class MapPartitionsWithExpressionsExec extends SparkPlan {
 
   @Override
   public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return new MapPartitionsWithExpressionsExec(newChildren.head(), computed, output, function);
+    return new MapPartitionsWithExpressionsExec(newChildren.head(), computed, output, function, mayDiffer);
   }
 
   @Override
   public int productArity() {
-    return 4;
+    return 5;
   }
 
   @Override
   public Object productElement(int n) {
-    return List.of(child, computed, output, function).get(n);
+    return List.of(child, computed, output, function, mayDiffer).get(n);
   }
 
   @Override

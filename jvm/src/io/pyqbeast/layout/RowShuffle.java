@@ -47,6 +47,6 @@ public final class RowShuffle {
     List<Attribute> output = new ArrayList<>(ScalaInterop.list(DataTypeUtils.toAttributes(schema)));
     return Frames.of(
         data.sparkSession(),
-        new MapPartitionsWithExpressions(child, ScalaInterop.seq(computed), ScalaInterop.seq(output), function));
+        MapPartitionsWithExpressions.of(child, ScalaInterop.seq(computed), ScalaInterop.seq(output), function));
   }
 }

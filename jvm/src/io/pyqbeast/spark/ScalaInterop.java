@@ -69,7 +69,7 @@ public final class ScalaInterop {
     };
   }
 
-  static <T> ClassTag<T> tag(Class<T> of) {
+  public static <T> ClassTag<T> tag(Class<T> of) {
     return ClassTag$.MODULE$.apply(of);
   }
 
