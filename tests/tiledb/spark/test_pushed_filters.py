@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
+
+import numpy as np
 import pyarrow as pa
 import pyspark
 import pytest
@@ -16,7 +20,18 @@ from tests.tiledb.arrays import one_dimension, sorted_array
 if minor(pyspark.__version__) == "4.0":
     pytest.skip("Spark 4.0 gives no filters to data sources of Python", allow_module_level=True)
 
-from pyspark.sql.datasource import GreaterThanOrEqual, LessThan
+from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, LessThan, LessThanOrEqual
+from pyspark.sql.types import (
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from pyqbeast.tiledb.spark.filtering_reader import FilteringArrayReader
 
@@ -60,3 +75,43 @@ def test_cells_that_hide_others_are_not_given_themselves(tmp_path):
         (2, 3.0, 12),
         (3, 4.0, 13),
     ]
+
+
+NEW_YEAR = datetime.date(2020, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "item", "expected"),
+    [
+        ("t", DateType(), EqualTo, NEW_YEAR),
+        ("t", DateType(), LessThanOrEqual, NEW_YEAR),
+        ("when", DateType(), EqualTo, NEW_YEAR),
+        ("f", FloatType(), EqualTo, np.float32(1.04).item()),
+        ("f", FloatType(), GreaterThanOrEqual, np.float32(1.04).item()),
+        ("f", DecimalType(10, 1), EqualTo, decimal.Decimal("1.0")),
+        ("u", BooleanType(), EqualTo, True),
+        ("i", StringType(), EqualTo, "1"),
+        ("i", DoubleType(), EqualTo, 1.0),
+        ("b", IntegerType(), EqualTo, 1),
+    ],
+)
+def test_a_filter_on_a_column_of_another_type_is_left_to_spark(tmp_path, column, kind, item, expected):
+    """It compares what the values are cast to, which may be equal where the stored values are not."""
+    uri = str(tmp_path / "a")
+    attributes = (
+        attribute("t", Datatype.DATETIME_MS), attribute("f", Datatype.FLOAT64), attribute("u", Datatype.UINT8),
+        attribute("i", Datatype.INT64), attribute("b", Datatype.BOOL),
+    )  # fmt: skip
+    when = tiledb.dimension("when", Datatype.DATETIME_MS, (0, 2**50))
+    create_array(uri, tiledb.ArraySchema((when,), attributes, capacity=1))
+    noon = pa.array([datetime.datetime(2020, 1, day, 12) for day in (1, 2)], pa.timestamp("ms"))
+    columns = {"when": noon, "t": noon, "f": [1.04, 0.7], "u": pa.array([5, 0], pa.uint8()), "i": [1, 2]}
+    write_array(uri, pa.table(columns | {"b": [True, False]}))
+    reader = FilteringArrayReader(tiledb.open_array(uri), StructType([StructField(column, kind)]))
+    condition = item((column,), expected)
+    assert list(reader.pushFilters([condition])) == [condition]
+    found = [
+        value for part in reader.partitions() for batch in reader.read(part) for value in batch[0].to_pylist()
+    ]
+    assert expected in found
+    assert len(found) == 2

@@ -23,6 +23,7 @@ from pyspark.sql.datasource import (
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.read.predicate import Predicate, box_of
 from pyqbeast.tiledb.spark.reader import ArrayReader
+from pyqbeast.tiledb.spark.types import spark_schema
 
 _OPERATORS: dict[type[Filter], str] = {
     EqualTo: "==",
@@ -41,11 +42,12 @@ class FilteringArrayReader(ArrayReader):
         """Take over the filters that are exact here; use what can be used of the others to skip tiles."""
         exact, hints = list(self.request.predicates), list(self.request.hints)
         refused = []
+        fields = self._comparable_fields()
         for item in filters:
-            predicate = _predicate(item, self.array.schema.fields)
+            predicate = _predicate(item, fields)
             if predicate is None:
                 refused.append(item)
-            elif _is_exact(self.array.schema.fields[predicate.column]):
+            elif _is_exact(fields[predicate.column]):
                 exact.append(predicate)
             else:
                 hints.append(predicate)
@@ -53,6 +55,16 @@ class FilteringArrayReader(ArrayReader):
         box = box_of((*exact, *hints), self.array.schema, self.request.box)
         self.request = replace(self.request, predicates=tuple(exact), hints=tuple(hints), box=box)
         return refused
+
+    def _comparable_fields(self) -> dict[str, Field]:
+        """The columns whose values Spark compares as they are stored.
+
+        Where the user's schema asks for another type, Spark compares what the values are cast to: noon is equal to its
+        day as a date, and not as a moment.
+        """
+        own = spark_schema(self.array.schema)
+        fields = self.array.schema.fields
+        return {c.name: fields[c.name] for c in self.schema if c.dataType == own[c.name].dataType}
 
 
 def _is_exact(field: Field) -> bool:
