@@ -12,7 +12,7 @@ import pytest
 
 from pyqbeast import tiledb
 from pyqbeast.bridge.spark_versions import minor
-from pyqbeast.tiledb import Datatype, attribute, create_array, write_array
+from pyqbeast.tiledb import VAR_NUM, Datatype, attribute, create_array, write_array
 from pyqbeast.tiledb.spark.data_source import register
 from pyqbeast.tiledb.spark.types import spark_schema
 from tests.tiledb.arrays import one_dimension, sorted_array
@@ -75,6 +75,38 @@ def test_cells_that_hide_others_are_not_given_themselves(tmp_path):
         (2, 3.0, 12),
         (3, 4.0, 13),
     ]
+
+
+@pytest.mark.parametrize("java_8", ["false", "true"])
+def test_values_that_python_lacks_are_left_to_spark(spark, tmp_path, java_8):
+    """Python has the years 1 to 9999 of UTC, and a filter has no bytes that are no UTF-8."""
+    register(spark)
+    uri = str(tmp_path / "a")
+    attributes = (
+        attribute("t", Datatype.DATETIME_MS), attribute("d", Datatype.DATETIME_DAY),
+        attribute("s", Datatype.STRING_UTF8, cell_val_num=VAR_NUM),
+    )  # fmt: skip
+    create_array(uri, one_dimension(*attributes))
+    days = pa.array([18262, 18263], pa.int32()).cast(pa.date32())
+    write_array(uri, pa.table({"x": [0, 1], "t": days.cast(pa.timestamp("ms")), "d": days, "s": ["a", "😀"]}))
+    frame = spark.read.format("tiledb").load(uri)
+    before = {
+        key: spark.conf.get(key)
+        for key in ("spark.sql.session.timeZone", "spark.sql.datetime.java8API.enabled")
+    }
+    try:
+        spark.conf.set("spark.sql.session.timeZone", "America/Los_Angeles")
+        spark.conf.set("spark.sql.datetime.java8API.enabled", java_8)
+        for condition in (
+            "t <= timestamp'9999-12-31 23:59:59'", "t >= timestamp'-0001-01-01 00:00:00'",
+            "t < timestamp'+12000-01-01 00:00:00'", "d < date'+12000-01-01'", "d > date'0000-01-01'",
+            "d <= date'9999-12-31' and d in (date'2020-01-01', date'2020-01-02', date'+12000-01-01')",
+            "s < cast(X'ff' as string)", "not s = cast(X'ff' as string) and x >= 0 and d >= date'0001-01-01'",
+        ):  # fmt: skip
+            assert frame.where(condition).count() == 2, condition
+    finally:
+        for key, value in before.items():
+            spark.conf.set(key, value)
 
 
 NEW_YEAR = datetime.date(2020, 1, 1)

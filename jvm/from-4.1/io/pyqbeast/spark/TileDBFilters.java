@@ -1,10 +1,12 @@
 package io.pyqbeast.spark;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.connector.catalog.Column;
@@ -85,6 +87,12 @@ public final class TileDBFilters extends Rule<LogicalPlan> {
 
     @Override
     public Filter[] pushFilters(Filter[] filters) {
+      Map<Boolean, List<Filter>> byKnown =
+          Arrays.stream(filters).collect(Collectors.partitioningBy(PythonValues::has));
+      Filter[] known = byKnown.get(true).toArray(Filter[]::new);
+      if (known.length == 0) {
+        return filters;
+      }
       Map<String, String> asked = new HashMap<>(options.asCaseSensitiveMap());
       asked.put(OPTION, "true");
       PythonDataSourceV2 source = new PythonDataSourceV2();
@@ -93,7 +101,7 @@ public final class TileDBFilters extends Rule<LogicalPlan> {
           source.getOrCreateDataSourceInPython(
               SOURCE, new CaseInsensitiveStringMap(asked), Option.apply(table.schema()));
       Option<PythonFilterPushdownResult> result =
-          source.source().pushdownFiltersInPython(made, table.schema(), filters);
+          source.source().pushdownFiltersInPython(made, table.schema(), known);
       if (result.isEmpty()) {
         return filters;
       }
@@ -101,9 +109,9 @@ public final class TileDBFilters extends Rule<LogicalPlan> {
       own.setReadInfo(result.get().readInfo());
       List<Object> isPushed = ScalaInterop.list(result.get().isFilterPushed());
       List<Filter> taken = new ArrayList<>();
-      List<Filter> left = new ArrayList<>();
-      for (int i = 0; i < filters.length; i++) {
-        ((Boolean) isPushed.get(i) ? taken : left).add(filters[i]);
+      List<Filter> left = new ArrayList<>(byKnown.get(false));
+      for (int i = 0; i < known.length; i++) {
+        ((Boolean) isPushed.get(i) ? taken : left).add(known[i]);
       }
       pushed = taken.toArray(Filter[]::new);
       return left.toArray(Filter[]::new);
