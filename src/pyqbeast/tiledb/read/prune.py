@@ -6,7 +6,9 @@ Not every stored statistic can be trusted. What is used, and why the rest is not
   least and greatest values wrong, and makes the sum NaN; sums stop at their first overflow;
 - scaled floats: never, the values are those before scaling, also in the R-tree;
 - variable ASCII: up to a NUL only, where the writer's comparison stopped;
-- CHAR, UTF-8, bytes and cells of several values: never, there are none or they stop at a NUL.
+- CHAR, UTF-8, bytes and cells of several values: never, there are none or they stop at a NUL;
+- a column that took nulls and takes none any more: never, because it shows what is stored under them, and the
+  writer left that out.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.predicate import Predicate
 from pyqbeast.tiledb.read.values import raw_value
@@ -36,11 +39,18 @@ def tiles_in_box(fragment: Fragment, box: MBR | None) -> Mask:
     return leaves.intersects(box)
 
 
-def tiles_matching(fragment: Fragment, predicates: Sequence[Predicate]) -> Mask:
-    """Which tiles of a sparse fragment may hold cells that satisfy all predicates."""
+def tiles_matching(fragment: Fragment, predicates: Sequence[Predicate], schema: ArraySchema) -> Mask:
+    """Which tiles of a sparse fragment may hold cells that satisfy all predicates.
+
+    Args:
+        fragment: The fragment.
+        predicates: What cells must satisfy.
+        schema: The array's schema at the time that is read.
+    """
     keep = np.ones(fragment.tile_count, dtype=bool)
     for predicate in predicates:
-        if predicate.column in fragment.fields:
+        stored = fragment.fields.get(predicate.column)
+        if stored is not None and not (stored[0].nullable and not schema.fields[predicate.column].nullable):
             keep &= _tiles_matching(fragment, predicate)
     return keep
 

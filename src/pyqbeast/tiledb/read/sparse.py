@@ -52,7 +52,8 @@ def choose_tiles(
     cells. Such a tile is dropped only if it lies apart from all tiles that are kept.
     """
     inside = {f: tiles_in_box(f, request.box) for f in fragments}
-    matching = {f: inside[f] & tiles_matching(f, (*request.predicates, *request.hints)) for f in fragments}
+    predicates = (*request.predicates, *request.hints)
+    matching = {f: inside[f] & tiles_matching(f, predicates, request.schema) for f in fragments}
     chosen = {f: np.flatnonzero(mask) for f, mask in matching.items()}
     if not unique:
         return chosen, {}
