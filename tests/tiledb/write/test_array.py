@@ -718,6 +718,38 @@ def test_metadata(tmp_path):
     assert tiledb.open_array(uri).metadata == expected
 
 
+def test_arrays_in_the_metadata_of_tiledb_py(tmp_path):
+    """It keeps them, and their shapes, under names of its own."""
+    uri = str(tmp_path / "a")
+    _small(uri)
+    kept = {
+        "flat": np.array([1.5]),
+        "shaped": np.arange(6).reshape(2, 3),
+        "none": np.zeros((2, 0)),
+        "point": 5,
+    }
+    with oracle.open(uri, "w", timestamp=10) as array:
+        for key, value in (kept | {"other": np.arange(4).reshape(2, 1, 2)}).items():
+            array.meta[key] = value
+    shown = {
+        "flat": (1.5,),
+        "shaped": ((0, 1, 2), (3, 4, 5)),
+        "none": (),
+        "point": 5,
+        "other": (((0, 1),), ((2, 3),)),
+    }
+    assert tiledb.open_array(uri).metadata == shown
+    changes = {"shaped": None, "flat": "text", "point": (1, 2)}
+    write_metadata(uri, changes, timestamp=20)
+    with oracle.open(uri) as array:
+        found = {key: array.meta[key] for key in array.meta}
+    assert sorted(found) == ["flat", "none", "other", "point"]
+    assert (found["flat"], found["point"]) == ("text", (1, 2))
+    assert tiledb.open_array(uri).metadata == {
+        key: value for key, value in (shown | changes).items() if value is not None
+    }
+
+
 def test_an_array_that_is_vacuumed_while_it_is_listed(tmp_path, monkeypatch):
     """A vacuum takes its own list away last."""
     uri = str(tmp_path / "a")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,9 @@ from pyqbeast.tiledb.errors import reading
 
 #: Text, bytes, a number or several.
 Value = Any
+
+#: tiledb-py keeps an array of numbers under the first name, and its shape under the second where it has not one axis.
+_NUMBERS, _SHAPE = "__np_flat_", "__np_shape_"
 
 
 def apply_metadata(payload: Bytes, file: str, values: dict[str, Any]) -> None:
@@ -37,6 +41,35 @@ def apply_metadata(payload: Bytes, file: str, values: dict[str, Any]) -> None:
             values[key] = _value(cursor, kind, count)
 
 
+def shown_metadata(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What `apply_metadata` has gathered, with arrays of tiledb-py under the names that it shows.
+
+    Returns:
+        An array of several axes as tuples in tuples.
+    """
+    shown = {key: value for key, value in values.items() if not key.startswith((_NUMBERS, _SHAPE))}
+    for key, value in values.items():
+        name = key.removeprefix(_NUMBERS)
+        if name != key and name not in shown:
+            shown[name] = _shaped(value, values.get(_SHAPE + name))
+    return shown
+
+
+def _shaped(value: Value, shape: Value) -> Value:
+    """Numbers in the shape that is stored beside them; a single row where none is, or it does not fit."""
+    if isinstance(value, str | bytes):
+        return value
+    row = value if isinstance(value, tuple) else (value,)
+    sizes = shape if isinstance(shape, tuple) else (len(row),)
+    if any(not isinstance(size, int) or size < 0 for size in sizes) or math.prod(sizes) != len(row):
+        return row
+    if not sizes:
+        return row[0]
+    for size in sizes[:0:-1] if row else ():
+        row = tuple(row[start : start + size] for start in range(0, len(row), size))
+    return row
+
+
 def _value(cursor: Cursor, kind: Datatype, count: int) -> Value:
     if kind.is_text:
         return cursor.text(count, "value")
@@ -55,10 +88,13 @@ def metadata_bytes(values: Mapping[str, Any]) -> bytes:
     """
     if not isinstance(values, Mapping):
         raise InvalidInputError(f"metadata is a mapping of values by key, not {values!r}")
-    out = b""
-    for key, value in values.items():
+    for key in values:
         if not isinstance(key, str):
             raise InvalidInputError(f"the key of a metadata value is text, not {key!r}")
+    # An array that tiledb-py has kept under this key would be read beside what is set or deleted now.
+    arrays: dict[str, Any] = {prefix + key: None for key in values for prefix in (_NUMBERS, _SHAPE)}
+    out = b""
+    for key, value in (arrays | dict(values)).items():
         name = _utf8(key)
         out += u32(len(name)) + name
         if value is None:

@@ -16,7 +16,7 @@ from pyqbeast.tiledb.format.conditions import parse_condition
 from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.enumeration import Enumeration
 from pyqbeast.tiledb.format.generic_tile import OLDEST_VERSION, GenericTile
-from pyqbeast.tiledb.format.metadata import apply_metadata
+from pyqbeast.tiledb.format.metadata import apply_metadata, shown_metadata
 from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.read.dense import clipped, read_dense
 from pyqbeast.tiledb.read.fragment import Fragment
@@ -132,13 +132,16 @@ class Array:
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
-        """The array's own metadata: text, bytes, numbers or tuples of numbers by key."""
+        """The array's own metadata: text, bytes, numbers or tuples of numbers by key.
+
+        An array of several axes, which tiledb-py has kept, is tuples in tuples.
+        """
         values: dict[str, Any] = {}
         for name in self.folder.metadata:
             if self.window.contains(name):
                 path = f"{METADATA}/{name.text}"
                 apply_metadata(self._tile(path, "array metadata"), path, values)
-        return values
+        return shown_metadata(values)
 
     @cached_property
     def enumerations(self) -> dict[str, Enumeration]:
