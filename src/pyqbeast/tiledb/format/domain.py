@@ -90,6 +90,15 @@ class MBRs:
     highs: tuple[Coordinates, ...]
 
     @classmethod
+    def of(cls, rectangles: Sequence[MBR], dimensions: Sequence[Field]) -> MBRs:
+        """These rectangles, none of which is open."""
+        sides = [(d, [r.ranges[i] for r in rectangles]) for i, d in enumerate(dimensions)]
+        return cls(
+            tuple(_column([r.low for r in ranges], d) for d, ranges in sides),
+            tuple(_column([r.high for r in ranges], d) for d, ranges in sides),
+        )
+
+    @classmethod
     def parse(cls, cursor: Cursor, dimensions: Sequence[Field], count: int) -> MBRs:
         """Read `count` rectangles that lie one after another."""
         if any(dimension.is_var for dimension in dimensions):

@@ -20,6 +20,7 @@ from pyqbeast.tiledb.format.metadata import apply_metadata, shown_metadata
 from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.read.dense import clipped, read_dense
 from pyqbeast.tiledb.read.fragment import Fragment
+from pyqbeast.tiledb.read.groups import overlapping, those_in
 from pyqbeast.tiledb.read.order import in_row_major
 from pyqbeast.tiledb.read.predicate import box_of, parse_box, parse_where
 from pyqbeast.tiledb.read.request import Deletion, Request, empty_table
@@ -230,23 +231,22 @@ class Array:
         extra = self.schema.dimension_fields if order == "row-major" else ()
         # A column that is asked for twice is read once.
         request = replace(request, columns=tuple(dict.fromkeys((*request.columns, *extra))))
-        tables = [read_group(group, request) for group in self.groups()]
+        tables = [read_group(group, request) for group in self.groups(request.box)]
         table = pa.concat_tables(tables) if tables else empty_table(request)
         if order == "row-major":
             table = in_row_major(table, self.schema.dimension_fields)
         return table.select(names)
 
-    def groups(self) -> list[list[Fragment]]:
-        """The fragments in groups: only those of one group may overwrite each other's cells."""
+    def groups(self, box: MBR | None = None) -> list[list[Fragment]]:
+        """The fragments that may have cells in a box, in groups.
+
+        Only those of one group may overwrite each other's cells.
+        """
+        dimensions = self.schema.dimension_fields
+        fragments = those_in(self.fragments, box, dimensions)
         if self.schema.allows_duplicates:
-            return [[fragment] for fragment in self.fragments]
-        groups: list[list[Fragment]] = []
-        for fragment in self.fragments:
-            near = [group for group in groups if any(fragment.may_overlap(other) for other in group)]
-            joined = [*(f for group in near for f in group), fragment]
-            groups = [group for group in groups if group not in near]
-            groups.append(sorted(joined, key=lambda f: (f.name.start, f.name.text)))
-        return groups
+            return [[fragment] for fragment in fragments]
+        return overlapping(fragments, dimensions)
 
 
 def _space(schema: ArraySchema) -> list[object]:

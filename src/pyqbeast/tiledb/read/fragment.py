@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +12,7 @@ from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
 from pyqbeast.tiledb.format.domain import MBRs
+from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.grid import TileGrid
 from pyqbeast.tiledb.read.fragment_metadata import FragmentMetadata
 
@@ -82,21 +84,9 @@ class Fragment(FragmentMetadata):
 
     @cached_property
     def leaves(self) -> MBRs | None:
-        """The rectangles around the cells of each tile as these are read, `None` in a dense fragment.
-
-        The R-tree holds coordinates before filtering. A float scale changes coordinates, so for such a
-        dimension the rectangles say nothing.
-        """
+        """The rectangles around the cells of each tile as these are read, `None` in a dense fragment."""
         leaves = self.rtree.leaves
-        if leaves is None or not any(d.is_rounded for d in self.schema.dimension_fields):
-            return leaves
-        dimensions = self.schema.dimension_fields
-        lows, highs = [], []
-        for dimension, low, high in zip(dimensions, leaves.lows, leaves.highs, strict=True):
-            ends = _ends(dimension.datatype) if dimension.is_rounded else None
-            lows.append(low if ends is None else np.full_like(low, ends[0]))
-            highs.append(high if ends is None else np.full_like(high, ends[1]))
-        return MBRs(tuple(lows), tuple(highs))
+        return None if leaves is None else as_read(leaves, self.schema.dimension_fields)
 
     def may_overlap(self, other: Fragment) -> bool:
         """Whether cells of both may have the same coordinates."""
@@ -105,6 +95,22 @@ class Fragment(FragmentMetadata):
             return False
         sides = zip(one.ranges, two.ranges, self.schema.dimension_fields, strict=True)
         return all(d.is_rounded or a.intersects(b) for a, b, d in sides)
+
+
+def as_read(rectangles: MBRs, dimensions: Sequence[Field]) -> MBRs:
+    """Stored rectangles around cells, so that they hold the cells as these are read.
+
+    They are of coordinates before filtering. A float scale changes coordinates, so for such a dimension they say
+    nothing.
+    """
+    if not any(d.is_rounded for d in dimensions):
+        return rectangles
+    lows, highs = [], []
+    for dimension, low, high in zip(dimensions, rectangles.lows, rectangles.highs, strict=True):
+        ends = _ends(dimension.datatype) if dimension.is_rounded else None
+        lows.append(low if ends is None else np.full_like(low, ends[0]))
+        highs.append(high if ends is None else np.full_like(high, ends[1]))
+    return MBRs(tuple(lows), tuple(highs))
 
 
 def _ends(datatype: Datatype) -> tuple[float, float]:

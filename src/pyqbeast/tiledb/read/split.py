@@ -56,7 +56,7 @@ def split(array: Array, request: Request) -> list[Part]:
         return _split_dense(array, request)
     positions = {fragment: i for i, fragment in enumerate(array.fragments)}
     parts = []
-    for group in array.groups():
+    for group in array.groups(request.box):
         numbers = tuple(positions[fragment] for fragment in group)
         single = len(group) == 1 and not (
             group[0].footer.has_timestamps and not array.schema.allows_duplicates
