@@ -13,17 +13,19 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
     DecimalType,
+    IntegerType,
     LongType,
     MapType,
     StringType,
     StructField,
     StructType,
+    TimestampType,
     YearMonthIntervalType,
 )
 
 from pyqbeast import tiledb
 from pyqbeast.cli.tiledb import commands
-from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb import Datatype, attribute, create_array, write_array
 from pyqbeast.tiledb.spark.data_source import TileDBDataSource, register
 from pyqbeast.tiledb.spark.reader import ArrayReader
@@ -171,6 +173,41 @@ def test_a_schema_that_names_few_columns_reads_few(source, golden):
     assert frame.agg(F.sum("a")).first()[0] == sum(tiledb.open_array(str(uri)).read(["a"])["a"].to_pylist())
     reader = ArrayReader(tiledb.open_array(str(uri)), StructType([StructField("x", LongType())]))
     assert [f.name for f in reader.request.columns] == ["x"]
+
+
+def _typed(uri, name, kind):
+    reader = ArrayReader(tiledb.open_array(uri), StructType([StructField(name, kind)]))
+    return [
+        value for part in reader.partitions() for batch in reader.read(part) for value in batch[0].to_pylist()
+    ]
+
+
+def test_a_schema_of_other_types(tmp_path):
+    """Values are cast where each of them has a counterpart; what does not fit is named, and so are both types."""
+    uri = str(tmp_path / "a")
+    text = attribute("s", Datatype.STRING_UTF8, cell_val_num=tiledb.VAR_NUM)
+    create_array(
+        uri, one_dimension(attribute("i", Datatype.INT64), attribute("t", Datatype.DATETIME_SEC), text)
+    )
+    moments = pa.array([0, 2**50], pa.int64()).view(pa.timestamp("s"))
+    write_array(uri, pa.table({"x": [1, 2], "i": [7, 5_000_000_000], "t": moments, "s": ["1", "two"]}))
+    assert _typed(uri, "x", IntegerType()) == [1, 2]
+    assert _typed(uri, "i", StringType()) == ["7", "5000000000"]
+    for name, kind, own in (("i", IntegerType(), "bigint"), ("s", LongType(), "string")):
+        message = f"column '{name}' is {own} .* type {kind.simpleString()} .*: ask for {own}"
+        with pytest.raises(InvalidInputError, match=message):
+            _typed(uri, name, kind)
+    with pytest.raises(tiledb.ArrayFormatError, match="t: a time is beyond those of Spark"):
+        _typed(uri, "t", TimestampType())
+
+
+@pytest.mark.parametrize("kind", [StructType([StructField("q", LongType())]), YearMonthIntervalType()])
+def test_a_schema_of_types_that_no_cast_leads_to(tmp_path, kind):
+    """It is refused when the read is planned."""
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(attribute("i", Datatype.INT64)))
+    with pytest.raises(InvalidInputError, match="column 'i' is bigint in the array and is not cast to"):
+        ArrayReader(tiledb.open_array(uri), StructType([StructField("i", kind)]))
 
 
 def _frame(spark, rows, start=0):

@@ -9,10 +9,9 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from pyqbeast.bridge.frames import arrow_schema
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.split import Part, read_part, split
-from pyqbeast.tiledb.spark.types import to_spark
+from pyqbeast.tiledb.spark.types import check_types, to_spark
 
 #: Rows per batch that Spark gets.
 _BATCH_ROWS = 65_536
@@ -33,6 +32,9 @@ class ArrayReader(DataSourceReader):
         array: The array.
         schema: The columns of the DataFrame: all of them, or those that the user's schema names.
         where, box: As in `Array.read`.
+
+    Raises:
+        InvalidInputError: The array has no such column, or its values are not cast to the type asked for.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class ArrayReader(DataSourceReader):
     ) -> None:
         self.array, self.schema = array, schema
         self.request = array.request(schema.fieldNames(), where, box)
+        self.target = check_types(schema, array.schema)
 
     def partitions(self) -> Sequence[InputPartition]:
         """One partition per range of tiles, or per range of coordinates."""
@@ -51,8 +54,7 @@ class ArrayReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a partition."""
-        target = arrow_schema(self.schema)
         assert isinstance(partition, TilePartition)
         if partition.part.fragments:
             for table in read_part(self.array, self.request, partition.part):
-                yield from to_spark(table, target).to_batches(max_chunksize=_BATCH_ROWS)
+                yield from to_spark(table, self.target).to_batches(max_chunksize=_BATCH_ROWS)

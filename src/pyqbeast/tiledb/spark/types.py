@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+from pyspark.errors import PySparkTypeError
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import (
     ArrayType,
@@ -19,6 +20,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from pyqbeast.bridge.frames import arrow_schema
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.schema import ArraySchema
 
@@ -64,33 +67,70 @@ def _spark_type(kind: pa.DataType) -> DataType:
     return from_arrow_type(kind)
 
 
+def check_types(schema: StructType, array: ArraySchema) -> pa.Schema:
+    """Arrow's types for the columns of a DataFrame over an array.
+
+    Args:
+        schema: The columns of the DataFrame, all of which the array has.
+        array: The array's schema.
+
+    Raises:
+        InvalidInputError: A type that the values of a column are never cast to.
+    """
+    target = []
+    for column in schema:
+        kind = array.fields[column.name].arrow_type
+        asked = column.dataType.simpleString()
+        try:
+            field = arrow_schema(StructType([column])).field(0)
+            _cast(pa.chunked_array([pa.array([], kind)]), field)
+        except (PySparkTypeError, pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+            raise InvalidInputError(
+                f"column {column.name!r} is {_spark_type(kind).simpleString()} in the array and is not cast to {asked}:"
+                " ask for the array's type, and cast in the query"
+            ) from error
+        target.append(field)
+    return pa.schema(target)
+
+
 def to_spark(table: pa.Table, target: pa.Schema) -> pa.Table:
     """A table as read, in the types that Spark takes.
 
     Args:
         table: What `Array.read` gives.
-        target: The Arrow schema of the DataFrame.
+        target: The Arrow schema of the DataFrame, from `check_types`.
 
     Raises:
         ArrayFormatError: A time that Spark does not count to.
+        InvalidInputError: A value that the type of the user's schema does not have.
     """
-    columns = [_convert(table[field.name], field) for field in target]
+    columns = [_converted(table[field.name], field) for field in target]
     return pa.Table.from_arrays(columns, schema=target)
 
 
-def _convert(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
-    kind, target = column.type, field.type
+def _converted(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
     try:
-        if pa.types.is_timestamp(kind) and pa.types.is_timestamp(target):
-            return column.cast(pa.timestamp("us")).cast(target)
-        if pa.types.is_fixed_size_list(kind):
-            column = column.cast(pa.list_(kind.value_type))
-        return column.cast(target)
+        return _cast(column, field)
     except pa.ArrowInvalid as error:
-        # Numbers, texts and bytes fit the types that were chosen for them.
-        raise ArrayFormatError(
-            f"a time is beyond those of Spark, which counts microseconds ({error})", field=field.name
+        own, asked = _spark_type(column.type).simpleString(), from_arrow_type(field.type).simpleString()
+        if asked == own:
+            # Numbers, texts and bytes fit the types that were chosen for them.
+            raise ArrayFormatError(
+                f"a time is beyond those of Spark, which counts microseconds ({error})", field=field.name
+            ) from error
+        raise InvalidInputError(
+            f"column {field.name!r} is {own} in the array, and not every value of it is of the type {asked} that the"
+            f" schema asks for ({error}): ask for {own}"
         ) from error
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    kind, target = column.type, field.type
+    if pa.types.is_timestamp(kind) and pa.types.is_timestamp(target):
+        return column.cast(pa.timestamp("us")).cast(target)
+    if pa.types.is_fixed_size_list(kind):
+        column = column.cast(pa.list_(kind.value_type))
+    return column.cast(target)
 
 
 def from_spark(batch: pa.RecordBatch) -> pa.Table:
