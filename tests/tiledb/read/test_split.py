@@ -10,7 +10,15 @@ import pytest
 
 from pyqbeast import tiledb
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension, write_dense
+from pyqbeast.tiledb import (
+    ArraySchema,
+    Datatype,
+    attribute,
+    create_array,
+    dimension,
+    write_array,
+    write_dense,
+)
 from pyqbeast.tiledb.read import split as splitting
 from pyqbeast.tiledb.read.split import read_part, split
 
@@ -60,3 +68,32 @@ def test_a_box_of_absurd_size(tmp_path, size):
         # A machine may believe that it has eight terabytes.
         with pytest.raises(InvalidInputError, match=f"the {size + 1} cells of the box .* in smaller boxes"):
             array.read(box={"x": (0, size)})
+
+
+@pytest.mark.parametrize("first", [Datatype.STRING_ASCII, Datatype.INT8, Datatype.UINT64, Datatype.FLOAT32])
+@pytest.mark.parametrize("ends", [None, (3, 90)])
+def test_fragments_that_overlap_are_divided_along_their_first_dimension(tmp_path, first, ends):
+    """Numbers and texts alike: also empty texts, those that others begin with, and the greatest numbers of a type."""
+    uri = str(tmp_path)
+    kind = pa.string() if first is Datatype.STRING_ASCII else pa.from_numpy_dtype(first.dtype)
+    if first is Datatype.STRING_ASCII:
+        keys = sorted(["", "\0", "a", "a\0", "a\0\0", "a\0b", *(f"k{i:03}" for i in range(94))])
+        k = dimension("k", first)
+    else:
+        most = np.finfo(first.dtype).max if first.is_float else np.iinfo(first.dtype).max - 1
+        keys = [*(first.dtype.type(i).item() for i in range(99)), first.dtype.type(most).item()]
+        k = dimension("k", first, (keys[0], keys[-1]))
+    x = dimension("x", Datatype.INT64, (0, 9), 1)
+    create_array(uri, ArraySchema((k, x), (attribute("v", Datatype.INT64),), capacity=4))
+    for timestamp, part in enumerate((keys, keys[::2], keys[20:60]), 1):
+        rows = {"k": pa.array(part, kind), "x": [1] * len(part), "v": [timestamp] * len(part)}
+        write_array(uri, pa.table(rows), timestamp=timestamp)
+    array = tiledb.open_array(uri)
+    box = None if ends is None else {"k": (keys[ends[0]], keys[ends[1]])}
+    request = array.request(None, None, box)
+    parts = split(array, request)
+    assert len(parts) == splitting._FEWEST
+    found = [pa.concat_tables(read_part(array, request, part)) for part in parts]
+    assert max(table.num_rows for table in found) < 50
+    order = [("k", "ascending"), ("x", "ascending")]
+    assert pa.concat_tables(found).sort_by(order).to_pydict() == array.read(box=box).to_pydict()

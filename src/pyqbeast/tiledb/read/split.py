@@ -93,31 +93,30 @@ def _pieces(fragment: Fragment, tiles: npt.NDArray[np.intp]) -> list[npt.NDArray
 
 
 def _ranges(group: Sequence[Fragment], request: Request) -> list[MBR | None]:
-    """Ranges of the first dimension with about as many cells each."""
+    """Ranges of the first dimension with about as many cells each. They end where tiles do."""
     first = request.schema.dimension_fields[0]
     chosen = choose_tiles(group, request, True)[0]
-    lows: list[Any] = []
+    highs: list[Any] = []
     for fragment, tiles in chosen.items():
         if fragment.leaves is not None:
-            lows += fragment.leaves.lows[0][tiles].tolist()
-    if not lows:
+            highs += fragment.leaves.highs[0][tiles].tolist()
+    if not highs:
         return []
     cells = sum(int(fragment.tile_cells(tiles).sum()) for fragment, tiles in chosen.items())
-    count = min(len(lows), max(-(-cells // _CELLS), _FEWEST))
-    if first.is_var or count == 1:
-        return [request.box]
-    cuts = sorted({sorted(lows)[len(lows) * i // count] for i in range(1, count)} - {min(lows)})
-    starts = [None, *cuts]
-    ends = [*(_before(cut, first.datatype.dtype) for cut in cuts), None]
-    boxes = [_narrowed(request, start, end) for start, end in zip(starts, ends, strict=True)]
+    count = min(len(highs), max(-(-cells // _CELLS), _FEWEST))
+    cuts = sorted({sorted(highs)[len(highs) * i // count - 1] for i in range(1, count)} - {max(highs)})
+    starts = [None, *(_after(cut, first.datatype.dtype) for cut in cuts)]
+    boxes = [_narrowed(request, start, end) for start, end in zip(starts, [*cuts, None], strict=True)]
     return [box for box in boxes if box is not None]
 
 
-def _before(value: Coordinate, dtype: np.dtype[Any]) -> Coordinate:
-    """The greatest coordinate below this one."""
+def _after(value: Coordinate, dtype: np.dtype[Any]) -> Coordinate:
+    """The least coordinate above this one."""
+    if isinstance(value, bytes):
+        return value + b"\0"
     if dtype.kind == "f":
-        return np.nextafter(dtype.type(value), dtype.type(-np.inf)).item()
-    return value - 1
+        return np.nextafter(dtype.type(value), dtype.type(np.inf)).item()
+    return value + 1
 
 
 def _narrowed(request: Request, low: Coordinate, high: Coordinate) -> MBR | None:
