@@ -143,6 +143,9 @@ class Datatype(IntEnum):
         return pa.from_numpy_dtype(self.dtype)
 
 
+#: Signed integers by their width in bytes.
+SIGNED = {1: Datatype.INT8, 2: Datatype.INT16, 4: Datatype.INT32, 8: Datatype.INT64}
+
 _INTEGERS = frozenset(
     {
         Datatype.INT8,

@@ -142,3 +142,11 @@ def read_parts(metadata: memoryview, data: Octets) -> tuple[list[Octets], memory
 def part_header(*sizes: int) -> bytes:
     """The metadata of a filter that keeps parts of these sizes apart."""
     return u32(len(sizes), *sizes)
+
+
+def is_text_mode(context: ChunkContext, ascii_since: int) -> bool:
+    """Whether the text filters keep the cells' lengths themselves in a field of this type and version."""
+    if context.cell_val_num != VAR_NUM:
+        return False
+    since = {Datatype.STRING_ASCII: ascii_since, Datatype.STRING_UTF8: 17}.get(context.datatype)
+    return since is not None and context.version >= since

@@ -12,14 +12,13 @@ import numpy as np
 
 from pyqbeast.core.extras import of_extra
 from pyqbeast.tiledb.cursor import Cursor, i32, u8, u32
-from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
-from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets, octets, whole_values
+from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets, is_text_mode, octets, whole_values
 
 #: lz4 cannot make more than this of one byte.
 _LZ4_RATIO = 255
-#: Run lengths are 16 bits wide.
-_LONGEST_RUN = 0xFFFF
+#: Run lengths are 16 bits wide, of texts too.
+LONGEST_RUN = 0xFFFF
 
 _local = threading.local()
 
@@ -195,17 +194,9 @@ class Rle(Compressor):
         starts = np.flatnonzero(np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)]))
         lengths = np.diff(np.append(starts, cells.size))
         # A run that is longer than its field can say is stored as several.
-        pieces = -(-lengths // _LONGEST_RUN)
+        pieces = -(-lengths // LONGEST_RUN)
         runs = np.empty(int(pieces.sum()), dtype=[("cell", f"V{width}"), ("length", ">u2")])
         runs["cell"] = np.repeat(cells[starts], pieces)
-        runs["length"] = _LONGEST_RUN
-        runs["length"][np.cumsum(pieces) - 1] = lengths - (pieces - 1) * _LONGEST_RUN
+        runs["length"] = LONGEST_RUN
+        runs["length"][np.cumsum(pieces) - 1] = lengths - (pieces - 1) * LONGEST_RUN
         return octets(runs)
-
-
-def is_text_mode(context: ChunkContext, ascii_since: int) -> bool:
-    """Whether the text filters keep the cells' lengths themselves in a field of this type and version."""
-    if context.cell_val_num != VAR_NUM:
-        return False
-    since = {Datatype.STRING_ASCII: ascii_since, Datatype.STRING_UTF8: 17}.get(context.datatype)
-    return since is not None and context.version >= since

@@ -9,9 +9,9 @@ from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.cursor import Cursor, u8, u32
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
-from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets
+from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets, is_text_mode
 from pyqbeast.tiledb.filters.checks import Aes256Gcm, Md5, Sha256
-from pyqbeast.tiledb.filters.compress import Bzip2, Compressor, Gzip, Lz4, Rle, Zstd, is_text_mode
+from pyqbeast.tiledb.filters.compress import Bzip2, Compressor, Gzip, Lz4, Rle, Zstd
 from pyqbeast.tiledb.filters.delta import Delta, DoubleDelta
 from pyqbeast.tiledb.filters.scale import FloatScale
 from pyqbeast.tiledb.filters.shuffle import BitShuffle, ByteShuffle, Xor

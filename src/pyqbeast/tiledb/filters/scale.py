@@ -9,7 +9,7 @@ import numpy as np
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.cursor import f64, u64
-from pyqbeast.tiledb.datatypes import Datatype
+from pyqbeast.tiledb.datatypes import SIGNED, Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.filters.base import (
     ChunkContext,
@@ -21,7 +21,6 @@ from pyqbeast.tiledb.filters.base import (
     values,
     whole_values,
 )
-from pyqbeast.tiledb.filters.shuffle import SIGNED
 
 
 class FloatScale(Filter):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pyqbeast.tiledb.datatypes import Datatype
+from pyqbeast.tiledb.datatypes import SIGNED, Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.filters.base import (
     ChunkContext,
@@ -20,8 +20,6 @@ from pyqbeast.tiledb.filters.base import (
 
 #: Bitshuffle works in blocks of this many bytes.
 _BLOCK = 8192
-#: Signed integers by their width in bytes.
-SIGNED = {1: Datatype.INT8, 2: Datatype.INT16, 4: Datatype.INT32, 8: Datatype.INT64}
 
 
 class ByteShuffle(Filter):

@@ -6,19 +6,18 @@ of them needs.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import numpy.typing as npt
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.cursor import Cursor, u8, u32
 from pyqbeast.tiledb.errors import ArrayFormatError
-from pyqbeast.tiledb.filters.base import ChunkContext, Octets, octets
-from pyqbeast.tiledb.filters.compress import Compressor, is_text_mode
+from pyqbeast.tiledb.filters.base import ChunkContext, Octets, is_text_mode, octets
+from pyqbeast.tiledb.filters.compress import LONGEST_RUN, Compressor
 
 Offsets = npt.NDArray[np.int64]
-
-#: A run of equal cells is at most this long.
-_LONGEST_RUN = 0xFFFF
 
 
 class Dictionary(Compressor):
@@ -141,12 +140,10 @@ def _width(largest: int) -> int:
 
 
 def _write_runs(cells: list[bytes], width: int) -> tuple[bytes, int, bytes]:
-    from itertools import groupby
-
     runs: list[tuple[int, bytes]] = []
-    for text, group in groupby(cells):
+    for text, group in itertools.groupby(cells):
         count = sum(1 for _ in group)
-        runs += [(min(_LONGEST_RUN, count - done), text) for done in range(0, count, _LONGEST_RUN)]
+        runs += [(min(LONGEST_RUN, count - done), text) for done in range(0, count, LONGEST_RUN)]
     number_width = _width(max((count for count, _ in runs), default=0))
     data = b"".join(
         count.to_bytes(number_width, "big") + len(text).to_bytes(width, "big") + text for count, text in runs

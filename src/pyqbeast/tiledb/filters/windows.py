@@ -135,12 +135,12 @@ class BitWidthReduction(_Windowed):
             return metadata, data
         dtype = context.datatype.dtype
         whole = values(data, dtype)
-        records, parts = [], []
+        records, parts, count = [], [], 0
         for table in _in_windows(whole, self.window):
             record, part = _narrow(table)
             records.append(record.tobytes())
             parts.append(part)
-        count = sum(len(table) for table in _in_windows(whole, self.window))
+            count += len(table)
         if data.size > whole.size * dtype.itemsize:
             # The bytes of a partial value are kept as they are.
             tail = data[whole.size * dtype.itemsize :]

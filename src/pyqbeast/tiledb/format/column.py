@@ -14,6 +14,9 @@ from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.filters.base import Octets
 from pyqbeast.tiledb.format.field import Field
 
+#: Which cells or tiles are meant.
+Mask = npt.NDArray[np.bool_]
+
 _FLOATS: dict[pa.DataType, np.dtype[Any]] = {pa.float32(): np.dtype("<f4"), pa.float64(): np.dtype("<f8")}
 
 #: What NumPy calls "not a time"; Arrow has nulls for it.

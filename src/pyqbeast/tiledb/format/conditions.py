@@ -8,17 +8,14 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import UnsupportedError
-from pyqbeast.tiledb.cursor import Bytes, Cursor, u8, u32, u64
+from pyqbeast.tiledb.cursor import Bytes, Cursor, text, u8, u64
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
-from pyqbeast.tiledb.format.column import binary_array, fixed_array
+from pyqbeast.tiledb.format.column import Mask, binary_array, fixed_array
 from pyqbeast.tiledb.format.field import Field
-
-Mask = npt.NDArray[np.bool_]
 
 _TREE, _COMPARISON = 0, 1
 _AND, _OR, _NOT = 0, 1, 2
@@ -175,5 +172,4 @@ def _raw_values(values: tuple[bytes, ...], field: Field) -> pa.Array:
 
 def comparison_bytes(column: str, operator: Operator, value: bytes) -> bytes:
     """The payload of a delete file: cells that compare like this stay."""
-    name = column.encode("utf-8")
-    return u8(_COMPARISON) + u8(operator) + u32(len(name)) + name + u64(len(value)) + value
+    return u8(_COMPARISON) + u8(operator) + text(column) + u64(len(value)) + value

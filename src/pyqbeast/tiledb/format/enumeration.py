@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError, check_type
-from pyqbeast.tiledb.cursor import Bytes, Cursor, u8, u32, u64
+from pyqbeast.tiledb.cursor import Bytes, Cursor, text, u8, u32, u64
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype, datatype_of
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.format.column import binary_array, fixed_bytes, present
@@ -95,7 +95,7 @@ class Enumeration:
 
     def to_bytes(self, file: str) -> bytes:
         """The payload of its generic tile, which is to be in a file of this name."""
-        out = u32(_VERSION) + _sized(self.name) + _sized(file)
+        out = u32(_VERSION) + text(self.name) + text(file)
         out += u8(self.datatype) + u32(self.cell_val_num) + u8(self.ordered)
         data = b"".join(self.raw)
         out += u64(len(data)) + data
@@ -103,11 +103,6 @@ class Enumeration:
             return out
         starts = np.cumsum([0, *map(len, self.raw)])[:-1]
         return out + u64(8 * len(self.raw)) + u64(*starts.tolist())
-
-
-def _sized(text: str) -> bytes:
-    raw = text.encode("utf-8")
-    return u32(len(raw)) + raw
 
 
 def _split(cursor: Cursor, data: bytes, column: Field) -> tuple[bytes, ...]:

@@ -12,7 +12,8 @@ from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.domain import MBRs
 from pyqbeast.tiledb.format.field import Field
 
-_FANOUT = 10
+#: The most children of a node that is written.
+FANOUT = 10
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,11 @@ class RTree:
         levels = [leaves]
         while len(levels[0]) > 1:
             below = levels[0]
-            starts = np.arange(0, len(below), _FANOUT)
+            starts = np.arange(0, len(below), FANOUT)
             lows = tuple(np.minimum.reduceat(low, starts) for low in below.lows)
             highs = tuple(np.maximum.reduceat(high, starts) for high in below.highs)
             levels.insert(0, MBRs(lows, highs))
-        return cls(_FANOUT, tuple(levels))
+        return cls(FANOUT, tuple(levels))
 
     def to_bytes(self, dimensions: Sequence[Field]) -> bytes:
         """The section's payload."""

@@ -15,13 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.tiledb.format.column import numbers
+from pyqbeast.tiledb.format.column import Mask, numbers
 from pyqbeast.tiledb.format.domain import MBR, Coordinate, Range1D, operand
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.read.values import Value, array_at, is_stored, limits, place_among, raw_value, scalar_of
-
-Mask = npt.NDArray[np.bool_]
 
 _COMPARE: dict[str, Callable[..., Any]] = {
     "<": pc.less,

@@ -21,14 +21,13 @@ import numpy.typing as npt
 
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
+from pyqbeast.tiledb.format.column import Mask
 from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.predicate import Predicate
 from pyqbeast.tiledb.read.values import raw_value
-
-Mask = npt.NDArray[np.bool_]
 
 
 def tiles_in_box(fragment: Fragment, box: MBR | None) -> Mask:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pyqbeast.core.errors import UnsupportedError
-from pyqbeast.tiledb.format.column import filled, numbers, present, take
+from pyqbeast.tiledb.format.column import Mask, filled, numbers, present, take
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import DELETE_TIMESTAMP, TIMESTAMP, ArraySchema
 from pyqbeast.tiledb.read.fragment import NOT_DELETED, Fragment
@@ -20,7 +20,6 @@ from pyqbeast.tiledb.read.prune import tiles_in_box, tiles_matching
 from pyqbeast.tiledb.read.request import Deletion, Request, empty_table
 from pyqbeast.tiledb.read.tile_data import read_as, read_column, stored_field
 
-Mask = npt.NDArray[np.bool_]
 Columns = dict[str, pa.Array]
 
 

@@ -16,7 +16,7 @@ from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.grid import TileGrid, intersection, numpy_order
 from pyqbeast.tiledb.format.ingest import check_table
-from pyqbeast.tiledb.format.rtree import RTree
+from pyqbeast.tiledb.format.rtree import FANOUT, RTree
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.dense import whole_box
 from pyqbeast.tiledb.read.opening import open_array
@@ -74,7 +74,7 @@ def write_dense(
         tiles = [cells.take(pa.array(positions)) for positions in rows]
         counted = [cells.take(pa.array(positions[positions < table.num_rows])) for positions in rows]
         columns[attribute.name] = encode_column(tiles, attribute, schema, array.key, counted)
-    fragment = FragmentFiles(schema, columns, grid.tile_count, grid.cells_per_tile, region, RTree(10, ()))
+    fragment = FragmentFiles(schema, columns, grid.tile_count, grid.cells_per_tile, region, RTree(FANOUT, ()))
     return commit_staged(array.store, put_fragment(array, fragment, timestamp))
 
 
