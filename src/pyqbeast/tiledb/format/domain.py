@@ -28,6 +28,12 @@ class Range1D:
         """Whether a coordinate may lie in both."""
         return bool(self.low <= other.high and other.low <= self.high)
 
+    def intersection(self, other: Range1D) -> Range1D | None:
+        """The common part, `None` where there is none. An end that is `None` is open."""
+        low = max((low for low in (self.low, other.low) if low is not None), default=None)
+        high = min((high for high in (self.high, other.high) if high is not None), default=None)
+        return Range1D(low, high) if low is None or high is None or low <= high else None
+
 
 @dataclass(frozen=True)
 class MBR:
@@ -39,6 +45,17 @@ class MBR:
     def shape(self) -> tuple[int, ...]:
         """How many whole numbers each range holds. None of its ends is open."""
         return tuple(r.high - r.low + 1 for r in self.ranges)
+
+    @classmethod
+    def everywhere(cls, dimensions: int) -> MBR:
+        """All points: each end of so many dimensions is open."""
+        return cls((Range1D(None, None),) * dimensions)
+
+    def intersection(self, other: MBR) -> MBR | None:
+        """The common part, `None` where there is none. Ends that are `None` are open."""
+        sides = [a.intersection(b) for a, b in zip(self.ranges, other.ranges, strict=True)]
+        common = tuple(side for side in sides if side is not None)
+        return MBR(common) if len(common) == len(sides) else None
 
     def closed(self, whole: MBR) -> MBR:
         """The same rectangle, with the ends of `whole` for those that are open."""

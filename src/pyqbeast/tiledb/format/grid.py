@@ -119,14 +119,3 @@ class TileGrid:
                 inside.append(slice(low - t.low, max(high - t.low + 1, 0)))
                 target.append(slice(low - b.low, max(high - b.low + 1, 0)))
             yield tile, tuple(inside), tuple(target)
-
-
-def intersection(a: MBR, b: MBR) -> MBR | None:
-    """The common part of two rectangles, `None` where there is none."""
-    ranges = []
-    for one, other in zip(a.ranges, b.ranges, strict=True):
-        low, high = max(one.low, other.low), min(one.high, other.high)
-        if low > high:
-            return None
-        ranges.append(Range1D(low, high))
-    return MBR(tuple(ranges))

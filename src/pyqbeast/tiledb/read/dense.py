@@ -14,7 +14,6 @@ from pyqbeast.tiledb.filters.base import octets
 from pyqbeast.tiledb.format.column import filled, fixed_array, present, take
 from pyqbeast.tiledb.format.domain import MBR, Range1D
 from pyqbeast.tiledb.format.field import Field
-from pyqbeast.tiledb.format.grid import intersection
 from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.predicate import Predicate
@@ -48,8 +47,8 @@ def clipped(box: MBR | None, schema: ArraySchema, fragments: Sequence[Fragment])
     """
     whole = whole_box(schema)
     if box is None:
-        box = MBR(tuple(Range1D(None, None) for _ in whole.ranges))
-    region = intersection(box.closed(whole), whole)
+        box = MBR.everywhere(len(whole.ranges))
+    region = box.closed(whole).intersection(whole)
     if region is None or not any(r.low is None or r.high is None for r in box.ranges):
         return region
     # Each cell takes memory, so a footer's claim of cells is believed only as far as the files' bytes can hold
@@ -115,7 +114,7 @@ def _sources(fragments: Sequence[Fragment], box: MBR) -> tuple[list[Tile], npt.N
     per_tile = 1
     for fragment in fragments:
         grid = fragment.grid
-        common = intersection(grid.domain, box) if grid else None
+        common = grid.domain.intersection(box) if grid else None
         if grid is None or common is None:
             continue
         per_tile = grid.cells_per_tile

@@ -200,12 +200,14 @@ def parse_box(box: Mapping[str, Any] | None, schema: ArraySchema) -> MBR | None:
 def box_of(predicates: Sequence[Predicate], schema: ArraySchema, box: MBR | None) -> MBR | None:
     """The box, narrowed to where predicates on dimensions may hold."""
     names = [d.name for d in schema.dimensions]
-    ranges = list(box.ranges) if box is not None else [Range1D(None, None)] * len(names)
+    everywhere = MBR.everywhere(len(names))
+    ranges = list((box or everywhere).ranges)
     for predicate in predicates:
         if predicate.column in names:
             axis = names.index(predicate.column)
             ranges[axis] = _narrowed(ranges[axis], predicate, schema.dimension_fields[axis])
-    return box if box is None and all(r == Range1D(None, None) for r in ranges) else MBR(tuple(ranges))
+    narrowed = MBR(tuple(ranges))
+    return None if box is None and narrowed == everywhere else narrowed
 
 
 def _narrowed(bounds: Range1D, predicate: Predicate, field: Field) -> Range1D:

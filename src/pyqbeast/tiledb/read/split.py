@@ -121,13 +121,9 @@ def _after(value: Coordinate, dtype: np.dtype[Any]) -> Coordinate:
 
 def _narrowed(request: Request, low: Coordinate, high: Coordinate) -> MBR | None:
     """The request's box, with the first dimension cut down to a range; `None` where nothing is left."""
-    box = request.box or MBR(tuple(Range1D(None, None) for _ in request.schema.dimensions))
-    old = box.ranges[0]
-    low = old.low if low is None else low if old.low is None else max(low, old.low)
-    high = old.high if high is None else high if old.high is None else min(high, old.high)
-    if low is not None and high is not None and low > high:
-        return None
-    return MBR((Range1D(low, high), *box.ranges[1:]))
+    everywhere = MBR.everywhere(len(request.schema.dimensions))
+    part = MBR((Range1D(low, high), *everywhere.ranges[1:]))
+    return part if request.box is None else request.box.intersection(part)
 
 
 def _split_dense(array: Array, request: Request) -> list[Part]:

@@ -14,7 +14,7 @@ from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.location import Location
 from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.domain import MBR
-from pyqbeast.tiledb.format.grid import TileGrid, intersection, numpy_order
+from pyqbeast.tiledb.format.grid import TileGrid, numpy_order
 from pyqbeast.tiledb.format.ingest import check_table
 from pyqbeast.tiledb.format.rtree import FANOUT, RTree
 from pyqbeast.tiledb.read.array import Array
@@ -89,7 +89,7 @@ def _region(array: Array, box: Mapping[str, Any] | None) -> MBR:
     if parsed is None:
         return whole
     region = parsed.closed(whole)
-    if intersection(region, whole) != region:
+    if region.intersection(whole) != region:
         raise InvalidInputError(f"the box {region} is not in the domain {whole}")
     return region
 
