@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from pyqbeast.bridge import quiet_start
+from pyqbeast.bridge.start import quiet_start
 from tests.machine import RUNS_ONCE
 from tests.test_docs import README, blocks_of
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pyqbeast.bridge import failures, python_callbacks, quiet_start
+from pyqbeast.bridge import failures, python_callbacks
 from pyqbeast.bridge.jars import listed, missing_jars, ship_bridge_jar
 from pyqbeast.bridge.setup_checks import check_delta, check_jar, check_jvm, check_spark, check_versions
+from pyqbeast.bridge.start import given_settings, quiet_start
 from pyqbeast.core.errors import InvalidInputError, SessionError
 
 EXTENSION = "io.pyqbeast.QbeastExtension"
@@ -21,6 +22,8 @@ DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 CATALOG = "spark.sql.catalog.spark_catalog"
 DELTA_CATALOG_CLASS = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 CATALOG_CLASS = "io.pyqbeast.QbeastCatalog"
+#: What `CATALOG` is where nobody has set it: Spark 4.1 and later have a word for it.
+_NO_CATALOG = (None, "builtin")
 _when_attached: list[Callable[[SparkSession], None]] = []
 #: Settings of numbers of partitions. Their defaults are made for clusters and cost seconds for each operation of
 #: Delta's on one machine. On a local master they become the number of cores.
@@ -41,11 +44,11 @@ _LOCAL_COMPRESSION = "spark.shuffle.compress"
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """A session builder that makes sessions ready for indexed tables.
 
-    Adds the bridge and Delta's jars, the extensions and the catalog (in place of none or of Delta's) to what the
-    builder has already; `getOrCreate` then returns a session that `attach` has been called on. For a `local[…]`
-    master it lowers the number of partitions of Delta's own jobs to that of the cores, and that of shuffles to 16 a
-    core (`VACUUM` of a small table takes 2 s instead of 20), and leaves shuffled rows uncompressed (a write of an
-    indexed table is then a tenth faster), where the user has not set these.
+    Adds the bridge and Delta's jars, the extensions and the catalog (in place of none or of Delta's) to what is set
+    already: in the builder, in `PYSPARK_SUBMIT_ARGS` and in `spark-defaults.conf`. `getOrCreate` then returns a
+    session that `attach` has been called on. For a `local[…]` master it lowers the number of partitions of Delta's own
+    jobs to that of the cores, and that of shuffles to 16 a core (`VACUUM` of a small table takes 2 s instead of 20),
+    and leaves shuffled rows uncompressed (a write of an indexed table is then a tenth faster), where these are not set.
 
     Spark's start is quiet: the driver logs warnings and errors without those that nobody can do anything about, unless
     the user has settings of log4j. Spark draws no bars unless `spark.ui.showConsoleProgress` is set: operations of
@@ -66,12 +69,12 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     check_versions()
     check_jvm()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    options: dict[str, Any] = builder._options
-    jars = [*listed(options, "spark.jars"), *missing_jars(options)]
-    builder.config("spark.jars", ",".join(jars))
+    options: dict[str, Any] = given_settings.given(builder._options)
+    jars = [*listed(options, given_settings.JARS), *missing_jars(options)]
+    builder.config(given_settings.JARS, ",".join(jars))
     extensions = [e for e in listed(options, "spark.sql.extensions") if e not in (EXTENSION, DELTA_EXTENSION)]
     builder.config("spark.sql.extensions", ",".join([*extensions, EXTENSION, DELTA_EXTENSION]))
-    if options.get(CATALOG) in (None, DELTA_CATALOG_CLASS):
+    if options.get(CATALOG) in (*_NO_CATALOG, DELTA_CATALOG_CLASS):
         builder.config(CATALOG, CATALOG_CLASS)
     local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", str(options.get("spark.master", "")))
     if local:

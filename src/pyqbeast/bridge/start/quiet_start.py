@@ -1,6 +1,6 @@
 """Starts Spark's JVM without lines that no user can do anything about.
 
-What is left out stands in `log4j2.properties` beside this file and in `_NOISE`. Every other line comes through, and
+What is left out stands in `log4j2.properties` of the folder above and in `_NOISE`. Every other line comes through, and
 settings of log4j that the user has made keep their place.
 """
 
@@ -11,14 +11,15 @@ import contextlib
 import os
 import select
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import pyspark
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
+
+from pyqbeast.bridge.start import given_settings
 
 #: Spark loads this module, and the JVM says so before anything can be set in it.
 _NOISE = b"WARNING: Using incubator modules: jdk.incubator.vector\n"
@@ -27,7 +28,7 @@ _DRIVER_OPTIONS = "spark.driver.defaultJavaOptions"
 _VARIABLES = (
     "JAVA_TOOL_OPTIONS",
     "JDK_JAVA_OPTIONS",
-    "PYSPARK_SUBMIT_ARGS",
+    given_settings.ARGUMENTS,
     "SPARK_SUBMIT_OPTS",
     "_JAVA_OPTIONS",
 )
@@ -66,13 +67,30 @@ def start_jvm(options: Mapping[str, Any]) -> None:
         lines = threading.Thread(target=told.hand_on, name="pyqbeast-jvm-stderr", daemon=True)
         lines.start()
         try:
-            SparkContext._gateway = launch_gateway(conf, {"stderr": beginning})  # type: ignore[no-untyped-call]
+            with _jars_are_kept(options):
+                SparkContext._gateway = launch_gateway(conf, {"stderr": beginning})  # type: ignore[no-untyped-call]
             SparkContext._jvm = SparkContext._gateway.jvm
         except BaseException:
             os.close(beginning)
             lines.join(5)  # what the JVM had to say comes before the error
             raise
         os.close(beginning)
+
+
+@contextlib.contextmanager
+def _jars_are_kept(options: Mapping[str, Any]) -> Iterator[None]:
+    """Spark puts jars among the user's arguments in place of those of the session's settings, which hold them too."""
+    arguments = os.environ.get(given_settings.ARGUMENTS)
+    if arguments is None:
+        yield
+        return
+    os.environ[given_settings.ARGUMENTS] = given_settings.with_jars(
+        arguments, str(options.get(given_settings.JARS, ""))
+    )
+    try:
+        yield
+    finally:
+        os.environ[given_settings.ARGUMENTS] = arguments
 
 
 class _StandardError:
@@ -126,8 +144,7 @@ def _write(some: bytes) -> None:
 def _has_log_settings(options: Mapping[str, Any]) -> bool:
     told = [str(options.get(key, "")) for key in (_DRIVER_OPTIONS, "spark.driver.extraJavaOptions")]
     told += [os.environ.get(name, "") for name in _VARIABLES]
-    home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
-    folder = Path(os.environ.get("SPARK_CONF_DIR") or Path(home) / "conf")
+    folder = given_settings.configuration_folder()
     defaults = folder / "spark-defaults.conf"
     if defaults.is_file():
         text = defaults.read_text(encoding="utf-8", errors="replace")

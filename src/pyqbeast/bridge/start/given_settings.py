@@ -1,0 +1,80 @@
+"""The settings that a session gets besides its builder's: those of a cluster's file and of the command line.
+
+PySpark puts them together in the JVM. What `configure` adds to is needed before there is one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from pyspark import SparkConf, SparkContext
+
+ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+JARS = "spark.jars"
+_PROPERTY = re.compile(r"\s*([^\s=:#!][^\s=:]*)\s*[\s=:]\s*(.*?)\s*", re.DOTALL)
+#: Arguments of spark-submit that stand for a setting.
+_SHORT = {"--jars": JARS, "--packages": "spark.jars.packages", "--master": "spark.master"}
+
+
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a session, with those of its builder, which come before all others.
+
+    Args:
+        options: the builder's.
+    """
+    return {**_outside(), **options}
+
+
+def configuration_folder() -> Path:
+    """Where Spark looks for `spark-defaults.conf` and for settings of log4j."""
+    home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
+    return Path(os.environ.get("SPARK_CONF_DIR") or Path(home) / "conf")
+
+
+def properties(file: Path) -> dict[str, str]:
+    """The settings in a file such as `spark-defaults.conf`; none where there is no such file."""
+    if not file.is_file():
+        return {}
+    text = re.sub(r"\\\n[ \t]*", "", file.read_text(encoding="utf-8", errors="replace"))
+    return {match[1]: match[2] for line in text.splitlines() if (match := _PROPERTY.fullmatch(line))}
+
+
+def with_jars(arguments: str, jars: str) -> str:
+    """Arguments of spark-submit with these jars in place of those that they name, if they name any."""
+    if not arguments.strip() or JARS not in submitted(arguments):
+        return arguments
+    *before, last = shlex.split(arguments)  # the last one is what is submitted
+    return shlex.join([*before, "--conf", f"{JARS}={jars}", "--jars", jars, last])
+
+
+def submitted(arguments: str) -> dict[str, str]:
+    """The settings that spark-submit takes of its arguments, and of the file that they name or `spark-defaults.conf`.
+
+    Of a setting that comes twice the last counts, and `--jars` counts before `--conf`.
+    """
+    words = [part for word in shlex.split(arguments) for part in _parts(word)]
+    pairs = list(itertools.pairwise(words))
+    named = [file for word, file in pairs if word == "--properties-file"]
+    file = Path(named[-1]) if named else configuration_folder() / "spark-defaults.conf"
+    settings = (each.partition("=") for word, each in pairs if word in ("--conf", "-c"))
+    short = {_SHORT[word]: each for word, each in pairs if word in _SHORT}
+    return properties(file) | {key.strip(): value.strip() for key, _, value in settings} | short
+
+
+def _parts(word: str) -> list[str]:
+    """`--conf=a=b` is the same as `--conf a=b`."""
+    return word.split("=", 1) if word.startswith("--") else [word]
+
+
+def _outside() -> dict[str, str]:
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit has started the JVM, and it knows them all
+        SparkContext._ensure_initialized()
+        return dict(SparkConf().getAll())
+    return submitted(os.environ.get(ARGUMENTS, ""))

@@ -1,0 +1,101 @@
+"""A session keeps what a cluster's file and the command line set: `configure` adds to it, without a JVM here."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from pyspark.sql import SparkSession
+
+import pyqbeast
+from pyqbeast.bridge import session as sessions
+from pyqbeast.bridge.jars import bridge_jar
+from pyqbeast.bridge.start import given_settings, quiet_start
+
+#: Delta that the cluster brings, so that no jar is fetched.
+DELTA = "spark.jars.packages io.delta:delta-spark_4.2_2.13:4.4.0\n"
+SHUFFLE = "spark.sql.shuffle.partitions"
+
+
+@pytest.fixture(autouse=True)
+def no_jvm(monkeypatch):
+    """Java and the network are asked elsewhere."""
+    monkeypatch.setattr(sessions, "check_jvm", lambda: None)
+    monkeypatch.delenv(given_settings.ARGUMENTS, raising=False)
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+
+
+@pytest.fixture
+def defaults(tmp_path, monkeypatch):
+    """Writes the cluster's file."""
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    return lambda text: (tmp_path / "spark-defaults.conf").write_text(DELTA + text)
+
+
+def configured(**settings):
+    builder = SparkSession.Builder()
+    for key, value in settings.items():
+        builder.config(key.replace("__", "."), value)
+    return pyqbeast.configure(builder)._options
+
+
+def test_what_the_cluster_sets_is_kept(defaults):
+    defaults(
+        "# a comment\nspark.sql.extensions org.example.Sedona\nspark.jars=/opt/udfs.jar\n"
+        f"{sessions.CATALOG} : org.example.UnityCatalog\n{SHUFFLE}\t1000 \n"
+        "spark.ui.showConsoleProgress true\nspark.master local[2]\n"
+    )
+    options = configured()
+    assert options["spark.sql.extensions"].split(",") == [
+        "org.example.Sedona", sessions.EXTENSION, sessions.DELTA_EXTENSION,
+    ]  # fmt: skip
+    assert options["spark.jars"].split(",") == ["/opt/udfs.jar", str(bridge_jar())]
+    assert {sessions.CATALOG, SHUFFLE, "spark.ui.showConsoleProgress"}.isdisjoint(options)
+    assert options["spark.shuffle.compress"] == "false"  # the master is local
+
+
+@pytest.mark.parametrize("catalog", ["", sessions.DELTA_CATALOG_CLASS, "builtin"])
+def test_the_catalog_takes_the_place_of_none_and_of_deltas(defaults, catalog):
+    defaults(f"{sessions.CATALOG} {catalog}\n" if catalog else "")
+    assert configured()[sessions.CATALOG] == sessions.CATALOG_CLASS
+
+
+def test_the_builder_comes_before_the_command_line_and_that_before_the_file(defaults, monkeypatch):
+    defaults(f"spark.jars /file.jar\n{SHUFFLE} 1000\nspark.sql.extensions a.File\n")
+    monkeypatch.setenv(
+        given_settings.ARGUMENTS, "--jars /line.jar --conf 'spark.sql.extensions=a.Line' pyspark-shell"
+    )
+    options = configured(spark__sql__extensions="a.Builder", spark__master="local[2]")
+    assert options["spark.sql.extensions"].startswith("a.Builder,io.pyqbeast.")
+    assert options["spark.jars"] == f"/line.jar,{bridge_jar()}"
+    assert SHUFFLE not in options
+
+
+def test_arguments_may_name_another_file(defaults, tmp_path):
+    defaults("spark.jars /file.jar\n")
+    other = tmp_path / "other.conf"
+    other.write_text("spark.sql.extensions a.First,\\\n   a.Second\n")
+    found = given_settings.submitted(f"--properties-file={other} --conf=a=b=c -c d=e pyspark-shell")
+    assert found == {"spark.sql.extensions": "a.First,a.Second", "a": "b=c", "d": "e"}
+
+
+def test_jars_of_the_command_line_do_not_take_the_place_of_the_bridge(defaults, monkeypatch):
+    """Spark takes the last of two lists of jars, and the user's arguments stand behind the session's settings."""
+    started = []
+    arguments = "--jars /line.jar pyspark-shell"
+
+    def launched(*_):
+        started.append(shlex.split(given_settings.os.environ[given_settings.ARGUMENTS]))
+        raise RuntimeError
+
+    defaults("")
+    monkeypatch.setenv(given_settings.ARGUMENTS, arguments)
+    monkeypatch.setattr(quiet_start.SparkContext, "_gateway", None)
+    monkeypatch.setattr(quiet_start, "SparkConf", lambda: type("Conf", (), {"set": lambda *_: None})())
+    monkeypatch.setattr(quiet_start, "launch_gateway", launched)
+    options = configured()
+    with pytest.raises(RuntimeError):
+        quiet_start.start_jvm(options)
+    assert started[0][-3:] == ["--jars", f"/line.jar,{bridge_jar()}", "pyspark-shell"]
+    assert given_settings.os.environ[given_settings.ARGUMENTS] == arguments
+    assert given_settings.with_jars("--name x pyspark-shell", "/a.jar") == "--name x pyspark-shell"
