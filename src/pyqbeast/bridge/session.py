@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -99,7 +100,10 @@ def attach(spark: SparkSession) -> SparkSession:
 
     Raises:
         SessionError: the session lacks the jar or has that of another version, runs on another version of Spark or
-            Delta, does not load the extensions, or is that of a Spark Connect client.
+            Delta, does not load the extensions, has no catalog of Delta's or ours, or is that of a Spark Connect
+            client.
+
+    Warns where the session has a catalog and none that indexes what SQL inserts.
     """
     if not hasattr(spark, "version"):
         raise InvalidInputError(f"attach takes a SparkSession that runs, not {spark!r}")
@@ -114,6 +118,7 @@ def attach(spark: SparkSession) -> SparkSession:
         )
     if extensions.index(EXTENSION) > extensions.index(DELTA_EXTENSION):
         raise SessionError(f"in spark.sql.extensions, {EXTENSION} has to stand before {DELTA_EXTENSION}")
+    _check_catalogs(spark)
     ship_bridge_jar(spark)
     if spark.sparkContext.pythonExec == "python3" and "PYSPARK_PYTHON" not in os.environ:
         spark.sparkContext.pythonExec = sys.executable
@@ -123,6 +128,25 @@ def attach(spark: SparkSession) -> SparkSession:
         for prepare in _when_attached:
             prepare(spark)
     return spark
+
+
+def _check_catalogs(spark: SparkSession) -> None:
+    """Raises SessionError where the session has no catalog of Delta's or ours, without which Delta runs nothing."""
+    catalogs = {
+        key: value for key, value in spark.conf.getAll.items() if key.startswith("spark.sql.catalog.")
+    }
+    if catalogs.get(CATALOG) in _NO_CATALOG:
+        raise SessionError(
+            f"the session was started without {CATALOG}={CATALOG_CLASS}; restart Python and start the session with "
+            "pyqbeast.configure(builder), or pass this to spark-submit by --conf"
+        )
+    if CATALOG_CLASS not in catalogs.values():
+        warnings.warn(
+            f"no catalog of this session is {CATALOG_CLASS}, so rows that SQL inserts into an indexed table stay "
+            f"unindexed until it is optimized; start the session with {CATALOG}={CATALOG_CLASS} or, beside another "
+            f"catalog, with spark.sql.catalog.beside={CATALOG_CLASS}",
+            stacklevel=3,
+        )
 
 
 @contextlib.contextmanager
