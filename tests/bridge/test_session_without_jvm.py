@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import pyspark
 import pytest
+from py4j.java_gateway import JavaPackage
 
-from pyqbeast import SessionError
+import pyqbeast
+from pyqbeast import InvalidInputError, QbeastTable, SessionError
+from pyqbeast.bridge import jvm
 from pyqbeast.bridge import session as sessions
 
 OURS, DELTAS = sessions.CATALOG_CLASS, sessions.DELTA_CATALOG_CLASS
+
+
+class NoClasses(JavaPackage):
+    """What a JVM without our jar and Delta's looks like: every name is a package."""
+
+    def __getattr__(self, name):
+        return self
 
 
 def session_with(*catalogs):
@@ -35,3 +46,31 @@ def test_a_session_whose_sql_indexes_nothing_is_warned_of(catalogs):
 @pytest.mark.parametrize("catalogs", [(OURS,), (DELTAS, OURS)])
 def test_a_catalog_of_ours_is_enough(catalogs):
     sessions._check_catalogs(session_with(*catalogs))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda spark: QbeastTable.for_path(spark, "/t"),
+        lambda spark: pyqbeast.convert(spark, "parquet.`/t`", columns_to_index=["a"], cube_size=9),
+        pyqbeast.attach,
+    ],
+)
+def test_a_session_that_nobody_configured_is_told_how_to_start(call, monkeypatch):
+    """py4j takes a class that the JVM does not have for a package, and a call of that says nothing to anybody."""
+    monkeypatch.setattr(jvm, "_known", None)
+    settings = type("Conf", (), {"getAll": {}, "get": lambda _, key, default=None: default})()
+    without_jar = type(
+        "Session", (), {"_jvm": NoClasses("", None), "version": pyspark.__version__, "conf": settings}
+    )
+    with pytest.raises(SessionError, match=r"pyqbeast's jar; restart Python .* or pass --jars \S+\.jar"):
+        call(without_jar())
+
+
+def test_what_is_no_session_is_not_taken_for_a_client_of_spark_connect():
+    for wrong in (None, "/t"):
+        with pytest.raises(InvalidInputError, match=f"takes a SparkSession first, not {wrong!r}"):
+            QbeastTable.for_path(wrong, "/t")
+    client = type("Session", (), {"client": None})()
+    with pytest.raises(SessionError, match="a client of Spark Connect"):
+        QbeastTable.for_path(client, "/t")

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from py4j.java_gateway import JavaClass
+from py4j.java_gateway import JavaClass, JavaPackage
 from pyspark import RDD, SparkContext
 from pyspark.sql import Column, SparkSession
 
-from pyqbeast.core.errors import SessionError
+from pyqbeast.bridge.jars import bridge_jar
+from pyqbeast.core.errors import InvalidInputError, SessionError
 
 
 class _Package:
@@ -31,6 +32,11 @@ class _Package:
             package = self.__dict__[name] = _Package(self.jvm, full)
             return package
         found = functools.reduce(getattr, full.split("."), self.jvm)
+        if isinstance(found, JavaPackage):  # what py4j takes a class for that is not there
+            raise SessionError(
+                "the session's JVM does not have pyqbeast's jar; restart Python and start the session with "
+                f"pyqbeast.configure(builder), or pass --jars {bridge_jar()} to spark-submit"
+            )
         if isinstance(found, JavaClass):
             self.__dict__[name] = found
         return found
@@ -44,9 +50,13 @@ def java(spark: SparkSession) -> Any:  # noqa: ANN401 (a py4j package)
     """The Java package of the bridge.
 
     Raises:
-        SessionError: the session is that of a Spark Connect client.
+        SessionError: the session is that of a Spark Connect client. So do the package's classes where the JVM lacks
+            them.
+        InvalidInputError: it is no session.
     """
     if not hasattr(spark, "_jvm"):
+        if not hasattr(type(spark), "client"):
+            raise InvalidInputError(f"this call takes a SparkSession first, not {spark!r}")
         raise SessionError(
             "this is a client of Spark Connect, and this call needs the session of the driver. Clients read and "
             "sample with any server, write where Python started it, and ask in SQL: qbeast_metrics('t'), "

@@ -80,14 +80,7 @@ def check_jar(spark: SparkSession) -> None:
     """Checks that the session's JVM has the bridge, of this version and for its Spark."""
     from pyqbeast import __version__
 
-    jar = bridge_jar(spark.version)
-    # py4j gives a package of that name for a class that is missing.
     bridge: Any = java(spark).python.Bridge
-    if isinstance(bridge, JavaPackage):
-        raise SessionError(
-            f"the session's JVM does not have pyqbeast's jar; restart Python and start the session with "
-            f"pyqbeast.configure(builder), or pass --jars {jar} to spark-submit"
-        )
     if bridge.version() != __version__:
         raise SessionError(
             f"the session's jar is that of pyqbeast {bridge.version()}, and this is pyqbeast {__version__}"
@@ -95,7 +88,7 @@ def check_jar(spark: SparkSession) -> None:
     if bridge.sparkVersion() != minor(spark.version):
         raise SessionError(
             f"the session runs Spark {spark.version}, and its pyqbeast jar is that for Spark "
-            f"{bridge.sparkVersion()}; pass --jars {jar} to spark-submit"
+            f"{bridge.sparkVersion()}; pass --jars {bridge_jar(spark.version)} to spark-submit"
         )
 
 
