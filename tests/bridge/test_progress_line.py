@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 import pyqbeast
+from pyqbeast import QbeastTable, SessionError
 from pyqbeast.bridge import progress_line
 from pyqbeast.bridge.progress_line import Tasks, line_of
 from tests.spark_session import under
@@ -48,6 +49,19 @@ def work(spark):
 
 def tags(spark):
     return {tag for tag in spark.sparkContext.getJobTags() if tag.startswith("pyqbeast")}
+
+
+def test_a_client_of_spark_connect_is_told_in_a_terminal_too(terminal):
+    conf = SimpleNamespace(get=lambda _, default=None: default)
+    client = type("Session", (), {"client": None, "conf": conf})()
+    for call in (
+        lambda: pyqbeast.convert(client, "parquet.`/t`", columns_to_index=["a"], cube_size=9),
+        lambda: QbeastTable.for_path(client, "/t"),
+    ):
+        with pytest.raises(SessionError, match="a client of Spark Connect"):
+            call()
+    with progress_line.shown(client, "nothing that shows"):
+        assert terminal.is_blank
 
 
 def test_the_text():

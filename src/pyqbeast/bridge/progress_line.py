@@ -90,6 +90,8 @@ def _is_seen(stream: TextIO) -> bool:
 
 
 def _is_wanted(spark: SparkSession) -> bool:
+    if not hasattr(spark, "_jvm"):  # a client of Spark Connect, which the operation itself refuses
+        return False
     by_spark = spark.sparkContext.getConf().get("spark.ui.showConsoleProgress", "false")
     return str(by_spark).lower() != "true" and str(spark.conf.get(SETTING, "true")).lower() != "false"
 
