@@ -24,6 +24,7 @@ from pyqbeast.core.errors import (
 from pyqbeast.core.format.constants import TAG_REVISION
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import format_type
+from pyqbeast.core.location import location_text
 from pyqbeast.core.revisions.evolution import checked_cube_size
 from pyqbeast.core.revisions.revision import Revision, configuration_entries, revisions_from_configuration
 from pyqbeast.core.transform.column_spec import check_number_of_columns
@@ -61,6 +62,7 @@ def convert(
         CommitConflictError: other writers came first again and again.
         StorageError: storage failed. Parquet files may have become a Delta table by then; the message says so.
     """
+    identifier = location_text(identifier)
     with progress_line.shown(spark, doing := f"converting {identifier}"):
         return _convert(spark, identifier, columns_to_index, cube_size, doing)
 

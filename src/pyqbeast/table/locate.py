@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 from pyqbeast import bridge
 from pyqbeast.core.errors import NotIndexedError, TableNotFoundError
+from pyqbeast.core.location import Location, location_text
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
 
 
@@ -43,22 +44,24 @@ def path_of_name(spark: SparkSession, name: str) -> str:
     return str(detail["location"])
 
 
-def find_path(spark: SparkSession, path_or_name: str) -> str:
+def find_path(spark: SparkSession, path_or_name: Location) -> str:
     """The path of an indexed table, given its name in the catalog or its path. A name comes first.
 
     Raises:
+        InvalidInputError: it is no text and no path.
         TableNotFoundError: there is neither.
         NotIndexedError: there is one, and it is not indexed.
     """
-    is_name = _is_name(spark, path_or_name)
-    path = path_of_name(spark, path_or_name) if is_name else path_or_name
+    text = location_text(path_or_name)
+    is_name = _is_name(spark, text)
+    path = path_of_name(spark, text) if is_name else text
     try:
         indexed_revisions(bridge.TableLog(spark, path), path)
     except TableNotFoundError:
         if is_name:
             raise
         raise TableNotFoundError(
-            f"{path_or_name!r} is neither a table of the catalog nor the path of a Delta table"
+            f"{text!r} is neither a table of the catalog nor the path of a Delta table"
         ) from None
     return path
 

@@ -15,6 +15,7 @@ from pyqbeast.core.format import constants
 from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.html import block_html, table_html, texts_html
+from pyqbeast.core.location import Location, location_text
 from pyqbeast.core.otree.measure import MeasuredFile, index_metrics
 from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
@@ -44,14 +45,15 @@ class QbeastTable:
         self._path = path
 
     @classmethod
-    def for_path(cls, spark: SparkSession, path: str) -> QbeastTable:
+    def for_path(cls, spark: SparkSession, path: Location) -> QbeastTable:
         """The table at a path.
 
         Raises:
+            InvalidInputError: `path` is neither a path nor a URL.
             TableNotFoundError: there is no table.
             NotIndexedError: there is one, and it is not indexed.
         """
-        table = cls(spark, path)
+        table = cls(spark, location_text(path))
         table._revisions()
         return table
 

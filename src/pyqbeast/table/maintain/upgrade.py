@@ -18,6 +18,7 @@ from pyqbeast.bridge import failures, progress_line
 from pyqbeast.core.errors import CommitConflictError, FormatError
 from pyqbeast.core.format import constants
 from pyqbeast.core.html import block_html, table_html, texts_html
+from pyqbeast.core.location import Location
 from pyqbeast.table.locate import find_path
 
 #: How often the upgrade starts again after another writer came first.
@@ -114,7 +115,7 @@ class UpgradeReport:
 
 
 def upgrade(
-    spark: SparkSession, path_or_name: str, dry_run: bool = False, drop_replicated: bool = False
+    spark: SparkSession, path_or_name: Location, dry_run: bool = False, drop_replicated: bool = False
 ) -> UpgradeReport:
     """Turns a table written before format 0.6 into one of today, in one commit. Reads and writes no data file.
 
@@ -128,6 +129,7 @@ def upgrade(
             readers of Delta tables count their rows twice as long as they are there.
 
     Raises:
+        InvalidInputError: `path_or_name` is no text and no path.
         TableNotFoundError: there is no table.
         NotIndexedError: there is a Delta table, and it is not indexed.
         FormatError: the tags of a file are damaged. Nothing is changed.
