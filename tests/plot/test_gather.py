@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import shutil
 from types import SimpleNamespace
 
@@ -11,10 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import TAG_KEY_ROWS
 from pyqbeast.core.format.key_frequency import KeyFrequency
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.plot.gather.answers import answers_of
 from pyqbeast.plot.gather.array import gather_array
 from pyqbeast.plot.gather.fractions import FRACTIONS
 from pyqbeast.plot.gather.levels import levels_of
@@ -215,3 +218,9 @@ def test_moments_that_python_lacks_are_numbers(tmp_path, kind, stored, first):
     picture = gather_array(uri)
     assert picture.axes[0].labels[0] == first
     assert picture.lows[0][0] < picture.lows[0][1]
+
+
+@pytest.mark.parametrize("wrong", [5, [1], "x"])
+def test_what_is_no_estimate_is_told(wrong):
+    with pytest.raises(InvalidInputError, match=re.escape(f"or what refine gives, not {wrong!r}")):
+        answers_of(wrong)

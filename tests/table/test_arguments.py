@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from pyspark.sql.classic.dataframe import DataFrame
 
 import pyqbeast
 from pyqbeast import InvalidInputError, QbeastTable, bridge
+from pyqbeast.table import convert
 
 #: A session in which the only table lies at `/t`.
 SESSION = SimpleNamespace(
     catalog=SimpleNamespace(tableExists=lambda name: False),
     conf=SimpleNamespace(get=lambda _, default=None: default),
 )
+
+
+#: No rows at all: nobody looks at them.
+FRAME = DataFrame.__new__(DataFrame)
 
 
 @pytest.fixture
@@ -49,3 +56,46 @@ def test_what_is_no_path_is_told(asked, nothing):
         with pytest.raises(InvalidInputError, match="neither a path nor a URL"):
             call()
     assert not asked
+
+
+def quantiles(df, *arguments):
+    return lambda: pyqbeast.compute_quantiles_for_column(df, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (quantiles("rows", "x"), "compute_quantiles_for_column takes a DataFrame, not 'rows'"),
+        (quantiles(FRAME, 5), "takes the name of a column, not 5"),
+        (quantiles(FRAME, "x", "50"), "a whole number, 2 or more, not '50'"),
+        (quantiles(FRAME, "x", 2.5), "a whole number, 2 or more, not 2.5"),
+        (quantiles(FRAME, "x", 5, "0.1"), "a number from 0 to 1, not '0.1'"),
+        (lambda: converted([1]), "a list of column names, not [1]"),
+        (lambda: converted("id"), "a list of column names, not 'id'"),
+        (lambda: converted(None), "a list of column names, not None"),
+        (
+            lambda: optimized("x"),
+            "files has to be a list of names, as the column file of blocks() has them, not 'x'",
+        ),
+        (
+            lambda: optimized([1]),
+            "files has to be a list of names, as the column file of blocks() has them, not [1]",
+        ),
+    ],
+)
+def test_mistakes_are_told_before_spark_is_asked(call, message):
+    with pytest.raises(InvalidInputError, match=re.escape(message)):
+        call()
+
+
+def converted(columns):
+    return pyqbeast.convert(SESSION, "parquet.`/t`", columns_to_index=columns)
+
+
+def optimized(files):
+    return QbeastTable(SESSION, "/t").optimize(files=files)
+
+
+def test_convert_takes_columns_without_their_kinds():
+    assert "convert takes no kinds such as 'hashing'" in convert._meant("id:hashing", ["id"])
+    assert convert._meant("idd", ["id"]) == "; did you mean 'id'?"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -28,6 +28,7 @@ from pyqbeast.core.location import location_text
 from pyqbeast.core.revisions.evolution import checked_cube_size
 from pyqbeast.core.revisions.revision import Revision, configuration_entries, revisions_from_configuration
 from pyqbeast.core.transform.column_spec import check_number_of_columns
+from pyqbeast.core.transform.registry import kind_names
 from pyqbeast.delta_log import locations
 from pyqbeast.table.maintain.plan_repair import INDEX_TAGS
 from pyqbeast.table.options import default_cube_size, is_case_sensitive, number_of_retries
@@ -63,6 +64,7 @@ def convert(
         StorageError: storage failed. Parquet files may have become a Delta table by then; the message says so.
     """
     identifier = location_text(identifier)
+    _check_wanted(columns_to_index)
     with progress_line.shown(spark, doing := f"converting {identifier}"):
         return _convert(spark, identifier, columns_to_index, cube_size, doing)
 
@@ -150,8 +152,6 @@ def _check_layout(transaction: bridge.Transaction, identifier: str) -> None:
 
 def _columns(table: DataFrame, wanted: Sequence[str]) -> list[str]:
     """The names that the columns to index have in the table."""
-    if isinstance(wanted, str) or not wanted:
-        raise InvalidInputError(f"columns_to_index has to be a list of column names, not {wanted!r}")
     check_number_of_columns(len(wanted))
     types = bridge.simple_types(table)
     columns = []
@@ -159,13 +159,31 @@ def _columns(table: DataFrame, wanted: Sequence[str]) -> list[str]:
         name = column_named(each, types, case_sensitive=is_case_sensitive(table.sparkSession))
         if name is None:
             raise InvalidInputError(
-                f"column {each!r} is to be indexed and the table has only {list(types)}{did_you_mean(each, types)}"
+                f"column {each!r} is to be indexed and the table has only {list(types)}{_meant(each, types)}"
             )
         if name in columns:
             raise InvalidInputError(f"columns_to_index names {name!r} more than once")
         format_type(name, types[name])
         columns.append(name)
     return columns
+
+
+def _meant(name: str, columns: Collection[str]) -> str:
+    """The end of a message about a column that is not there."""
+    column, _, kind = name.rpartition(":")
+    if kind in kind_names() and column in columns:
+        return f"; convert takes no kinds such as {kind!r}, so leave it out or write the rows to a new table"
+    return did_you_mean(name, columns)
+
+
+def _check_wanted(wanted: object) -> None:
+    if (
+        isinstance(wanted, str)
+        or not isinstance(wanted, Collection)
+        or not wanted
+        or not all(isinstance(each, str) for each in wanted)
+    ):
+        raise InvalidInputError(f"columns_to_index has to be a list of column names, not {wanted!r}")
 
 
 def _make_delta(spark: SparkSession, path: str, identifier: str, wanted: Sequence[str]) -> None:

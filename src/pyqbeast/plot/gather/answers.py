@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from pyqbeast.approximate.estimate.outcome import HIGH, LOW, Outcome
+from pyqbeast.core.errors import InvalidInputError
 
 _Number = float | None
 #: The most numbers of an answer that a picture shows.
@@ -44,9 +45,14 @@ class Answers:
 def answers_of(estimates: Iterable[Outcome]) -> Answers | None:
     """The numbers of estimates of one query, in the order in which they were made; None without estimates.
 
-    Of many groups only those that the last answer begins with are kept.
+    Of many groups only those that the last answer begins with are kept. Raises InvalidInputError for what is no list of
+    estimates.
     """
-    steps = list(estimates)
+    steps = list(estimates) if isinstance(estimates, Iterable) else [None]
+    if not all(hasattr(step, "exact_bytes") for step in steps):
+        raise InvalidInputError(
+            f"estimates takes a list of what tolerance gives, or what refine gives, not {estimates!r}"
+        )
     if not steps:
         return None
     series: dict[str, list[AnswerStep]] = {}

@@ -78,6 +78,10 @@ def optimize(
         return _Optimize(spark, path, revision, None, fraction).run()
     if revision is not None or fraction != 1:
         raise InvalidInputError("give optimize either files, or a revision and a fraction")
+    if isinstance(files, str) or not all(isinstance(name, str) for name in files):
+        raise InvalidInputError(
+            f"files has to be a list of names, as the column file of blocks() has them, not {files!r}"
+        )
     result = OptimizeResult()
     done: list[int] = []
     for revision_id, named in _by_revision(spark, path, files).items():

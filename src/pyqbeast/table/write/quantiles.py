@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pyqbeast import bridge
-from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.errors import InvalidInputError, check_type
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import STRING, format_type
 from pyqbeast.core.transform.text_quantiles import utf16_key
@@ -36,6 +37,15 @@ def compute_quantiles_for_column(
     Raises:
         InvalidInputError: an argument that cannot be used, or a column with fewer than two values to tell apart.
     """
+    check_type(df, DataFrame, "compute_quantiles_for_column takes a DataFrame")
+    check_type(column, str, "compute_quantiles_for_column takes the name of a column")
+    if not isinstance(number_of_quantiles, (int, np.integer)) or number_of_quantiles < 2:
+        raise InvalidInputError(
+            f"number_of_quantiles has to be a whole number, 2 or more, not {number_of_quantiles!r}"
+        )
+    if not isinstance(relative_error, (int, float, np.number)) or not 0 <= relative_error <= 1:
+        raise InvalidInputError(f"relative_error has to be a number from 0 to 1, not {relative_error!r}")
+    number_of_quantiles, relative_error = int(number_of_quantiles), float(relative_error)
     types = bridge.simple_types(df)
     found_column = column_named(column, types, case_sensitive=is_case_sensitive(df.sparkSession))
     if found_column is None:
@@ -44,10 +54,6 @@ def compute_quantiles_for_column(
         )
     column = found_column
     is_text = format_type(column, types[column]) == STRING
-    if number_of_quantiles < 2:
-        raise InvalidInputError(f"number_of_quantiles has to be 2 or more, not {number_of_quantiles}")
-    if not 0 <= relative_error <= 1:
-        raise InvalidInputError(f"relative_error has to be a number from 0 to 1, not {relative_error}")
     quantiles: list[float] | list[str] = (
         _texts(df, column, number_of_quantiles)
         if is_text
