@@ -31,6 +31,11 @@ def bounds(text, data_type, zone="UTC"):
         ("Decimal", '{"c_min": 1.5, "c_max": 2}', (1.5, 2.0)),
         ("Date", '{"c_min": "1970-01-01", "c_max": "1970-01-03"}', (0, 48 * HOUR)),
         ("Timestamp", '{"c_min": 1, "c_max": 2.5}', (1000, 2500)),
+        (
+            "Timestamp",
+            '{"c_min": "0001-01-01", "c_max": 253402300799}',
+            (-62_135_596_800_000, 253_402_300_799_000),
+        ),
     ],
 )
 def test_bounds_by_type(data_type, text, expected):
@@ -103,6 +108,18 @@ def test_nothing_said_is_nothing_known(text):
         ("linear", "Timestamp", '{"c_min": "yesterday", "c_max": "2024-03-02"}', "a timestamp such as"),
         ("linear", "Timestamp", '{"c_min": "2024-01-01 00:00+99:00", "c_max": 9}', "a timestamp such as"),
         ("linear", "Timestamp", '{"c_min": "2024-13-01", "c_max": "2024-03-02"}', "a timestamp such as"),
+        (
+            "linear",
+            "Timestamp",
+            '{"c_min": 1700000000000, "c_max": 1800000000000}',
+            "are seconds, and only their qu",
+        ),
+        (
+            "linear",
+            "Timestamp",
+            '{"c_min": -1e11, "c_max": 0}',
+            "c_min is no moment of the years 1 to 9999: -1",
+        ),
         ("quantiles", "Integer", '{"c_quantiles": [1]}', "at least two numbers"),
         ("quantiles", "Integer", '{"c_quantiles": [1, "b"]}', "finite number, not 'b'"),
         ("quantiles", "String", '{"c_quantiles": ["a", 1]}', "hold texts, not 1"),

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
-from pyqbeast.core.format.constants import LONG_MAX, LONG_MIN
 from pyqbeast.core.format.iso_time import day_of
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.stored_text import read_json, shown
@@ -29,6 +28,8 @@ from pyqbeast.core.transform.base import ColumnStatistics, Transformer
 from pyqbeast.core.transform.text_quantiles import utf16_key
 
 _EXAMPLE = '{"price_min": 0.0, "price_max": 100.0, "day_min": "2024-01-01", "day_max": "2024-12-31"}'
+#: Seconds since 1970 of the years that timestamps can have in Spark.
+_FIRST_SECOND, _END_OF_SECONDS = -62_135_596_800, 253_402_300_800
 _BITS = {INTEGER: 32, LONG: 64}
 _TIMESTAMP = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})(?:(?P<gap>[ T])(?P<time>\d{2}:\d{2}(?::\d{2})?)(?:\.(?P<fraction>\d{1,9}))?"
@@ -194,10 +195,13 @@ def _date(key: str, value: object) -> dt.date:
 def _timestamp(key: str, value: object, zone: str) -> int:
     """Epoch milliseconds of a text, or of seconds since 1970."""
     if not isinstance(value, str):
-        milliseconds = _double(key, value) * 1000.0
-        if not LONG_MIN <= milliseconds < LONG_MAX:
-            raise InvalidInputError(f"columnStats: {key} is no moment: {shown(value)} seconds since 1970")
-        return math.floor(milliseconds)
+        seconds = _double(key, value)
+        if not _FIRST_SECOND <= seconds < _END_OF_SECONDS:
+            raise InvalidInputError(
+                f"columnStats: {key} is no moment of the years 1 to 9999: {shown(value)} seconds since 1970 (bounds of "
+                "timestamps are seconds, and only their quantiles are milliseconds)"
+            )
+        return math.floor(seconds * 1000.0)
     match = _TIMESTAMP.fullmatch(value.strip())
     try:
         moment = dt.datetime.fromisoformat(f"{match['date']}T{match['time'] or '00:00'}") if match else None
