@@ -11,7 +11,11 @@ from pyspark.sql.classic.dataframe import DataFrame
 
 import pyqbeast
 from pyqbeast import InvalidInputError, QbeastTable, bridge
-from pyqbeast.table import convert
+from pyqbeast.core.format.constants import INDEX_OPTIONS
+from pyqbeast.core.transform.registry import transformer_for
+from pyqbeast.table import convert, options
+from pyqbeast.table.options import WriteOptions
+from pyqbeast.table.write import stated_columns
 
 #: A session in which the only table lies at `/t`.
 SESSION = SimpleNamespace(
@@ -99,3 +103,47 @@ def optimized(files):
 def test_convert_takes_columns_without_their_kinds():
     assert "convert takes no kinds such as 'hashing'" in convert._meant("id:hashing", ["id"])
     assert convert._meant("idd", ["id"]) == "; did you mean 'id'?"
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [
+        ("cubesizes", "cubeSize"),
+        ("cube_size", "cubeSize"),
+        ("columnToIndex", "columnsToIndex"),
+        ("sampleFraction", "sampleFractions"),
+        ("weightColumn", "weightColumns"),
+        ("columnStat", "columnStats"),
+    ],
+)
+def test_a_misspelt_option_of_a_write_is_told(option, meant):
+    """Delta would ignore it, and the table would have another index than was asked for."""
+    with pytest.raises(InvalidInputError, match=f"no option '{option}'; did you mean '{meant}'"):
+        WriteOptions.parse({"path": "/t", option: "1"})
+
+
+def test_options_of_delta_and_spark_are_no_misspelt_ones():
+    assert set(options._SPELLED) == set(INDEX_OPTIONS.split())
+    theirs = re.findall(
+        r"\S+",
+        """mergeSchema overwriteSchema replaceWhere replaceOn replaceUsing userMetadata txnAppId txnVersion
+        partitionOverwriteMode maxRecordsPerFile dataChange compression optimizeWrite isolationLevel
+        header checkpointLocation queryName columnNameOfCorruptRecord columnMapping clusteringColumns
+        partitionColumns delta.columnMapping.mode fs.s3a.block.size
+        table.property.pyqbeast.sampleFractions mode codec""",
+    )
+    parsed = WriteOptions.parse({"path": "/t", "CUBESIZE": "9", **dict.fromkeys(theirs, "1")})
+    assert (parsed.cube_size, len(parsed.delta)) == (9, len(theirs))
+
+
+def test_keys_of_column_stats_that_no_column_takes_are_told(caplog):
+    transformers = (
+        transformer_for("at", None, "TimestampDataType"),
+        transformer_for("id", "hashing", "LongDataType"),
+    )
+    asked = WriteOptions.parse({"path": "/t", "columnStats": '{"ta_min": 0, "ta_max": 9, "id_min": 1}'})
+    assert stated_columns.stated_statistics(SESSION, asked, transformers) == {}
+    assert caplog.messages == [
+        "/t: columnStats has 'ta_min', 'ta_max', 'id_min', which no indexed column takes, so it has no effect; keys "
+        "that have one: at_min, at_max"
+    ]

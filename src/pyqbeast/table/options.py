@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from pyspark.sql import SparkSession
 
@@ -25,6 +26,13 @@ from pyqbeast.core.revisions.evolution import checked_cube_size
 PAGE_ROWS = 7_000
 #: Options that pyqbeast reads itself. All others go to Delta.
 _OWN = (*INDEX_OPTIONS.split(), "tableformat", "path")
+#: How those of the index are spelled where they are told of.
+_SPELLED = {
+    name.lower(): name
+    for name in ("columnsToIndex", "cubeSize", "columnStats", "weightColumns", "sampleFractions")
+}
+#: From this likeness on, of at most 1, another name is a misspelt one. None of Delta's and Spark's own comes near.
+_ALIKE = 0.85
 #: The table property that lets deletes mark rows instead of writing files again, and the session's default for it.
 VECTORS_PROPERTY = "delta.enableDeletionVectors"
 _VECTORS_SETTING = "spark.databricks.delta.properties.defaults.enableDeletionVectors"
@@ -65,9 +73,11 @@ class WriteOptions:
         """From options as Spark hands them over; names in any case.
 
         Raises:
-            InvalidInputError: no path, a cube size that is no number of rows, a table format other than Delta.
+            InvalidInputError: no path, a cube size that is no number of rows, a table format other than Delta, an
+                option that looks like a misspelt one of ours.
         """
         own = {key.lower(): value for key, value in options.items() if key.lower() in _OWN}
+        _check_spelling(key for key in options if key.lower() not in _OWN)
         if "path" not in own:
             raise InvalidInputError('no path: write with df.write.format("qbeast").save(path)')
         if own.get("tableformat", "delta").lower() != "delta":
@@ -158,6 +168,15 @@ def stated_fractions(configuration: Mapping[str, str]) -> tuple[float, ...]:
     """
     text = configuration.get(SAMPLE_FRACTIONS)
     return DEFAULT_FRACTIONS if text is None else fractions_of(text, f"the table property {SAMPLE_FRACTIONS}")
+
+
+def _check_spelling(others: Iterable[str]) -> None:
+    """Delta ignores options that it does not know, and so a misspelt one of ours would go unheard."""
+    for option in others:
+        plain = option.lower().replace("_", "").replace("-", "")
+        meant = get_close_matches(plain, _SPELLED, n=1, cutoff=_ALIKE)
+        if meant:
+            raise InvalidInputError(f"there is no option {option!r}; did you mean {_SPELLED[meant[0]]!r}?")
 
 
 def _named(option: str) -> str:

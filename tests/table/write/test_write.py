@@ -250,7 +250,6 @@ def test_columns_with_odd_names(spark, table_path):
         ({"columnsToIndex": None}, "columnsToIndex"),
         ({"columnsToIndex": "a,zz"}, "'zz'"),
         ({"columnsToIndex": "a,nmae"}, "did you mean 'name'"),
-        ({"columnsToIndex": None, "columnToIndex": "a"}, "there is no option 'columntoindex'"),
         ({"weightColumns": "nmae"}, "did you mean 'name'"),
         ({"columnsToIndex": "a,a"}, "names 'a' more than once"),
         ({"columnsToIndex": "a:wavelet"}, "wavelet"),

@@ -85,7 +85,7 @@ def plan_new(
     elif replaced is None:
         most = most_chosen_columns(data.sparkSession)
         if most is None:
-            raise no_columns(types, options)
+            raise no_columns(types)
         specs = choose_columns(data, types, most)
     else:
         stated = stated_by(replaced)

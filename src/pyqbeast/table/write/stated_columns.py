@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -18,6 +19,8 @@ from pyqbeast.core.transform.base import ColumnStatistics, Transformer
 from pyqbeast.core.transform.column_spec import ColumnSpec, parse_column_spec
 from pyqbeast.core.transform.column_stats import parse_column_stats
 from pyqbeast.table.options import WriteOptions, is_case_sensitive
+
+_log = logging.getLogger(__name__)
 
 #: Types that Spark cannot hash, at any depth of a column's type.
 _UNHASHED = re.compile(r"(?:^|[<:,])(map(?=<)|variant(?=$|[>,]))")
@@ -50,17 +53,29 @@ def transformers_of(
 def stated_statistics(
     spark: SparkSession, options: WriteOptions, transformers: tuple[Transformer, ...]
 ) -> Mapping[str, ColumnStatistics]:
-    """What the option `columnStats` states, by column. Raises InvalidInputError for a text that says something else."""
+    """What the option `columnStats` states, by column. Logs a warning of keys that no column takes.
+
+    Raises:
+        InvalidInputError: a text that says something else.
+    """
     if options.column_stats is None:
         return {}
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
-    return parse_column_stats(
+    stated = parse_column_stats(
         options.column_stats,
         transformers,
         zone,
         midnight=partial(bridge.midnight_of, spark),
         case_sensitive=is_case_sensitive(spark),
-    ).columns
+    )
+    if stated.unused:
+        _log.warning(
+            "%s: columnStats has %s, which no indexed column takes, so it has no effect; keys that have one: %s",
+            options.path,
+            ", ".join(map(repr, stated.unused)),
+            ", ".join(each.column + ending for each in transformers for ending in each.statistics) or "none",
+        )
+    return stated.columns
 
 
 def stated_weight_columns(
@@ -102,12 +117,9 @@ def stated_weight_columns(
     return tuple(names)
 
 
-def no_columns(types: Mapping[str, str], options: WriteOptions) -> InvalidInputError:
+def no_columns(types: Mapping[str, str]) -> InvalidInputError:
     """The error of a new table for which no columns are named."""
     example = ",".join(list(types)[:2])
-    meant = next(
-        (f"; there is no option {o!r}" for o in options.delta if did_you_mean(o, ["columnsToIndex"])), ""
-    )
     return InvalidInputError(
-        f'a new table needs the option columnsToIndex, for example .option("columnsToIndex", "{example}"){meant}'
+        f'a new table needs the option columnsToIndex, for example .option("columnsToIndex", "{example}")'
     )
