@@ -146,7 +146,7 @@ class BridgeHook(BuildHookInterface):  # type: ignore[type-arg]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the bridge; an sdist brings its jars along, so that installing from it needs no JDK."""
-        versions = load(PACKAGE / "bridge" / "spark_versions.py")
+        versions = load(PACKAGE / "spark_versions.py")
         targets = {spark: JARS / versions.jar_name(spark) for spark in versions.SPARK_VERSIONS}
         if (ROOT / "PKG-INFO").exists() and all(target.exists() for target in targets.values()):
             return

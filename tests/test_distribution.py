@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from pyqbeast.bridge.spark_versions import SPARK_VERSIONS, jar_name
+from pyqbeast.spark_versions import SPARK_VERSIONS, jar_name
 
 #: Sessions of their own are started.
 pytestmark = pytest.mark.jvm

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 import pyqbeast
 from pyqbeast import MissingPackageError, tiledb
-from pyqbeast.bridge.spark_versions import minor
 from pyqbeast.cli.app import app
+from pyqbeast.spark_versions import minor
 from pyqbeast.tiledb.filters import Lz4, Zstd
 
 #: Refuses to import all but some packages, then imports a module and all below it.

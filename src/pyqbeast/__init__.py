@@ -24,6 +24,7 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.core.extras import of_extra
+from pyqbeast.spark_versions import BUILT_FOR, NEWEST, SPARK_VERSIONS, minor
 
 if TYPE_CHECKING:
     from pyqbeast import core as core
@@ -94,7 +95,11 @@ if not TYPE_CHECKING:
         if name in _WITHOUT_SPARK:
             return getattr(importlib.import_module("pyqbeast.scanning.scan"), name)
         if name in __all__:
-            of_extra("spark", "pyspark", f"pyqbeast.{name} and all else that runs on Spark")
+            pyspark = of_extra("spark", "pyspark", f"pyqbeast.{name} and all else that runs on Spark")
+            if minor(pyspark.__version__) not in SPARK_VERSIONS:  # others lack modules that are imported now
+                raise SessionError(
+                    f"{BUILT_FOR}, and finds PySpark {pyspark.__version__}; install pyspark=={NEWEST}.*"
+                )
             return getattr(importlib.import_module("pyqbeast.on_spark"), name)
         raise AttributeError(f"module 'pyqbeast' has no attribute {name!r}")
 

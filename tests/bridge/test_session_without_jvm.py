@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import pyspark
 import pytest
 from py4j.java_gateway import JavaPackage
 
 import pyqbeast
 from pyqbeast import InvalidInputError, QbeastTable, SessionError
-from pyqbeast.bridge import jvm
+from pyqbeast.bridge import jvm, setup_checks
 from pyqbeast.bridge import session as sessions
 
 OURS, DELTAS = sessions.CATALOG_CLASS, sessions.DELTA_CATALOG_CLASS
@@ -74,3 +76,27 @@ def test_what_is_no_session_is_not_taken_for_a_client_of_spark_connect():
     client = type("Session", (), {"client": None})()
     with pytest.raises(SessionError, match="a client of Spark Connect"):
         QbeastTable.for_path(client, "/t")
+
+
+def test_another_pyspark_is_told_before_anything_of_it_is_imported(monkeypatch):
+    """Spark 3.5 has no `pyspark.sql.classic`, and 4.3 is not known yet."""
+    for version in ("3.5.1", "4.3.0"):
+        monkeypatch.setattr(pyspark, "__version__", version)
+        for name in ("pyqbeast.on_spark", "pyqbeast.bridge"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        with pytest.raises(SessionError, match=rf"Spark 4\.0, 4\.1 and 4\.2, and finds PySpark {version}"):
+            pyqbeast.configure  # noqa: B018 (the name is enough)
+        assert "pyqbeast.bridge" not in sys.modules
+
+
+def test_the_python_package_of_delta_is_not_needed(monkeypatch):
+    """A cluster that brings PySpark and `pip install pyqbeast` bring no `delta-spark`; the jars are what runs."""
+
+    def version(name):
+        raise setup_checks.importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(setup_checks.importlib.metadata, "version", version)
+    setup_checks.check_delta_package()
+    monkeypatch.setattr(setup_checks.importlib.metadata, "version", lambda _: "9.9")
+    with pytest.raises(SessionError, match=r"finds delta-spark 9\.9"):
+        setup_checks.check_delta_package()

@@ -10,8 +10,8 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from pyqbeast.bridge import maven
-from pyqbeast.bridge.spark_versions import jar_name, minor
 from pyqbeast.core.errors import SessionError
+from pyqbeast.spark_versions import jar_name, minor
 
 
 def bridge_jar(spark_version: str = pyspark.__version__) -> Path:

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from pyqbeast.bridge import failures, python_callbacks
 from pyqbeast.bridge.jars import listed, missing_jars, ship_bridge_jar
-from pyqbeast.bridge.setup_checks import check_delta, check_jar, check_jvm, check_spark, check_versions
+from pyqbeast.bridge.setup_checks import check_delta, check_delta_package, check_jar, check_jvm, check_spark
 from pyqbeast.bridge.start import given_settings, quiet_start
 from pyqbeast.core.errors import InvalidInputError, SessionError
 
@@ -67,7 +67,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
             f"configure takes a builder, such as SparkSession.builder, not {builder!r}; a session that runs becomes "
             "ready by pyqbeast.attach(spark)"
         )
-    check_versions()
+    check_delta_package()
     check_jvm()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options: dict[str, Any] = given_settings.given(builder._options)

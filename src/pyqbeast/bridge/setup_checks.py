@@ -13,28 +13,22 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pyspark
 from py4j.java_gateway import JavaPackage
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from pyqbeast.bridge.jars import bridge_jar
 from pyqbeast.bridge.jvm import java
-from pyqbeast.bridge.spark_versions import DELTA_VERSION, NEWEST, SPARK_VERSIONS, delta_package, minor
 from pyqbeast.core.errors import SessionError
+from pyqbeast.spark_versions import BUILT_FOR, DELTA_VERSION, SPARK_VERSIONS, delta_package, minor
 
 
-def _built_for() -> str:
-    return f"pyqbeast is built for Spark {', '.join(SPARK_VERSIONS[:-1])} and {NEWEST}"
-
-
-def check_versions() -> None:
-    """Checks the Spark and the Delta that are installed for Python."""
-    if minor(pyspark.__version__) not in SPARK_VERSIONS:
-        raise SessionError(
-            f"{_built_for()}, and finds PySpark {pyspark.__version__}; install pyspark=={NEWEST}.*"
-        )
-    delta = importlib.metadata.version("delta-spark")
+def check_delta_package() -> None:
+    """Checks the Delta that is installed for Python. None is needed: the jars are what runs."""
+    try:
+        delta = importlib.metadata.version("delta-spark")
+    except importlib.metadata.PackageNotFoundError:
+        return
     if delta != DELTA_VERSION:
         raise SessionError(f"pyqbeast is built for Delta {DELTA_VERSION} and finds delta-spark {delta}")
 
@@ -73,7 +67,7 @@ def check_spark(spark: SparkSession) -> None:
     It may differ from that of the Python package, because spark-submit brings its own Spark.
     """
     if minor(spark.version) not in SPARK_VERSIONS:
-        raise SessionError(f"{_built_for()}, and this session runs Spark {spark.version}")
+        raise SessionError(f"{BUILT_FOR}, and this session runs Spark {spark.version}")
 
 
 def check_jar(spark: SparkSession) -> None:

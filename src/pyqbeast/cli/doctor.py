@@ -35,7 +35,7 @@ def _look_at_machine(output: common.Output) -> None:
 
     from pyqbeast.bridge.jars import bridge_jar
     from pyqbeast.bridge.session import java_version
-    from pyqbeast.bridge.spark_versions import DELTA_VERSION
+    from pyqbeast.spark_versions import DELTA_VERSION
 
     versions = {
         "pyqbeast": pyqbeast.__version__,

@@ -6,10 +6,10 @@ import zipfile
 from pathlib import Path
 
 import pyqbeast
-from pyqbeast.bridge.spark_versions import NEWEST, jar_name
 from pyqbeast.core.format import constants
 from pyqbeast.core.format.types import ALL_TYPES
 from pyqbeast.core.transform.registry import transformation_classes, transformer_classes
+from pyqbeast.spark_versions import NEWEST, jar_name
 
 
 def test_public_constants_are_plain_numbers_and_texts():

@@ -11,7 +11,7 @@ import pyspark
 import pytest
 
 from pyqbeast import tiledb
-from pyqbeast.bridge.spark_versions import minor
+from pyqbeast.spark_versions import minor
 from pyqbeast.tiledb import VAR_NUM, Datatype, attribute, create_array, write_array
 from pyqbeast.tiledb.spark.data_source import register
 from pyqbeast.tiledb.spark.types import spark_schema

@@ -1,4 +1,7 @@
-"""The versions of Spark and Delta that the bridge is built for. Imports nothing, because the build reads it as well."""
+"""The versions of Spark and Delta that the bridge is built for.
+
+Imports nothing: the build reads it as well, and the bridge cannot be imported with an older PySpark.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ SPARK_VERSIONS = ("4.0", "4.1", "4.2")
 #: The one that is installed where nobody asks for another.
 NEWEST = SPARK_VERSIONS[-1]
 DELTA_VERSION = "4.4.0"
+#: The beginning of a message about another one.
+BUILT_FOR = f"pyqbeast is built for Spark {', '.join(SPARK_VERSIONS[:-1])} and {NEWEST}"
 
 
 def minor(version: str) -> str:
