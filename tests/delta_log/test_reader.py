@@ -11,6 +11,7 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyqbeast.delta_log.files import find_log_files
 
 from pyqbeast.core.errors import (
     FormatError,
@@ -20,7 +21,6 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.delta import DeletionVector
-from pyqbeast.delta_log.files import find_log_files
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.reader import Protocol, read_snapshot
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, remove, write_json

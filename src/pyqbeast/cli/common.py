@@ -117,8 +117,9 @@ def _known(value: pa.Scalar) -> Any:  # noqa: ANN401 (a value of a row)
         return value.as_py()
     except (OverflowError, ValueError):
         # Arrow's own texts have another year for some of them.
-        unit = "D" if pa.types.is_date(value.type) else "us"
-        return str(np.datetime64(value.value, unit)).replace("T", " ")
+        if pa.types.is_date(value.type):
+            return str(np.datetime64(value.value, "D"))
+        return str(np.datetime64(value.value, "us")).replace("T", " ")
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
