@@ -109,6 +109,27 @@ def test_pictures(pyqbeast, golden, table, tmp_path):
     assert ".html, .png or .svg" in done.output
 
 
+def test_a_page_takes_the_place_of_an_older_one_only(pyqbeast, table, tmp_path, monkeypatch):
+    """`index.html` is the name of many pages, and nobody has asked for it."""
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        assert pyqbeast("plot", table).exit_code == 0
+    page = tmp_path / "index.html"
+    page.write_text("<html>mine</html>")
+    done = pyqbeast("plot", table)
+    assert (done.exit_code, page.read_text()) == (1, "<html>mine</html>")
+    assert "name another file by --to" in done.output
+    assert pyqbeast("plot", table, "--to", page).exit_code == 0
+
+
+def test_a_demo_replaces_no_table(pyqbeast, table):
+    done = pyqbeast("demo", "--path", table)
+    assert (done.exit_code, done.output) == (
+        1,
+        f"error: there is a table at {table} already: name another --path\n",
+    )
+
+
 def test_rows_of_a_sample(pyqbeast, table):
     rows = json.loads(
         pyqbeast("sample", table, "--fraction", 0.1, "--limit", 5_000, "--output", "json").output

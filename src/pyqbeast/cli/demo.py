@@ -18,6 +18,7 @@ from rich.table import Table
 import pyqbeast
 from pyqbeast.cli import common
 from pyqbeast.cli.flights import read_flights
+from pyqbeast.core.errors import TableExistsError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,12 +31,14 @@ BOX = "dep_delay BETWEEN 30 AND 120 AND distance > 2000 AND time_hour >= '2013-0
 
 
 @common.command
-@click.option("--path", help="Keep the table here.")
+@click.option("--path", help="Keep the table here, where there is none.")
 def demo(path: str | None, output: common.Output) -> None:
     """Index the flights that left New York in 2013 and sample them.
 
     Compares what samples of the 336,776 flights say with the exact answer.
     """
+    if path is not None and Path(path, "_delta_log").exists():
+        raise TableExistsError(f"there is a table at {path} already: name another --path")
     with contextlib.ExitStack() as stack:
         rows = read_flights()
         table_path = path or str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "flights")
@@ -46,7 +49,7 @@ def demo(path: str | None, output: common.Output) -> None:
         flights = spark.createDataFrame(rows)
         with _step(progress, f"writing them indexed by {INDEXED}"):
             started = time.perf_counter()
-            writer = flights.write.format("qbeast").mode("overwrite").option("columnsToIndex", INDEXED)
+            writer = flights.write.format("qbeast").option("columnsToIndex", INDEXED)
             writer.option("cubeSize", CUBE_SIZE).save(table_path)
             seconds = time.perf_counter() - started
         with _step(progress, "asking"):

@@ -11,6 +11,9 @@ from pyqbeast.cli import common
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.secrets import without_secrets
 
+#: A page of ours has it near its beginning.
+_GENERATOR = b'<meta name="generator" content="pyqbeast">'
+
 
 @common.command
 @click.argument("path")
@@ -19,16 +22,16 @@ from pyqbeast.core.secrets import without_secrets
     "-o",
     "target",
     type=click.Path(path_type=Path),
-    default="index.html",
-    show_default=True,
+    show_default="index.html",
     help="The file: .html for a page to explore, .png or .svg for a report.",
 )
 @click.option("--version", type=int, help="Of a table; by default the newest.")
-def plot(path: str, target: Path, version: int | None, output: common.Output) -> None:
+def plot(path: str, target: Path | None, version: int | None, output: common.Output) -> None:
     """Draw the tree, cubes and samples of the table at PATH.
 
     Its history too; of a TileDB array at PATH the fragments. Needs no Spark.
     """
+    target = target or _page_of_ours()
     ending = target.suffix.lower()
     if ending == ".html":
         pictures.page(path, target, version=version)
@@ -44,3 +47,11 @@ def plot(path: str, target: Path, version: int | None, output: common.Output) ->
         lambda: {"path": without_secrets(path), "target": str(target), "bytes": size},
         lambda: f"wrote {target}, {size:,} bytes",
     )
+
+
+def _page_of_ours() -> Path:
+    """The file of a page for which nobody names one. Raises InvalidInputError where another page stands there."""
+    page = Path("index.html")
+    if page.exists() and _GENERATOR not in page.read_bytes()[:1_000]:
+        raise InvalidInputError(f"{page} is there, and pyqbeast has not made it: name another file by --to")
+    return page
