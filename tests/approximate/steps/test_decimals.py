@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Aggregate, Files, GroupSpans, KnownBounds, State
+from pyqbeast.approximate.estimate import Aggregate, FileCosts, GroupSpans, KnownBounds, State
 from pyqbeast.approximate.estimate.scale import END, EVEN, START
 from pyqbeast.approximate.estimate.selection import Comparison, Selection
 from pyqbeast.approximate.steps.planning import step_to
@@ -23,7 +23,7 @@ class Prices:
     exact_below = {SUM: 2.0**53 / 100}  # noqa: RUF012 (nothing changes it)
     overflows_at = {}  # noqa: RUF012
     decimal_places = {SUM: 2}  # noqa: RUF012
-    files = Files([1_000] * 10, EDGES[:-1], EDGES[1:] - 1)
+    files = FileCosts([1_000] * 10, EDGES[:-1], EDGES[1:] - 1)
     row_count = GROUPS * ROWS
     other_bytes = 0
     scale = EVEN
