@@ -11,7 +11,6 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyqbeast.delta_log.files import find_log_files
 
 from pyqbeast.core.errors import (
     FormatError,
@@ -22,6 +21,7 @@ from pyqbeast.core.errors import (
 )
 from pyqbeast.delta import DeletionVector
 from pyqbeast.delta_log.live_file import LiveFile
+from pyqbeast.delta_log.log_files import find_log_files
 from pyqbeast.delta_log.reader import Protocol, read_snapshot
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, remove, write_json
 from tests.faulty_files import FaultyFiles, PythonFaults
