@@ -26,13 +26,14 @@ from pyqbeast.tiledb.cursor import u8, u32
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.generic_tile import GenericTile, encode_generic_tile
 from pyqbeast.tiledb.format.ingest import raw_columns
+from pyqbeast.tiledb.format.rtree import leaves_of
 from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.format.statistics import NO_STATISTICS
 from pyqbeast.tiledb.read.fragment_metadata import METADATA_FILE
 from pyqbeast.tiledb.read.split import read_part, split
 from pyqbeast.tiledb.spark.data_source import TileDBDataSource
-from pyqbeast.tiledb.write.array import commit_staged, leaves_of, put_fragment
 from pyqbeast.tiledb.write.fragment_files import FragmentFiles, encode_column
+from pyqbeast.tiledb.write.staging import commit_staged, put_fragment
 from tests.tiledb.arrays import golden_arrays, one_dimension
 from tests.tiledb.damage import damaged, damaged_within
 from tests.tiledb.test_golden import ENCRYPTED, KEY

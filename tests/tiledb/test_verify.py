@@ -12,7 +12,7 @@ import tiledb as oracle
 from pyqbeast import InvalidInputError, tiledb
 from pyqbeast.tiledb import VAR_NUM, Datatype, attribute, create_array, stage_fragment, verify
 from pyqbeast.tiledb.filters import Md5
-from pyqbeast.tiledb.write.array import commit_fragments
+from pyqbeast.tiledb.write.commit import commit_fragments
 from tests.tiledb.arrays import golden_arrays, one_dimension
 from tests.tiledb.test_golden import ENCRYPTED, KEY
 

@@ -27,11 +27,12 @@ from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.opening import open_array
 from pyqbeast.tiledb.verify import VerifyReport, verify
-from pyqbeast.tiledb.write.array import stage_fragment, write_array, write_metadata
+from pyqbeast.tiledb.write.array import stage_fragment, write_array
 from pyqbeast.tiledb.write.clean import clean
 from pyqbeast.tiledb.write.commit import abort_fragments, commit_fragments
 from pyqbeast.tiledb.write.create import create_array
 from pyqbeast.tiledb.write.dense import write_dense
+from pyqbeast.tiledb.write.metadata import write_metadata
 
 __all__ = [
     "MBR",

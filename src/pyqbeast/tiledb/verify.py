@@ -17,6 +17,7 @@ from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.column import numbers, present
 from pyqbeast.tiledb.format.domain import MBRs
 from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.rtree import leaves_of
 from pyqbeast.tiledb.format.schema import Layout
 from pyqbeast.tiledb.format.statistics import tile_statistics
 from pyqbeast.tiledb.read.array import Array
@@ -25,7 +26,6 @@ from pyqbeast.tiledb.read.fragment_metadata import METADATA_FILE
 from pyqbeast.tiledb.read.order import last_of_equals, row_major, sort_keys
 from pyqbeast.tiledb.read.prune import has_trusted_bounds, trusted_tiles
 from pyqbeast.tiledb.read.tile_data import read_column
-from pyqbeast.tiledb.write.array import leaves_of
 from pyqbeast.tiledb.write.global_order import are_inside, is_in_global_order
 
 #: Sums of floats depend on the order of adding. They may differ by this share of the sum of magnitudes.

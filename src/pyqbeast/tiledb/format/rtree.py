@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyqbeast.tiledb.cursor import Bytes, Cursor, u32, u64
 from pyqbeast.tiledb.errors import ArrayFormatError
+from pyqbeast.tiledb.format.column import numbers
 from pyqbeast.tiledb.format.domain import MBRs
 from pyqbeast.tiledb.format.field import Field
 
@@ -61,3 +64,24 @@ class RTree:
         return u32(self.fanout, len(self.levels)) + b"".join(
             u64(len(level)) + level.to_bytes(dimensions) for level in self.levels
         )
+
+
+def leaves_of(tiles: Mapping[str, list[pa.Array]], dimensions: Sequence[Field]) -> MBRs:
+    """The rectangle around each tile, from the tiles' raw coordinates."""
+    lows, highs = [], []
+    for dimension in dimensions:
+        parts = tiles[dimension.name]
+        if dimension.is_var:
+            ends = [_text_range(part) for part in parts]
+            low, high = (np.empty(len(ends), dtype=object) for _ in range(2))
+            low[:], high[:] = [e[0] for e in ends], [e[1] for e in ends]
+        else:
+            low, high = (np.array([f(numbers(part)) for part in parts]) for f in (np.min, np.max))
+        lows.append(low)
+        highs.append(high)
+    return MBRs(tuple(lows), tuple(highs))
+
+
+def _text_range(part: pa.Array) -> tuple[bytes, bytes]:
+    bounds = pc.min_max(part).as_py()
+    return bounds["min"], bounds["max"]

@@ -11,10 +11,10 @@ from pyqbeast.tiledb.storage.names import TimestampedName
 from pyqbeast.tiledb.storage.stores import Store, is_part, open_store
 
 #: As long as Delta keeps files that no version names.
-_WEEK = 168
+_WEEK_HOURS = 168
 
 
-def clean(uri: Location, *, retain_hours: float = _WEEK, dry_run: bool = True) -> list[str]:
+def clean(uri: Location, *, retain_hours: float = _WEEK_HOURS, dry_run: bool = True) -> list[str]:
     """Delete fragments that were never committed, and parts of files that a local write left.
 
     Args:

@@ -21,9 +21,9 @@ from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.dense import whole_box
 from pyqbeast.tiledb.read.opening import open_array
 from pyqbeast.tiledb.read.predicate import parse_box
-from pyqbeast.tiledb.write.array import commit_staged, put_fragment
 from pyqbeast.tiledb.write.columns import columns_to_write
 from pyqbeast.tiledb.write.fragment_files import FragmentFiles, encode_column, padding
+from pyqbeast.tiledb.write.staging import commit_staged, put_fragment
 
 Rows = npt.NDArray[np.int64]
 
