@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ _DENSE_SINCE = 16
 
 
 @dataclass(frozen=True)
-class Problem:
+class ArrayProblem:
     """Something that is wrong with an array.
 
     Attributes:
@@ -66,7 +67,7 @@ class VerifyReport:
     tiles: int = 0
     cells: int = 0
     bytes: int = 0
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[ArrayProblem] = dataclasses.field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -96,7 +97,7 @@ def verify(array: Array) -> VerifyReport:
     try:
         fragments = array.fragments
     except (FormatError, UnsupportedError) as error:
-        report.problems.append(Problem("fragments", str(error)))
+        report.problems.append(ArrayProblem("fragments", str(error)))
         return report
     for fragment in fragments:
         _attempt(report, fragment.path, lambda fragment=fragment: _verify_fragment(fragment, report))  # type: ignore[misc]
@@ -108,9 +109,9 @@ def _attempt(report: VerifyReport, file: str, check: Callable[[], object]) -> No
         check()
     except ArrayFormatError as error:
         text = ": ".join(part for part in (error.field, error.problem) if part)
-        report.problems.append(Problem(error.file or file, text))
+        report.problems.append(ArrayProblem(error.file or file, text))
     except (FormatError, UnsupportedError) as error:
-        report.problems.append(Problem(file, str(error)))
+        report.problems.append(ArrayProblem(file, str(error)))
 
 
 def _verify_fragment(fragment: Fragment, report: VerifyReport) -> None:
@@ -118,37 +119,37 @@ def _verify_fragment(fragment: Fragment, report: VerifyReport) -> None:
     tiles = np.arange(fragment.tile_count)
     report.tiles += tiles.size
     report.cells += fragment.cell_count
-    report.problems += [Problem(fragment.path, text) for text in _file_problems(fragment)]
+    report.problems += [ArrayProblem(fragment.path, text) for text in _file_problems(fragment)]
     report.bytes += sum(
         map(sum, (fragment.footer.file_sizes, fragment.footer.var_sizes, fragment.footer.validity_sizes))
     )
     _ = fragment.statistics, fragment.processed_conditions
     columns: dict[str, list[pa.Array]] = {}
-    for name, (column, stem, _slot) in fragment.fields.items():
-        if fragment.footer.dense and column.is_dimension:
+    for name, (field, stem, _slot) in fragment.fields.items():
+        if fragment.footer.dense and field.is_dimension:
             continue
 
-        def check(name: str = name, column: Field = column) -> None:
+        def check(name: str = name, field: Field = field) -> None:
             parts = _parts(fragment, name, tiles)
             for part in parts:
-                present(part, column)
+                present(part, field)
             columns[name] = parts
             report.problems.extend(
-                Problem(fragment.metadata_path, f"{name}: {text}")
-                for text in _statistics_problems(fragment, column, parts)
+                ArrayProblem(fragment.metadata_path, f"{name}: {text}")
+                for text in _statistics_problems(fragment, field, parts)
             )
 
         _attempt(report, f"{fragment.path}/{stem}.tdb", check)
     if not fragment.footer.dense and all(d.name in columns for d in fragment.schema.dimensions):
         report.problems += [
-            Problem(fragment.metadata_path, text)
+            ArrayProblem(fragment.metadata_path, text)
             for text in (*_rtree_problems(fragment, columns), *_coordinate_problems(fragment, columns))
         ]
 
 
-def _parts(fragment: Fragment, column: str, tiles: np.ndarray[Any, np.dtype[np.intp]]) -> list[pa.Array]:
+def _parts(fragment: Fragment, name: str, tiles: np.ndarray[Any, np.dtype[np.intp]]) -> list[pa.Array]:
     """The raw cells of each tile."""
-    whole = read_column(fragment, column, tiles)
+    whole = read_column(fragment, name, tiles)
     ends = np.cumsum(fragment.tile_cells(tiles)).tolist()
     return [whole[a:b] for a, b in zip([0, *ends], ends, strict=False)]
 
@@ -158,13 +159,13 @@ def _file_problems(fragment: Fragment) -> Iterator[str]:
     present = {entry.name: entry.size for entry in fragment.store.entries(fragment.path)}
     footer = fragment.footer
     expected: dict[str, int | None] = {METADATA_FILE: None}
-    for column, stem, slot in fragment.fields.values():
-        if footer.dense and column.is_dimension:
+    for field, stem, slot in fragment.fields.values():
+        if footer.dense and field.is_dimension:
             continue
         expected[f"{stem}.tdb"] = footer.file_sizes[slot]
-        if column.is_var:
+        if field.is_var:
             expected[f"{stem}_var.tdb"] = footer.var_sizes[slot]
-        if column.nullable:
+        if field.nullable:
             expected[f"{stem}_validity.tdb"] = footer.validity_sizes[slot]
     for name, size in expected.items():
         if name not in present:
@@ -223,17 +224,17 @@ def _covers(upper: MBRs, lower: MBRs, fanout: int) -> bool:
     return all(bool((ul[parents] <= ll).all() and (uh[parents] >= lh).all()) for ul, uh, ll, lh in sides)
 
 
-def _statistics_problems(fragment: Fragment, column: Field, parts: list[pa.Array]) -> Iterator[str]:
+def _statistics_problems(fragment: Fragment, field: Field, parts: list[pa.Array]) -> Iterator[str]:
     """Stored statistics that do not agree with the cells. Statistics that readers cannot trust are skipped."""
-    if column.name.startswith("__") or (fragment.footer.dense and fragment.footer.version < _DENSE_SINCE):
+    if field.name.startswith("__") or (fragment.footer.dense and fragment.footer.version < _DENSE_SINCE):
         return
     if fragment.grid is None:
-        wrong = list(_disagreements(fragment, column, parts))
+        wrong = list(_disagreements(fragment, field, parts))
     else:
-        inner = [_without_padding(fragment, column, part, tile) for tile, part in enumerate(parts)]
-        wrong = list(_disagreements(fragment, column, inner))
+        inner = [_without_padding(fragment, field, part, tile) for tile, part in enumerate(parts)]
+        wrong = list(_disagreements(fragment, field, inner))
         # TileDB counts the padding of dense tiles where it consolidates, and does not where it writes.
-        also = set(_disagreements(fragment, column, parts)) if wrong else set()
+        also = set(_disagreements(fragment, field, parts)) if wrong else set()
         wrong = [each for each in wrong if each in also]
     first_tiles: dict[str, int] = {}
     for label, tile in wrong:
@@ -241,48 +242,48 @@ def _statistics_problems(fragment: Fragment, column: Field, parts: list[pa.Array
     yield from (label.format(tile=tile) for label, tile in first_tiles.items())
 
 
-def _disagreements(fragment: Fragment, column: Field, parts: list[pa.Array]) -> Iterator[tuple[str, int]]:
+def _disagreements(fragment: Fragment, field: Field, parts: list[pa.Array]) -> Iterator[tuple[str, int]]:
     """What is wrong, and in which tile, if these are the cells of each tile that statistics are about."""
-    true = tile_statistics(parts, column)
-    nulls = fragment.tile_null_counts(column.name)
-    if nulls is not None and nulls.values.size == len(parts) and column.nullable and not column.is_var:
+    true = tile_statistics(parts, field)
+    nulls = fragment.tile_null_counts(field.name)
+    if nulls is not None and nulls.values.size == len(parts) and field.nullable and not field.is_var:
         for tile in np.flatnonzero(nulls.values != true.null_counts.values).tolist():
             yield "null counts are not those of the cells", tile
-    if not has_trusted_bounds(column) or column.is_var or column.is_dimension:
+    if not has_trusted_bounds(field) or field.is_var or field.is_dimension:
         return
     mins, maxs, sums = (
-        fragment.tile_mins(column.name),
-        fragment.tile_maxs(column.name),
-        fragment.tile_sums(column.name),
+        fragment.tile_mins(field.name),
+        fragment.tile_maxs(field.name),
+        fragment.tile_sums(field.name),
     )
     if mins is None or maxs is None or sums is None:
         return
-    if not len(mins.typed(column)) == len(maxs.typed(column)) == sums.values.size == len(parts):
+    if not len(mins.typed(field)) == len(maxs.typed(field)) == sums.values.size == len(parts):
         yield f"there is not one least value, greatest value and sum for each of {len(parts)} tiles", 0
         return
     usable = np.array([len(part) > part.null_count for part in parts], dtype=bool)
-    usable &= trusted_tiles(fragment, column)
+    usable &= trusted_tiles(fragment, field)
     for label, stored, expected in (("least", mins, true.mins), ("greatest", maxs, true.maxs)):
-        for tile in np.flatnonzero(usable & (stored.typed(column) != expected.typed(column))).tolist():
+        for tile in np.flatnonzero(usable & (stored.typed(field) != expected.typed(field))).tolist():
             yield f"the {label} value of tile {{tile}} is not that of its cells", tile
-    of_tiles, true_of_tiles = sums.typed(column).tolist(), true.sums.typed(column).tolist()
+    of_tiles, true_of_tiles = sums.typed(field).tolist(), true.sums.typed(field).tolist()
     for tile in np.flatnonzero(usable).tolist():
-        if not _same_sum(of_tiles[tile], true_of_tiles[tile], parts[tile], column):
+        if not _same_sum(of_tiles[tile], true_of_tiles[tile], parts[tile], field):
             yield "the sum of tile {tile} is not that of its cells", tile
 
 
-def _same_sum(stored: float, true: float, part: pa.Array, column: Field) -> bool:
+def _same_sum(stored: float, true: float, part: pa.Array, field: Field) -> bool:
     if stored == true:
         return True
     values = numbers(part.drop_null()).astype(np.float64)
     magnitude = float(np.abs(values).sum())
-    if column.datatype.is_float:
+    if field.datatype.is_float:
         return math.isclose(stored, true, rel_tol=0, abs_tol=_SUM_TOLERANCE * magnitude)
     # A sum that leaves the range on the way depends on the order.
     return magnitude >= _SUMS_BELOW
 
 
-def _without_padding(fragment: Fragment, column: Field, part: pa.Array, tile: int) -> pa.Array:
+def _without_padding(fragment: Fragment, field: Field, part: pa.Array, tile: int) -> pa.Array:
     grid = fragment.grid
     assert grid is not None
     _, inside, _ = next(grid.overlaps(grid.domain, np.array([tile])))

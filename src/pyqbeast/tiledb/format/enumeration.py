@@ -52,20 +52,20 @@ class Enumeration:
                 raise UnsupportedError(f"{file}: enumeration version {version} is not supported")
             name = cursor.text(cursor.u32("name size"), "name")
             cursor.take(cursor.u32("path size"), "path")
-            column = Field(name, Datatype.parse(cursor.u8("type"), "type"), cursor.u32("cell_val_num"))
+            field = Field(name, Datatype.parse(cursor.u8("type"), "type"), cursor.u32("cell_val_num"))
             ordered = bool(cursor.u8("ordered"))
             data = cursor.take(cursor.u64("data size"), "data")
-            raw = _split(cursor, bytes(data), column)
-            return cls._of_raw(column, raw, ordered)
+            raw = _split(cursor, bytes(data), field)
+            return cls._of_raw(field, raw, ordered)
 
     @classmethod
-    def _of_raw(cls, column: Field, raw: tuple[bytes, ...], ordered: bool) -> Enumeration:
+    def _of_raw(cls, field: Field, raw: tuple[bytes, ...], ordered: bool) -> Enumeration:
         joined = np.frombuffer(b"".join(raw), dtype=np.uint8)
-        if column.is_var:
+        if field.is_var:
             array = binary_array(joined, np.cumsum([0, *map(len, raw)]))
         else:
-            array = pa.Array.from_buffers(column.raw_type, len(raw), [None, pa.py_buffer(joined)])
-        return cls(column.name, ordered, present(array, column), raw, column.datatype, column.cell_val_num)
+            array = pa.Array.from_buffers(field.raw_type, len(raw), [None, pa.py_buffer(joined)])
+        return cls(field.name, ordered, present(array, field), raw, field.datatype, field.cell_val_num)
 
     @classmethod
     def of_values(cls, name: str, values: pa.Array, *, ordered: bool = False) -> Enumeration:
@@ -82,16 +82,16 @@ class Enumeration:
         """
         check_type(values, pa.Array, "the values of an enumeration are a pyarrow.Array")
         datatype, cell_val_num = datatype_of(values.type)
-        column = Field(name, datatype, cell_val_num)
-        stored = to_raw(values, column)
-        if column.is_var:
+        field = Field(name, datatype, cell_val_num)
+        stored = to_raw(values, field)
+        if field.is_var:
             raw = tuple(stored.to_pylist())
         else:
-            data, size = fixed_bytes(stored).tobytes(), column.cell_size
+            data, size = fixed_bytes(stored).tobytes(), field.cell_size
             raw = tuple(data[i : i + size] for i in range(0, len(data), size))
         if not name or len(set(raw)) < len(raw):
             raise InvalidInputError(f"enumeration {name!r}: it needs a name, and each value once")
-        return cls._of_raw(column, raw, ordered)
+        return cls._of_raw(field, raw, ordered)
 
     def to_bytes(self, file: str) -> bytes:
         """The payload of its generic tile, which is to be in a file of this name."""
@@ -105,15 +105,15 @@ class Enumeration:
         return out + u64(8 * len(self.raw)) + u64(*starts.tolist())
 
 
-def _split(cursor: Cursor, data: bytes, column: Field) -> tuple[bytes, ...]:
-    if column.is_var:
+def _split(cursor: Cursor, data: bytes, field: Field) -> tuple[bytes, ...]:
+    if field.is_var:
         size = cursor.u64("offsets size")
         starts = cursor.u64s(size // 8, "offsets").astype(np.int64)
         cuts = [*starts.tolist(), len(data)]
         if any(a > b or a < 0 for a, b in itertools.pairwise(cuts)):
             raise ArrayFormatError("offsets that fall")
-    elif column.cell_size and len(data) % column.cell_size == 0:
-        cuts = list(range(0, len(data) + 1, column.cell_size))
+    elif field.cell_size and len(data) % field.cell_size == 0:
+        cuts = list(range(0, len(data) + 1, field.cell_size))
     else:
-        raise ArrayFormatError(f"{len(data)} bytes are no whole values of {column.cell_size}")
+        raise ArrayFormatError(f"{len(data)} bytes are no whole values of {field.cell_size}")
     return tuple(data[a:b] for a, b in itertools.pairwise(cuts))

@@ -100,7 +100,7 @@ class FragmentMetadata:
 
     @cached_property
     def fields(self) -> dict[str, tuple[Field, str, int]]:
-        """(column, stem of its files, slot) by name; the time columns are `__t`, `__dt` and `__dci`."""
+        """(field, stem of its files, slot) by name; the time columns are `__t`, `__dt` and `__dci`."""
         schema, footer = self.schema, self.footer
         first = len(schema.attributes) + 1
         columns = {a.name: (a, f"a{i}", i) for i, a in enumerate(schema.attributes)}
@@ -109,8 +109,8 @@ class FragmentMetadata:
         times = [TIMESTAMP] if footer.has_timestamps else []
         times += [DELETE_TIMESTAMP, DELETE_CONDITION] if footer.has_deletes else []
         for i, name in enumerate(times):
-            column = Field(name, Datatype.UINT64, filters=schema.coords_filters)
-            columns[name] = (column, name[2:], slot + i)
+            field = Field(name, Datatype.UINT64, filters=schema.coords_filters)
+            columns[name] = (field, name[2:], slot + i)
         return columns
 
     def slot(self, column: str) -> int:

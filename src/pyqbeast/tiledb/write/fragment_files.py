@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -38,8 +39,8 @@ _NO_CHUNKS = bytes(8)
 class _File:
     """A data file in the making."""
 
-    content: bytearray = field(default_factory=bytearray)
-    offsets: list[int] = field(default_factory=list)
+    content: bytearray = dataclasses.field(default_factory=bytearray)
+    offsets: list[int] = dataclasses.field(default_factory=list)
 
     def add(self, tile: bytes) -> None:
         self.offsets.append(len(self.content))
@@ -50,16 +51,16 @@ class _File:
 class FieldFiles:
     """The files of one column, and what the metadata file has to say about them."""
 
-    data: _File = field(default_factory=_File)
-    var: _File = field(default_factory=_File)
-    validity: _File = field(default_factory=_File)
-    var_sizes: list[int] = field(default_factory=list)
+    data: _File = dataclasses.field(default_factory=_File)
+    var: _File = dataclasses.field(default_factory=_File)
+    validity: _File = dataclasses.field(default_factory=_File)
+    var_sizes: list[int] = dataclasses.field(default_factory=list)
     statistics: TileStatistics = NO_STATISTICS
 
 
 def encode_column(
     tiles: list[pa.Array],
-    column: Field,
+    field: Field,
     schema: ArraySchema,
     key: bytes | None,
     counted: Iterable[pa.Array] | None = None,
@@ -68,7 +69,7 @@ def encode_column(
 
     Args:
         tiles: The raw cells of each tile.
-        column: The column.
+        field: The column.
         schema: The array's schema.
         key: The encryption key, if the array is encrypted.
         counted: The cells of each tile that statistics are of, where these are not all.
@@ -78,56 +79,56 @@ def encode_column(
     def encrypted(pipeline: FilterPipeline) -> FilterPipeline:
         return pipeline if key is None else pipeline.with_key(key)
 
-    if column.order:
-        raise UnsupportedError(f"column {column.name!r} is ordered; writing such columns is not supported")
-    values, context = encrypted(column.filters), column.context(version)
+    if field.order:
+        raise UnsupportedError(f"column {field.name!r} is ordered; writing such columns is not supported")
+    values, context = encrypted(field.filters), field.context(version)
     offsets, u64s = encrypted(schema.offsets_filters), ChunkContext(Datatype.UINT64, version=version)
     validity, flags = encrypted(schema.validity_filters), ChunkContext(Datatype.UINT8, version=version)
     try:
         for tile in tiles:
-            if column.is_var:
+            if field.is_var:
                 data, starts = var_bytes(tile)
                 files.var.add(encode_tile(data, values, context, starts))
                 files.var_sizes.append(data.size)
-                in_data = column.is_text_encoded(version)
+                in_data = field.is_text_encoded(version)
                 plain = starts[:-1].astype("<u8").view(np.uint8)
                 files.data.add(_NO_CHUNKS if in_data else encode_tile(plain, offsets, u64s))
             else:
-                files.data.add(encode_tile(_fixed_values(tile, column), values, context))
-            if column.nullable:
+                files.data.add(encode_tile(_fixed_values(tile, field), values, context))
+            if field.nullable:
                 valid = tile.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)
                 files.validity.add(encode_tile(valid, validity, flags))
     except InvalidInputError as error:
-        raise InvalidInputError(f"column {column.name!r}: {error}") from error
-    files.statistics = tile_statistics(tiles if counted is None else list(counted), column)
+        raise InvalidInputError(f"column {field.name!r}: {error}") from error
+    files.statistics = tile_statistics(tiles if counted is None else list(counted), field)
     return files
 
 
-def _fixed_values(tile: pa.Array, column: Field) -> Octets:
+def _fixed_values(tile: pa.Array, field: Field) -> Octets:
     """The stored bytes of a tile.
 
     The value under a null does not matter, except that the float scale must be able to store it.
     """
-    data, scale = fixed_bytes(tile), _float_scale(column)
+    data, scale = fixed_bytes(tile), _float_scale(field)
     if scale is None or not tile.null_count:
         return data
-    cells = data.view(column.datatype.dtype).reshape(len(tile), -1).copy()
+    cells = data.view(field.datatype.dtype).reshape(len(tile), -1).copy()
     cells[tile.is_null().to_numpy(zero_copy_only=False)] = scale.offset
     return octets(cells)
 
 
-def padding(column: Field) -> pa.Array:
+def padding(field: Field) -> pa.Array:
     """One cell to stand for those of a dense tile that nobody wrote: the fill value, if the filters take it."""
-    scale = _float_scale(column)
-    if scale is None or column.is_var:
-        return filled(column, 1)
-    if column.nullable:
-        return pa.nulls(1, column.raw_type)
-    return fixed_array(octets(np.full(column.cell_val_num, scale.offset, column.datatype.dtype)), column)
+    scale = _float_scale(field)
+    if scale is None or field.is_var:
+        return filled(field, 1)
+    if field.nullable:
+        return pa.nulls(1, field.raw_type)
+    return fixed_array(octets(np.full(field.cell_val_num, scale.offset, field.datatype.dtype)), field)
 
 
-def _float_scale(column: Field) -> FloatScale | None:
-    first = column.filters.filters[:1]
+def _float_scale(field: Field) -> FloatScale | None:
+    first = field.filters.filters[:1]
     return first[0] if first and isinstance(first[0], FloatScale) else None
 
 
@@ -154,13 +155,13 @@ class FragmentFiles:
     def files(self, key: bytes | None) -> dict[str, bytes]:
         """All files by name, the metadata file last."""
         contents = {}
-        for stem, column, files in self._slots():
-            if files is None or column is None:
+        for stem, field, files in self._slots():
+            if files is None or field is None:
                 continue
             contents[f"{stem}.tdb"] = bytes(files.data.content)
-            if column.is_var:
+            if field.is_var:
                 contents[f"{stem}_var.tdb"] = bytes(files.var.content)
-            if column.nullable:
+            if field.nullable:
                 contents[f"{stem}_validity.tdb"] = bytes(files.validity.content)
         return contents | {METADATA_FILE: self._metadata(key)}
 
