@@ -8,6 +8,7 @@ import threading
 from decimal import Decimal
 
 import fsspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -263,6 +264,12 @@ def test_what_names_no_version(tmp_path):
     for asked in ({"version": "0"}, {"version": 1.0}, {"timestamp": "x"}, {"timestamp": True}):
         with pytest.raises(InvalidInputError, match="is a whole number, not "):
             read_snapshot(tmp_path, **asked)
+
+
+def test_numbers_of_numpy_name_a_version(tmp_path):
+    commit(tmp_path, 0, PROTOCOL, METADATA)
+    version = read_snapshot(tmp_path, np.int64(0)).version
+    assert (version, type(version)) == (0, int)
 
 
 @pytest.mark.parametrize("versions", [(1,), (0, 2)])

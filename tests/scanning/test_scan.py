@@ -403,9 +403,15 @@ def test_versions_and_times(tmp_path):
     for version in (3, -1):
         with pytest.raises(InvalidInputError, match=f"version {version} "):
             pyqbeast.scan(tmp_path, version)
-    for wrong in ({"timestamp": "yesterday"}, {"timestamp": "2020-01-01"}, {"version": 1.5}):
+    for wrong in ({"timestamp": "yesterday"}, {"timestamp": "2020-01-01"}):
         with pytest.raises(InvalidInputError):
             pyqbeast.scan(tmp_path, **wrong)
+    for wrong in ("0", 1.5, True):
+        with pytest.raises(InvalidInputError, match=f"is a whole number, not {wrong!r}"):
+            pyqbeast.scan(tmp_path, wrong)
+    with pytest.raises(InvalidInputError, match="a version or a timestamp, not both"):
+        pyqbeast.scan(tmp_path, 0, timestamp="1970-01-01T00:20:00Z")
+    assert pyqbeast.scan(tmp_path, np.int64(0)).version == 0
 
 
 def test_times_that_stand_in_commits_are_not_those_of_files(tmp_path):

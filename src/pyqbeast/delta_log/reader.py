@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
 from pyqbeast.core.format.stored_text import is_text, read_json, shown
 from pyqbeast.core.location import Location
@@ -103,10 +105,12 @@ def read_snapshot(
     if version is not None and timestamp is not None:
         raise InvalidInputError("give a version or a timestamp, not both")
     for given in (version, timestamp):
-        if given is not None and type(given) is not int:
+        if given is not None and (isinstance(given, bool) or not isinstance(given, (int, np.integer))):
             raise InvalidInputError(
                 f"a version, or a timestamp in ms since 1970, is a whole number, not {given!r}"
             )
+    version = None if version is None else int(version)
+    timestamp = None if timestamp is None else int(timestamp)
     if timestamp is not None:
         _check_times_of_files(read_snapshot(table, storage_options=storage_options), table)
     files = find_log_files(table, version, timestamp, storage_options)

@@ -58,8 +58,6 @@ def scan(
         FormatError: its log is damaged.
         UnsupportedError: reading it takes something that a scan does not know.
     """
-    if version is not None and (timestamp is not None or type(version) is not int):
-        raise InvalidInputError("give a version, a whole number, or a timestamp, not both")
     index = IndexedSnapshot.read(path, version, _milliseconds(timestamp), storage_options)
     metadata = index.snapshot.metadata
     if metadata.partition_columns:

@@ -24,6 +24,8 @@ VALUES = np.random.default_rng(2).normal(10, 2, ROWS)
     ("given", "limit"),
     [
         (10_000, Limit(bytes=10_000)),
+        (np.int64(10_000), Limit(bytes=10_000)),
+        (np.float32(2.5), Limit(seconds=2.5)),
         ("1.5 MB", Limit(bytes=1_500_000)),
         ("2GB", Limit(bytes=2_000_000_000)),
         (2.5, Limit(seconds=2.5)),

@@ -7,6 +7,8 @@ import math
 import re
 from dataclasses import dataclass
 
+import numpy as np
+
 from pyqbeast.core.errors import InvalidInputError
 
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -40,11 +42,11 @@ class Limit:
             return cls._seconds(budget.total_seconds(), budget)
         if isinstance(budget, str):
             return cls._of_text(budget)
-        if isinstance(budget, float):
-            return cls._seconds(budget, budget)
-        if isinstance(budget, bool) or not isinstance(budget, int) or budget <= 0:
+        if isinstance(budget, (float, np.floating)):
+            return cls._seconds(float(budget), budget)
+        if isinstance(budget, bool) or not isinstance(budget, (int, np.integer)) or budget <= 0:
             raise _refused(budget)
-        return cls(bytes=budget)
+        return cls(bytes=int(budget))
 
     @classmethod
     def _of_text(cls, text: str) -> Limit:
