@@ -227,7 +227,7 @@ JAVA_ALLOWED = {
     "parquet": ["errors", "layout", "spark"],
     "index": ["format", "spark"],
     "statistics": ["format", "layout", "spark"],
-    "sample": ["format", "index", "spark"],
+    "sample": ["errors", "format", "index", "spark"],
     "estimate": ["errors", "format", "index", "spark"],
     "explain": ["errors", "format", "index", "parquet", "sample", "spark"],
     "commit": ["errors", "format", "index", "parquet", "spark", "statistics"],

@@ -51,7 +51,7 @@ def test_convert_optimize_and_verify(spark, pyqbeast, tmp_path):
     path = tmp_path / "rows"
     rows_2d(spark, 2_000).write.parquet(str(path))
     done = pyqbeast(
-        "convert", f"parquet.`{path}`", "--columns", "a,b", "--cube-size", 500, "--output", "json"
+        "convert", f"parquet.`{path}`", "--columns", "a, b", "--cube-size", 500, "--output", "json"
     )
     assert done.exit_code == 0, done.output
     assert json.loads(done.output)["columns"] == ["a", "b"]

@@ -19,6 +19,7 @@ from pyspark.errors.exceptions import captured
 from pyqbeast.core.errors import (
     CommitConflictError,
     ExecutionError,
+    InvalidInputError,
     QbeastError,
     StorageError,
     UncertainWriteError,
@@ -31,6 +32,7 @@ _OF_KIND: dict[str, type[QbeastError]] = {
     "STORAGE": StorageError,
     "UNCERTAIN": UncertainWriteError,
     "EXECUTION": ExecutionError,
+    "INPUT": InvalidInputError,
 }
 
 #: The end of a message, where nothing was committed.

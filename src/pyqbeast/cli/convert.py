@@ -18,7 +18,9 @@ def convert(identifier: str, columns: str, cube_size: int | None, output: common
     No file is written anew. IDENTIFIER is parquet.`/path`, delta.`/path` or a table's name.
     """
     spark = common.local_session()
-    table = pyqbeast.convert(spark, identifier, columns_to_index=columns.split(","), cube_size=cube_size)
+    table = pyqbeast.convert(
+        spark, identifier, columns_to_index=[name.strip() for name in columns.split(",")], cube_size=cube_size
+    )
     indexed = table.columns_to_index
     common.show(
         output,

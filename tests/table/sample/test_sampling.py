@@ -156,6 +156,10 @@ def test_the_switch(spark, path, table):
         query = table.sample(0.1, seed=1)
         assert opened(query).rows == ROWS
         assert ids(query) != expected_ids(spark, 0.1)
+    with under(spark, {"spark.qbeast.sample.pushdown": "yes"}):
+        with pytest.raises(InvalidInputError, match="pushdown has to be true or false, not 'yes'"):
+            count(table.sample(0.1))
+        assert count(table) == ROWS
 
 
 def test_time_travel(spark, table_path):

@@ -11,6 +11,8 @@ public final class Failure extends BridgeException {
     STORAGE,
     /** A commit was sent to the storage, and nobody can tell whether it arrived. */
     UNCERTAIN,
+    /** A setting says what cannot be. */
+    INPUT,
     /** Anything else that Spark or Delta stumbled over. */
     EXECUTION
   }

@@ -1,5 +1,6 @@
 package io.pyqbeast.sample;
 
+import io.pyqbeast.errors.Failure;
 import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.WeightMentions;
@@ -41,10 +42,18 @@ public final class SampleRule extends Rule<LogicalPlan> {
 
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
-    if (!Boolean.parseBoolean(session.conf().get(ENABLED, "true"))) {
-      return plan;
+    return LogicalPlans.replaced(
+        plan, Sample.class, sample -> isEnabled() ? pushed(sample).orElse(sample) : sample);
+  }
+
+  private boolean isEnabled() {
+    String stated = session.conf().get(ENABLED, "true").strip();
+    boolean isTrue = stated.equalsIgnoreCase("true");
+    if (!isTrue && !stated.equalsIgnoreCase("false")) {
+      throw new Failure(
+          Failure.Kind.INPUT, "setting " + ENABLED + " has to be true or false, not '" + stated + "'", null);
     }
-    return LogicalPlans.replaced(plan, Sample.class, sample -> pushed(sample).orElse(sample));
+    return isTrue;
   }
 
   private Optional<LogicalPlan> pushed(Sample sample) {
