@@ -43,3 +43,12 @@ def test_a_silent_repository_is_given_up(repository, monkeypatch):
         monkeypatch.setenv("PYQBEAST_MAVEN", f"http://127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(OSError, match=r"cannot download .*timed out"):
             maven.fetch("org/a.jar", CHECKSUM)
+
+
+def test_a_cache_that_cannot_be_written_is_named(repository, monkeypatch):
+    """It is no matter of the network."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(repository / "org" / "a.jar"))
+    with pytest.raises(
+        OSError, match=r"a\.jar/pyqbeast/jars, where they are kept, cannot be written .* XDG_CACHE"
+    ):
+        maven.fetch("org/a.jar", CHECKSUM)

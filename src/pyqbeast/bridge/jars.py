@@ -23,7 +23,7 @@ def delta_jars() -> list[Path]:
     """Delta's jars for the Spark that is installed, downloaded where they are not in the cache.
 
     Raises:
-        SessionError: they cannot be downloaded.
+        SessionError: they cannot be downloaded or kept.
     """
     lock = maven.read_lock(Path(str(files("pyqbeast") / f"delta_jars-{minor(pyspark.__version__)}.lock")))
     try:

@@ -34,14 +34,20 @@ def fetch(where: str, checksum: str) -> Path:
     `PYQBEAST_MAVEN` names another repository than Maven Central.
 
     Raises:
-        OSError: the repository cannot be reached, or sent something with another checksum.
+        OSError: the repository cannot be reached, or sent something with another checksum, or the cache cannot be
+            written.
     """
     target = cache_folder() / where.rsplit("/", 1)[-1]
     if target.exists() and _sha256(target) == checksum:
         return target
     url = f"{os.environ.get('PYQBEAST_MAVEN', CENTRAL).rstrip('/')}/{where}"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, partial = tempfile.mkstemp(dir=target.parent)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, partial = tempfile.mkstemp(dir=target.parent)
+    except OSError as e:
+        raise OSError(
+            f"{target.parent}, where they are kept, cannot be written ({e}); set XDG_CACHE_HOME to a folder that can be"
+        ) from e
     os.close(handle)
     try:
         _download(url, Path(partial))
