@@ -100,3 +100,28 @@ def test_the_python_package_of_delta_is_not_needed(monkeypatch):
     monkeypatch.setattr(setup_checks.importlib.metadata, "version", lambda _: "9.9")
     with pytest.raises(SessionError, match=r"finds delta-spark 9\.9"):
         setup_checks.check_delta_package()
+
+
+@pytest.mark.parametrize(
+    ("spark", "java", "refused"),
+    [
+        ("4.0.1", "25.0.1", True),
+        ("4.1.0", "24", True),
+        ("4.1.0", "21.0.9", False),
+        ("4.2.0", "25.0.1", False),
+        ("4.2.0", "11.0.2", True),
+    ],
+)
+def test_a_java_that_this_spark_does_not_run_on(spark, java, refused, tmp_path, monkeypatch):
+    command = tmp_path / "bin" / "java"
+    command.parent.mkdir()
+    command.write_text(f"#!/bin/sh\necho 'openjdk version \"{java}\" 2026-01-20' >&2\n")
+    command.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setattr(setup_checks.SparkContext, "_gateway", None)
+    monkeypatch.setattr(pyspark, "__version__", spark)
+    if not refused:
+        setup_checks.check_jvm()
+        return
+    with pytest.raises(SessionError, match=rf"bin/java is Java {java.partition('.')[0]}; set"):
+        setup_checks.check_jvm()

@@ -13,6 +13,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pyspark
 from py4j.java_gateway import JavaPackage
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -21,6 +22,9 @@ from pyqbeast.bridge.jars import bridge_jar
 from pyqbeast.bridge.jvm import java
 from pyqbeast.core.errors import SessionError
 from pyqbeast.spark_versions import BUILT_FOR, DELTA_VERSION, SPARK_VERSIONS, delta_package, minor
+
+#: Hadoop in these versions of Spark asks for a method that this Java has taken away. Java 23 has it after a setting.
+_OLD_JAVA, _TOO_NEW = ("4.0", "4.1"), 24
 
 
 def check_delta_package() -> None:
@@ -59,6 +63,12 @@ def check_jvm() -> None:
     version = re.search(r'version "(\d+)', told.stderr)
     if version and int(version[1]) < 17:
         raise SessionError(f"Spark needs Java 17 or newer, and {command} is Java {version[1]}; set JAVA_HOME")
+    spark = minor(pyspark.__version__)
+    if version and spark in _OLD_JAVA and int(version[1]) >= _TOO_NEW:
+        raise SessionError(
+            f"Spark {spark} does not run on Java {_TOO_NEW} and newer, and {command} is Java {version[1]}; set "
+            "JAVA_HOME to a Java 17 or 21"
+        )
 
 
 def check_spark(spark: SparkSession) -> None:
