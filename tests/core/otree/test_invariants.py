@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from pyqbeast.core.format.constants import TAG_MAX_ROW_WEIGHT
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
-from pyqbeast.core.otree.invariants import check_rows
+from pyqbeast.core.otree.invariants import blocks_of_rows, check_counts, check_rows
 
 ROOT = CubeId.root(1)
 POINTS = np.array([[0.1], [0.2], [0.3]])
@@ -34,3 +35,14 @@ def test_rows_of_one_point_lie_in_cubes_however_deep():
 def test_a_block_that_closes_a_gap_takes_no_row_from_one_below():
     assert rules(Block(ROOT, -5, -5, 0), Block(ROOT.child(0), -5, 9, 3)) == []
     assert rules(Block(ROOT, -5, -5, 0), Block(ROOT.child(0), 7, 9, 2)) == ["element count"]
+
+
+def test_rows_may_be_heavier_than_their_cube_where_nobody_recorded_the_heaviest():
+    """Scala 0.3 to 0.5 joins blocks of a cube under the smallest of their weights."""
+    joined = [Block(ROOT, -5, 7, 3)]
+    for check in (check_rows, check_counts):
+        assert check("file", blocks_of_rows({}, joined), POINTS, WEIGHTS) == []
+        found = check("file", blocks_of_rows({TAG_MAX_ROW_WEIGHT: "7"}, joined), POINTS, WEIGHTS)
+        assert {problem.rule for problem in found} == {"element count", "rows lie in blocks"}
+    several = [Block(ROOT, -5, -5, 1), Block(ROOT.child(0), 7, 8, 1)]
+    assert blocks_of_rows({}, several) == several

@@ -13,6 +13,7 @@ from pyqbeast.core.format.constants import (
     TAG_MAX_ROW_WEIGHT,
     TAG_PARTS,
     TAG_WEIGHTS,
+    WEIGHT_MAX,
     WEIGHT_MIN,
 )
 from pyqbeast.core.format.cube import CubeId
@@ -86,6 +87,17 @@ def broken_rules(
             yield cube, KEPT, kept
 
 
+def blocks_of_rows(tags: Mapping[str, str], blocks: Sequence[Block]) -> Sequence[Block]:
+    """The blocks of a file with the weights that its rows may have, for `check_rows` and `check_counts`.
+
+    The weight of a cube bounds no row where versions 0.3 to 0.5 of the Scala project have joined the cube's blocks.
+    They made files of one block. A writer who has recorded the heaviest row keeps to the weights of its blocks.
+    """
+    if len(blocks) == 1 and TAG_MAX_ROW_WEIGHT not in tags:
+        return [blocks[0]._replace(max_weight=WEIGHT_MAX)]
+    return blocks
+
+
 def check_rows(
     file: str,
     blocks: Sequence[Block],
@@ -96,7 +108,7 @@ def check_rows(
 
     Args:
         file: its path, for the report.
-        blocks: what the log says of it.
+        blocks: what the log says of it, by `blocks_of_rows`.
         points: n × d coordinates of its rows.
         weights: n weights of its rows.
     """

@@ -27,7 +27,13 @@ from pyqbeast.core.format.constants import STAGING_REVISION
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.types import DATE, type_when_indexed
 from pyqbeast.core.otree.compaction import is_copy
-from pyqbeast.core.otree.invariants import check_columns, check_counts, check_rows, check_weights
+from pyqbeast.core.otree.invariants import (
+    blocks_of_rows,
+    check_columns,
+    check_counts,
+    check_rows,
+    check_weights,
+)
 from pyqbeast.core.problems import READABLE, ROW_COUNT, STATISTICS_TEXT, VECTOR, VECTOR_ROWS, Problem
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
 from pyqbeast.deletion_vectors import file_checks
@@ -255,11 +261,9 @@ def _checked(
         file, blocks, tags = logged[key[0].as_py()]
         *coordinate, weights = (column.to_numpy() for column in rows.columns[1:])
         points = np.column_stack(coordinate)
-        found = (
-            check_rows(file, blocks, points, weights)
-            if are_placed
-            else check_counts(file, blocks, points, weights)
-        )
+        bounded = blocks_of_rows(tags, blocks)
+        compare = check_rows if are_placed else check_counts
+        found = compare(file, bounded, points, weights)
         found += check_weights(file, tags, points, weights)
         fields = ([getattr(problem, name) for problem in found] for name in names)
         return pa.table(dict(zip(names, (pa.array(field, pa.string()) for field in fields), strict=True)))
