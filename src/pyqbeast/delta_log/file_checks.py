@@ -21,10 +21,11 @@ def check_statistics(file: str, text: str | None, *, has_vector: bool) -> list[P
 
     Args:
         file: its path, for the report.
-        text: the statistics; None where the log has none, which is in order but for a file with a deletion vector.
+        text: the statistics. None or an empty text, which versions 0.2 to 0.5 of the Scala project write, where the log
+            has none: that is in order but for a file with a deletion vector.
         has_vector: whether it has one.
     """
-    if text is None:
+    if not text:
         lacks = "it has a deletion vector, and no statistics that count its rows"
         return [Problem(STATISTICS_TEXT, file, "", lacks)] if has_vector else []
     try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from pathlib import Path
 
 import pytest
 from pyspark.sql import functions as F
@@ -358,6 +360,21 @@ def test_a_stored_copy_of_the_weight(spark, table_path):
     light = table.where("h < 0")
     assert light.sample(0.1).count() / light.count() == pytest.approx(0.1, abs=0.02)
     assert_bounded(table.groupBy().count(), ROWS)
+
+
+def test_a_stored_copy_of_the_weight_beside_files_without_statistics(spark, table_path):
+    """An empty text says no more of a file than none: versions 0.2 to 0.5 of the Scala project write it."""
+    save(rows_2d(spark, 4_000).withColumn("h", F.hash("a", "b")), table_path, cubeSize=500)
+    log = Path(table_path, "_delta_log", f"{0:020}.json")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    first = next(line["add"] for line in lines if "add" in line)
+    first["stats"] = ""
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    log.with_name(f".{log.name}.crc").unlink()
+    copy = table_path + "-copy"
+    Path(table_path).rename(copy)
+    with pytest.raises(UnsupportedError, match="hash"):
+        pyqbeast.tolerance(load(spark, copy).where("h < 0").groupBy().count())
 
 
 def named(table):

@@ -18,9 +18,12 @@ final class WeightCopies implements Serializable {
   /** Names as statistics have them; null until a file with statistics is seen. */
   private Set<String> names;
 
-  /** @param held the weights that the file says it holds */
+  /**
+   * @param statistics null or an empty text, which older versions of the Scala project write, where there are none
+   * @param held the weights that the file says it holds
+   */
   void add(String statistics, FileTags.Weights held) {
-    boolean isTold = statistics != null && !held.equals(FileTags.Weights.ANY);
+    boolean isTold = statistics != null && !statistics.isEmpty() && !held.equals(FileTags.Weights.ANY);
     if (isTold && (names == null || !names.isEmpty())) { // most files are not parsed
       keep(equalTo(held, Json.read(statistics)));
     }
