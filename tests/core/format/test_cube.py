@@ -142,6 +142,8 @@ def test_an_ancestor_comes_right_before_its_subtree(found):
 
 
 def test_no_stored_id_makes_a_cube_that_no_double_reaches():
-    assert CubeId.from_string("A" * 1_074, 2).depth == 1_074
-    with pytest.raises(FormatError, match="0 to 1074"):
-        CubeId.from_string("A" * 1_075, 2)
+    """A level of 7 to 12 columns takes two symbols."""
+    for dimensions, symbols in ((1, 1_074), (6, 1_074), (7, 2_148), (13, 3_222)):
+        assert CubeId.from_string("A" * symbols, dimensions).depth == 1_074
+        with pytest.raises(FormatError, match=f"{dimensions} columns has 0 to {symbols}"):
+            CubeId.from_string("A" * (symbols + 1), dimensions)

@@ -109,3 +109,18 @@ def test_deletes_without_vectors_leave_gaps_that_the_next_write_closes(spark, ta
     assert table.optimize(revision=0).changed
     assert ids(holds(spark, table_path).df()) == left
     samples_are_whole(spark, table_path)
+
+
+def test_an_append_beside_a_cube_deeper_than_a_double_can_be_halved(spark, table_path):
+    """Its file counts as not indexed, as everywhere."""
+    save(rows_2d(spark, 500), table_path, cubeSize=1_000)
+    log = Path(table_path, "_delta_log", f"{0:020}.json")
+    text = log.read_text()
+    assert r"\"cubeId\":\"\"" in text
+    log.write_text(text.replace(r"\"cubeId\":\"\"", r"\"cubeId\":\"" + 1_075 * "A" + r"\""))
+    log.with_name(f".{log.name}.crc").unlink()
+    copy = table_path + "-copy"
+    Path(table_path).rename(copy)
+    save(rows_2d(spark, 500, first=500), copy)
+    assert ids(load(spark, copy)) == list(range(1_000))
+    assert "cube id of 2 columns has 0 to 1074" in str(QbeastTable.for_path(spark, copy).verify("log"))

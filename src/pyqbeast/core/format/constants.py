@@ -19,9 +19,10 @@ LONG_MAX = 2**63 - 1
 #: time.
 JSON_DEPTH = 100
 JSON_DIGITS = 1_000
-#: Symbols of the longest cube id that is read. A level takes at least one symbol, and a double can be halved
-#: 1,074 times.
-MOST_CUBE_SYMBOLS = 1_074
+#: Levels of the deepest cube that is read: a double can be halved so often.
+MOST_CUBE_LEVELS = 1_074
+#: Symbols of the longest cube id where the number of columns is not known: those of so many levels of 384 columns.
+MOST_CUBE_SYMBOLS = 64 * MOST_CUBE_LEVELS
 #: fraction = (weight - WEIGHT_OFFSET) / WEIGHT_RANGE, in doubles.
 WEIGHT_OFFSET = -2147483648.0
 WEIGHT_RANGE = 4294967295.0

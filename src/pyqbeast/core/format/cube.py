@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
-from pyqbeast.core.format.constants import CUBE_SYMBOLS, MOST_CUBE_SYMBOLS
+from pyqbeast.core.format.constants import CUBE_SYMBOLS, MOST_CUBE_LEVELS
 from pyqbeast.core.format.stored_text import shown
 
 _SYMBOL_BITS = 6
@@ -78,7 +78,7 @@ class CubeId:
         """The cube of a stored id.
 
         An incomplete level at the end and the unused low bits of a symbol are ignored, as other readers do.
-        Raises FormatError for a character outside the alphabet, and for more than 1,074 of them.
+        Raises FormatError for a character outside the alphabet, and for more of them than `most_symbols`.
         """
         return _decode(text, dimensions)
 
@@ -164,19 +164,31 @@ class CubeId:
 @lru_cache(maxsize=4096)
 def _symbols(index: int, dimensions: int) -> str:
     """The symbols of one level: groups of six bits, the last one filled with zeros on the right."""
-    count = -(-dimensions // _SYMBOL_BITS)
+    count = _symbols_of_level(dimensions)
     padded = index << (count * _SYMBOL_BITS - dimensions)
     return "".join(CUBE_SYMBOLS[padded >> (_SYMBOL_BITS * n) & 63] for n in reversed(range(count)))
+
+
+def _symbols_of_level(dimensions: int) -> int:
+    """How many symbols a level of a stored id takes."""
+    return -(-dimensions // _SYMBOL_BITS)
+
+
+def most_symbols(dimensions: int) -> int:
+    """How many symbols the longest id has that is read."""
+    return MOST_CUBE_LEVELS * _symbols_of_level(dimensions)
 
 
 # A table names the same cube in many files: one decoded object serves them all.
 @lru_cache(maxsize=1 << 17)
 def _decode(text: str, dimensions: int) -> CubeId:
     """The cube of a stored id, see `CubeId.from_string`."""
-    count = -(-dimensions // _SYMBOL_BITS)
+    count = _symbols_of_level(dimensions)
     unused = count * _SYMBOL_BITS - dimensions
-    if len(text) > MOST_CUBE_SYMBOLS:
-        raise FormatError(f"a cube id has 0 to {MOST_CUBE_SYMBOLS} symbols, not {len(text)}")
+    if len(text) > most_symbols(dimensions):
+        raise FormatError(
+            f"a cube id of {dimensions} columns has 0 to {most_symbols(dimensions)} symbols, not {len(text)}"
+        )
     values = text.encode("utf-8", "replace").translate(_VALUES)
     if _NO_SYMBOL in values:
         foreign = next(symbol for symbol in text if symbol not in CUBE_SYMBOLS)

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from typing import NamedTuple
 
 from pyqbeast import bridge
-from pyqbeast.core.format.cube import CubeId
+from pyqbeast.core.format.cube import CubeId, most_symbols
 from pyqbeast.core.format.file_tags import Block, parse_tags
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.revisions.revision import Revision
@@ -55,9 +55,12 @@ def _followed(known: _Known, log: bridge.TableLog) -> _Known | None:
     added = log.added_since(known.version, revision.id)
     if added is None or added.table != known.table or added.files != known.files + added.added:
         return None
+    # A file with a cube that is deeper counts as not indexed. The JVM does not know the number of columns.
+    deepest = most_symbols(revision.dimensions)
     blocks = [
         Block(CubeId.from_string(cube, revision.dimensions), low, high, rows)
         for cube, low, high, rows in added.cubes
+        if len(cube) <= deepest
     ]
     status = known.status.with_blocks(blocks) if blocks else known.status
     return _Known(known.table, log.version, added.files, status)

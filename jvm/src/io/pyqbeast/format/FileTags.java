@@ -14,6 +14,8 @@ import java.util.Map;
 public final class FileTags {
   private static final BitSet SYMBOLS =
       Constants.text("CUBE_SYMBOLS").chars().collect(BitSet::new, BitSet::set, BitSet::or);
+
+  /** Tags do not tell of how many columns they are. So an id of few columns may be deeper here than in Python. */
   private static final int MOST_SYMBOLS = Integer.parseInt(Constants.text("MOST_CUBE_SYMBOLS"));
   private static final long STAGING = Long.parseLong(Constants.text("STAGING_REVISION"));
 
