@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast import InvalidInputError, NotIndexedError, QbeastTable, TableExistsError
+from pyqbeast import InvalidInputError, NotIndexedError, QbeastTable, TableExistsError, bridge
 from tests.table.help import count, holds, ids, load, rows_2d, save
 
 
@@ -141,6 +141,20 @@ def test_merge_schema_and_overwrite_schema(spark, table_path):
     save(wider.drop("name"), table_path, "overwrite", overwriteSchema="true")
     assert load(spark, table_path).columns == ["id", "a", "b", "twice"]
     assert [r.id for r in holds(spark, table_path).revisions()] == [0, 1]
+
+
+def test_no_option_of_an_older_index_stays(spark, table_path):
+    """The Scala project keeps options of a write among the properties, and its samples in SQL go by them."""
+    save(rows_2d(spark, 100), table_path)
+    options = {"columnsToIndex": "a,b", "columnstoindex": "a,b", "cubeSize": "500", "columnStats": "{}"}
+    told = ", ".join(f"'{key}' = '{value}'" for key, value in {**options, "mine": "stays"}.items())
+    spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ({told})")
+    save(rows_2d(spark, 100), table_path)
+    assert options.items() <= bridge.TableLog(spark, table_path).configuration.items()
+    save(rows_2d(spark, 100), table_path, "overwrite", columnsToIndex="b,id")
+    kept = bridge.TableLog(spark, table_path).configuration
+    assert not options.keys() & kept.keys()
+    assert (holds(spark, table_path).columns_to_index, kept["mine"]) == (["b", "id"], "stays")
 
 
 def test_stated_bounds_widen_the_range_and_never_narrow_it(spark, table_path):

@@ -7,6 +7,7 @@ import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -30,6 +31,12 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
       Set.of(
           Constants.text("DELETED_BY_WEIGHT"), Constants.text("CHOSEN_BY_WEIGHT"), Constants.text("MIXED_BY_WEIGHT"));
 
+  /**
+   * Options of a write, in lower case, that the Scala project also stores as properties of the table. Its samples in
+   * SQL go by these, so those of another index would lose rows.
+   */
+  private static final Set<String> OPTIONS = Set.of(Constants.text("INDEX_OPTIONS").split(" "));
+
   private static final List<String> OF_FILES_AND_LOG =
       List.of(
           "delta.columnMapping.", "delta.rowTracking", "delta.enableRowTracking", "delta.enableInCommitTimestamps",
@@ -50,6 +57,10 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
    */
   Metadata in(Metadata metadata, Map<String, String> properties) {
     Map<String, String> configuration = configurationOf(metadata);
+    boolean isIndexed = configuration.containsKey(Constants.LAST_REVISION);
+    if (dropRevisions || !isIndexed && added.containsKey(Constants.LAST_REVISION)) {
+      configuration.keySet().removeIf(k -> OPTIONS.contains(k.toLowerCase(Locale.ROOT)));
+    }
     if (dropRevisions) {
       configuration.keySet()
           .removeIf(k -> k.startsWith(Constants.REVISION_PREFIX) || k.equals(Constants.LAST_REVISION) || NOTES.contains(k));
