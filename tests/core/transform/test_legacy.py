@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 from pyqbeast.core.transform.empty import Empty
 from pyqbeast.core.transform.hashing import Hash
-from pyqbeast.core.transform.legacy import IdentityToZero, NullToZero
+from pyqbeast.core.transform.legacy import IdentityToByte, IdentityToZero, NullToZero
 from pyqbeast.core.transform.linear import Identity, Linear
 from pyqbeast.core.transform.registry import transformation_from_json
 
@@ -52,3 +53,17 @@ def test_merging_as_the_identity_of_today():
     assert NullToZero().merge(LINE, RNG) == LINE
     assert IdentityToZero(7).as_identity(INT) == Identity(INT, 7)
     assert NullToZero().as_identity(INT) == Identity(INT, None)
+
+
+def test_a_constant_of_version_0_2_0_has_its_last_byte_for_a_coordinate():
+    """That version made only rows of coordinate 0 and 1, and did not store the value."""
+    old = IdentityToByte()
+    assert old.to_json() == {"className": "io.qbeast.core.transform.IdentityTransformation$"}
+    assert transformation_from_json(old.to_json()) == old
+    values = [0, 1, 256, 257, -255, -256, 0.5, 1.5, -0.5]
+    bytes_of_values = [0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0]
+    assert [old.coordinate(value) for value in values] == bytes_of_values
+    assert list(old.coordinates(np.array(values, np.float64))) == bytes_of_values
+    assert list(old.coordinates(np.array([1.0, 0.0]), np.array([False, True]))) == [1.0, 0.0]
+    assert [old.superseded_by(new) for new in (Identity(INT, 1), LINE, Empty())] == [True, True, False]
+    assert (old.merge(LINE, RNG), old.merge(Empty(), RNG)) == (LINE, old)

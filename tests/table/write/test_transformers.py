@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast import InvalidInputError
 from pyqbeast.core.transform.hashing import Hash
-from pyqbeast.core.transform.legacy import IdentityToZero, NullToZero
+from pyqbeast.core.transform.legacy import IdentityToByte, IdentityToZero, NullToZero
 from pyqbeast.core.transform.quantiles import NumericQuantiles
 from pyqbeast.core.transform.registry import transformer_for
 from pyqbeast.core.transform.text_quantiles import StringHistogram, StringQuantiles
@@ -117,6 +117,15 @@ def test_constants_of_older_releases_hold_their_value_and_null(spark, constant, 
     """Any other value lies outside: it would not be found again."""
     transformer = transformer_for("v", "linear", LONG)
     assert coordinates_of(spark, [7, 8, None], "bigint", transformer, constant) == wanted
+
+
+@pytest.mark.parametrize("spark_type", ["bigint", "double"])
+def test_constants_of_version_0_2_0_agree_with_the_core(spark, spark_type):
+    transformer, values = transformer_for("v", "linear", LONG), [0, 1, 256, 257, -255, -256, None]
+    values += [0.5, 1.5, -0.5] if spark_type == "double" else []
+    typed = [value if value is None or spark_type == "bigint" else float(value) for value in values]
+    wanted = [IdentityToByte().coordinate(value) for value in typed]
+    assert coordinates_of(spark, typed, spark_type, transformer, IdentityToByte()) == wanted
 
 
 @pytest.mark.parametrize("case", ["f1_quantiles_numeric", "f2_quantiles_string", "f3_histogram_string"])

@@ -7,10 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from pyqbeast.core.format.types import Value
 from pyqbeast.core.transform.base import Constant, Transformation
 from pyqbeast.core.transform.expressions import C, IndexedColumn
 from pyqbeast.core.transform.linear import Identity, Linear
-from pyqbeast.core.transform.stored_fields import field, number
+from pyqbeast.core.transform.stored_fields import as_double, field, number
+
+#: How many values a byte has.
+_BYTES = 256
 
 
 class _Untyped(Constant):
@@ -80,3 +87,43 @@ class NullToZero(_Untyped):
     def as_identity(self, data_type: str) -> Identity:
         """See `_Untyped.as_identity`."""
         return Identity(data_type, None)
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityToByte(Transformation):
+    """A column that held one value only, by version 0.2.0 of the Scala project: its last byte is the coordinate.
+
+    That version wrote no row with another coordinate than 0 and 1. The class does not know the value, so no new rows
+    fit it.
+    """
+
+    class_name = "IdentityTransformation$"
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> IdentityToByte:
+        """See `Transformation.from_json`."""
+        return cls()
+
+    def fields(self) -> dict[str, Any]:
+        """No fields."""
+        return {}
+
+    def coordinate(self, value: Value) -> float:
+        """See `Transformation.coordinate`. That version could not write a null."""
+        return 0.0 if value is None else float(np.trunc(as_double(value)) % _BYTES)
+
+    def coordinates(
+        self, measured: NDArray[np.float64], nulls: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float64]:
+        """See `Transformation.coordinates`, of values."""
+        points = np.trunc(measured) % _BYTES
+        return points if nulls is None else np.where(nulls, 0.0, points)
+
+    def coordinate_column(self, of: IndexedColumn[C]) -> C:
+        """See `Transformation.coordinate_column`. A remainder of Java has the sign of the number."""
+        number = of.number
+        return ((number - number % 1.0) % _BYTES + _BYTES) % _BYTES
+
+    def superseded_by(self, other: Transformation) -> bool:
+        """See `Transformation.superseded_by`."""
+        return not other.is_empty

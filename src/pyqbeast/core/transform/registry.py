@@ -11,7 +11,7 @@ from pyqbeast.core.format.stored_text import shown
 from pyqbeast.core.transform.base import Transformation, Transformer
 from pyqbeast.core.transform.empty import EmptyTransformer
 from pyqbeast.core.transform.hashing import HashTransformer
-from pyqbeast.core.transform.legacy import IdentityToZero, NullToZero
+from pyqbeast.core.transform.legacy import IdentityToByte, IdentityToZero, NullToZero
 from pyqbeast.core.transform.linear import LinearTransformer
 from pyqbeast.core.transform.quantiles import NumericQuantilesTransformer
 from pyqbeast.core.transform.text_quantiles import StringHistogramTransformer, StringQuantilesTransformer
@@ -27,7 +27,7 @@ TRANSFORMERS: tuple[type[Transformer], ...] = (
     EmptyTransformer,
 )
 #: Transformations that no transformer leads to any more.
-OLDER: tuple[type[Transformation], ...] = (IdentityToZero, NullToZero)
+OLDER: tuple[type[Transformation], ...] = (IdentityToByte, IdentityToZero, NullToZero)
 
 
 def kind_names() -> dict[str, str]:
