@@ -102,6 +102,11 @@ class TableLog:
         return {int(number) for number in json.loads(self._java.prunableRevisions())}
 
     @property
+    def highest_revision(self) -> int:
+        """The largest number of a revision in the tags of files, whether the table has that revision or not."""
+        return int(self._java.highestRevision())
+
+    @property
     def key_granularity(self) -> float:
         """The share of the rows that the most frequent key may hold, as far as it is recorded; 0 for distinct keys."""
         return float(self._java.keyGranularity())

@@ -165,3 +165,18 @@ def test_a_revision_takes_no_number_that_is_stored(spark, table_path):
     configuration = bridge.TableLog(spark, table_path).configuration
     assert (configuration["qbeast.revision.2"], configuration[LATEST]) == (stored, "3")
     holds(spark, table_path)
+
+
+def test_a_revision_takes_no_number_that_files_have(spark, table_path):
+    """Somebody has set the latest revision back to an older one, and removed the newer one."""
+    save(rows_2d(spark, 500), table_path, columnsToIndex="a", cubeSize=100)
+    save(rows_2d(spark, 500, first=500), table_path, columnsToIndex=None, cubeSize=90)
+    unset(spark, table_path, "qbeast.revision.2")
+    spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ('{LATEST}' = '1')")
+    save(rows_2d(spark, 500, first=1_000), table_path, columnsToIndex=None, cubeSize=80)
+    table = QbeastTable.for_path(spark, table_path)
+    assert table.latest_revision.id == 3
+    assert ids(table.df()) == list(range(1_500))
+    assert {problem.rule for problem in table.verify("data").problems} == {"tags"}
+    assert table.repair(dry_run=False).version is not None
+    holds(spark, table_path)

@@ -174,7 +174,7 @@ def _plan(
         now_ms=now,
         rng=random.Random(),
         is_prunable=is_prunable,
-        next_id=None if log is None else revisions_from_configuration(log.configuration).next_id,
+        next_id=None if log is None else _next_id(log),
     )
     is_new = revision is not current
     if current is None:
@@ -184,6 +184,11 @@ def _plan(
     warn_of_coarse_keys(profiled, revision, options.path)
     status = IndexStatus(revision, {}) if is_new or log is None else status_of(log, revision)
     return plan_of(data, types, revision, fractions, profiled, status.cubes.values(), status, is_new=is_new)
+
+
+def _next_id(log: bridge.TableLog) -> int:
+    """The number of the next revision. Files may still have the number of one whose entry is gone."""
+    return max(revisions_from_configuration(log.configuration).next_id, log.highest_revision + 1)
 
 
 def plan_of(

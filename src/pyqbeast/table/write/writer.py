@@ -201,7 +201,7 @@ class _Write:
             same_columns = latest is not None and latest.hashed_columns == plan.revision.hashed_columns
             if may_rebuild or not same_columns:
                 return None
-            plan = plan.renumbered(revisions.next_id)
+            plan = plan.renumbered(max(revisions.next_id, plan.revision.id))
         newer.store(configuration_entries(plan.revision, newer.configuration), fresh=False)
         return plan
 

@@ -109,6 +109,11 @@ public final class TableLog {
     return door.open(() -> JSON.writeValueAsString(PrunableRevisions.of(snapshot.metadata())));
   }
 
+  /** The largest number of a revision in the tags of files, whether the table has that revision or not. */
+  public long highestRevision() {
+    return door.open(() -> StoredFormat.of(snapshot).highestRevision());
+  }
+
   /** The share of the rows that the most frequent key may hold. */
   public double keyGranularity() {
     return door.open(() -> BlockIndex.of(snapshot).keyGranularity());

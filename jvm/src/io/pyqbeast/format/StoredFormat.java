@@ -3,11 +3,10 @@ package io.pyqbeast.format;
 import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.PerSnapshot;
 import io.pyqbeast.spark.ScalaInterop;
+import java.io.Serializable;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import org.apache.spark.api.java.function.MapPartitionsFunction;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
@@ -18,12 +17,12 @@ import org.apache.spark.sql.delta.actions.Metadata;
  *
  * @param legacy whether there are files written before format 0.6
  * @param isMarked whether a block is marked as replicated; {@code ReplicatedCubes} tells whether that is true
+ * @param highestRevision the largest number of a revision in tags, whether the table has that revision or not
  */
-public record StoredFormat(boolean legacy, boolean isMarked) {
+public record StoredFormat(boolean legacy, boolean isMarked, long highestRevision) implements Serializable {
   private static final PerSnapshot<StoredFormat> KNOWN = new PerSnapshot<>(StoredFormat::read);
   private static final PerSnapshot.Newest<StoredFormat> NEWEST = new PerSnapshot.Newest<>();
-  private static final int LEGACY = 1;
-  private static final int MARKED = 2;
+  private static final StoredFormat OF_NO_FILES = new StoredFormat(false, false, 0);
 
   public static StoredFormat of(Snapshot snapshot) {
     return KNOWN.of(snapshot);
@@ -36,46 +35,40 @@ public record StoredFormat(boolean legacy, boolean isMarked) {
 
   private static StoredFormat read(Snapshot snapshot) {
     if (!isIndexed(snapshot)) {
-      return new StoredFormat(false, false);
+      return OF_NO_FILES;
     }
     List<AddFile> files = LiveFiles.ifKnown(snapshot);
-    StoredFormat found = files == null ? grown(snapshot) : of(kindsOf(files.iterator()));
-    found = found == null ? of(kindsByJob(snapshot)) : found;
+    StoredFormat found = files == null ? grown(snapshot) : of(files.iterator());
+    found = found == null ? byJob(snapshot) : found;
     NEWEST.remember(snapshot, found);
     return found;
-  }
-
-  private static StoredFormat of(int kinds) {
-    return new StoredFormat((kinds & LEGACY) != 0, (kinds & MARKED) != 0);
   }
 
   /** That of an earlier version and of the files that came since; null where something else happened to its files. */
   private static StoredFormat grown(Snapshot snapshot) {
     PerSnapshot.Newest.Known<StoredFormat> known = NEWEST.before(snapshot);
     List<AddFile> added = known == null ? null : LiveFiles.addedSince(snapshot, known.version());
-    if (added == null) {
-      return null;
-    }
-    StoredFormat more = of(kindsOf(added.iterator()));
-    return new StoredFormat(known.value().legacy || more.legacy, known.value().isMarked || more.isMarked);
+    return added == null ? null : known.value().with(of(added.iterator()));
   }
 
-  private static int kindsByJob(Snapshot snapshot) {
-    MapPartitionsFunction<AddFile, Integer> kinds = files -> List.of(kindsOf(files)).iterator();
-    int found = 0;
-    for (int ofPart : snapshot.allFiles().mapPartitions(kinds, Encoders.INT()).collectAsList()) {
-      found |= ofPart;
-    }
-    return found;
+  private static StoredFormat byJob(Snapshot snapshot) {
+    return snapshot.allFiles().javaRDD().mapPartitions(files -> List.of(of(files)).iterator())
+        .fold(OF_NO_FILES, StoredFormat::with);
   }
 
-  private static int kindsOf(Iterator<AddFile> files) {
-    int found = 0;
+  private static StoredFormat of(Iterator<AddFile> files) {
+    StoredFormat found = OF_NO_FILES;
     while (files.hasNext()) {
       Map<String, String> tags = ScalaInterop.map(files.next().tagsOrEmpty());
-      found |= FileTags.areLegacy(tags) ? LEGACY : 0;
-      found |= FileTags.haveMark(tags) ? MARKED : 0;
+      Long revision = FileTags.revision(tags);
+      long number = revision == null || revision == Long.MAX_VALUE ? 0 : revision; // no number comes after the largest
+      found = found.with(new StoredFormat(FileTags.areLegacy(tags), FileTags.haveMark(tags), number));
     }
     return found;
+  }
+
+  private StoredFormat with(StoredFormat more) {
+    return new StoredFormat(
+        legacy || more.legacy, isMarked || more.isMarked, Math.max(highestRevision, more.highestRevision));
   }
 }
