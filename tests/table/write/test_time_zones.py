@@ -61,6 +61,31 @@ def test_wrong_counts_are_found_from_elsewhere(spark, table_path, zone):
     assert "element count" in rules
 
 
+def test_timestamps_that_another_program_has_placed_by_the_julian_calendar(spark, table_path):
+    """The Scala project takes the numbers of `java.sql.Timestamp`, ten days off in the year 1500."""
+    rows = spark.range(2_000).selectExpr("id", "timestamp_seconds(-14831769600 + id * 100000) AS at")
+    save(rows, table_path, columnsToIndex="at", cubeSize=100)
+    log = Path(table_path, "_delta_log", f"{0:020}.json")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    configuration = next(line["metaData"]["configuration"] for line in lines if "metaData" in line)
+    key = "qbeast.revision.1"
+    revision = json.loads(configuration[key])
+    del revision["hashedAs"]
+    for name in ("minNumber", "maxNumber"):
+        revision["transformations"][0][name] += 10 * 86_400_000
+    configuration[key] = json.dumps(revision)
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    # Delta's own checksum of a version holds the configuration too.
+    for checksum in (f".{log.name}.crc", f"{0:020}.crc"):
+        log.with_name(checksum).unlink()
+    copy = table_path + "-copy"
+    Path(table_path).rename(copy)
+    report = QbeastTable.for_path(spark, copy).verify("data")
+    (note,) = report.notes
+    assert "timestamps of 'at' begin before 1900" in note
+    assert report.problems == ()
+
+
 @pytest.mark.parametrize("elsewhere", ["UTC", "Europe/Madrid", "America/New_York"])
 def test_stated_days_are_those_of_the_rows(spark, table_path, zone, elsewhere):
     with zone(elsewhere):

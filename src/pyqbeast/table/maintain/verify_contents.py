@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ from pyqbeast.bridge.file_contents import (
 )
 from pyqbeast.core.format.constants import STAGING_REVISION
 from pyqbeast.core.format.file_tags import Block
-from pyqbeast.core.format.types import DATE, type_when_indexed
+from pyqbeast.core.format.types import DATE, TIMESTAMP, type_when_indexed
 from pyqbeast.core.otree.compaction import is_copy
 from pyqbeast.core.otree.invariants import (
     blocks_of_rows,
@@ -44,6 +44,10 @@ from pyqbeast.table.maintain.verify_statistics import FileToRead, check_statisti
 from pyqbeast.verification.log_checks import VerifiedFile
 
 _log = logging.getLogger(__name__)
+
+#: Since 1900, in milliseconds, Java's older classes of time, which the Scala project uses, count as Spark does. Before,
+#: they have the Julian calendar and other offsets of time zones.
+_ONE_CALENDAR = -2_208_988_800_000
 
 _REPORT = "rule string, file string, cube string, text string, truth string"
 
@@ -100,26 +104,30 @@ def check_contents(
         of_revision = [f for f in whole if f.tags.revision_id == number and not is_copy(f.tags.blocks)]
         if of_revision and not check_columns(stored.get(number), log.schema.fieldNames()):
             _log.info("%s: comparing the tags of %d files with their rows", log.path, len(of_revision))
-            foreign = _foreign_dates(spark, stored.get(number))
-            notes += [
-                f"revision {number}: its dates of {column!r} are midnights of another time zone than that of this JVM, "
-                "where nobody knows in which cubes its rows lie; verify it from the zone in which it was written"
-                for column in foreign
-            ]
-            problems += _check_rows(reading, log, stored.get(number), of_revision, are_placed=not foreign)
+            elsewhere = [f"revision {number}: {why}" for why in _placed_otherwise(spark, stored.get(number))]
+            notes += elsewhere
+            problems += _check_rows(reading, log, stored.get(number), of_revision, are_placed=not elsewhere)
             if number in prunable:
                 problems += check_parts(reading, log, stored.get(number), of_revision)
     return Contents(problems, len(whole), sum(rows[file.location] for file in whole), seen.right, notes)
 
 
-def _foreign_dates(spark: SparkSession, revision: Revision) -> list[str]:
-    """The columns of dates that a JVM in another time zone has placed: here their rows have other coordinates."""
-    return [
-        transformer.column
-        for transformer, transformation in zip(revision.transformers, revision.transformations, strict=True)
-        if transformer.data_type == DATE
-        and not all(bridge.is_midnight(spark, border) for border in transformation.borders())
-    ]
+def _placed_otherwise(spark: SparkSession, revision: Revision) -> Iterator[str]:
+    """Why rows of a revision have other coordinates here than where they were written, for each such column."""
+    for transformer, transformation in zip(revision.transformers, revision.transformations, strict=True):
+        column, borders = transformer.column, transformation.borders()
+        if transformer.data_type == DATE and not all(bridge.is_midnight(spark, each) for each in borders):
+            yield (
+                f"its dates of {column!r} are midnights of another time zone than that of this JVM, where nobody knows "
+                "in which cubes its rows lie; verify it from the zone in which it was written"
+            )
+        # Every revision of pyqbeast says as what its columns are hashed.
+        is_foreign = revision.hashed_as is None
+        if transformer.data_type == TIMESTAMP and is_foreign and min(borders, default=0) < _ONE_CALENDAR:
+            yield (
+                f"its timestamps of {column!r} begin before 1900, and another program has placed them, by another "
+                "calendar: in which cubes its rows lie is not compared"
+            )
 
 
 def _to_read(
