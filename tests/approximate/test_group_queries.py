@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import pyqbeast
-from pyqbeast import UnsupportedError
+from pyqbeast import InvalidInputError, UnsupportedError
 from tests.table.help import load, save
 
 ROWS = 60_000
@@ -144,6 +144,30 @@ def test_the_last_order_counts(table):
 def test_other_choices_are_refused(table, shape, reason):
     with pytest.raises(UnsupportedError, match=reason):
         pyqbeast.tolerance(shape(table))
+
+
+@pytest.mark.parametrize(
+    ("shape", "column"),
+    [
+        (lambda t: t.agg(F.avg("value").alias("mean"), F.avg("id").alias("mean_low")), "mean_low"),
+        (lambda t: t.groupBy(F.col("kind").alias("n_high")).agg(F.sum("id").alias("n")), "n_high"),
+        (lambda t: t.agg(F.avg("value").alias("mean"), F.avg("id").alias("mean")), "mean"),
+        (lambda t: t.groupBy(F.col("kind").alias("sure")).count().filter("count > 3"), "sure"),
+        (lambda t: t.groupBy("kind").agg(F.count("*").alias("sure")).filter("sure > 3"), "sure"),
+    ],
+)
+def test_columns_of_the_answer_are_told_apart(table, shape, column):
+    """A bound that has the name of a value is read as that value."""
+    query = shape(table)
+    for ask in (pyqbeast.tolerance, pyqbeast.refine, lambda asked: pyqbeast.tolerance(asked, exact=True)):
+        with pytest.raises(InvalidInputError, match=f"another column '{column}'"):
+            ask(query)
+
+
+def test_groups_are_called_as_they_like_where_all_are_kept(table):
+    query = table.select(F.col("kind").alias("sure"), F.col("kind").alias("k"), "id").groupBy("sure", "k")
+    answer = pyqbeast.tolerance(query.agg(F.count("*").alias("n")).withColumnRenamed("k", "sure"), error=0.2)
+    assert answer.df.columns == ["sure", "sure", "n", "n_low", "n_high"]
 
 
 @pytest.fixture(scope="module")

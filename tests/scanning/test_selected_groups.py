@@ -160,6 +160,14 @@ def test_columns_of_the_answer_have_names_of_their_own(table, names, told):
         pyqbeast.scan(table).tolerance(dict.fromkeys(names, ("x", "avg")), by=["g"])
 
 
+def test_a_group_is_not_called_as_the_column_that_tells_what_is_sure():
+    schema = pa.schema([("x", pa.float64()), ("sure", pa.int64())])
+    asked = Request.of({"mean": ("x", "avg")}, ["sure"], schema, ["x"])
+    assert Kept.of(asked, None, "mean", None).selection is None
+    with pytest.raises(InvalidInputError, match="another column 'sure'"):
+        Kept.of(asked, "mean > 5", None, None)
+
+
 def test_one_group_of_all_rows(table):
     scan = pyqbeast.scan(table)
     kept = scan.tolerance(ASKED, error=0.1, having="mean > 5", order_by="mean", limit=5)

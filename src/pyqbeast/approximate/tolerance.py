@@ -10,7 +10,15 @@ from pyspark.sql import DataFrame
 from pyqbeast.approximate.answer import Estimate, estimated_answer, exact_answer
 from pyqbeast.approximate.estimate import Estimates, Requested, Status
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.outcome import WORTH, Reading, check_confidence, worth_of
+from pyqbeast.approximate.estimate.outcome import (
+    SURE,
+    WORTH,
+    Reading,
+    check_confidence,
+    check_kept_groups,
+    check_names,
+    worth_of,
+)
 from pyqbeast.approximate.estimate.selection import Choice
 from pyqbeast.approximate.estimate.stopping import goal_within
 from pyqbeast.approximate.query_rows import QueryRows
@@ -61,7 +69,7 @@ def tolerance(
 
     Raises:
         InvalidInputError: an error, a confidence, a size or a budget out of range, or the smallest sample opens more
-            bytes than the budget.
+            bytes than the budget, or two columns of the answer would have one name.
         UnsupportedError: a query that cannot be estimated; the message says why.
     """
     check_query(df, "tolerance")
@@ -70,7 +78,7 @@ def tolerance(
     check_confidence(confidence)
     if exact:
         return _in_full(df, confidence)
-    query = AggregateQuery(df)
+    query = _taken_apart(df)
     if query.reads_nothing():
         return _exact(query, confidence, ())
     rows = QueryRows(query)
@@ -90,12 +98,12 @@ def refine(df: DataFrame, confidence: float = 0.95) -> Iterator[Estimate]:
         confidence: how often a bound has to hold, each by itself and at each step.
 
     Raises:
-        InvalidInputError: a confidence out of range.
+        InvalidInputError: a confidence out of range, or two columns of the answer would have one name.
         UnsupportedError: a query that cannot be estimated; the message says why.
     """
     check_query(df, "refine")
     check_confidence(confidence)
-    query = AggregateQuery(df)
+    query = _taken_apart(df)
     if query.reads_nothing():
         return iter([_exact(query, confidence, ())])
     return _refined(df, query, QueryRows(query), confidence)
@@ -117,10 +125,22 @@ def _refined(df: DataFrame, query: AggregateQuery, rows: QueryRows, confidence: 
         yield _estimate(df, query, rows, progress, by_aggregate, confidence)
 
 
+def _taken_apart(df: DataFrame) -> AggregateQuery:
+    """The parts of a query. Raises UnsupportedError, and InvalidInputError where names of its columns collide."""
+    query = AggregateQuery(df)
+    groups = [name for name, ordinal in query.result if query.outputs[ordinal].group is not None]
+    estimates = [name for name, ordinal in query.result if query.outputs[ordinal].group is None]
+    if query.keeps_some:
+        check_kept_groups(groups)
+        groups.append(SURE)
+    check_names(groups, estimates)
+    return query
+
+
 def _in_full(df: DataFrame, confidence: float) -> Estimate:
     """Runs any query in full. A query that cannot be estimated gets no bounds beside its columns."""
     try:
-        return _exact(AggregateQuery(df), confidence, ())
+        return _exact(_taken_apart(df), confidence, ())
     except UnsupportedError:
         answer, cost = exact_answer(df, None)
         return _whole(answer, (), cost, confidence, {})

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate, Requested
 from pyqbeast.approximate.estimate.formulas import COUNTS
-from pyqbeast.approximate.estimate.outcome import EXTREMES, HIGH, LOW, ROUNDED, SURE, exact_below
+from pyqbeast.approximate.estimate.outcome import EXTREMES, ROUNDED, SURE, check_names, exact_below
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.scanning.arrays import mask_of, numbers_of
@@ -174,7 +174,7 @@ class Request:
             else:
                 found[name] = _aggregate(name, columns, kind, percentage, sources)
         groups = tuple(dict.fromkeys(_column(column, schema) for column in by))
-        _check_names(groups, aggregates)
+        check_names([*groups, SURE], aggregates)
         for column in [*groups, *distinct.values()]:
             if pa.types.is_nested(schema.field(column).type):
                 raise InvalidInputError(
@@ -183,22 +183,10 @@ class Request:
         return cls(found, sources, distinct, groups, schema)
 
 
-def _check_names(groups: Sequence[str], aggregates: Collection[Any]) -> None:
-    """The columns of the answer have to be told apart."""
-    taken = {*groups, SURE}
-    for name in aggregates:
-        if not isinstance(name, str):
-            raise InvalidInputError(f"an estimate is named by a text, not {name!r}")
-        for column in (name, name + LOW, name + HIGH):
-            if column in taken:
-                raise InvalidInputError(
-                    f"{name!r}: the answer has another column {column!r}: give it another name"
-                )
-            taken.add(column)
-
-
-def _asked(name: str, asked: Any, schema: pa.Schema) -> tuple[list[pa.Field], str, float | None]:  # noqa: ANN401
+def _asked(name: Any, asked: Any, schema: pa.Schema) -> tuple[list[pa.Field], str, float | None]:  # noqa: ANN401
     """The columns, the kind and the share of an aggregate as a caller states it."""
+    if not isinstance(name, str):
+        raise InvalidInputError(f"an estimate is named by a text, not {name!r}")
     if isinstance(asked, str) or not isinstance(asked, Sequence) or len(asked) not in (2, 3):
         raise InvalidInputError(
             f"{name!r} takes a column and a function, and a share after a percentile, not {asked!r}"

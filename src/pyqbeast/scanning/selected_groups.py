@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pyqbeast.approximate.estimate import Aggregate
+from pyqbeast.approximate.estimate.outcome import check_kept_groups
 from pyqbeast.approximate.estimate.selection import Comparison, Condition, Junction, Negation, Selection
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.scanning.aggregates import Request
@@ -38,6 +39,8 @@ class Kept:
                 raise InvalidInputError(f"{name} takes a text, not {text!r}")
         if limit is not None and (type(limit) is not int or limit < 1):
             raise InvalidInputError(f"limit takes a number of groups from 1, not {limit!r}")
+        if having is not None or limit is not None:
+            check_kept_groups(request.groups)
         estimates = pa.schema([(name, request.value_type(of)) for name, of in request.aggregates.items()])
         condition = None
         if having is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -157,6 +157,33 @@ def check_confidence(confidence: float) -> None:
     """Raises InvalidInputError for a confidence out of range."""
     if not (is_number(confidence) and 0.5 <= confidence <= MOST_CONFIDENCE):
         raise InvalidInputError(f"confidence has to be from 0.5 to {MOST_CONFIDENCE}, not {confidence!r}")
+
+
+def check_kept_groups(groups: Collection[str]) -> None:
+    """Raises InvalidInputError where a group of an answer that keeps some of them is called as its own column is."""
+    if SURE in groups:
+        raise InvalidInputError(
+            f"an answer that keeps some of its groups has another column {SURE!r}, which tells whether they surely "
+            f"belong to it: give the group {SURE!r} another name, or ask for all groups"
+        )
+
+
+def check_names(others: Iterable[str], estimates: Iterable[str]) -> None:
+    """Raises InvalidInputError where a value or a bound would have the name of another column of the answer.
+
+    Args:
+        others: the columns that are no estimates. Two of these may have one name, as in any query.
+        estimates: the names of the estimates.
+    """
+    taken = set(others)
+    for name in estimates:
+        for column in (name, name + LOW, name + HIGH):
+            if column in taken:
+                raise InvalidInputError(
+                    f"{name!r} is shown with its bounds {name + LOW!r} and {name + HIGH!r}, and the answer has another "
+                    f"column {column!r}: give one of them another name"
+                )
+            taken.add(column)
 
 
 def worth_of(estimates: Estimates) -> str:
