@@ -266,6 +266,18 @@ def test_percentiles(table):
     assert_holds(exact, grouped, ["third"])
 
 
+def test_percentiles_by_times_without_a_zone(spark, table):
+    """One o'clock comes twice where clocks are set back, and two o'clock never where they are set forward."""
+    hour = "timestamp_ntz'{} 00:00:00' + make_dt_interval(0, cast(id % 4 as int))"
+    for day in ("2024-11-03", "2024-03-10"):
+        hours = table.withColumn("hour", F.expr(hour.format(day))).groupBy("hour")
+        query = hours.agg(F.percentile_approx("b", 0.5).alias("p"))
+        with under(spark, {"spark.sql.session.timeZone": "America/New_York"}):
+            estimate = pyqbeast.tolerance(query, error=0.3, confidence=SURE)
+            assert not estimate.exact
+            assert assert_holds(estimate, query, ["hour"]) == 4
+
+
 def test_extremes_are_bounds_and_told_as_such(table):
     query = table.filter("third = 1").agg(F.min("day").alias("first"), F.max("b").alias("most"))
     estimate = pyqbeast.tolerance(query, error=0.1, confidence=SURE)

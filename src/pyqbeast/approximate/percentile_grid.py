@@ -47,7 +47,8 @@ class PercentileGrid:
                     each.columns[0], F.array(*map(F.lit, probabilities)), F.lit(_ACCURACY)
                 ).alias(f"t{k}")
             )
-        quantile_rows = bridge.arrow_table(numbers.groupBy(*asked.groups).agg(*quantiles))
+        by_group = numbers.groupBy(*asked.groups).agg(*quantiles)
+        quantile_rows = bridge.arrow_table(by_group)
         keys = group_keys(quantile_rows, asked.groups)
         thresholds: dict[Aggregate, dict[Group, FloatArray]] = {}
         for k, each in enumerate(asked.percentiles):
@@ -60,7 +61,8 @@ class PercentileGrid:
             column = pa.array([grids.get(key) for key in keys], pa.list_(pa.float64()))
             quantile_rows = quantile_rows.set_column(quantile_rows.column_names.index(name), name, column)
             thresholds[each] = grids
-        return cls(numbers.sparkSession.createDataFrame(quantile_rows), thresholds)
+        # Without a schema Spark takes times without a zone for times of the session's zone, which may not have them.
+        return cls(numbers.sparkSession.createDataFrame(quantile_rows, by_group.schema), thresholds)
 
     def joined(self, numbers: DataFrame, groups: list[str]) -> DataFrame:
         """The rows with the thresholds of their group; null for groups that have none."""
