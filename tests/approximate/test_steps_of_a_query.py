@@ -82,6 +82,21 @@ def test_a_budget_holds_where_data_skipping_is_off(spark, table):
         assert answer.df.first()["mean"] == pytest.approx(499.5, rel=0.1)
 
 
+@pytest.mark.parametrize("is_ansi", ["true", "false"])
+def test_a_budget_holds_where_a_sum_is_beyond_its_type(spark, table, is_ansi):
+    """The query would fail or wrap around, and costs more than the budget: the sum is null."""
+    query = table.agg(F.sum(F.expr("4611686018427387904L + id")).alias("s"), F.avg("value").alias("mean"))
+    budget = _bytes(table.agg(F.sum("id"), F.avg("value"))) // 5
+    with under(spark, {"spark.sql.ansi.enabled": is_ansi}):
+        answer = pyqbeast.tolerance(query, budget=budget)
+        row = answer.df.first()
+    assert not answer.exact
+    assert 0 < answer.bytes_read <= budget
+    assert (row["s"], row["s_low"], row["s_high"]) == (None, None, None)
+    assert answer.worth["s"].startswith("only the query in full tells it")
+    assert row["mean_low"] <= 499.5 <= row["mean_high"]
+
+
 @pytest.mark.parametrize(
     "query",
     [

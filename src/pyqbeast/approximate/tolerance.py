@@ -194,7 +194,7 @@ def _estimate(
     return Estimate(
         df=answer,
         fraction=fraction,
-        exact=fraction >= 1,
+        exact=fraction >= 1 and progress.is_mergeable,
         bytes_read=progress.bytes_read,
         exact_bytes=progress.exact_bytes,
         steps=tuple(progress.readings),

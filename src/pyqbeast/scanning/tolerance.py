@@ -94,16 +94,18 @@ def estimated(
     if by_aggregate is None:
         state, by_aggregate = _exact(rows, request, confidence)
         steps, fraction = (*progress.readings, Reading(0.0, 1.0, progress.exact_bytes)), 1.0
+        is_exact = True
         groups = Completeness(complete=True) if request.groups else None
         said = _exact_verdict(kept, state, by_aggregate)
     else:
         state, steps, fraction = progress.state, tuple(progress.readings), progress.fraction
         groups, said = progress.completeness(confidence), progress.verdict(confidence)
-    table, chosen = _answer(request, kept, state, by_aggregate, said, exact=fraction >= 1)
+        is_exact = fraction >= 1 and progress.is_mergeable
+    table, chosen = _answer(request, kept, state, by_aggregate, said, exact=is_exact)
     return ScanEstimate(
         table=table,
         fraction=fraction,
-        exact=fraction >= 1,
+        exact=is_exact,
         bytes_read=sum(step.bytes for step in steps),
         exact_bytes=progress.exact_bytes,
         steps=steps,

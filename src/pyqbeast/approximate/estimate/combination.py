@@ -119,13 +119,31 @@ def between(
         return np.where(unknown, -np.inf, ends.min(axis=0)), np.where(unknown, np.inf, ends.max(axis=0))
 
 
+def _terms_of(term: Term) -> Iterator[Term]:
+    """The term and all terms within it."""
+    yield term
+    if isinstance(term, Operation):
+        yield from _terms_of(term.left)
+        yield from _terms_of(term.right)
+
+
 def divisors(term: Term) -> Iterator[Term]:
     """The terms by which the term divides somewhere."""
-    if isinstance(term, Operation):
-        if term.sign == "/":
-            yield term.right
-        yield from divisors(term.left)
-        yield from divisors(term.right)
+    for each in _terms_of(term):
+        if isinstance(each, Operation) and each.sign == "/":
+            yield each.right
+
+
+def is_computed_for(inner: Requested, whole: Requested) -> bool:
+    """Whether one is computed on the way to the other, or is the other itself."""
+    if inner == whole or inner in whole.parts:
+        return True
+    return (
+        isinstance(inner, Combination)
+        and isinstance(whole, Combination)
+        and inner.parts == whole.parts
+        and inner.term in _terms_of(whole.term)
+    )
 
 
 def has_zero_divisor(term: Term, values: Sequence[FloatArray]) -> NDArray[np.bool_]:

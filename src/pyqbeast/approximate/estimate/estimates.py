@@ -53,6 +53,8 @@ class Status(enum.IntEnum):
     """The group was seen, through too few keys for a bound."""
     HEAVY_TAIL = 5
     """A few keys not seen could move the value by more than the bounds say."""
+    LEFT_TO_QUERY = 6
+    """Only the query run in full tells it, and may not be run: no bounds, and no value that its type does not hold."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ def is_null(state: State, found: Estimates) -> NDArray[np.bool_]:
     is_undefined = np.isnan(found.value) & ~holds_nonfinite(state, found.aggregate)
     if found.aggregate.kind == "percentile":
         is_undefined &= found.status != Status.EXACT
+    is_undefined |= np.isnan(found.value) & (found.status == Status.LEFT_TO_QUERY)
     return np.asarray(~has_rows(state, found.aggregate) | is_undefined)
 
 

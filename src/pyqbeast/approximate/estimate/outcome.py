@@ -13,7 +13,7 @@ import numpy as np
 from pyqbeast.approximate.estimate.estimates import Estimates, Status, is_null
 from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE
-from pyqbeast.approximate.estimate.selection import Choice
+from pyqbeast.approximate.estimate.selection import Choice, Mask
 from pyqbeast.approximate.estimate.state import MOST_BUCKETS, FloatArray, Group, State
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.weight import is_number
@@ -39,6 +39,7 @@ WORTH = {
     Status.CERTAIN: "certain bounds",
     Status.FEW_KEYS: "too few keys for bounds",
     Status.HEAVY_TAIL: "rows not seen may exceed the bounds",
+    Status.LEFT_TO_QUERY: "only the query in full tells it, which costs more than the budget",
 }
 
 
@@ -63,7 +64,8 @@ class Outcome(ABC):
 
     Attributes:
         fraction: the share of the table's rows that was sampled; 1.0 for an exact answer.
-        exact: whether all rows were read, so that low = value = high (up to the rounding of doubles).
+        exact: whether all rows were read, so that low = value = high (up to the rounding of doubles). Where their sums
+            do not tell the answer, and the budget is spent, it is not exact.
         bytes_read: bytes of all files that were opened, in all steps together.
         exact_bytes: bytes of the files that the exact query opens.
         steps: what each step read.
@@ -264,6 +266,21 @@ def decimals_exact(found: Estimates, share: float | FloatArray, places: int | No
         return np.where(is_decimal, np.round(np.where(is_decimal, values, 0.0), places), values)
 
     return replace(found, value=rounded(found.value), low=rounded(found.low), high=rounded(found.high))
+
+
+def left_to_query(found: Estimates, beyond: Mask, inexact: Mask) -> Estimates:
+    """Estimates of which the query, which tells them alone, cannot be run.
+
+    Args:
+        found: the estimates.
+        beyond: [group], those whose type does not hold their value.
+        inexact: [group], those whose value is rounded, though all rows are read.
+    """
+    unknown = beyond | inexact
+    low, high = (np.where(unknown, np.nan, bound) for bound in (found.low, found.high))
+    status = np.where(unknown, Status.LEFT_TO_QUERY, found.status).astype(np.int8)
+    value = np.where(beyond, np.nan, found.value)
+    return replace(found, value=value, low=low, high=high, status=status)
 
 
 def in_calendar(micros: int) -> int:

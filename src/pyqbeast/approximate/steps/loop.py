@@ -43,7 +43,9 @@ def read_until(
 ) -> dict[Requested, Estimates] | None:
     """Reads until every bound meets the goal or the limit is spent; None where the query has to be run in full.
 
-    Seconds are foretold from those of the steps before; the first step is read whatever it takes.
+    Seconds are foretold from those of the steps before; the first step is read whatever it takes. Where the query would
+    have to be run in full and costs more than is left, its estimates are those of the steps, and what it alone tells is
+    left out.
 
     Args:
         progress: takes what is read; nothing has been read yet.
@@ -55,7 +57,16 @@ def read_until(
     Raises:
         InvalidInputError: the smallest sample opens more bytes than the limit.
     """
-    began, left = clock(), limit.bytes
+    began = clock()
+
+    def bytes_left() -> float:
+        left = limit.bytes - progress.bytes_read
+        if limit.seconds < math.inf and progress.readings:
+            spent = max(clock() - began, 1e-9)
+            left = min(left, (limit.seconds - spent) / spent * progress.bytes_read)
+        return left
+
+    left = bytes_left()
     in_steps = goal is not None or limit.seconds < math.inf
     nothing = np.zeros(0, dtype=bool)
     needs = Needs(nothing, planning.first_fraction(progress.reader) if in_steps else 1.0, groups=False)
@@ -64,28 +75,28 @@ def read_until(
     while True:
         step = planning.step_within(progress, needs.fraction, left)
         if rest is not None and (step is None or step.exact or rest.cost <= step.cost):
-            return _with_groups(progress, rest, needs.done, confidence)
+            return _with_groups(progress, rest, needs.done, bytes_left, confidence)
         if step is None:
             break
         if planning.must_run_in_full(progress, step):
             return None
         progress.read(step)
         by_aggregate = progress.estimates(confidence)
-        if progress.overflows:
-            return None
-        if step.exact:
-            return by_aggregate if progress.is_mergeable else None
-        left = limit.bytes - progress.bytes_read
-        if limit.seconds < math.inf:
-            spent = max(clock() - began, 1e-9)
-            left = min(left, (limit.seconds - spent) / spent * progress.bytes_read)
+        left = bytes_left()
+        if progress.overflows or step.exact:
+            settled = _settled(progress, by_aggregate, left, confidence)
+            if settled is None or step.exact:
+                return settled
+            by_aggregate = settled
         needs = Needs(nothing, 1.0, groups=False)
         if goal is not None:
             needs = _needs(progress, goal, list(by_aggregate.values()), confidence, left)
             is_short = needs.fraction > 0 or needs.groups
             rest = planning.rest_of_groups(progress, needs.done, left) if is_short else None
             if not needs.fraction:
-                return _with_groups(progress, rest, needs.done, confidence) if rest else by_aggregate
+                if rest is None:
+                    return by_aggregate
+                return _with_groups(progress, rest, needs.done, bytes_left, confidence)
     if not progress.readings:
         raise InvalidInputError(
             f"the smallest sample of this query opens more bytes than the budget; the exact query opens "
@@ -95,12 +106,28 @@ def read_until(
 
 
 def _with_groups(
-    progress: Progress, rest: Step, done: NDArray[np.bool_], confidence: float
+    progress: Progress,
+    rest: Step,
+    done: NDArray[np.bool_],
+    bytes_left: Callable[[], float],
+    confidence: float,
 ) -> dict[Requested, Estimates] | None:
     """The estimates once the rest of all groups is read that are not done [group]; None as in `read_until`."""
     progress.read_groups(rest, done)
     by_aggregate = progress.estimates(confidence)
-    return by_aggregate if progress.is_mergeable else None
+    return _settled(progress, by_aggregate, bytes_left(), confidence)
+
+
+def _settled(
+    progress: Progress, by_aggregate: dict[Requested, Estimates], left: float, confidence: float
+) -> dict[Requested, Estimates] | None:
+    """The estimates as far as sums tell them; None where the query has to be run in full, for the bytes left."""
+    if progress.is_mergeable:
+        return by_aggregate
+    if progress.exact_bytes <= left:
+        return None
+    progress.query_costs_too_much = True
+    return progress.estimates(confidence)
 
 
 def _needs(

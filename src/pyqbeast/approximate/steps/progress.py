@@ -15,10 +15,17 @@ from pyqbeast.approximate.estimate.combination import (
     axes_for,
     combined,
     has_zero_divisor,
+    is_computed_for,
 )
 from pyqbeast.approximate.estimate.estimates import Estimates, estimate
 from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
-from pyqbeast.approximate.estimate.outcome import Reading, decimals_exact, extremes_outward, is_rounded
+from pyqbeast.approximate.estimate.outcome import (
+    Reading,
+    decimals_exact,
+    extremes_outward,
+    is_rounded,
+    left_to_query,
+)
 from pyqbeast.approximate.estimate.scale import END, START
 from pyqbeast.approximate.estimate.selection import Selection, Verdict, nulls_of, verdict
 from pyqbeast.approximate.estimate.state import (
@@ -44,6 +51,7 @@ class Progress:
         fraction: the share of the rows that are lighter.
         overflows: whether a sum, as it was last estimated, is beyond its type: the query fails then, or Spark lets it
             wrap around.
+        query_costs_too_much: whether the query cannot be run in full for what is left of a limit.
         exact_bytes: what the exact query reads.
     """
 
@@ -53,7 +61,7 @@ class Progress:
         self._has_percentiles = any(
             part.kind == "percentile" for each in reader.requested for part in each.parts
         )
-        self._is_inexact = self.overflows = False
+        self._is_inexact = self.overflows = self.query_costs_too_much = False
         self.readings: list[Reading] = []
         self.exact_bytes = reader.files.total + reader.other_bytes
         self.stop = START
@@ -66,9 +74,9 @@ class Progress:
         """Whether the sums of all steps together give the exact answer.
 
         Those of percentiles do not, nor do doubles hold large whole numbers, and Spark has an answer of its own where
-        something is divided by zero. `estimates` finds that out.
+        something is divided by zero or beyond its type. `estimates` finds that out.
         """
-        return not self._has_percentiles and not self._is_inexact
+        return not (self._has_percentiles or self._is_inexact or self.overflows)
 
     @property
     def bytes_read(self) -> int:
@@ -134,18 +142,34 @@ class Progress:
         parts = (part for each in requested for part in each.parts)
         found = {each: self._estimate(each, confidence) for each in dict.fromkeys([*requested, *parts])}
         values = {each: estimates.value for each, estimates in found.items()}
-        self.overflows = any(
-            _is_beyond(_computed(each, values), limit)
+        beyond = {
+            each: _is_beyond(_computed(each, values), limit)
             for each, limit in self.reader.overflows_at.items()
             if all(part in values for part in each.parts)
-        )
-        self._is_inexact = any(self._is_left_to_query(each, found) for each in requested)
+        }
+        self.overflows = any(mask.any() for mask in beyond.values())
+        inexact = {each for each in requested if self._is_inexact_by_sums(each, found)}
+        self._is_inexact = bool(inexact)
         limits, places = self.reader.exact_below, self.reader.decimal_places
-        return {
+        told = {
             each: decimals_exact(
                 extremes_outward(found[each], limits.get(each, np.inf)), self._shares, places.get(each)
             )
             for each in requested
+        }
+        if not self.query_costs_too_much:
+            return told
+        nowhere = np.zeros(len(self.state.groups), dtype=bool)
+        is_whole = nowhere | (np.asarray(self._shares) >= 1)
+        return {
+            each: left_to_query(
+                estimates,
+                np.logical_or.reduce(
+                    [nowhere, *(mask for inner, mask in beyond.items() if is_computed_for(inner, each))]
+                ),
+                is_whole if each in inexact else nowhere,
+            )
+            for each, estimates in told.items()
         }
 
     def _estimate(self, requested: Requested, confidence: float) -> Estimates:
@@ -154,7 +178,7 @@ class Progress:
         grid = known_grids if isinstance(requested, Combination) else grids[requested]
         return estimate(self.state, requested, self._shares, confidence, self.reader.known, grid)
 
-    def _is_left_to_query(self, requested: Requested, found: Mapping[Requested, Estimates]) -> bool:
+    def _is_inexact_by_sums(self, requested: Requested, found: Mapping[Requested, Estimates]) -> bool:
         """Whether the exact answer does not follow from sums: doubles do not hold them, or zero divides."""
         limits = self.reader.exact_below
         # A quotient of sums that were rounded is as good as the quotient of doubles that Spark computes.
@@ -212,5 +236,6 @@ def _computed(requested: Requested, values: Mapping[Requested, FloatArray]) -> F
     return combined(term, [values[part] for part in requested.parts])
 
 
-def _is_beyond(values: FloatArray, limit: float) -> bool:
-    return bool((np.isfinite(values) & (np.abs(values) >= limit)).any())
+def _is_beyond(values: FloatArray, limit: float) -> NDArray[np.bool_]:
+    """Which of the values [group] their type does not hold."""
+    return np.asarray(np.isfinite(values) & (np.abs(values) >= limit))
