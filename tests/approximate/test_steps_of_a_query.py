@@ -97,6 +97,23 @@ def test_a_budget_holds_where_a_sum_is_beyond_its_type(spark, table, is_ansi):
     assert row["mean_low"] <= 499.5 <= row["mean_high"]
 
 
+def test_a_joined_table_is_cut_in_an_order(spark, table):
+    """Each step cuts it anew, and without an order Spark takes the rows that come first."""
+    names = spark.range(3).selectExpr("id AS third", "concat('name ', id) AS name")
+    sorted_below = names.orderBy("third").limit(3).groupBy("third").count().limit(2)
+    for cut in (
+        names.limit(2),
+        names.offset(1),
+        names.filter("name <> ''").limit(2).distinct(),
+        sorted_below,
+    ):
+        with pytest.raises(UnsupportedError, match="cut by LIMIT or OFFSET without an order"):
+            pyqbeast.tolerance(table.join(cut, "third").agg(F.avg("value")), error=0.1)
+    for cut in (names.orderBy("third").limit(2), names.orderBy("third").select("third").offset(1)):
+        answer = pyqbeast.tolerance(table.join(cut, "third").agg(F.count("*").alias("n")), error=0.1)
+        assert answer.df.first()["n"] == pytest.approx(2 * ROWS / 3, rel=0.1)
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -7,10 +7,16 @@ import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Offset;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.ResolvedHint;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.Tail;
 
 /**
  * A plan of filters, projections and joins over indexed tables. Each row of its result comes from rows of one weight in
@@ -68,6 +74,7 @@ final class RowPreservingPlan {
     refuseRandom(node);
     if (!tables.areIn(node)) {
       // Each step of an estimate computes a table that is not sampled again, so it has to give the same rows each time.
+      refuseUnordered(node);
       ScalaInterop.list(node.children()).forEach(child -> check(child, holding));
       return null;
     }
@@ -91,6 +98,25 @@ final class RowPreservingPlan {
         throw new RefusedQuery("it holds an expression that gives something else each time: " + expression.sql());
       }
     }
+  }
+
+  /** Refuses the first rows of a table without an order, which are other ones in each step. */
+  private static void refuseUnordered(LogicalPlan node) {
+    LogicalPlan below = node;
+    while (isCut(below) || below instanceof Project || below instanceof Filter || below instanceof ResolvedHint) {
+      below = ScalaInterop.list(below.children()).get(0);
+    }
+    // Spark cuts rows that the plan itself holds while it plans.
+    boolean isSame = below instanceof LocalRelation || below instanceof Sort sort && sort.global();
+    if (isCut(node) && !isSame) {
+      throw new RefusedQuery(
+          "a joined table is cut by LIMIT or OFFSET without an order, which gives other rows each time: sort it before,"
+              + " or write its rows to a table");
+    }
+  }
+
+  private static boolean isCut(LogicalPlan node) {
+    return node instanceof GlobalLimit || node instanceof LocalLimit || node instanceof Offset || node instanceof Tail;
   }
 
   private KeyedRows checkJoin(Join join, List<Expression> holding) {
