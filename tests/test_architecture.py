@@ -395,6 +395,17 @@ def test_what_is_made_by_the_order_of_its_parts_is_made_in_one_room():
     assert {room for room, _ in found} == {"spark"}
 
 
+def test_no_tests_are_imported_by_others():
+    """What they share has a module of its own: the imports of a test are of no use to another."""
+    tests = sorted(Path(__file__).resolve().parent.rglob("*.py"))
+    assert not {
+        f"{path.name}: {name}"
+        for path in tests
+        for name in imports(path)
+        if re.match(r"tests\.(\w+\.)*test_", name)
+    }
+
+
 def test_no_file_is_too_long():
     every = [*FILES, *JAVA_FILES]
     lengths = {path.as_posix(): len(path.read_text(encoding="utf-8").splitlines()) for path in every}

@@ -20,7 +20,7 @@ import pyqbeast
 from pyqbeast.bridge.jars import bridge_jar, delta_jars
 from pyqbeast.bridge.session import CATALOG, CATALOG_CLASS, DELTA_EXTENSION, EXTENSION
 from tests.machine import RUNS_ONCE, free_port, listens
-from tests.test_docs import ROOT, blocks_of
+from tests.printed_code import ROOT, blocks_of
 
 SERVER, CLIENT = blocks_of(ROOT / "docs" / "connect.md")
 #: Sessions of their own are started.

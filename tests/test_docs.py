@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from pyqbeast.table import hooks
+from tests.printed_code import README, ROOT, blocks_of
 from tests.spark_session import use_session
 from tests.table.legacy import REPLICATED, copy_of
-
-ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
-
-
-def blocks_of(page):
-    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-
 
 #: Pages whose code begins no session.
 WITHOUT_SPARK = [ROOT / "docs/format.md", ROOT / "docs/transformations.md"]

@@ -16,7 +16,7 @@ from pyqbeast.approximate.queried_files import QueriedFiles
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
-from tests.approximate.test_tolerance import SURE, assert_holds
+from tests.approximate.bounds import SURE, assert_holds
 from tests.table.help import load
 
 KEYS = 40_000

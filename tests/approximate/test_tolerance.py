@@ -21,11 +21,11 @@ from pyqbeast.approximate.estimate.scale import EVEN, START
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
+from tests.approximate.bounds import SURE, answers, assert_holds
 from tests.spark_session import under
 from tests.table.help import load, rows_2d, save
 
 ROWS = 100_000
-SURE = 0.999
 #: A skewed value (lognormal), a group, a date and a value that is null for one row in ten.
 COLUMNS = {
     "skewed": "exp(2 * sin(cast(id as double)) * cos(id * 0.37D))",
@@ -47,29 +47,6 @@ def path(spark, tmp_path_factory):
 @pytest.fixture
 def table(spark, path):
     return load(spark, path)
-
-
-def answers(query, keys=()):
-    """Rows of a query by group."""
-    return {tuple(row[key] for key in keys): row.asDict() for row in query.collect()}
-
-
-def assert_holds(estimate, query, keys=()):
-    """Every bound of the estimate holds the truth; returns the number of bounds."""
-    truth, found = answers(query, keys), answers(estimate.df, keys)
-    assert set(found) == set(truth)
-    bounds = 0
-    for group, row in truth.items():
-        for name in set(row) - set(keys):
-            shown = found[group]
-            low, high = shown[f"{name}_low"], shown[f"{name}_high"]
-            # An exact answer that was added up may be off in the last digits.
-            if isinstance(row[name], float):
-                rounding = max(1, abs(row[name])) * 1e-12
-                low, high = low - rounding, high + rounding
-            assert low <= row[name] <= high, (group, name, row, shown)
-            bounds += 1
-    return bounds
 
 
 def test_settings_are_those_of_the_session_of_the_query(spark, path):

@@ -12,7 +12,7 @@ import pytest
 
 from pyqbeast.bridge.start import quiet_start
 from tests.machine import RUNS_ONCE
-from tests.test_docs import README, blocks_of
+from tests.printed_code import README, blocks_of
 
 LOG = "spark.driver.defaultJavaOptions"
 #: So many pieces of the README's code write, scan and ask in SQL. All of it runs in `test_docs.py`.

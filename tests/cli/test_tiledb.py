@@ -16,7 +16,7 @@ from pyqbeast.cli.tiledb import commands, tiledb
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb import Datatype, attribute, create_array, write_metadata
 from tests.tiledb.arrays import one_dimension
-from tests.tiledb.test_golden import ENCRYPTED, KEY
+from tests.tiledb.encrypted import ENCRYPTED, KEY
 
 
 @pytest.fixture

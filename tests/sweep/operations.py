@@ -13,9 +13,8 @@ from pyqbeast import QbeastTable
 from pyqbeast.delta_log.reader import read_snapshot
 from tests.conftest import GOLDEN_ROOTS
 from tests.faults import SCHEME
-from tests.table.help import rows_2d, save
+from tests.table.help import BOUNDS, rows_2d, save
 from tests.table.legacy import copy_of
-from tests.table.maintain.test_optimize import BOUNDS
 
 Step = Callable[[SparkSession, str], object]
 

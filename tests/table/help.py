@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from functools import reduce
+from pathlib import Path
 
 import pyspark
 import pytest
@@ -11,6 +13,9 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable, bridge
+
+#: What the columns of `rows_2d` may hold, as `columnStats` takes it.
+BOUNDS = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
 
 
 def since_spark(version, what):
@@ -37,8 +42,29 @@ def save(frame, path, mode="append", **options):
     frame.write.format("qbeast").mode(mode).options(**given).save(path)
 
 
+def run_stream(spark, source, target, checkpoint, **options):
+    """Writes what a plain Delta table has by now to an indexed one, as a stream, and stops."""
+    given = {"columnsToIndex": "a,b", "cubeSize": 500, "checkpointLocation": checkpoint, **options}
+    rows = spark.readStream.format("delta").load(source)
+    query = rows.writeStream.format("qbeast").options(**given).trigger(availableNow=True).start(target)
+    query.awaitTermination()
+    return query
+
+
 def load(spark, path):
     return spark.read.format("qbeast").load(path)
+
+
+def log_entries(path, kind):
+    """All entries of a kind in the commits of a table, the oldest first."""
+    lines = [
+        line for f in sorted(Path(path, "_delta_log").glob("*.json")) for line in f.read_text().splitlines()
+    ]
+    return [entry[kind] for entry in map(json.loads, lines) if kind in entry]
+
+
+def parquet_files(path):
+    return sorted(file.name for file in Path(path).rglob("*.parquet"))
 
 
 def newest(spark, path):

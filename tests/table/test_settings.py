@@ -8,8 +8,7 @@ import pytest
 
 from pyqbeast import InvalidInputError
 from tests.spark_session import under
-from tests.table.help import count, holds, load, rows_2d, save
-from tests.table.write.test_write import log_entries
+from tests.table.help import count, holds, load, log_entries, rows_2d, save
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from pyqbeast.core.format.file_parts import parse_parts_tag
 from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.format.stored_text import read_json, whole_number
 from pyqbeast.core.revisions.revision import revisions_from_configuration
-from tests.core.format.test_hostile_texts import BLOCKS, COLUMNS, HOSTILE_TAGS, REVISIONS, revision_text
+from tests.core.format.stored_texts import BLOCKS, COLUMNS, HOSTILE_TAGS, REVISIONS, revision_text
 from tests.core.hostile import ODD, TOKENS, Raw, damaged, drawn, hostile_texts, nested
 
 TAGGED = StructType().add("id", IntegerType()).add("tags", MapType(StringType(), StringType()))

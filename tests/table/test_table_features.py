@@ -9,8 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable, UnsupportedError, bridge, convert
-from tests.table.help import holds, ids, load, rows_2d, samples_exactly, save
-from tests.table.write.test_write import log_entries
+from tests.table.help import holds, ids, load, log_entries, rows_2d, samples_exactly, save
 
 #: Of `rows_2d`: with them all rows go to one revision.
 BOUNDS = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'

@@ -28,7 +28,7 @@ from pyqbeast.core.otree.tree import SampledRows, build_tree
 from pyqbeast.core.transform.column_spec import MAX_COLUMNS
 from pyqbeast.table.write.arrange import tree_bytes
 from tests.core.hostile import drawn
-from tests.delta_log.test_tags_in_bulk import USUAL, texts
+from tests.delta_log.block_texts import USUAL, texts
 from tests.table.help import load, rows_2d, save
 
 #: Coordinates, and those at which a cell ends.

@@ -36,7 +36,7 @@ from pyqbeast.tiledb.write.fragment_files import FragmentFiles, encode_column
 from pyqbeast.tiledb.write.staging import commit_staged, put_fragment
 from tests.tiledb.arrays import golden_arrays, one_dimension
 from tests.tiledb.damage import damaged, damaged_within
-from tests.tiledb.test_golden import ENCRYPTED, KEY
+from tests.tiledb.encrypted import ENCRYPTED, KEY
 
 #: The whole of it is hundreds of variants per file; here each file gets some, by its name.
 CUTS, CHANGES, DEEP_CHANGES, FILES = 1, 1, 2, 3

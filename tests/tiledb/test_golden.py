@@ -10,9 +10,7 @@ import pytest
 from pyqbeast import tiledb
 from tests.conftest import GOLDEN_ROOTS
 from tests.tiledb.cells import encode
-
-ENCRYPTED = "enc_aes"
-KEY = "0123456789abcdeF0123456789abcdeF"
+from tests.tiledb.encrypted import ENCRYPTED, KEY
 
 
 def _cases(*patterns):

@@ -14,7 +14,7 @@ from pyqbeast.tiledb import VAR_NUM, Datatype, attribute, create_array, stage_fr
 from pyqbeast.tiledb.filters import Md5
 from pyqbeast.tiledb.write.commit import commit_fragments
 from tests.tiledb.arrays import golden_arrays, one_dimension
-from tests.tiledb.test_golden import ENCRYPTED, KEY
+from tests.tiledb.encrypted import ENCRYPTED, KEY
 
 
 @pytest.mark.parametrize("name", golden_arrays())

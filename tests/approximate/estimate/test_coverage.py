@@ -11,8 +11,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate.interval import bounds, leave_out
+from pyqbeast.approximate.estimate.interval import leave_out
 from pyqbeast.approximate.estimate.part_sums import PartSums
+from tests.approximate.estimate.intervals import LEAST, MOST, REPETITIONS, holds, naive
 from tests.approximate.estimate.populations import (
     AGGREGATES,
     AVG,
@@ -28,15 +29,7 @@ from tests.approximate.estimate.populations import (
 
 pytestmark = pytest.mark.repetitions
 
-REPETITIONS, LEAST, MOST = 2_000, 1_844, 1_955
 FEW = ("count", "sum", "avg")
-
-
-def holds(sums, aggregate, fraction, truth):
-    parts = PartSums(as_state(sums), aggregate)
-    value, influence = leave_out(parts.value, parts.sampled, fraction)
-    low, high = bounds(value, influence, fraction, 0.95)
-    return (low <= truth) & (truth <= high)
 
 
 @pytest.mark.parametrize(
@@ -64,19 +57,6 @@ def test_the_bounds_hold_as_often_as_they_say(name, keys):
                 hits[each, keys[step]] += int(found.sum())
     print(name, {f"{each} {keys}": count / REPETITIONS for (each, keys), count in hits.items()})
     assert {cell: count for cell, count in hits.items() if not LEAST <= count <= MOST} == {}
-
-
-def naive(sums, aggregate, fraction):
-    """Value and standard error as if rows were drawn one by one."""
-    rows, first, second = np.moveaxis(as_state(sums).sums.sum(axis=1)[:, LN_SECOND], -1, 0)
-    if aggregate is COUNT:
-        return rows / fraction, np.sqrt((1 - fraction) * rows) / fraction
-    if aggregate is SUM:
-        return first / fraction, np.sqrt((1 - fraction) * second) / fraction
-    return first / rows, np.sqrt((1 - fraction) * (second / rows - (first / rows) ** 2) / rows)
-
-
-LN_SECOND = as_state(np.zeros((1, 129, 1))).index(AGGREGATES["sd"].moments)
 
 
 @pytest.mark.parametrize("name", ["clz50", "cl"])

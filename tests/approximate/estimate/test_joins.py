@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from pyqbeast.approximate.estimate import KnownBounds
+from tests.approximate.estimate.intervals import LEAST, MOST, REPETITIONS, holds, naive
 from tests.approximate.estimate.populations import (
     AGGREGATES,
     COMBINED,
@@ -20,8 +21,7 @@ from tests.approximate.estimate.populations import (
     population,
     samples,
 )
-from tests.approximate.estimate.test_coverage import LEAST, MOST, REPETITIONS, holds, naive
-from tests.approximate.estimate.test_sequence import run
+from tests.approximate.estimate.progressions import run
 
 pytestmark = pytest.mark.repetitions
 

@@ -9,7 +9,7 @@ import pytest
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.hashed_layout import column_names, spark_schema, type_changes
 from pyqbeast.core.revisions.revision import Revision
-from tests.core.revisions.test_revision import REVISION, TEXT
+from tests.core.revisions.published import REVISION, TEXT
 
 STRUCT = {"type": "struct", "fields": [{"name": "x", "id": 3, "type": "long"}]}
 LAYOUT = [

@@ -5,7 +5,6 @@ What is taken can be used: a revision places values, and its own text reads back
 
 from __future__ import annotations
 
-import json
 import random
 
 import pytest
@@ -13,57 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
-from pyqbeast.core.format.constants import CLASS_PREFIX, TAG_KEY_ROWS, TAG_MAX_ROW_WEIGHT
+from pyqbeast.core.format.constants import TAG_KEY_ROWS
 from pyqbeast.core.format.file_tags import parse_tags, weight_bounds
 from pyqbeast.core.format.key_frequency import parse_key_frequency
 from pyqbeast.core.revisions.revision import Revision, revisions_from_configuration
 from pyqbeast.core.transform.column_stats import parse_column_stats
 from pyqbeast.core.transform.registry import transformer_for
-from tests.core.hostile import ODD, damaged, hostile_texts
+from tests.core.format.stored_texts import HOSTILE_TAGS, REVISIONS
+from tests.core.hostile import damaged, hostile_texts
 
-#: Class of the transformer, its type, class of the transformation and its fields.
-COLUMNS = [
-    ("Linear", "Integer", "Linear", {"minNumber": 1, "maxNumber": 10, "nullValue": 5}),
-    ("Linear", "Long", "Linear", {"minNumber": -5, "maxNumber": 10}),
-    ("Linear", "Float", "Linear", {"minNumber": 0.5, "maxNumber": 1.5, "nullValue": 1.0}),
-    ("Linear", "Double", "Identity", {"identityValue": None}),
-    ("Linear", "Timestamp", "Identity", {"identityValue": 1_600_000_000_000}),
-    ("Linear", "Decimal", "IdentityToZero", {"identityValue": 1.5}),
-    ("Linear", "Date", "NullToZero", {}),
-    ("Hash", "String", "Hash", {"nullValue": -7}),
-    ("Hash", "Double", "Hash", {"nullValue": "null"}),
-    ("CDFNumericQuantiles", "Double", "CDFNumericQuantiles", {"quantiles": [0.0, 1.5, 9.0]}),
-    ("CDFStringQuantiles", None, "CDFStringQuantiles", {"quantiles": ["a", "b"]}),
-    ("StringHistogram", "String", "StringHistogram", {"histogram": ["a", "b", "c"]}),
-    ("Empty", None, "Empty", {}),
-]
-
-
-def revision_text(*columns, **more):
-    transformers, transformations = [], []
-    for number, (recipe, data_type, transformation, fields) in enumerate(columns):
-        types = {"dataType": f"{data_type}DataType", "orderedDataType": f"{data_type}DataType"}
-        known = types if data_type else {}
-        name = CLASS_PREFIX + recipe + "Transformer"
-        transformers.append({"className": name, "columnName": f"c{number}", **known})
-        ending = "Transformation$" if transformation == "NullToZero" else "Transformation"
-        transformations.append({"className": CLASS_PREFIX + transformation + ending, **fields, **known})
-    revision = {"revisionID": 1, "timestamp": 9, "tableID": "t", "desiredCubeSize": 500}
-    return json.dumps(
-        {**revision, "columnTransformers": transformers, "transformations": transformations, **more}
-    )
-
-
-STRUCT = {"type": "struct", "fields": [{"name": "x", "type": {"type": "array", "elementType": "long"}}]}
-LAYOUT = [{"name": "c0", "type": "integer"}, {"name": "c1", "id": 2, "type": STRUCT}]
-REVISIONS = [
-    *(revision_text(column) for column in COLUMNS),
-    revision_text(*COLUMNS[:3]),
-    revision_text(COLUMNS[0], COLUMNS[7], hashedAs=LAYOUT),
-    revision_text(COLUMNS[0], COLUMNS[7], weightColumns=["id"]).replace(
-        CLASS_PREFIX, "io.pyqbeast.weighted."
-    ),
-]
 VALUES = [None, 0, -5, 2**62, 0.5, -1e308, float("nan"), float("inf"), "a"]
 
 
@@ -105,31 +62,6 @@ def test_a_configuration_is_always_taken(configuration):
     assert found.last_id < 2**63
     for key in found.revisions:
         assert f"qbeast.revision.{key}" in configuration
-
-
-BLOCKS = [
-    '[{"cubeId":"","minWeight":-2146691226,"maxWeight":0,"elementCount":956},'
-    '{"cubeId":"Q","minWeight":443070,"maxWeight":2147483647,"elementCount":506,"replicated":false}]',
-    '[{"cube":"wgQ","minWeight":1,"maxWeight":2,"elementCount":3,"replicated":true}]',
-]
-LEGACY = {
-    "state": "FLOODED",
-    "cube": "wgQ",
-    "minWeight": "-5",
-    "maxWeight": "2147483647",
-    "elementCount": "140",
-}
-#: The texts of the other tags.
-SHORT = st.sampled_from([*(each for each in ODD if isinstance(each, str)), "1", "7", "-7", "2147483648"])
-
-
-#: The tags of a file, of which some are not what they should be.
-HOSTILE_TAGS = st.builds(
-    lambda legacy, blocks, changes: {"revision": "1", **legacy, **blocks, **changes},
-    st.sampled_from([LEGACY, {}]),
-    st.just({}) | hostile_texts(BLOCKS).map(lambda text: {"blocks": text}),
-    st.dictionaries(st.sampled_from([*LEGACY, "revision", TAG_MAX_ROW_WEIGHT]), SHORT, max_size=2),
-)
 
 
 @given(HOSTILE_TAGS)

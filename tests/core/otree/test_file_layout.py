@@ -18,7 +18,7 @@ from pyqbeast.core.otree.weight_bands import (
     SMALLEST_ROWS_OF_ONE_CUBE,
     fractions_of,
 )
-from tests.core.otree.test_tree import cube_sizes, samples, uniform_rows
+from tests.core.otree.examples import cube_sizes, samples, uniform_rows
 
 quick = settings(max_examples=60)
 

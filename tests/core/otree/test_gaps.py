@@ -12,7 +12,7 @@ from pyqbeast.core.otree.compaction import broken_cubes
 from pyqbeast.core.otree.gaps import announcements
 from pyqbeast.core.otree.invariants import check_tree
 from pyqbeast.core.otree.status import CubeStatus, IndexStatus
-from tests.core.otree.test_status import REVISION
+from tests.core.otree.examples import REVISION
 
 
 def cube(*path):

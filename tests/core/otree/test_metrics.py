@@ -14,18 +14,8 @@ from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.otree.measure import SAMPLED, MeasuredFile, index_metrics, min_height
 from pyqbeast.core.otree.size_stats import SizeStats
 from pyqbeast.core.revisions.revision import Revision
-from pyqbeast.core.transform.linear import Linear
-from pyqbeast.core.transform.registry import transformer_for
+from tests.core.otree.examples import REVISION
 
-INT = "IntegerDataType"
-REVISION = Revision(
-    1,
-    0,
-    "/t",
-    100,
-    (transformer_for("a", "linear", INT), transformer_for("b", "linear", INT)),
-    (Linear(INT, 0, 9, 1), Linear(INT, 0, 9, 1)),
-)
 TENTH = weight_of(0.1)
 
 

@@ -10,19 +10,8 @@ from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.otree.status import CubeStatus, IndexStatus
 from pyqbeast.core.revisions.revision import Revision
-from pyqbeast.core.transform.linear import Linear
-from pyqbeast.core.transform.registry import transformer_for
+from tests.core.otree.examples import REVISION
 from tests.core.strategies import cubes
-
-INT = "IntegerDataType"
-REVISION = Revision(
-    1,
-    0,
-    "/t",
-    100,
-    (transformer_for("a", "linear", INT), transformer_for("b", "linear", INT)),
-    (Linear(INT, 0, 9, 1), Linear(INT, 0, 9, 1)),
-)
 
 
 def cube(text):

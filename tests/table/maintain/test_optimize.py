@@ -19,10 +19,7 @@ from pyqbeast import (
     bridge,
 )
 from tests.spark_session import under
-from tests.table.help import count, holds, ids, load, rows_2d, save
-from tests.table.write.test_write import log_entries
-
-BOUNDS = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
+from tests.table.help import BOUNDS, count, holds, ids, load, log_entries, parquet_files, rows_2d, save
 
 
 def version(spark, path):
@@ -114,10 +111,6 @@ def test_bad_input_changes_nothing(spark, table_path):
     with pytest.raises(NotIndexedError, match="no file 'x'"):
         table.optimize(files=["x"])
     assert version(spark, table_path) == 0
-
-
-def parquet_files(path):
-    return sorted(file.name for file in Path(path).rglob("*.parquet"))
 
 
 def test_an_interrupted_optimize_leaves_the_table_as_it_was(spark, table_path, monkeypatch):

@@ -9,8 +9,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast import InvalidInputError, QbeastTable, bridge
 from tests.spark_session import under
-from tests.table.help import count, holds, load, rows_2d, save
-from tests.table.write.test_write import log_entries
+from tests.table.help import count, holds, load, log_entries, rows_2d, save
 
 NO_STATISTICS = {"spark.databricks.delta.stats.collect": "false"}
 #: Settings that make Delta lay rows out in its own way, and compact files after a commit.

@@ -23,10 +23,8 @@ from pyqbeast.core.problems import READABLE
 from pyqbeast.table.options import WriteOptions
 from pyqbeast.table.write import writer as writing
 from tests.faults import COMMITTED
-from tests.table.help import count, holds, ids, load, rows_2d, save
+from tests.table.help import BOUNDS, count, holds, ids, load, rows_2d, run_stream, save
 from tests.table.legacy import copy_of
-from tests.table.maintain.test_optimize import BOUNDS
-from tests.table.write.test_streaming import run as run_stream
 
 COMMIT = r"\d{20}\.json$"
 

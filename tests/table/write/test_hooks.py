@@ -6,9 +6,7 @@ import pytest
 
 from pyqbeast import InvalidInputError
 from pyqbeast.table import hooks
-from tests.table.help import count, holds, load, rows_2d, save
-from tests.table.maintain.test_optimize import BOUNDS, parquet_files
-from tests.table.write.test_write import log_entries
+from tests.table.help import BOUNDS, count, holds, load, log_entries, parquet_files, rows_2d, save
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.table.write import known_status
 from pyqbeast.table.write.known_status import status_of
 from tests.table.help import holds, newest, rows_2d, save
-from tests.table.test_replicated_marks import marked, relogged
+from tests.table.relogged import marked, relogged
 
 BOUNDS = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
 

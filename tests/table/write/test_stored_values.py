@@ -13,8 +13,7 @@ import pytest
 from pyqbeast import QbeastTable, bridge, convert
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions
 from pyqbeast.table.write.plan import plan_append
-from tests.table.help import holds, ids, load, rows_2d, samples_exactly, save
-from tests.table.write.test_write import log_entries
+from tests.table.help import holds, ids, load, log_entries, rows_2d, samples_exactly, save
 
 TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
 OF_VERSION_2 = "spark.databricks.delta.table.parquetV2.timestampOutputType"

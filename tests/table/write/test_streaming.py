@@ -13,7 +13,7 @@ from pyqbeast import QbeastTable, bridge
 from tests.sweep.operations import OPERATIONS
 from tests.sweep.tables import Sweep
 from tests.sweep.ways import WAYS
-from tests.table.help import count, holds, ids, load, rows_2d, save
+from tests.table.help import count, holds, ids, load, rows_2d, run_stream, save
 
 
 @pytest.fixture
@@ -28,24 +28,15 @@ def source(spark, tmp_path):
     return path, add
 
 
-def run(spark, source, target, checkpoint, **options):
-    """Writes what the source has by now and stops."""
-    given = {"columnsToIndex": "a,b", "cubeSize": 500, "checkpointLocation": checkpoint, **options}
-    rows = spark.readStream.format("delta").load(source)
-    query = rows.writeStream.format("qbeast").options(**given).trigger(availableNow=True).start(target)
-    query.awaitTermination()
-    return query
-
-
 def test_batches_are_indexed_and_a_restart_goes_on(spark, source, table_path, tmp_path):
     path, add = source
     checkpoint = str(tmp_path / "checkpoint")
-    query = run(spark, path, table_path, checkpoint)
+    query = run_stream(spark, path, table_path, checkpoint)
     # The last one may tell of nothing: a slow machine asks once more before the stream ends.
     assert sum(progress["numInputRows"] for progress in query.recentProgress) == 1_000
-    run(spark, path, table_path, checkpoint)
+    run_stream(spark, path, table_path, checkpoint)
     add(500, 1_000)
-    run(spark, path, table_path, checkpoint)
+    run_stream(spark, path, table_path, checkpoint)
     assert ids(load(spark, table_path)) == list(range(1_500))
     assert holds(spark, table_path).metrics().unindexed_files == 0
 
@@ -53,19 +44,19 @@ def test_batches_are_indexed_and_a_restart_goes_on(spark, source, table_path, tm
 def test_a_stream_gets_the_types_of_the_table(spark, source, table_path, tmp_path):
     wide = rows_2d(spark, 10).selectExpr("cast(id as decimal(22,2)) as id", "a", "b", "name")
     save(wide, table_path)
-    run(spark, source[0], table_path, str(tmp_path / "checkpoint"))
+    run_stream(spark, source[0], table_path, str(tmp_path / "checkpoint"))
     assert load(spark, table_path).schema.simpleString() == wide.schema.simpleString()
     assert holds(spark, table_path).df().count() == 1_010
 
 
 def test_a_replayed_batch_changes_nothing(spark, source, table_path, tmp_path):
     checkpoint = tmp_path / "checkpoint"
-    run(spark, source[0], table_path, str(checkpoint))
+    run_stream(spark, source[0], table_path, str(checkpoint))
     version = spark.sql(f"DESCRIBE HISTORY delta.`{table_path}`").first()["version"]
     # Without its commit the batch counts as unfinished, as if the driver had died behind Delta's commit.
     for commit in Path(checkpoint, "commits").glob("*0*"):
         commit.unlink()
-    run(spark, source[0], table_path, str(checkpoint))
+    run_stream(spark, source[0], table_path, str(checkpoint))
     assert ids(load(spark, table_path)) == list(range(1_000))
     assert spark.sql(f"DESCRIBE HISTORY delta.`{table_path}`").first()["version"] == version
 
@@ -83,7 +74,7 @@ def test_a_stream_that_is_stopped_amid_a_batch_has_not_failed(spark, source, tab
         time.sleep(0.05)
     query.stop()
     assert query.exception() is None, str(query.exception())
-    run(spark, path, table_path, str(tmp_path / "checkpoint"))
+    run_stream(spark, path, table_path, str(tmp_path / "checkpoint"))
     assert count(load(spark, table_path)) == 1_000
 
 
@@ -104,11 +95,11 @@ def test_a_stream_leaves_no_connection_behind(spark, source, table_path, tmp_pat
         opened = [each for process in processes for each in Path(f"/proc/{process}/fd").iterdir()]
         return sum(each.is_symlink() and str(each.readlink()).startswith("socket:") for each in opened)
 
-    run(spark, path, table_path, str(tmp_path / "checkpoint"))
+    run_stream(spark, path, table_path, str(tmp_path / "checkpoint"))
     before = sockets()
     for first in range(1_000, 1_040, 10):
         add(10, first)
-        run(spark, path, table_path, str(tmp_path / "checkpoint"))
+        run_stream(spark, path, table_path, str(tmp_path / "checkpoint"))
     assert count(load(spark, table_path)) == 1_040
     deadline = time.monotonic() + 60
     while sockets() > before and time.monotonic() < deadline:

@@ -9,14 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import InvalidInputError, NotIndexedError, QbeastTable, TableExistsError, bridge
-from tests.table.help import count, holds, ids, load, rows_2d, save
-
-
-def log_entries(path, kind):
-    lines = [
-        line for f in sorted(Path(path, "_delta_log").glob("*.json")) for line in f.read_text().splitlines()
-    ]
-    return [entry[kind] for entry in map(json.loads, lines) if kind in entry]
+from tests.table.help import count, holds, ids, load, log_entries, rows_2d, save
 
 
 def test_all_rows_come_back_and_lie_in_their_cubes(spark, table_path):

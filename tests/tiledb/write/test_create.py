@@ -43,8 +43,8 @@ from pyqbeast.tiledb.filters import (
 )
 from pyqbeast.tiledb.format.field import Field
 from tests.tiledb.arrays import golden_arrays, one_dimension, oracle
+from tests.tiledb.encrypted import ENCRYPTED, KEY
 from tests.tiledb.failing import FailingFileSystem
-from tests.tiledb.test_golden import ENCRYPTED, KEY
 
 
 @functools.cache
