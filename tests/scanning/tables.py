@@ -21,6 +21,8 @@ from pyqbeast.core.transform.registry import transformer_for
 from pyqbeast.scanning.row_weights import row_weights
 from tests.deletion_vectors.tables import PROTOCOL, commit, struct
 
+NUMBERS = pa.table({"id": pa.array(range(1_000), pa.int64()), "text": [f"t{i}" for i in range(1_000)]})
+#: The names of types in the schema of a table.
 NAMES = {pa.int32(): "integer", pa.int64(): "long", pa.float64(): "double", pa.string(): "string"}
 NAMES |= {pa.float32(): "float", pa.date32(): "date", pa.timestamp("us", "UTC"): "timestamp"}
 
@@ -132,3 +134,12 @@ def joined_blocks(table, rows, first):
     rest = indexed_add(table / "rest.parquet", rows.filter(pa.array(~in_root)), kept + 1)
     commit(table, 0, PROTOCOL, metadata(fields_of(rows.schema)), root, rest)
     return table
+
+
+def count_and_sum(scan):
+    ids = scan.select(["id"]).to_arrow()["id"]
+    return len(ids), pc.sum(ids).as_py()
+
+
+def ids(scan):
+    return sorted(scan.to_arrow()["id"].to_pylist())

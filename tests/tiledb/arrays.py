@@ -91,6 +91,17 @@ def mixed_schema(filters=(), text_filters=(), **options):
     )
 
 
+def forty_cells(k):
+    """Forty cells from 20 k on, so that neighbours overlap."""
+    return pa.table({"x": range(20 * k, 20 * k + 40), "v": np.full(40, k, np.int32)})
+
+
+def small_array(uri, timestamp=None, **options):
+    """Makes an array for `forty_cells`."""
+    schema = one_dimension(attribute("v", Datatype.INT32, filters=[Zstd()]), capacity=16, **options)
+    create_array(uri, schema, timestamp=timestamp)
+
+
 def consolidate(uri, mode="fragments"):
     """Let libtiledb consolidate, with buffers for small arrays (it takes gigabytes otherwise, and seconds)."""
     oracle.consolidate(

@@ -1,0 +1,124 @@
+"""What a scan refuses: tables, columns, arguments and files, each in words."""
+
+from __future__ import annotations
+
+import sys
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import pyqbeast
+from pyqbeast.core.errors import (
+    FormatError,
+    InvalidInputError,
+    MissingPackageError,
+    NotIndexedError,
+    StorageError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from tests.deletion_vectors.tables import PROTOCOL, commit
+from tests.scanning.tables import NUMBERS, fields_of, indexed_add, indexed_table, metadata
+
+
+def test_a_path_in_the_log_that_no_file_can_have(tmp_path):
+    entry = indexed_add(tmp_path / "a.parquet", NUMBERS)
+    entry["add"]["path"] = "\ud800.parquet"
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), entry)
+    with pytest.raises(FormatError, match=r"names a file .*\\ud800\.parquet', which is no UTF-8"):
+        pyqbeast.scan(tmp_path).to_arrow()
+
+
+def test_texts_with_a_collation(tmp_path):
+    rows = pa.table({"id": [1, 2], "s": ["a", "A"]})
+    add = indexed_add(tmp_path / "part.parquet", rows)
+    number, text = fields_of(rows.schema)
+    collated = {**text, "metadata": {"__COLLATIONS": {"s": "spark.UTF8_LCASE"}}}
+    commit(tmp_path, 0, PROTOCOL, metadata([number, collated]), add)
+    scan = pyqbeast.scan(tmp_path)
+    assert scan.where("id = 1").to_arrow().num_rows == 1
+    assert scan.where(pc.field("s") == "a").to_arrow().num_rows == 1
+    with pytest.raises(UnsupportedError, match="collation"):
+        scan.where("id > 0 AND s = 'a'")
+    assert scan.tolerance({"n": ("s", "count")}).table["n"].to_pylist() == [2]
+    with pytest.raises(UnsupportedError, match="collation"):
+        scan.tolerance({"n": ("*", "count")}, by=["s"])
+    with pytest.raises(UnsupportedError, match="collation"):
+        scan.tolerance({"n": ("s", "count_distinct")}, exact=True)
+
+
+def test_what_cannot_be_scanned(golden, tmp_path):
+    with pytest.raises(TableNotFoundError, match="nothing"):
+        pyqbeast.scan(tmp_path / "nothing")
+    plain = tmp_path / "plain"
+    commit(plain, 0, PROTOCOL, {"metaData": {"schemaString": '{"fields": []}', "configuration": {}}})
+    with pytest.raises(NotIndexedError, match="not indexed"):
+        pyqbeast.scan(plain)
+    fields = fields_of(NUMBERS.schema)
+    commit(plain, 1, metadata(fields, partitions=["text"]))
+    with pytest.raises(UnsupportedError, match="partitioned"):
+        pyqbeast.scan(plain)
+    commit(plain, 2, metadata(fields, **{"delta.columnMapping.mode": "colour"}))
+    with pytest.raises(UnsupportedError, match="colour"):
+        pyqbeast.scan(plain)
+    commit(plain, 3, metadata([*fields, {"name": "v", "type": "variant", "metadata": {}}]))
+    with pytest.raises(UnsupportedError, match="'v' has type 'variant'"):
+        pyqbeast.scan(plain).to_arrow()
+    assert pyqbeast.scan(plain).select(["id"]).to_arrow().num_rows == 0
+    commit(plain, 4, {"protocol": {"minReaderVersion": 3, "readerFeatures": ["wonders"]}})
+    with pytest.raises(UnsupportedError, match="wonders"):
+        pyqbeast.scan(plain)
+
+
+def test_bad_arguments(golden):
+    scan = pyqbeast.scan(golden("qbeast/a_linear2d") / "table")
+    for version in (-1, 10**6, 10**30):
+        with pytest.raises(InvalidInputError, match=f"version {version} of the table"):
+            pyqbeast.scan(golden("qbeast/a_linear2d") / "table", version)
+    for fraction in (-0.1, 1.1, float("nan"), "0.1", True, 10**400):
+        with pytest.raises(InvalidInputError, match="fraction"):
+            scan.sample(fraction)
+    with pytest.raises(InvalidInputError, match="already"):
+        scan.sample(0.1).sample(0.1)
+    with pytest.raises(InvalidInputError, match="without columns"):
+        scan.select([]).to_duckdb(None)
+    with pytest.raises(InvalidInputError, match="a connection of DuckDB, not None"):
+        scan.to_duckdb(None)
+    for path in (None, 7, b"table"):
+        with pytest.raises(InvalidInputError, match="neither a path nor a URL"):
+            pyqbeast.scan(path)
+    with pytest.raises(TableNotFoundError, match="no Delta table"):
+        pyqbeast.scan("table\0")
+    for columns in ("id", ["id", "nothing"], ["id", "id"], None, [1], 7):
+        with pytest.raises(InvalidInputError, match="select"):
+            scan.select(columns)
+    for condition in ("", "a", "a >", "a > 'x'", "nothing = 1", "a = 1 b = 2", "a = 1e", "id = 'it\\'s'", 7):
+        with pytest.raises(InvalidInputError):
+            scan.where(condition)
+    with pytest.raises(InvalidInputError, match="each column once"):
+        scan.select(["id", "ID"])
+    for misspelt in (lambda: scan.select(["IDD"]), lambda: scan.where("idd = 1")):
+        with pytest.raises(InvalidInputError, match="did you mean 'id'"):
+            misspelt()
+    with pytest.raises(InvalidInputError, match="does not fit"):
+        scan.where(pc.field("nothing") > 1)
+
+
+def test_missing_and_damaged_files(tmp_path):
+    indexed_table(tmp_path, NUMBERS)
+    scan = pyqbeast.scan(tmp_path)
+    (tmp_path / "part-0.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(FormatError, match=r"part-0\.parquet: not a readable"):
+        scan.to_arrow()
+    (tmp_path / "part-0.parquet").unlink()
+    with pytest.raises(StorageError, match=r"part-0\.parquet.*missing"):
+        scan.to_arrow()
+
+
+@pytest.mark.parametrize("package", ["polars"])
+def test_packages_that_are_not_installed(tmp_path, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    scan = pyqbeast.scan(indexed_table(tmp_path, NUMBERS))
+    with pytest.raises(MissingPackageError, match=rf"pip install 'pyqbeast\[{package}\]'"):
+        getattr(scan, f"to_{package}")()

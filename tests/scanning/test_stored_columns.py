@@ -1,0 +1,94 @@
+"""Columns as files hold them: found by ids or names, inside others, or of another form than the table says."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pyqbeast
+from pyqbeast.core.errors import FormatError
+from pyqbeast.scanning.conditions.column_types import conformed, has_ids
+from tests.deletion_vectors.tables import PROTOCOL, commit
+from tests.scanning.tables import fields_of, indexed_add, metadata
+
+
+def of_ids(table, rows):
+    """A table of one file, whose columns `id` and `later` are found by the ids 2 and 3."""
+
+    def field(name, number):
+        mapping = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
+        return {"name": name, "type": "long", "nullable": True, "metadata": mapping}
+
+    entry = indexed_add(table / "a.parquet", rows)
+    fields = [field("id", 2), field("later", 3)]
+    commit(table, 0, PROTOCOL, metadata(fields, **{"delta.columnMapping.mode": "id"}), entry)
+    return pyqbeast.scan(table)
+
+
+X_WITH_ID = pa.field("x", pa.int64(), metadata={"PARQUET:field_id": "2"})
+
+
+def test_a_table_that_names_its_columns_by_ids(tmp_path):
+    scan = of_ids(tmp_path, pa.table([pa.array([7, 8])], schema=pa.schema([X_WITH_ID])))
+    assert scan.where("id > 7").to_arrow().to_pylist() == [{"id": 8, "later": None}]
+
+
+def test_a_file_without_ids_in_a_table_that_names_its_columns_by_ids(tmp_path):
+    """As to Spark: without any id in it nobody knows what its columns are."""
+    scan = of_ids(tmp_path, pa.table({"col-2": [7, 8], "id": [7, 8]}))
+    with pytest.raises(FormatError, match=r"a\.parquet: .* no field ids"):
+        scan.to_arrow()
+    assert scan.select([]).to_arrow().num_rows == 2
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.struct([X_WITH_ID]), pa.list_(X_WITH_ID), pa.map_(pa.string(), X_WITH_ID)]
+)
+def test_an_id_inside_a_column_is_one_of_the_file(kind):
+    assert has_ids([pa.field("id", pa.int64()), pa.field("inside", kind)])
+
+
+@pytest.mark.parametrize("kind", [pa.list_, pa.large_list, lambda of: pa.list_(of, 1)])
+def test_structs_in_every_kind_of_list(tmp_path, kind):
+    """Other writers have kinds of lists that Spark lacks, and the names inside are the table's all the same."""
+    stored = pa.array([[{"col-3": 7}], None, [{"col-3": 8}]], kind(pa.struct([("col-3", pa.int64())])))
+    rows = pa.table({"id": [1, 2, 3], "l": stored})
+    inner = {"delta.columnMapping.physicalName": "col-3", "delta.columnMapping.id": 3}
+    struct = {
+        "type": "struct",
+        "fields": [{"name": "a", "type": "long", "nullable": True, "metadata": inner}],
+    }
+    fields = [
+        *fields_of(rows.select(["id"]).schema),
+        {"name": "l", "type": {"type": "array", "elementType": struct}, "nullable": True, "metadata": {}},
+    ]
+    entry = indexed_add(tmp_path / "a.parquet", rows.select(["id"]))
+    pq.write_table(rows, tmp_path / "a.parquet")
+    commit(tmp_path, 0, PROTOCOL, metadata(fields, **{"delta.columnMapping.mode": "name"}), entry)
+    assert pyqbeast.scan(tmp_path).to_arrow()["l"].to_pylist() == [[{"a": 7}], None, [{"a": 8}]]
+
+
+def test_a_column_of_another_form_than_the_table_has(tmp_path):
+    """Arrow casts some of them, and makes nulls of fields that it does not find."""
+    field = {"name": "a", "type": "long", "nullable": True, "metadata": {}}
+    of_list = {"type": "array", "elementType": {"type": "struct", "fields": [field]}}
+    held = pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64()))
+    with pytest.raises(FormatError, match=r"column 'm' is map.* in the file and list.* in the table"):
+        conformed(held, {"name": "m", "type": of_list}, "none")
+
+
+def test_structs_in_structs(tmp_path):
+    """Ninety of them. Of more than a hundred Arrow reads no file."""
+    kind, stored, value = pa.int64(), "long", 7
+    for _ in range(90):
+        kind, value = pa.struct([("a", kind)]), {"a": value}
+        field = {"name": "a", "type": stored, "nullable": True, "metadata": {}}
+        stored = {"type": "struct", "fields": [field]}
+    entry = indexed_add(tmp_path / "a.parquet", pa.table({"id": [1]}))
+    rows = pa.table({"id": [1], "x": pa.array([value], kind)})
+    pq.write_table(rows, tmp_path / "a.parquet")
+    types = (("id", "long"), ("x", stored))
+    fields = [{"name": name, "type": of, "nullable": True, "metadata": {}} for name, of in types]
+    commit(tmp_path, 0, PROTOCOL, metadata(fields), entry)
+    assert pyqbeast.scan(tmp_path).to_arrow() == rows

@@ -1,0 +1,131 @@
+"""Scans of tables in other stores than the disk, and stores that fail."""
+
+from __future__ import annotations
+
+import io
+import threading
+
+import fsspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import pyqbeast
+import pyqbeast.tiledb
+from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundError
+from pyqbeast.delta import DeletionVectorDescriptor
+from pyqbeast.scanning.data_files import DataFiles
+from pyqbeast.verification.without_spark import verify_log
+from tests.deletion_vectors.tables import PROTOCOL, commit
+from tests.faulty_files import FaultyFiles
+from tests.scanning.tables import NUMBERS, fields_of, ids, indexed_add, indexed_table, metadata
+from tests.tiledb.server import serve
+
+
+def test_other_stores(tmp_path):
+    indexed_table(tmp_path, NUMBERS)
+    memory = fsspec.filesystem("memory")
+    memory.put(str(tmp_path), "/stored", recursive=True)
+    assert ids(pyqbeast.scan("memory://stored").where("id < 3")) == [0, 1, 2]
+    with pytest.raises(InvalidInputError, match="cannot be opened"):
+        pyqbeast.scan("nowhere://table")
+
+
+def test_files_of_another_store_are_read_at_once(tmp_path, monkeypatch):
+    indexed_table(tmp_path, *[NUMBERS.slice(first, 3) for first in range(0, 30, 3)])
+    fsspec.filesystem("memory").put(str(tmp_path), "/together", recursive=True)
+    batches, began = DataFiles.batches, threading.Event()
+
+    def waiting(data, file, predicate):
+        if file.path == "part-2.parquet":
+            began.set()
+        # Alone, it would wait in vain.
+        assert file.path != "part-1.parquet" or began.wait(60)
+        return batches(data, file, predicate)
+
+    monkeypatch.setattr(DataFiles, "batches", waiting)
+    assert ids(pyqbeast.scan("memory://together")) == list(range(30))
+
+
+def test_a_reader_that_stops_has_not_asked_for_many_files(tmp_path, monkeypatch):
+    indexed_table(tmp_path, *[NUMBERS.slice(first, 3) for first in range(0, 30, 3)])
+    fsspec.filesystem("memory").put(str(tmp_path), "/stopped", recursive=True)
+    batches, opened = DataFiles.batches, []
+
+    def counted(data, file, predicate):
+        opened.append(file.path)
+        return batches(data, file, predicate)
+
+    monkeypatch.setattr(DataFiles, "batches", counted)
+    assert next(iter(pyqbeast.scan("memory://stopped").to_batches())).num_rows == 3
+    assert opened == ["part-0.parquet"]
+    fsspec.filesystem("memory").rm("/stopped/part-1.parquet")
+    with pytest.raises(
+        StorageError, match=r"part-1\.parquet: the table's log names this file, and it is missing"
+    ):
+        pyqbeast.scan("memory://stopped").to_arrow()
+
+
+@pytest.mark.parametrize("read", [pyqbeast.Scan.to_arrow, pyqbeast.Scan.to_dataset])
+def test_a_store_without_ranges_fails_by_an_error_of_pyqbeast(tmp_path, monkeypatch, read):
+    """A simple web server has none, and fsspec raises ValueError then."""
+
+    class Whole(io.BytesIO):
+        def read(self, *_):
+            raise ValueError("the server has no ranges")
+
+    indexed_table(tmp_path, pa.table({"id": [1]}))
+    monkeypatch.setattr(FaultyFiles, "_open", lambda *_, **__: Whole(bytes(10_000)))
+    with pytest.raises(StorageError, match=r"^reading .*part-0\.parquet failed: ValueError: the server"):
+        read(pyqbeast.scan(f"faulty:{tmp_path}"))
+
+
+@pytest.mark.parametrize("opened", [pyqbeast.scan, pyqbeast.tiledb.open_array])
+def test_a_store_that_cannot_be_opened(monkeypatch, opened):
+    with pytest.raises(StorageError, match=r"^opening zip://x::/no/such\.zip failed: FileNotFoundError"):
+        opened("zip://x::/no/such.zip")
+    with pytest.raises(InvalidInputError, match=r"reference://x.* 'fo'"):
+        opened("reference://x")
+
+    def without_jvm(*_, **__):
+        raise OSError("Unable to load libjvm")
+
+    monkeypatch.setattr("pyarrow.fs.HadoopFileSystem", without_jvm)
+    with pytest.raises(
+        StorageError, match=r"^opening hdfs://name/t failed: .*libjvm; HDFS needs .* JAVA_HOME"
+    ):
+        opened("hdfs://name/t")
+
+
+def test_a_web_server(golden):
+    folder = golden("qbeast/a_linear2d")
+    with serve(folder) as server:
+        scan = pyqbeast.scan(f"{server.url}/table")
+        log = server.sent
+        rows = scan.sample(0.02).select(["id"]).to_arrow()
+        assert rows == pyqbeast.scan(folder / "table").sample(0.02).select(["id"]).to_arrow()
+        assert server.sent - log < 0.3 * sum(file.size for file in scan.files())
+        few = scan.to_dataset().to_table(columns=["id"], filter=pc.field("a") < 1_000)
+        assert few.num_rows == scan.where("a < 1000").to_arrow().num_rows > 0
+        assert scan.tolerance({"n": ("*", "count")}, exact=True).table["n"].to_pylist() == [50_000]
+        assert verify_log(f"{server.url}/table").ok
+        with pytest.raises(TableNotFoundError):
+            pyqbeast.scan(f"{server.url}/nothing")
+        server.fails = True
+        with pytest.raises(StorageError):
+            scan.to_arrow()
+        with pytest.raises(StorageError):
+            pyqbeast.scan(f"{server.url}/table")
+
+
+def test_a_vector_in_a_store_that_nobody_knows(tmp_path):
+    """It is a problem of its file in a report, and an error that names the file where rows are read."""
+    vector = DeletionVectorDescriptor.on_disk_with_absolute_path("foo://b/v.bin", 34, 1, 1)
+    entry = indexed_add(tmp_path / "a.parquet", NUMBERS, vector=vector)
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), entry)
+    scan = pyqbeast.scan(tmp_path)
+    (problem,) = scan.verify().problems
+    assert problem.file == "a.parquet"
+    assert problem.text == "the file of its deletion vector is missing"
+    with pytest.raises(InvalidInputError, match=r"a.parquet: 'foo://b/v.bin' cannot be opened: .*foo"):
+        scan.to_arrow()

@@ -1,0 +1,152 @@
+"""Fragments become part of an array at once or not at all, and later ones win."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pyqbeast import tiledb
+from pyqbeast.core.errors import InvalidInputError, StorageError
+from pyqbeast.tiledb import commit_fragments, stage_fragment, write_array, write_metadata
+from pyqbeast.tiledb.write.commit import abort_fragments, refuse_duplicates, replace_cells
+from tests.tiledb.arrays import consolidate, forty_cells, oracle, oracle_table, same_as_oracle, small_array
+from tests.tiledb.failing import FailingFileSystem
+
+
+def test_later_writes_win_whoever_writes(tmp_path):
+    uri = str(tmp_path / "a")
+    small_array(uri)
+    write_array(uri, forty_cells(0), timestamp=10)
+    with oracle.open(uri, "w", timestamp=20) as array:
+        array[np.arange(20, 60)] = {"v": np.full(40, 1, np.int32)}
+    write_array(uri, forty_cells(2), timestamp=30)
+    assert same_as_oracle(uri, "x")["v"] == [0] * 20 + [1] * 20 + [2] * 40
+    assert same_as_oracle(uri, "x", timestamp=25)["v"] == [0] * 20 + [1] * 40
+    before = same_as_oracle(uri, "x")
+    consolidate(uri)
+    assert same_as_oracle(uri, "x") == before
+    oracle.vacuum(uri)
+    array = tiledb.open_array(uri)
+    assert len(array.fragments) == 1
+    assert array.fragments[0].footer.has_timestamps
+    assert same_as_oracle(uri, "x") == before
+    assert same_as_oracle(uri, "x", timestamp=15)["v"] == [0] * 40
+
+
+def test_many_fragments_are_committed_at_once(tmp_path):
+    """Before the commit nothing is seen (as after a crash), then everything, by both readers."""
+    uri = str(tmp_path / "a")
+    small_array(uri)
+    array = tiledb.open_array(uri)
+    names = [stage_fragment(array, forty_cells(3 * k), 10 + k) for k in range(3)]
+    assert tiledb.open_array(uri).read().num_rows == oracle_table(uri).num_rows == 0
+    lost = stage_fragment(array, forty_cells(20))
+    abort_fragments(array.store, [lost])
+    commit_fragments(array.store, names)
+    assert len(same_as_oracle(uri, "x")["x"]) == 120
+    consolidate(uri)
+    oracle.vacuum(uri)
+    assert len(same_as_oracle(uri, "x")["x"]) == 120
+
+
+def test_only_staged_fragments_are_taken_back_or_committed(tmp_path):
+    """Names of anything else are refused, whatever folder they would lead to; nothing is deleted then."""
+    uri = str(tmp_path / "a")
+    small_array(uri)
+    committed = write_array(uri, forty_cells(0), timestamp=10)
+    array = tiledb.open_array(uri)
+    staged = stage_fragment(array, forty_cells(2))
+    for name in (committed, "", ".", "..", f"../{staged}", "a/b", None):
+        with pytest.raises(InvalidInputError, match=r"committed|no fragment"):
+            abort_fragments(array.store, [staged, name])
+    for job in ("../..", "F", "0" * 17):
+        with pytest.raises(InvalidInputError, match="a job is up to 16 hexadecimal digits"):
+            stage_fragment(array, forty_cells(2), job=job)
+    for name in ("", "..", staged[:-1] + "9", None):
+        with pytest.raises(InvalidInputError, match="fragment"):
+            commit_fragments(array.store, [staged, name])
+    with pytest.raises(InvalidInputError, match="not deleted"):
+        array.store.delete("")
+    assert same_as_oracle(uri, "x")["v"] == [0] * 40
+    commit_fragments(array.store, [staged])
+    assert same_as_oracle(uri, "x")["v"] == [0] * 40 + [2] * 40
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path):
+    """At the last file of the fragment, and at the commit: something that is no folder is in the way."""
+    uri = str(tmp_path / "a")
+    small_array(uri)
+    (tmp_path / "a" / "__commits").write_text("not a folder")
+    with pytest.raises(OSError, match="__commits"):
+        write_array(uri, forty_cells(0))
+    assert not list((tmp_path / "a" / "__fragments").iterdir())
+    memory = f"failing://{tmp_path.name}"
+    small_array(memory)
+    for number in (1, 2, 3, 4):
+        FailingFileSystem.arm(number)
+        with pytest.raises(StorageError, match=r"TimeoutError: no answer about .*; the array is as it was"):
+            write_array(memory, forty_cells(0))
+        assert not FailingFileSystem().find(f"{memory}/__fragments")
+    FailingFileSystem.arm(4, lands=True)
+    write_array(memory, forty_cells(0))
+    assert tiledb.open_array(memory).read().num_rows == 40
+
+
+@pytest.mark.parametrize("timestamp", [-1, 2**64, 1.5, True])
+def test_times_that_the_format_lacks_are_refused(tmp_path, timestamp):
+    """Readers pass over names that are no names: such cells would never be seen."""
+    uri = str(tmp_path / "a")
+    small_array(uri)
+    for write in (
+        lambda: write_array(uri, forty_cells(0), timestamp=timestamp),
+        lambda: write_metadata(uri, {"k": 1}, timestamp=timestamp),
+        lambda: small_array(str(tmp_path / "b"), timestamp=timestamp),
+    ):
+        with pytest.raises(InvalidInputError, match="timestamp"):
+            write()
+
+
+def test_cells_are_replaced_in_one_commit(tmp_path):
+    uri = str(tmp_path / "a")
+    small_array(uri)
+    write_array(uri, forty_cells(0), timestamp=10)
+    array = tiledb.open_array(uri)
+    replace_cells(array, [stage_fragment(array, forty_cells(5), 30)], 29)
+    assert same_as_oracle(uri, "x")["v"] == [5] * 40
+    assert same_as_oracle(uri, "x", timestamp=20)["v"] == [0] * 40
+
+
+def test_duplicates_are_refused_or_kept(tmp_path):
+    twice = pa.concat_tables([forty_cells(0), forty_cells(1)])
+    small_array(str(tmp_path / "unique"))
+    with pytest.raises(InvalidInputError, match="same coordinates"):
+        write_array(str(tmp_path / "unique"), twice)
+    small_array(str(tmp_path / "all"), allows_duplicates=True)
+    write_array(str(tmp_path / "all"), twice)
+    assert len(same_as_oracle(str(tmp_path / "all"), "x", "v")["x"]) == 80
+    array = tiledb.open_array(str(tmp_path / "unique"))
+    names = [stage_fragment(array, forty_cells(k), 10) for k in (0, 1)]
+    with pytest.raises(InvalidInputError, match="two tasks"):
+        refuse_duplicates(array, names)
+    refuse_duplicates(array, [names[0], stage_fragment(array, forty_cells(2), 10)])
+
+
+def test_an_array_that_is_vacuumed_while_it_is_listed(tmp_path, monkeypatch):
+    """A vacuum takes its own list away last."""
+    uri = str(tmp_path / "a")
+    small_array(uri)
+    for k in range(2):
+        write_array(uri, forty_cells(k), timestamp=k + 1)
+    before = tiledb.open_array(uri).read()
+    consolidate(uri)
+    read = tiledb.storage.stores.Store.read
+
+    def late(store, path, *span):
+        if path.endswith(".vac"):
+            monkeypatch.undo()
+            oracle.vacuum(uri)
+        return read(store, path, *span)
+
+    monkeypatch.setattr(tiledb.storage.stores.Store, "read", late)
+    assert tiledb.open_array(uri).read() == before

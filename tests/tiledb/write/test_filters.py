@@ -1,0 +1,205 @@
+"""Every filter on the way into an array: libtiledb reads what comes of it, and some of it is the same to the byte."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pyqbeast import tiledb
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.tiledb import VAR_NUM, Datatype, attribute, create_array, write_array
+from pyqbeast.tiledb.filters import (
+    BitShuffle,
+    BitWidthReduction,
+    Bzip2,
+    Delta,
+    Dictionary,
+    DoubleDelta,
+    FloatScale,
+    Gzip,
+    Lz4,
+    Md5,
+    PositiveDelta,
+    Rle,
+    Sha256,
+    Xor,
+    Zstd,
+)
+from tests.tiledb.arrays import one_dimension, oracle, rows, same_as_oracle
+
+OF_NUMPY = {np.int64: Datatype.INT64, np.int32: Datatype.INT32, np.float32: Datatype.FLOAT32}
+
+
+@pytest.mark.parametrize(("kind", "ours", "theirs"), [
+    (np.int64, [Delta(reinterpret=Datatype.UINT16), Rle()],
+     [oracle.DeltaFilter(-1, reinterp_dtype=np.uint16), oracle.RleFilter()]),
+    (np.int32, [Delta(reinterpret=Datatype.INT8), Xor(), Rle()],
+     [oracle.DeltaFilter(-1, reinterp_dtype=np.int8), oracle.XORFilter(), oracle.RleFilter()]),
+    (np.float32, [FloatScale(1.0, 0.0, 2), Rle()], [oracle.FloatScaleFilter(1.0, 0.0, 2), oracle.RleFilter()]),
+])  # fmt: skip
+def test_runs_are_of_the_columns_own_cells(tmp_path, kind, ours, theirs):
+    """Whatever filters before have made of their values."""
+    values = (np.arange(500) // 50).astype(kind)
+    x = oracle.Dim("x", domain=(0, 999), tile=100, dtype=np.int64)
+    v = oracle.Attr("v", dtype=kind, filters=oracle.FilterList(theirs))
+    mine, others = str(tmp_path / "mine"), str(tmp_path / "others")
+    oracle.Array.create(others, oracle.ArraySchema(oracle.Domain(x), [v], sparse=True))
+    with oracle.open(others, "w") as array:
+        array[np.arange(500)] = values
+    create_array(mine, one_dimension(attribute("v", OF_NUMPY[kind], filters=ours)))
+    write_array(mine, pa.table({"x": np.arange(500), "v": values}))
+    for uri in (mine, others):
+        assert tiledb.open_array(uri).read()["v"].to_numpy().tolist() == values.tolist()
+        with oracle.open(uri) as array:
+            assert array[:]["v"].tolist() == values.tolist()
+
+
+INTEGER_FILTERS = {
+    "double delta": [DoubleDelta()],
+    "delta": [Delta()],
+    "bit width": [BitWidthReduction()],
+    "wide bit width": [BitWidthReduction(1000)],
+    "positive delta": [PositiveDelta()],
+    "xor": [Xor()],
+    "double delta, gzip": [DoubleDelta(), Gzip()],
+    "positive delta, bit width, zstd": [PositiveDelta(), BitWidthReduction(), Zstd()],
+    "checked on both sides": [BitWidthReduction(), Md5(), Gzip(), Sha256()],
+    "delta, runs, lz4": [Delta(), Rle(), Lz4()],
+    "windows over bytes": [BitShuffle(), Zstd(), BitWidthReduction()],
+}
+INTEGERS = [
+    Datatype.INT8, Datatype.UINT8, Datatype.INT16, Datatype.UINT16,
+    Datatype.INT32, Datatype.UINT32, Datatype.INT64, Datatype.UINT64,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_integer_filters(tmp_path, kind):
+    """One array with a column per pipeline and kind of numbers: also in equal steps, and at both ends of the type."""
+    rng, n, bounds = np.random.default_rng(3), 300, np.iinfo(kind.dtype)
+    ends = [bounds.min, bounds.max, 0, bounds.min + 1, bounds.max - 1, bounds.max // 2, bounds.min // 2]
+    numbers = {
+        "rising": np.sort(rng.integers(0, 100, n)).astype(kind.dtype),
+        "rising far": np.array([bounds.min, *[0] * (n - 2), bounds.max], kind.dtype),
+        "least": np.full(n, bounds.min, kind.dtype),
+        "greatest": np.full(n, bounds.max, kind.dtype),
+        "steps": (np.arange(n) % 100).astype(kind.dtype),
+        "ends": np.array([ends[i] for i in rng.integers(0, len(ends), n)], kind.dtype),
+        "any": rng.integers(bounds.min, bounds.max, n, dtype=kind.dtype, endpoint=True),
+    }
+    columns, fields = {"x": np.arange(n)}, []
+    for name, filters in INTEGER_FILTERS.items():
+        for label, values in numbers.items():
+            if not name.startswith("positive") or label in ("rising", "rising far", "least", "greatest"):
+                fields.append(attribute(f"{name}, {label}", kind, filters=filters))
+                columns[fields[-1].name] = values
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(*fields))
+    write_array(uri, pa.table(columns))
+    assert same_as_oracle(uri, "x") == rows(pa.table(columns), "x")
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (Datatype.BOOL, [False] * 20 + [True] * 20),
+        (Datatype.INT8, list(range(-128, 128))),
+        (Datatype.UINT64, [0, 1, 2**63, 2**64 - 1]),
+        (Datatype.DATETIME_MS, [-(2**62), 0, 5, 2**62]),
+    ],
+)
+def test_positive_delta_of_libtiledb(tmp_path, kind, values):
+    """What it writes is what we read, and the other way round."""
+    uri, copy = str(tmp_path / "a"), str(tmp_path / "b")
+    column = np.array(values, "M8[ms]" if kind is Datatype.DATETIME_MS else kind.name.lower())
+    domain = oracle.Domain(oracle.Dim("x", domain=(0, 999), tile=10, dtype=np.int64))
+    field = oracle.Attr("v", dtype=column.dtype, filters=[oracle.PositiveDeltaFilter(64)])
+    oracle.Array.create(uri, oracle.ArraySchema(domain, [field], sparse=True))
+    with oracle.open(uri, "w") as array:
+        array[np.arange(len(values))] = column
+    read = tiledb.open_array(uri).read()
+    assert read["v"].to_numpy().tolist() == column.tolist()
+    create_array(copy, tiledb.open_array(uri).schema)
+    write_array(copy, read)
+    with oracle.open(copy) as array:
+        assert array[:]["v"].tolist() == column.tolist()
+
+
+@pytest.mark.parametrize("kind", [Datatype.STRING_UTF8, Datatype.BLOB, Datatype.CHAR])
+def test_tiles_of_empty_cells(tmp_path, kind):
+    """Not one byte to be filtered in a tile: libtiledb fails at what some of its own filters make of that."""
+    filters = [Zstd(), Gzip(), Lz4(), Bzip2(), Rle(), Delta(), DoubleDelta(), Xor(), BitShuffle(), Md5()]
+    fields = [attribute(step.name, kind, cell_val_num=VAR_NUM, filters=[step]) for step in filters]
+    uri, empty = str(tmp_path / "a"), "" if kind is Datatype.STRING_UTF8 else b""
+    create_array(uri, one_dimension(*fields, capacity=3))
+    table = pa.table({"x": range(7)} | {field.name: [empty] * 7 for field in fields})
+    write_array(uri, table)
+    assert tiledb.open_array(uri).read().to_pydict() == table.to_pydict()
+    with oracle.open(uri) as array:
+        assert all(len(cell) == 0 for field in fields for cell in array[:][field.name])
+
+
+@pytest.mark.parametrize("kind", [Datatype.STRING_ASCII, Datatype.STRING_UTF8])
+def test_text_filters(tmp_path, kind):
+    """Runs, a mix, only empty texts and only different ones, through the filters that know text."""
+    words = ["", "a", "bb", "ccc", "a" * 300] + (["zé"] if kind is Datatype.STRING_UTF8 else [])
+    texts = {
+        "runs": sorted(words[i % len(words)] for i in range(500)),
+        "mix": [words[i * 7 % len(words)] for i in range(500)],
+        "empty": [""] * 500,
+        "different": [f"k{i:04}" for i in range(500)],
+    }
+    pipelines = [[], [Zstd()], [Rle()], [Dictionary()], [Rle(), Zstd()], [Dictionary(), Gzip(), Md5()]]
+    fields, columns = [], {"x": np.arange(500)}
+    for i, (filters, (label, values)) in enumerate(itertools.product(pipelines, texts.items())):
+        fields.append(attribute(f"{i} {label}", kind, cell_val_num=VAR_NUM, filters=filters))
+        columns[fields[-1].name] = values
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(*fields))
+    write_array(uri, pa.table(columns))
+    assert same_as_oracle(uri, "x") == rows(pa.table(columns), "x")
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [1, 2, 4, 8])
+def test_scaled_floats_are_those_of_libtiledb(tmp_path, kind, width):
+    """To the byte: halves, values that are no multiple of the scale, and the least integer of the width."""
+    rng, scale, offset, ends = np.random.default_rng(0), 0.3, 1.7, 2.0 ** (8 * width - 1)
+    values = np.concatenate([rng.normal(size=200), np.arange(-20, 20) / 2]) * min(ends, 1e6) / 20
+    values = np.append(values * scale + offset, -ends * scale + offset).astype(kind)
+    if np.trunc((values[-1] - kind(offset)) / kind(scale)) < -ends:
+        values[-1] = kind(-ends / 2 * scale + offset)  # the least integer is no value of these floats
+    domain = oracle.Domain(oracle.Dim("x", domain=(0, 999), tile=1000, dtype=np.int64))
+    filters = [oracle.FloatScaleFilter(factor=scale, offset=offset, bytewidth=width)]
+    schema = oracle.ArraySchema(domain, [oracle.Attr("v", dtype=kind, filters=filters)], sparse=True)
+    theirs, ours = str(tmp_path / "a"), str(tmp_path / "b")
+    oracle.Array.create(theirs, schema)
+    with oracle.open(theirs, "w") as array:
+        array[np.arange(values.size)] = values
+    create_array(ours, tiledb.open_array(theirs).schema)
+    write_array(ours, pa.table({"x": range(values.size), "v": values}))
+    assert same_as_oracle(ours, "x") == same_as_oracle(theirs, "x")
+    data = [next(Path(uri).glob("__fragments/*/a0.tdb")).read_bytes() for uri in (theirs, ours)]
+    assert data[0] == data[1]
+
+
+def test_scaled_floats_at_their_ends(tmp_path):
+    """The least integer fits, one more on either side does not, nor does a NaN; what is under a null is no matter."""
+    for width in (1, 2, 4):
+        uri, end = str(tmp_path / f"{width}"), 2.0 ** (8 * width - 1)
+        field = attribute(
+            "v", Datatype.FLOAT64, nullable=True, filters=[FloatScale(1.0, 1e12, width), Zstd()]
+        )
+        create_array(uri, one_dimension(field))
+        for bad in (-end - 1, end, float("nan"), float("inf")):
+            with pytest.raises(InvalidInputError, match=f"'v'.*does not fit into {width} bytes"):
+                write_array(uri, pa.table({"x": [1], "v": [bad + 1e12]}))
+        values = [-end + 1e12, end - 1 + 1e12, None, 1e12]
+        write_array(uri, pa.table({"x": range(4), "v": values}))
+        assert tiledb.open_array(uri).read()["v"].to_pylist() == values
+        with oracle.open(uri) as array:
+            assert array[:]["v"].data.tolist()[:2] == values[:2]
