@@ -19,6 +19,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "pyqbeast"
 FILES = sorted(PACKAGE.rglob("*.py"))
 JVM = PACKAGE.parent.parent / "jvm"
 JAVA_FILES = sorted(JVM.rglob("*.java"))
+TEST_FILES = sorted(Path(__file__).resolve().parent.rglob("*.py"))
 
 #: What each room may import of pyqbeast besides itself. A room is a folder, or a module that lies beside folders; a
 #: file belongs to the room with the longest name that its own begins with. A name stands for all rooms below it too.
@@ -397,23 +398,22 @@ def test_what_is_made_by_the_order_of_its_parts_is_made_in_one_room():
 
 def test_no_tests_are_imported_by_others():
     """What they share has a module of its own: the imports of a test are of no use to another."""
-    tests = sorted(Path(__file__).resolve().parent.rglob("*.py"))
     assert not {
         f"{path.name}: {name}"
-        for path in tests
+        for path in TEST_FILES
         for name in imports(path)
         if re.match(r"tests\.(\w+\.)*test_", name)
     }
 
 
 def test_no_file_is_too_long():
-    every = [*FILES, *JAVA_FILES]
+    every = [*FILES, *JAVA_FILES, *TEST_FILES]
     lengths = {path.as_posix(): len(path.read_text(encoding="utf-8").splitlines()) for path in every}
     assert not {name: length for name, length in lengths.items() if length > LONGEST_FILE}
 
 
 def test_no_folder_holds_too_many_files():
-    files = Counter(path.parent.as_posix() for path in [*FILES, *JAVA_FILES])
+    files = Counter(path.parent.as_posix() for path in [*FILES, *JAVA_FILES, *TEST_FILES])
     assert not {folder: count for folder, count in files.items() if count > MOST_FILES}
 
 

@@ -49,7 +49,15 @@ def main() -> int:
 
 def as_an_ordinary_user() -> int:
     """Runs the tests of read-only folders without the rights that root has; pytest's exit code."""
-    command = [sys.executable, "-m", "pytest", "-q", "tests/table/write/test_storage.py", "-k", "read_only"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "tests/table/write/storage/test_disks.py",
+        "-k",
+        "read_only",
+    ]
     if os.geteuid() == 0:
         # Root without its capabilities is told by the rights of a folder like everybody.
         command = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", *command]

@@ -17,8 +17,9 @@ from pyqbeast.core.revisions.damage import check_revisions, without_damage
 from pyqbeast.core.revisions.revision import revisions_from_configuration
 from pyqbeast.verification.without_spark import verify_log
 from tests.table.help import holds, ids, load, rows_2d, save
-from tests.table.maintain import damages
-from tests.table.maintain.damages import HEALED, OF_SETTINGS, OF_TREE, UNHEALED, TableLog
+from tests.table.maintain.damages import TableLog, tag
+from tests.table.maintain.file_damages import HEALED, UNHEALED
+from tests.table.maintain.table_damages import OF_SETTINGS, OF_TREE, add_again
 
 COLUMNS = "timestamp_millis(id * 1000) AS at", "nullif(id % 5, 0) AS few"
 
@@ -65,7 +66,7 @@ def plant(folder, copy, kinds):
         damage.plant(left.pop(path), copy)
         where[damage.name] = path
         if damage.rule == problems.LIVE_ONCE:
-            where["the other path"] = damages.add_again(log, path)
+            where["the other path"] = add_again(log, path)
     log.save()
     return where
 
@@ -243,7 +244,7 @@ def test_another_writer_between_looking_and_repairing_keeps_what_it_wrote(
     log = TableLog(path)
     first, second = list(log.files)[:2]
     for damaged in (first, second):
-        damages.tag("blocks", lambda _: "[]")(log.files[damaged], path)
+        tag("blocks", lambda _: "[]")(log.files[damaged], path)
     log.save()
     table = QbeastTable.for_path(spark, str(path))
     from pyqbeast.table.maintain import repair as repairing
