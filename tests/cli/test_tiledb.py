@@ -103,6 +103,16 @@ def test_cells_of_an_encrypted_array_are_moved(golden, run, monkeypatch):
     assert run("export", uri, "table").output.startswith("error: ")
 
 
+def test_rows_that_cannot_be_counted_fail_no_write(golden):
+    """What was written has landed all the same."""
+    spark, uri = MagicMock(), str(golden("tiledb/sp_nullable") / "array")
+    spark.read.format().load().count.side_effect = OSError
+    assert commands.export(spark, uri, "table")["rows"] is None
+    spark.read.format().load().count.side_effect = None
+    spark.read.format().options().load().count.side_effect = OSError
+    assert commands.import_(spark, "table", uri)["cells"] is None
+
+
 def _options(spark):
     """What the readers and writers of a session were given as options."""
     calls = [each for each in spark.mock_calls if each[0].endswith(".options")]

@@ -15,18 +15,16 @@ def dimensions_of(revision):
     return {1: 2, 7: 3}.get(revision)
 
 
-def read_at_once(monkeypatch):
-    """Has as few texts read at once as a test has; a list to which each such text is added."""
+def left_over(monkeypatch):
+    """Has as few texts read at once as a test has; a list to which the tags are added that are read one by one."""
     monkeypatch.setattr(bulk, "_WORTH", 1)
     found = []
-    of_rows = bulk._of_rows
 
-    def seen(lists, dimensions):
-        blocks = of_rows(lists, dimensions)
-        found.extend(blocks)
-        return blocks
+    def seen(tags, dimensions):
+        found.append(tags)
+        return parse_tags(tags, dimensions)
 
-    monkeypatch.setattr(bulk, "_of_rows", seen)
+    monkeypatch.setattr(bulk, "parse_tags", seen)
     return found
 
 
@@ -35,28 +33,28 @@ def one_by_one(tags):
 
 
 def test_blocks_as_they_are_written_are_read_at_once(monkeypatch):
-    at_once = read_at_once(monkeypatch)
+    alone = left_over(monkeypatch)
     tags = [{"revision": revision, "blocks": text} for text in USUAL for revision in ("1", "7")]
     assert bulk.tags_in_bulk(tags, dimensions_of) == one_by_one(tags)
-    assert len(at_once) == len(tags)
+    assert not alone
 
 
 def test_some_at_a_time(monkeypatch):
-    at_once = read_at_once(monkeypatch)
+    alone = left_over(monkeypatch)
     monkeypatch.setattr(bulk, "AT_ONCE", 4)
     tags = [{"revision": "1", "blocks": text} for text in [*USUAL, UNUSUAL[0], *USUAL]]
     assert bulk.tags_in_bulk(tags, dimensions_of) == one_by_one(tags)
-    assert len(at_once) == 7
+    assert alone == tags[4:8]
 
 
 @pytest.mark.parametrize("text", UNUSUAL)
 @pytest.mark.parametrize("at", [0, 3])
 def test_all_else_is_read_one_by_one(monkeypatch, text, at):
-    at_once = read_at_once(monkeypatch)
+    alone = left_over(monkeypatch)
     tags = [{"revision": "1", "blocks": usual} for usual in USUAL]
     tags.insert(at, {"revision": "1", "blocks": text})
     assert bulk.tags_in_bulk(tags, dimensions_of) == one_by_one(tags)
-    assert not at_once
+    assert alone == tags
 
 
 @given(st.data())
