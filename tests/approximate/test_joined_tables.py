@@ -11,11 +11,11 @@ from pyspark.sql import functions as F
 import pyqbeast
 from pyqbeast import UnsupportedError
 from pyqbeast.approximate.estimate import Step
-from pyqbeast.approximate.estimate.scale import END, EVEN, START
 from pyqbeast.approximate.queried_files import QueriedFiles
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
+from pyqbeast.core.sampling.weight_scale import END, EVEN, START
 from tests.approximate.bounds import SURE, assert_holds
 from tests.table.help import load
 

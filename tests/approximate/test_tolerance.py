@@ -17,10 +17,10 @@ from pyspark.sql import functions as F
 import pyqbeast
 from pyqbeast import InvalidInputError, UnsupportedError, bridge
 from pyqbeast.approximate.estimate import Step
-from pyqbeast.approximate.estimate.scale import EVEN, START
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
+from pyqbeast.core.sampling.weight_scale import EVEN, START
 from tests.approximate.bounds import SURE, answers, assert_holds
 from tests.spark_session import under
 from tests.table.help import load, rows_2d, save

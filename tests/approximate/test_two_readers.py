@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 import pyqbeast
 from pyqbeast.approximate import tolerance as of_spark
 from pyqbeast.approximate.estimate import Step
-from pyqbeast.approximate.estimate.scale import START
+from pyqbeast.core.sampling.weight_scale import START
 from pyqbeast.scanning import tolerance as of_scan
 from tests.table.help import load, save
 

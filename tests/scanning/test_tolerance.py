@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pyqbeast
-from pyqbeast.approximate.estimate.outcome import FIRST_MOMENT, LAST_MOMENT, in_calendar
+from pyqbeast.approximate.estimate.rounding import FIRST_MOMENT, LAST_MOMENT, in_calendar
 from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
 from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT
 from pyqbeast.core.problems import VECTOR_ROWS

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
 from pyqbeast import bridge
-from pyqbeast.approximate.estimate.scale import EVEN, START
 from pyqbeast.approximate.queried_files import QueriedFiles
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.errors import FormatError
@@ -25,6 +24,7 @@ from pyqbeast.core.format.weight_counts import BORDERS
 from pyqbeast.core.otree import file_layout, weight_bands
 from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.tree import SampledRows, build_tree
+from pyqbeast.core.sampling.weight_scale import EVEN, START
 from pyqbeast.core.transform.column_spec import MAX_COLUMNS
 from pyqbeast.table.write.arrange import tree_bytes
 from tests.core.hostile import drawn

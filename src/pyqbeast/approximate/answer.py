@@ -11,16 +11,12 @@ from pyspark.sql import types as T
 
 from pyqbeast import bridge
 from pyqbeast.approximate.estimate import Estimates, Requested, State
-from pyqbeast.approximate.estimate.outcome import (
+from pyqbeast.approximate.estimate.outcome import HIGH, LOW, SHOWN_ROWS, SURE, Outcome
+from pyqbeast.approximate.estimate.rounding import (
     EXTREMES,
     FIRST_MOMENT,
-    HIGH,
     LAST_MOMENT,
-    LOW,
     PLACES_OF_MOMENTS,
-    SHOWN_ROWS,
-    SURE,
-    Outcome,
     known_numbers,
 )
 from pyqbeast.approximate.estimate.selection import Choice, Verdict, choice

@@ -16,15 +16,14 @@ from pyqbeast.approximate.estimate import (
     State,
     StateAxes,
     Step,
-    WeightScale,
 )
-from pyqbeast.approximate.estimate.scale import START
 from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.approximate.percentile_grid import PercentileGrid
 from pyqbeast.approximate.queried_files import QueriedFiles
 from pyqbeast.approximate.requested_aggregates import RequestedAggregates
 from pyqbeast.approximate.row_sums import numbers_of, state_of
 from pyqbeast.bridge.aggregate_query import AggregateQuery
+from pyqbeast.core.sampling.weight_scale import START, WeightScale
 
 #: Files of fewer bytes in all are read by one task. It is done before two tasks would have exchanged their
 #: sums.

@@ -17,7 +17,7 @@ from pyqbeast.approximate.estimate import (
     Requested,
     Term,
 )
-from pyqbeast.approximate.estimate.outcome import EXTREMES, ROUNDED, exact_below
+from pyqbeast.approximate.estimate.rounding import EXTREMES, ROUNDED, exact_below
 from pyqbeast.approximate.expressions import MOST_DIGITS, number_of, when
 from pyqbeast.bridge.aggregate_query import AggregateQuery, OutputColumn, TableColumn
 from pyqbeast.core.errors import UnsupportedError

@@ -9,12 +9,12 @@ from pyspark.sql import DataFrame
 
 from pyqbeast.approximate.answer import Estimate, estimated_answer, exact_answer
 from pyqbeast.approximate.estimate import Estimates, Requested, Status
+from pyqbeast.approximate.estimate.interval import check_confidence
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import (
     SURE,
     WORTH,
     Reading,
-    check_confidence,
     check_kept_groups,
     check_names,
     worth_of,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pyqbeast.approximate.estimate.interval import check_confidence
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.outcome import Outcome, check_confidence
+from pyqbeast.approximate.estimate.outcome import Outcome
 from pyqbeast.approximate.estimate.stopping import goal_within
 from pyqbeast.cli import common
 from pyqbeast.cli.rows import grid

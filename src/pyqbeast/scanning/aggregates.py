@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate, Requested
 from pyqbeast.approximate.estimate.formulas import COUNTS
-from pyqbeast.approximate.estimate.outcome import EXTREMES, ROUNDED, SURE, check_names, exact_below
+from pyqbeast.approximate.estimate.outcome import SURE, check_names
+from pyqbeast.approximate.estimate.rounding import EXTREMES, ROUNDED, exact_below
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.scanning.arrays import mask_of, numbers_of

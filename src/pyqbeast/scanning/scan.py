@@ -321,8 +321,8 @@ class Scan:
                 sample does not tell; the message tells why.
         """
         # Most scans do without what takes longer to import than a sample takes to read.
+        from pyqbeast.approximate.estimate.interval import check_confidence
         from pyqbeast.approximate.estimate.limit import Limit
-        from pyqbeast.approximate.estimate.outcome import check_confidence
         from pyqbeast.approximate.estimate.stopping import goal_within
         from pyqbeast.scanning.aggregates import Request
         from pyqbeast.scanning.scan_rows import ScanRows

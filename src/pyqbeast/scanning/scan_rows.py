@@ -19,7 +19,6 @@ from pyqbeast.approximate.estimate import (
     State,
     StateAxes,
     Step,
-    WeightScale,
     axes_for,
     grid_from,
     grid_of_groups,
@@ -32,6 +31,7 @@ from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL, FloatArray, Grou
 from pyqbeast.approximate.estimate.value_spans import column_bounds
 from pyqbeast.core.format.key_frequency import most_rows_of_a_key
 from pyqbeast.core.sampling.logged_file import LoggedFile
+from pyqbeast.core.sampling.weight_scale import WeightScale
 from pyqbeast.delta_log.file_checks import NUM_RECORDS, usable_statistics
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile

@@ -22,19 +22,13 @@ from pyqbeast.approximate.estimate import (
     estimate,
 )
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.outcome import (
+from pyqbeast.approximate.estimate.outcome import HIGH, LOW, SHOWN_ROWS, SURE, Outcome, Reading, worth_of
+from pyqbeast.approximate.estimate.rounding import (
     EXTREMES,
-    HIGH,
-    LOW,
-    SHOWN_ROWS,
-    SURE,
-    Outcome,
-    Reading,
     in_calendar,
     is_rounded,
     known_numbers,
     largest_sum,
-    worth_of,
 )
 from pyqbeast.approximate.estimate.selection import (
     Choice,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from pyqbeast.approximate.estimate import FileCosts
 from pyqbeast.approximate.estimate.budget import MOST_BYTES, next_step
-from pyqbeast.approximate.estimate.scale import END, EVEN, START
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.sampling.weight_scale import END, EVEN, START
 
 threshold, fraction = EVEN.threshold, EVEN.share
 

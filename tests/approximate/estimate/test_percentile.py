@@ -18,8 +18,8 @@ from pyqbeast.approximate.estimate import (
     grid_of_groups,
     grid_probabilities,
 )
-from pyqbeast.approximate.estimate.outcome import known_numbers
 from pyqbeast.approximate.estimate.percentile import THRESHOLDS
+from pyqbeast.approximate.estimate.rounding import known_numbers
 from pyqbeast.approximate.estimate.stopping import met
 from pyqbeast.approximate.row_sums import group_keys
 from tests.approximate.estimate.populations import population

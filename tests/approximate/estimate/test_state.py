@@ -22,7 +22,7 @@ from pyqbeast.approximate.estimate import (
     estimate,
 )
 from pyqbeast.approximate.estimate.estimates import is_null
-from pyqbeast.approximate.estimate.outcome import exact_below, is_rounded
+from pyqbeast.approximate.estimate.rounding import exact_below, is_rounded
 from pyqbeast.approximate.estimate.state import bucket_count, fold, merge
 from pyqbeast.core.errors import InvalidInputError
 

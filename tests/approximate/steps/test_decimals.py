@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from pyqbeast.approximate.estimate import Aggregate, FileCosts, GroupSpans, KnownBounds, State
-from pyqbeast.approximate.estimate.scale import END, EVEN, START
 from pyqbeast.approximate.estimate.selection import Comparison, Selection
 from pyqbeast.approximate.steps.planning import step_to
 from pyqbeast.approximate.steps.progress import Progress
+from pyqbeast.core.sampling.weight_scale import END, EVEN, START
 
 SUM = Aggregate("sum", ("price",))
 GROUPS, ROWS = 100, 300

@@ -10,10 +10,10 @@ import pytest
 
 from pyqbeast.approximate.estimate import Aggregate, FileCosts, Goal, GroupSpans, KnownBounds, State, Step
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.scale import END, EVEN, START
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.sampling.weight_scale import END, EVEN, START
 
 ROWS = 200_000
 WEIGHTS = np.random.default_rng(1).integers(START, END, ROWS)

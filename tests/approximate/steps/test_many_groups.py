@@ -7,11 +7,11 @@ import pytest
 
 from pyqbeast.approximate.estimate import Aggregate, FileCosts, Goal, GroupSpans, KnownBounds, State, Status
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.scale import END, EVEN, START
 from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.planning import MOST_GROUPS
 from pyqbeast.approximate.steps.progress import Progress
+from pyqbeast.core.sampling.weight_scale import END, EVEN, START
 
 AVERAGE = Aggregate("avg", ("y",))
 

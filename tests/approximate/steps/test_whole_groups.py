@@ -17,10 +17,10 @@ from pyqbeast.approximate.estimate import (
     value_span,
 )
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.scale import END, EVEN, START
 from pyqbeast.approximate.steps import progress as progress_module
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
+from pyqbeast.core.sampling.weight_scale import END, EVEN, START
 
 COUNT, SUM = Aggregate("count"), Aggregate("sum", ("y",))
 BANDS = np.linspace(START, END, 9).astype(np.int64)

@@ -2,9 +2,9 @@
 
 Lives here: what is asked for and kept of each step (`aggregate`, `combination`, `state`, `centre`), how the bounds
 follow from it (`quantiles`, `interval`, `formulas`, `part_sums`, `percentile`, `estimates`), when to stop and what to
-read next (`stopping`, `budget`, `scale`), what the log tells without reading (`value_spans`,
-`group_spans`), which groups a sample may have missed (`groups`), which belong to the answer (`selection`), and what an
-answer may cost and is worth (`limit`, `outcome`).
+read next (`stopping`, `budget`), what the log tells without reading (`value_spans`, `group_spans`), which groups a
+sample may have missed (`groups`), which belong to the answer (`selection`), how its numbers are written (`rounding`),
+and what it may cost and is worth (`limit`, `outcome`).
 `pyqbeast.approximate.steps` reads rows by it until the bounds are narrow enough.
 """
 
@@ -16,7 +16,6 @@ from pyqbeast.approximate.estimate.estimates import Estimates, KnownBounds, Stat
 from pyqbeast.approximate.estimate.group_spans import GroupSpans
 from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.percentile import grid_from, grid_of_groups, grid_probabilities
-from pyqbeast.approximate.estimate.scale import WeightScale
 from pyqbeast.approximate.estimate.state import Moment, State, StateAxes
 from pyqbeast.approximate.estimate.stopping import Goal
 from pyqbeast.approximate.estimate.value_spans import GroupKind, value_span
@@ -40,7 +39,6 @@ __all__ = [
     "Status",
     "Step",
     "Term",
-    "WeightScale",
     "about_centres",
     "axes_for",
     "centre_near",

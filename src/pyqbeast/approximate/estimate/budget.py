@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyqbeast.approximate.estimate.scale import END, EVEN, START, WeightScale
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.sampling.weight_scale import END, EVEN, START, WeightScale
 
 #: Most bytes that all steps together may read, by the bytes of the exact query.
 MOST_BYTES = 1.1

@@ -13,6 +13,8 @@ import numpy as np
 
 from pyqbeast.approximate.estimate.quantiles import t_quantile
 from pyqbeast.approximate.estimate.state import FloatArray
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.weight import is_number
 
 #: A function of population sums: [..., moment] to [...] or [..., k].
 Statistic = Callable[[FloatArray], FloatArray]
@@ -22,6 +24,12 @@ MOST_CONFIDENCE = 0.9999
 #: The largest skewness of an estimate for which Hall's transformation is used as it is; larger ones count as
 #: this.
 MOST_SKEW = 1.2
+
+
+def check_confidence(confidence: float) -> None:
+    """Raises InvalidInputError for a confidence out of range."""
+    if not (is_number(confidence) and 0.5 <= confidence <= MOST_CONFIDENCE):
+        raise InvalidInputError(f"confidence has to be from 0.5 to {MOST_CONFIDENCE}, not {confidence!r}")
 
 
 def leave_out(

@@ -1,35 +1,25 @@
-"""What an estimated answer is worth and cost, whoever has read the rows; and what one may be asked for."""
+"""What an estimated answer is worth and cost, whoever has read the rows."""
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from pyqbeast.approximate.estimate.estimates import Estimates, Status, is_null
+from pyqbeast.approximate.estimate.estimates import Estimates, Status
 from pyqbeast.approximate.estimate.groups import Completeness
-from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE
-from pyqbeast.approximate.estimate.selection import Choice, Mask
-from pyqbeast.approximate.estimate.state import MOST_BUCKETS, FloatArray, Group, State
+from pyqbeast.approximate.estimate.selection import Choice
+from pyqbeast.approximate.estimate.state import Group
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.weight import is_number
 from pyqbeast.core.html import block_html, table_html, texts_html
 
 #: What the columns of bounds are called after the estimate's own name.
 LOW, HIGH = "_low", "_high"
 #: The column that tells of each row whether it surely belongs to the answer, where a query keeps some of its groups.
 SURE = "sure"
-#: Their bounds are values of the column, and have its type.
-EXTREMES = ("min", "max")
-#: Of whole numbers and decimals doubles may not hold the exact answer of these.
-ROUNDED = ("sum", *EXTREMES)
-#: How far an exact value may be off, as a share of it, or of 1 where it is a correlation. Sums of doubles are not so
-#: far off, in whatever order Spark adds them up.
-EXACT_TO = 1e-9
 #: Rows that a person is shown of an answer.
 SHOWN_ROWS = 20
 WORTH = {
@@ -155,12 +145,6 @@ def _named(groups: Sequence[Group]) -> str:
     return "; ".join([*few, "…"] if len(groups) > len(few) else few)
 
 
-def check_confidence(confidence: float) -> None:
-    """Raises InvalidInputError for a confidence out of range."""
-    if not (is_number(confidence) and 0.5 <= confidence <= MOST_CONFIDENCE):
-        raise InvalidInputError(f"confidence has to be from 0.5 to {MOST_CONFIDENCE}, not {confidence!r}")
-
-
 def check_kept_groups(groups: Collection[str]) -> None:
     """Raises InvalidInputError where a group of an answer that keeps some of them is called as its own column is."""
     if SURE in groups:
@@ -192,111 +176,3 @@ def worth_of(estimates: Estimates) -> str:
     """What the bounds are worth in the worst group."""
     worst = int(np.max(estimates.status, initial=Status.EXACT))
     return WORTH[Status(worst)]
-
-
-#: The first and the last moment that Python has, in microseconds since 1970, and how far a bound may be rounded there.
-FIRST_MOMENT, LAST_MOMENT, PLACES_OF_MOMENTS = -62_135_596_800_000_000, 253_402_300_799_999_999, 64
-
-
-def exact_below(scale: int) -> float:
-    """The magnitude up to which doubles hold all numbers of so many decimal places: whole numbers, or decimals."""
-    return 2.0**53 / 10.0 ** max(scale, 0)
-
-
-def is_rounded(state: State, found: Estimates, share: float | FloatArray, limit: float = math.inf) -> bool:
-    """Whether the sums do not give an exact value: it reaches the limit of `exact_below`, or its digits were lost.
-
-    Args:
-        state: what the estimate was made of.
-        found: the estimate.
-        share: of the rows, sampled; one number or one per group.
-        limit: of `exact_below`; infinite for doubles.
-    """
-    if found.aggregate.kind == "sum" and math.isfinite(limit):
-        # Whole numbers add up exactly below it. Of others each addition rounds by half of a double's last place.
-        additions = 1.0 if limit >= exact_below(0) else 2 * (_rows(state, found) / share + MOST_BUCKETS)
-        return bool((largest_sum(state, found, share) * additions >= limit).any())
-    size = np.abs(found.value)
-    # Next to the 1 that it may be, the digits of a correlation near 0 are as good as those of any other.
-    scale = np.maximum(size, 1.0) if found.aggregate.kind == "corr" else size
-    is_lost = (found.noise > EXACT_TO * scale) | np.isinf(found.noise)
-    return bool((np.isfinite(limit) & (size >= limit) | is_lost).any())
-
-
-def largest_sum(state: State, found: Estimates, share: float | FloatArray) -> FloatArray:
-    """The most [group] that a sum of some of the numbers can be, of which the estimate is the sum of all.
-
-    It is that sum where they have one sign, and else what they would add up to if each were the largest.
-    """
-    rows = _rows(state, found) / share
-    low, high = np.moveaxis(state.span(found.aggregate.extremes)[:, 0], -1, 0)
-    mixed = rows * np.maximum(-low, high)
-    return np.asarray(np.where(rows > 0, np.where((low < 0) & (high > 0), mixed, np.abs(found.value)), 0.0))
-
-
-def _rows(state: State, found: Estimates) -> FloatArray:
-    """The rows [group] read that an estimate counts."""
-    return np.asarray(state.sums[..., state.index(found.aggregate.moments)[0]].sum(axis=1))
-
-
-def extremes_outward(found: Estimates, limit: float) -> Estimates:
-    """Bounds of a least or largest value that are true of the numbers that doubles beyond a limit were rounded from."""
-    if found.aggregate.kind not in EXTREMES or math.isinf(limit):
-        return found
-    low, high = (
-        np.where(np.abs(bound) < limit, bound, np.nextafter(bound, end))
-        for bound, end in ((found.low, -np.inf), (found.high, np.inf))
-    )
-    return replace(found, low=low, high=high)
-
-
-def decimals_exact(found: Estimates, share: float | FloatArray, places: int | None) -> Estimates:
-    """Exact values of decimals as the doubles next to these: sums of doubles lie beside them, and compare otherwise.
-
-    Args:
-        found: the estimates.
-        share: of the rows, sampled; one number or one per group.
-        places: of the decimals; None for other numbers.
-    """
-    if places is None:
-        return found
-
-    def rounded(values: FloatArray) -> FloatArray:
-        is_decimal = (np.asarray(share) >= 1) & (np.abs(values) < exact_below(places))
-        return np.where(is_decimal, np.round(np.where(is_decimal, values, 0.0), places), values)
-
-    return replace(found, value=rounded(found.value), low=rounded(found.low), high=rounded(found.high))
-
-
-def left_to_query(found: Estimates, beyond: Mask, inexact: Mask) -> Estimates:
-    """Estimates of which the query, which tells them alone, cannot be run.
-
-    Args:
-        found: the estimates.
-        beyond: [group], those whose type does not hold their value.
-        inexact: [group], those whose value is rounded, though all rows are read.
-    """
-    unknown = beyond | inexact
-    low, high = (np.where(unknown, np.nan, bound) for bound in (found.low, found.high))
-    status = np.where(unknown, Status.LEFT_TO_QUERY, found.status).astype(np.int8)
-    value = np.where(beyond, np.nan, found.value)
-    return replace(found, value=value, low=low, high=high, status=status)
-
-
-def in_calendar(micros: int) -> int:
-    """A bound of times, in microseconds, that Python can read where the time that it stands for can be.
-
-    Doubles are 32 microseconds apart at the year 10,000, so that the last moment before it becomes the first one in it.
-    """
-    for end, beyond in ((FIRST_MOMENT, FIRST_MOMENT - micros), (LAST_MOMENT, micros - LAST_MOMENT)):
-        if 0 < beyond <= PLACES_OF_MOMENTS:
-            return end
-    return micros
-
-
-def known_numbers(state: State, found: Estimates, values: FloatArray) -> list[float | None]:
-    """Values or bounds [group] of estimates; None where there is no number, or a bound that is not known."""
-    # An infinite bound of a finite value says nothing.
-    gone = np.isinf(values) & (values != found.value) | (np.isnan(values) & ~np.isnan(found.value))
-    gone |= is_null(state, found)
-    return [None if missing else value for value, missing in zip(values.tolist(), gone.tolist(), strict=True)]

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.budget import MOST_BYTES, Step, largest_step, next_step
 from pyqbeast.approximate.estimate.groups import groups_at
-from pyqbeast.approximate.estimate.scale import END
 from pyqbeast.approximate.estimate.stopping import pilot_keys
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.approximate.steps.row_reader import RowReader
+from pyqbeast.core.sampling.weight_scale import END
 
 #: The most groups that an estimate should have. With more of them each group has too few rows for a sample to help.
 MOST_GROUPS = 50_000

@@ -19,14 +19,13 @@ from pyqbeast.approximate.estimate.combination import (
 )
 from pyqbeast.approximate.estimate.estimates import Estimates, estimate
 from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
-from pyqbeast.approximate.estimate.outcome import (
-    Reading,
+from pyqbeast.approximate.estimate.outcome import Reading
+from pyqbeast.approximate.estimate.rounding import (
     decimals_exact,
     extremes_outward,
     is_rounded,
     left_to_query,
 )
-from pyqbeast.approximate.estimate.scale import END, START
 from pyqbeast.approximate.estimate.selection import Selection, Verdict, nulls_of, verdict
 from pyqbeast.approximate.estimate.state import (
     BUCKETS_OF_ALL,
@@ -39,6 +38,7 @@ from pyqbeast.approximate.estimate.state import (
     without,
 )
 from pyqbeast.approximate.steps.row_reader import RowReader
+from pyqbeast.core.sampling.weight_scale import END, START
 
 
 class Progress:

@@ -10,8 +10,8 @@ from pyqbeast.approximate.estimate.budget import FileCosts, Step
 from pyqbeast.approximate.estimate.combination import Requested
 from pyqbeast.approximate.estimate.estimates import KnownBounds
 from pyqbeast.approximate.estimate.group_spans import GroupSpans
-from pyqbeast.approximate.estimate.scale import WeightScale
 from pyqbeast.approximate.estimate.state import FloatArray, Group, State, StateAxes
+from pyqbeast.core.sampling.weight_scale import WeightScale
 
 
 class RowReader(Protocol):

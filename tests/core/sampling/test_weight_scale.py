@@ -6,7 +6,7 @@ import numpy as np
 
 from pyqbeast.approximate.estimate import FileCosts
 from pyqbeast.approximate.estimate.budget import next_step
-from pyqbeast.approximate.estimate.scale import END, EVEN, START, WeightScale
+from pyqbeast.core.sampling.weight_scale import END, EVEN, START, WeightScale
 
 #: 1,000 rows, none of them below weight 0.
 COUNTED = WeightScale([(-100, 0.0), (0, 0.0), (500, 10.0), (9_000, 400.0), (END, 1_000.0)])
