@@ -72,12 +72,12 @@ def check_log(pair: Pair) -> None:
 
 def _readable(scan: Scan) -> Scan:
     """With the columns that Arrow has types for."""
-    return scan.select(scan._readable_schema().names)
+    return scan.select(scan._rows.readable_schema.names)
 
 
 def _check_dataset(scan: Scan, narrowed: Scan, condition: str, truth: pa.Table, number: int) -> None:
     """A condition that the dataset's reader pushes down gives the same rows."""
-    predicate = narrowed._predicate
+    predicate = narrowed._rows.predicate
     assert predicate is not None
     rows = scan.to_dataset().to_table(filter=predicate.rows)
     _same(f"a dataset where {condition}", rows, truth, number)

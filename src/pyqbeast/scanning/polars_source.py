@@ -16,7 +16,7 @@ from pyqbeast.core.extras import of_extra
 from pyqbeast.core.location import Location
 from pyqbeast.scanning.conditions.comparisons import MIRRORED, Constant, RowAndFileCondition, compared
 from pyqbeast.scanning.conditions.predicate import Predicate
-from pyqbeast.scanning.scan import Scan, scan
+from pyqbeast.scanning.scan import Scan, narrowed, scan
 
 _OPERATORS = {"Eq": "=", "NotEq": "!=", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
 _WHOLE = {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)} | {"Int"}
@@ -95,7 +95,7 @@ def _needed(rows: Scan, columns: list[str] | None, predicate: Any, n_rows: int |
         return rows
     named = set(predicate.meta.root_names())
     needed = pa.schema([field for field in rows.schema if field.name in named])
-    return rows._narrowed(Predicate(condition.rows, condition.files, needed))
+    return narrowed(rows, Predicate(condition.rows, condition.files, needed))
 
 
 def _condition(node: Any, schema: pa.Schema) -> RowAndFileCondition | None:  # noqa: ANN401 (what JSON holds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,23 +12,17 @@ import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.extras import of_extra
-from pyqbeast.core.format.constants import WEIGHT_MIN
 from pyqbeast.core.format.iso_time import moment_of
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import epoch_milliseconds
 from pyqbeast.core.location import Location
 from pyqbeast.core.otree.metrics import IndexMetrics
-from pyqbeast.core.sampling.logged_file import Needed
-from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
-from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.log_files import readable_versions
 from pyqbeast.scanning.blocks import SCHEMA, block_rows
-from pyqbeast.scanning.conditions.column_types import arrow_field, can_be_read, is_collated, unpadded
 from pyqbeast.scanning.conditions.predicate import Predicate
-from pyqbeast.scanning.data_files import DataFiles
-from pyqbeast.scanning.scan_plan import ScannedFile, ScanPlan, plan_files
-from pyqbeast.scanning.weighed_rows import rows_that_meet, weighed_rows
+from pyqbeast.scanning.scan_plan import ScannedFile
+from pyqbeast.scanning.scanned_rows import ScannedRows
 from pyqbeast.verification.report import VerifyReport, check_level
 from pyqbeast.verification.without_spark import verify_log
 
@@ -63,13 +57,18 @@ def scan(
     if metadata.partition_columns:
         raise UnsupportedError(f"the table at {path} is partitioned: a scan cannot read it")
     index.mapping_mode  # noqa: B018 (raises for a way that is not known)
-    return Scan(index, storage_options)
+    return Scan(ScannedRows(index, storage_options))
 
 
-def hashed_values(rows: Scan) -> pa.Table:
+def narrowed(given: Scan, predicate: Predicate) -> Scan:
+    """The rows of a condition that has been read, beside all conditions named before."""
+    return Scan(given._rows.narrowed(predicate))
+
+
+def hashed_values(given: Scan) -> pa.Table:
     """The columns that the weights of a scan's rows are made of, as files hold them. Raises as `Scan.to_batches`."""
-    names = dict.fromkeys(rows._index.revision().hashed_columns)
-    held = replace(rows, _selected=tuple(dict.fromkeys(rows._weighed_names())))
+    names = dict.fromkeys(given._rows.index.revision().hashed_columns)
+    held = Scan(replace(given._rows, selected=tuple(dict.fromkeys(given._rows.weighed_names))))
     return held.to_arrow().rename_columns(list(names))
 
 
@@ -95,21 +94,17 @@ def _milliseconds(timestamp: dt.datetime | str | None) -> int | None:
 class Scan:
     """Rows of a version of a table, still to be read. Made by `scan`; each method that narrows it gives a new one."""
 
-    _index: IndexedSnapshot
-    _storage_options: locations.Options = None
-    _fraction: float | None = None
-    _predicate: Predicate | None = None
-    _selected: tuple[str, ...] | None = None
+    _rows: ScannedRows
 
     @property
     def version(self) -> int:
         """The version of the table."""
-        return self._index.snapshot.version
+        return self._rows.index.snapshot.version
 
     @property
     def schema(self) -> pa.Schema:
         """The columns that are given out."""
-        return self._files_with(self._names()).schema
+        return self._rows.data_with(self._rows.names).schema
 
     def sample(self, fraction: float) -> Scan:
         """The share `fraction` (0 to 1) of the table's rows: those of the lowest weights, as in Spark.
@@ -120,10 +115,10 @@ class Scan:
             InvalidInputError: `fraction` is no number from 0 to 1, or the scan is a sample already.
             UnsupportedError: no weight stands for this fraction; the message tells why.
         """
-        if self._fraction is not None:
+        if self._rows.fraction is not None:
             raise InvalidInputError("the scan is a sample already: both samples would be of the same rows")
-        self._index.bound_of(fraction)
-        return replace(self, _fraction=float(fraction))
+        self._rows.index.bound_of(fraction)
+        return Scan(replace(self._rows, fraction=float(fraction)))
 
     def where(self, condition: pc.Expression | str) -> Scan:
         """The rows for which a condition is true, beside all conditions named before.
@@ -138,21 +133,17 @@ class Scan:
             InvalidInputError: a condition that cannot be read, or names columns that the table does not have.
             UnsupportedError: a text that compares a column with a collation.
         """
-        predicate = Predicate.of(condition, self._readable_schema())
+        predicate = Predicate.of(condition, self._rows.readable_schema)
         if isinstance(condition, str):
-            self._refuse_collations(
+            self._rows.refuse_collations(
                 predicate.columns,
                 "give a condition as an expression of pyarrow, which compares their bytes",
             )
-        return self._narrowed(predicate)
-
-    def _narrowed(self, predicate: Predicate) -> Scan:
-        """The rows of a condition that has been read, beside all conditions named before."""
-        return replace(self, _predicate=self._predicate & predicate if self._predicate else predicate)
+        return Scan(self._rows.narrowed(predicate))
 
     def select(self, columns: Sequence[str]) -> Scan:
         """Some columns, in this order. Raises InvalidInputError for one that the table does not have."""
-        known = [field["name"] for field in self._index.snapshot.metadata.fields]
+        known = [field["name"] for field in self._rows.index.snapshot.metadata.fields]
         wanted = list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else [None]
         if not all(isinstance(column, str) for column in wanted):
             raise InvalidInputError(f"select takes a list of columns, not {columns!r}")
@@ -161,15 +152,15 @@ class Scan:
         if missing or len({*names.values()}) != len(wanted):
             meant = did_you_mean(missing[0], known) if missing else ""
             raise InvalidInputError(f"select needs each column once, of {known}, not {wanted}{meant}")
-        return replace(self, _selected=tuple(name for name in names.values() if name is not None))
+        return Scan(replace(self._rows, selected=tuple(name for name in names.values() if name is not None)))
 
     def files(self) -> tuple[ScannedFile, ...]:
         """Every live file of the version: whether it would be opened, and if not, why."""
-        return self._plan().files
+        return self._rows.plan().files
 
     def explain(self) -> str:
         """What would be opened, and why the rest is not, as a page to read."""
-        return str(self._plan())
+        return str(self._rows.plan())
 
     def metrics(self, revision: int | None = None) -> IndexMetrics:
         """Figures of the index in this version of the table, whatever the scan narrows it to.
@@ -180,14 +171,14 @@ class Scan:
         Raises:
             NotIndexedError: there is no such revision.
         """
-        return self._index.metrics(revision)
+        return self._rows.index.metrics(revision)
 
     def blocks(self) -> pa.Table:
         """Every block of every indexed file of this version, one a row.
 
         Columns: revision, cube, depth, file, file_bytes, min_weight, max_weight, element_count, replicated.
         """
-        return pa.Table.from_pylist([*block_rows(self._index)], SCHEMA)
+        return pa.Table.from_pylist([*block_rows(self._rows.index)], SCHEMA)
 
     def verify(self, level: str = "log") -> VerifyReport:
         """Whether the log says the truth, as far as that can be told without a data file.
@@ -203,12 +194,12 @@ class Scan:
             raise UnsupportedError(
                 f"verify at level {level!r} reads rows, which takes Spark: use QbeastTable.for_path(spark, path).verify"
             )
-        newest = readable_versions(self._index.table, self._storage_options)[-1]
+        newest = readable_versions(self._rows.index.table, self._rows.storage_options)[-1]
         if self.version != newest:
             raise InvalidInputError(
                 f"verify looks at version {newest}, the newest, and this scan is of {self.version}"
             )
-        return verify_log(self._index.table, self._storage_options)
+        return verify_log(self._rows.index.table, self._rows.storage_options)
 
     def to_batches(self) -> pa.RecordBatchReader:
         """The rows as they are read, one batch at a time; a file's rows stay in memory for no longer than that.
@@ -218,7 +209,7 @@ class Scan:
             FormatError: a file is damaged.
             UnsupportedError: a column has a type that a scan cannot read; leave it out with `select`.
         """
-        return pa.RecordBatchReader.from_batches(self.schema, self._batches())
+        return pa.RecordBatchReader.from_batches(self.schema, self._rows.batches())
 
     def to_arrow(self) -> pa.Table:
         """All rows as a table. Raises as `to_batches`."""
@@ -250,19 +241,19 @@ class Scan:
 
         from pyqbeast.scanning.dataset import PlainFiles
 
-        data = self._files_with(self._needed_names())
-        opened = self._opened()
-        plain = PlainFiles(data, self._whole_files(opened), self._predicate)
-        files = [file for file in self._index.snapshot.files if file.path in opened]
+        rows = self._rows
+        data = rows.data_with(rows.needed_names)
+        opened = rows.opened()
+        plain = PlainFiles(data, rows.whole_files(opened), rows.predicate)
+        files = [file for file in rows.index.snapshot.files if file.path in opened]
         as_they_are = [file for file in files if plain.holds(file)]
         left = opened - {file.path for file in as_they_are}
         parts = [plain.dataset(as_they_are)]
         if left:
-            others = replace(self, _selected=self._needed_names())
-            rows = pa.Table.from_batches(others._batches(left), data.schema)
-            parts.append(ds.dataset(rows))
+            others = replace(rows, selected=rows.needed_names)
+            parts.append(ds.dataset(pa.Table.from_batches(others.batches(left), data.schema)))
         both = ds.dataset(parts) if left else parts[0]
-        return both if self._predicate is None else both.filter(self._predicate.rows)
+        return both if rows.predicate is None else both.filter(rows.predicate.rows)
 
     def to_duckdb(self, connection: Any) -> Any:  # noqa: ANN401 (objects of DuckDB)
         """All rows as a relation of a DuckDB connection, which can be queried again and again.
@@ -270,14 +261,14 @@ class Scan:
         DuckDB reads the columns of a query only, and leaves out files and row groups by its conditions on whole
         numbers, texts, days and times; see `to_dataset`. Raises as `to_batches`.
         """
-        if not self._names():
+        if not self._rows.names:
             raise InvalidInputError("DuckDB has no relations without columns: select one")
         if not hasattr(connection, "from_arrow"):
             raise InvalidInputError(f"to_duckdb takes a connection of DuckDB, not {connection!r}")
         relation = connection.from_arrow(self.to_dataset())
-        if set(self._needed_names()) == set(self._names()):
+        if set(self._rows.needed_names) == set(self._rows.names):
             return relation
-        return relation.select(*(_column_of_duckdb(name) for name in self._names()))
+        return relation.select(*(_column_of_duckdb(name) for name in self._rows.names))
 
     def tolerance(
         self,
@@ -329,116 +320,26 @@ class Scan:
         from pyqbeast.scanning.selected_groups import Kept
         from pyqbeast.scanning.tolerance import estimated
 
-        if self._fraction is not None:
+        given = self._rows
+        if given.fraction is not None:
             raise InvalidInputError("tolerance chooses its sample itself: call it on a scan without one")
         spent = Limit() if exact else Limit.of(budget)
         goal = goal_within(error, spent, relative=relative, smallest_group=smallest_group)
         check_confidence(confidence)
-        problem = None if exact else self._index.weighing_problem
+        problem = None if exact else given.index.weighing_problem
         if problem is not None:
             raise UnsupportedError(
-                f"the table at {self._index.table} cannot be estimated: {problem}; pass exact=True"
+                f"the table at {given.index.table} cannot be estimated: {problem}; pass exact=True"
             )
-        hashed = None if exact else self._index.revision().hashed_columns
-        request = Request.of(aggregates, by, self._readable_schema(), hashed)
+        hashed = None if exact else given.index.revision().hashed_columns
+        request = Request.of(aggregates, by, given.readable_schema, hashed)
         kept = Kept.of(request, having, order_by, limit)
         told_apart = {*request.groups, *request.distinct.values()}
-        self._refuse_collations(told_apart, "pyqbeast.tolerance groups and counts them on Spark")
-        needed = [*request.columns, *(sorted(self._predicate.columns) if self._predicate else [])]
-        weighed = [] if exact else self._weighed_names()
-        data = self._files_with([*needed, *weighed])
-        opened = self._opened()
-        files = [file for file in self._index.files if file.path in opened]
-        rows = ScanRows(self._index, data, files, self._predicate, request, weighed)
+        given.refuse_collations(told_apart, "pyqbeast.tolerance groups and counts them on Spark")
+        needed = [*request.columns, *(sorted(given.predicate.columns) if given.predicate else [])]
+        weighed = [] if exact else given.weighed_names
+        data = given.data_with([*needed, *weighed])
+        opened = given.opened()
+        files = [file for file in given.index.files if file.path in opened]
+        rows = ScanRows(given.index, data, files, given.predicate, request, weighed)
         return estimated(rows, request, kept, None if exact else goal, spent, confidence)
-
-    def _refuse_collations(self, columns: Collection[str], advice: str) -> None:
-        for field in self._index.snapshot.metadata.fields:
-            if field["name"] in columns and is_collated(field):
-                raise UnsupportedError(
-                    f"texts of column {field['name']!r} are compared by a collation, which a scan does not know: "
-                    f"{advice}"
-                )
-
-    def _names(self) -> tuple[str, ...]:
-        if self._selected is not None:
-            return self._selected
-        return tuple(field["name"] for field in self._index.snapshot.metadata.fields)
-
-    def _readable_schema(self) -> pa.Schema:
-        """The columns that conditions can name."""
-        fields = self._index.snapshot.metadata.fields
-        return pa.schema([arrow_field(field) for field in fields if can_be_read(field)])
-
-    def _files_with(self, names: Iterable[str]) -> DataFiles:
-        fields = self._index.snapshot.metadata.fields
-        by_name = {each["name"]: each for field in fields for each in (field, unpadded(field))}
-        return DataFiles(self._index, self._storage_options, [by_name[name] for name in dict.fromkeys(names)])
-
-    def _weighed_names(self) -> list[str]:
-        """The columns that weights are made of, in order, as files hold them."""
-        by_name = {field["name"]: field for field in self._index.snapshot.metadata.fields}
-        return [unpadded(by_name[name])["name"] for name in self._index.revision().hashed_columns]
-
-    def _bound(self) -> int | None:
-        return None if self._fraction is None else self._index.bound_of(self._fraction)
-
-    def _plan(self) -> ScanPlan:
-        return plan_files(self._index, self._bound(), self._predicate, self._readable_schema())
-
-    def _opened(self) -> set[str]:
-        """The paths of the files that it opens."""
-        return {file.path for file in self._plan().opened}
-
-    def _needed_names(self) -> tuple[str, ...]:
-        """The columns that are given out, and those of the condition."""
-        of_predicate = sorted(self._predicate.columns) if self._predicate else []
-        return tuple(dict.fromkeys([*self._names(), *of_predicate]))
-
-    def _whole_files(self, among: Collection[str]) -> set[str]:
-        """Those of some files of which the scan surely takes every row that meets its condition, by their paths."""
-        needed = self._needed(among)
-        return {path for path, of_file in needed.items() if of_file.is_whole} - self._shortened(needed).keys()
-
-    def _needed(self, among: Collection[str]) -> dict[str, Needed]:
-        """What the scan needs of some files, by their paths."""
-        bound, prunable = self._bound(), self._index.prunable_revisions
-        return {
-            file.path: file.needed_below(bound, prunable) for file in self._index.files if file.path in among
-        }
-
-    def _shortened(self, needed: Mapping[str, Needed]) -> dict[str, int]:
-        """The bytes that are needed of the files that are not read to their end, by their paths."""
-        sizes = {file.path: file.size for file in self._index.files}
-        return {path: of_file.bytes for path, of_file in needed.items() if of_file.bytes < sizes[path]}
-
-    def _batches(self, among: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows of all files, or of those of some paths."""
-        opened = self._opened()
-        if among is not None:
-            opened &= set(among)
-        needed = self._needed(opened)
-        files = [file for file in self._index.snapshot.files if file.path in opened]
-        sizes = self._shortened(needed)
-        yield from self._rows_of([file for file in files if needed[file.path].is_whole], sizes, None)
-        yield from self._rows_of(
-            [file for file in files if not needed[file.path].is_whole], sizes, self._bound()
-        )
-
-    def _rows_of(
-        self, files: Sequence[LiveFile], sizes: Mapping[str, int], bound: int | None
-    ) -> Iterator[pa.RecordBatch]:
-        """The rows of some files below a weight. Without one, what weights are made of is not read.
-
-        `sizes` are the bytes that are needed of files which are not read to their end.
-        """
-        predicate, names = self._predicate, self._names()
-        weighed = [] if bound is None else self._weighed_names()
-        data = replace(self._files_with([*self._needed_names(), *weighed]), sizes=sizes)
-
-        def chosen(batch: pa.RecordBatch) -> pa.RecordBatch:
-            if bound is None:
-                return rows_that_meet(batch, predicate).select(names)
-            return weighed_rows(batch, weighed, WEIGHT_MIN, bound, predicate)[0].select(names)
-
-        return (batch for batch in data.parts(files, predicate, chosen) if batch.num_rows)

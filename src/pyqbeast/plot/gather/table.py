@@ -19,6 +19,7 @@ from pyqbeast.plot.gather.fractions import Fractions
 from pyqbeast.plot.gather.points import Points, points_of
 from pyqbeast.plot.gather.tree import Tree, trees_of
 from pyqbeast.scanning.scan import Scan
+from pyqbeast.scanning.scanned_rows import ScannedRows
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def gather_table(
         sum(not file.blocks for file in index.files),
         trees,
         [tree_axes(tree.revision, scales) for tree in trees],
-        points_of(index, Scan(index, storage_options), fractions),
+        points_of(index, Scan(ScannedRows(index, storage_options)), fractions),
         read_history(index, storage_options),
         answers_of(estimates),
     )

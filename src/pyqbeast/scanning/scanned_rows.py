@@ -1,0 +1,144 @@
+"""The rows that a scan takes of a version of a table, read file by file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.core.format.constants import WEIGHT_MIN
+from pyqbeast.core.sampling.logged_file import Needed
+from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.delta_log.live_file import LiveFile
+from pyqbeast.scanning.conditions.column_types import arrow_field, can_be_read, is_collated, unpadded
+from pyqbeast.scanning.conditions.predicate import Predicate
+from pyqbeast.scanning.data_files import DataFiles
+from pyqbeast.scanning.scan_plan import ScanPlan, plan_files
+from pyqbeast.scanning.weighed_rows import rows_that_meet, weighed_rows
+
+
+@dataclass(frozen=True)
+class ScannedRows:
+    """Rows of a version of a table, still to be read.
+
+    Attributes:
+        index: the version.
+        storage_options: keywords for fsspec.
+        fraction: the share of the table's rows of which they are; None for all.
+        predicate: the condition that they meet; None for none.
+        selected: the columns that are given out; None for all.
+    """
+
+    index: IndexedSnapshot
+    storage_options: locations.Options = None
+    fraction: float | None = None
+    predicate: Predicate | None = None
+    selected: tuple[str, ...] | None = None
+
+    def narrowed(self, predicate: Predicate) -> ScannedRows:
+        """The rows of a condition, beside all conditions named before."""
+        return replace(self, predicate=self.predicate & predicate if self.predicate else predicate)
+
+    def refuse_collations(self, columns: Collection[str], advice: str) -> None:
+        """Raises UnsupportedError with an advice where one of some columns is compared by a collation."""
+        for field in self.index.snapshot.metadata.fields:
+            if field["name"] in columns and is_collated(field):
+                raise UnsupportedError(
+                    f"texts of column {field['name']!r} are compared by a collation, which a scan does not know: "
+                    f"{advice}"
+                )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are given out."""
+        if self.selected is not None:
+            return self.selected
+        return tuple(field["name"] for field in self.index.snapshot.metadata.fields)
+
+    @property
+    def needed_names(self) -> tuple[str, ...]:
+        """The columns that are given out, and those of the condition."""
+        of_predicate = sorted(self.predicate.columns) if self.predicate else []
+        return tuple(dict.fromkeys([*self.names, *of_predicate]))
+
+    @property
+    def weighed_names(self) -> list[str]:
+        """The columns that weights are made of, in order, as files hold them."""
+        by_name = {field["name"]: field for field in self.index.snapshot.metadata.fields}
+        return [unpadded(by_name[name])["name"] for name in self.index.revision().hashed_columns]
+
+    @property
+    def readable_schema(self) -> pa.Schema:
+        """The columns that conditions can name."""
+        fields = self.index.snapshot.metadata.fields
+        return pa.schema([arrow_field(field) for field in fields if can_be_read(field)])
+
+    def data_with(self, names: Iterable[str]) -> DataFiles:
+        """The data files, to be read for some columns."""
+        fields = self.index.snapshot.metadata.fields
+        by_name = {each["name"]: each for field in fields for each in (field, unpadded(field))}
+        return DataFiles(self.index, self.storage_options, [by_name[name] for name in dict.fromkeys(names)])
+
+    def plan(self) -> ScanPlan:
+        """Which files are opened, and why the others are not."""
+        return plan_files(self.index, self._bound, self.predicate, self.readable_schema)
+
+    def opened(self) -> set[str]:
+        """The paths of the files that are opened."""
+        return {file.path for file in self.plan().opened}
+
+    def whole_files(self, among: Collection[str]) -> set[str]:
+        """Those of some files of which surely every row that meets the condition is taken, by their paths."""
+        needed = self._needed(among)
+        return {path for path, of_file in needed.items() if of_file.is_whole} - self._shortened(needed).keys()
+
+    def batches(self, among: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows of all files, or of those of some paths."""
+        opened = self.opened()
+        if among is not None:
+            opened &= set(among)
+        needed = self._needed(opened)
+        files = [file for file in self.index.snapshot.files if file.path in opened]
+        sizes = self._shortened(needed)
+        yield from self._rows_of([file for file in files if needed[file.path].is_whole], sizes, None)
+        yield from self._rows_of(
+            [file for file in files if not needed[file.path].is_whole], sizes, self._bound
+        )
+
+    @property
+    def _bound(self) -> int | None:
+        """The weight below which the rows lie; None for all weights."""
+        return None if self.fraction is None else self.index.bound_of(self.fraction)
+
+    def _needed(self, among: Collection[str]) -> dict[str, Needed]:
+        """What is needed of some files, by their paths."""
+        bound, prunable = self._bound, self.index.prunable_revisions
+        return {
+            file.path: file.needed_below(bound, prunable) for file in self.index.files if file.path in among
+        }
+
+    def _shortened(self, needed: Mapping[str, Needed]) -> dict[str, int]:
+        """The bytes that are needed of the files that are not read to their end, by their paths."""
+        sizes = {file.path: file.size for file in self.index.files}
+        return {path: of_file.bytes for path, of_file in needed.items() if of_file.bytes < sizes[path]}
+
+    def _rows_of(
+        self, files: Sequence[LiveFile], sizes: Mapping[str, int], bound: int | None
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of some files below a weight. Without one, what weights are made of is not read.
+
+        `sizes` are the bytes that are needed of files which are not read to their end.
+        """
+        predicate, names = self.predicate, self.names
+        weighed = [] if bound is None else self.weighed_names
+        data = replace(self.data_with([*self.needed_names, *weighed]), sizes=sizes)
+
+        def chosen(batch: pa.RecordBatch) -> pa.RecordBatch:
+            if bound is None:
+                return rows_that_meet(batch, predicate).select(names)
+            return weighed_rows(batch, weighed, WEIGHT_MIN, bound, predicate)[0].select(names)
+
+        return (batch for batch in data.parts(files, predicate, chosen) if batch.num_rows)
