@@ -21,6 +21,7 @@ from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.file_tags import parse_tags, weight_bounds
 from pyqbeast.core.format.key_frequency import most_rows_of_a_key
+from pyqbeast.core.format.statistics_keys import NUM_RECORDS
 from pyqbeast.core.revisions.revision import revisions_from_configuration
 
 _KINDS = {
@@ -67,7 +68,7 @@ class QueriedFiles:
             low, high = weight_bounds(file.tags, blocks) if blocks else (WEIGHT_MIN, WEIGHT_MAX)
             lows.append(low)
             highs.append(high)
-            rows[file.table] += file.statistics.get("numRecords") or sum(
+            rows[file.table] += file.statistics.get(NUM_RECORDS) or sum(
                 block.element_count for block in blocks
             )
         costs = FileCosts([file.size for file in files], lows, highs)
@@ -93,7 +94,7 @@ class QueriedFiles:
             for file in self.files
         ]
         is_join = any(file.table for file in self.files)
-        rows = [None if is_join else file.statistics.get("numRecords") for file in self.files]
+        rows = [None if is_join else file.statistics.get(NUM_RECORDS) for file in self.files]
         return GroupSpans(kinds, spans, rows)
 
 

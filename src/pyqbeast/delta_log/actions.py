@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.statistics_keys import NUM_RECORDS
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.delta_log import locations, parsed_statistics
 from pyqbeast.delta_log.adds_in_bulk import adds_in_bulk
@@ -31,7 +32,7 @@ _COLUMNS = [
     "add.size",
     "add.deletionVector",
     "add.stats",
-    "add.stats_parsed.numRecords",
+    f"add.stats_parsed.{NUM_RECORDS}",
     "add.tags",
     "metaData.configuration",
     "metaData.partitionColumns",

@@ -8,12 +8,9 @@ from itertools import permutations
 from typing import Any
 
 from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS
 from pyqbeast.core.format.stored_text import read_json, shown
 from pyqbeast.core.problems import EXISTS, LIVE_ONCE, SIZE, STATISTICS_TEXT, Problem
-
-#: Names in the statistics of a file.
-NUM_RECORDS, TIGHT_BOUNDS = "numRecords", "tightBounds"
-MIN_VALUES, MAX_VALUES, NULL_COUNT = "minValues", "maxValues", "nullCount"
 
 
 def check_statistics(file: str, text: str | None, *, has_vector: bool) -> list[Problem]:

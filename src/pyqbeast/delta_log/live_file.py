@@ -10,6 +10,7 @@ from typing import Any
 
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import LONG_MAX
+from pyqbeast.core.format.statistics_keys import NUM_RECORDS
 from pyqbeast.core.format.stored_text import is_text, read_json, shown
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
@@ -19,7 +20,7 @@ FileKey = tuple[str, str | None]
 
 _ONLY_TEXTS = {str}
 #: How Delta's statistics begin.
-_ROWS_FIRST = re.compile(r'\{"numRecords":([0-9]{1,18})[,}]', re.ASCII)
+_ROWS_FIRST = re.compile(rf'\{{"{NUM_RECORDS}":([0-9]{{1,18}})[,}}]', re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +104,7 @@ def rows_told_first(statistics: object) -> int | None:
         return None
     match = _ROWS_FIRST.match(statistics)
     # A name can be written with a backslash, too.
-    if match is None or "\\" in statistics or statistics.count('"numRecords"') > 1:
+    if match is None or "\\" in statistics or statistics.count(f'"{NUM_RECORDS}"') > 1:
         return None
     return int(match[1])
 
@@ -137,12 +138,12 @@ def _statistics(add: Mapping[str, Any], source: str) -> str | None:
 def _physical_rows(add: Mapping[str, Any], text: str | None, source: str) -> int | None:
     """Return `numRecords` of the statistics: a struct, which checkpoints may hold, or JSON text."""
     parsed = add.get("stats_parsed")
-    rows = parsed.get("numRecords") if isinstance(parsed, dict) else None
+    rows = parsed.get(NUM_RECORDS) if isinstance(parsed, dict) else None
     if rows is None and text:
         rows = rows_told_first(text)
     if rows is None and text:
         stats = read_json(text, f"{source}: stats")
-        rows = stats.get("numRecords") if isinstance(stats, dict) else stats
+        rows = stats.get(NUM_RECORDS) if isinstance(stats, dict) else stats
     if rows is not None and (type(rows) is not int or not 0 <= rows <= LONG_MAX):
-        raise FormatError(f"{source}: stats: numRecords is {shown(rows)}, no count of rows")
+        raise FormatError(f"{source}: stats: {NUM_RECORDS} is {shown(rows)}, no count of rows")
     return rows

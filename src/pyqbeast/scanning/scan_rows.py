@@ -30,9 +30,10 @@ from pyqbeast.approximate.estimate.percentile import fewest_keys
 from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL, FloatArray, Group
 from pyqbeast.approximate.estimate.value_spans import column_bounds
 from pyqbeast.core.format.key_frequency import most_rows_of_a_key
+from pyqbeast.core.format.statistics_keys import NUM_RECORDS
 from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.core.sampling.weight_scale import WeightScale
-from pyqbeast.delta_log.file_checks import NUM_RECORDS, usable_statistics
+from pyqbeast.delta_log.file_checks import usable_statistics
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.scanning.aggregates import Request

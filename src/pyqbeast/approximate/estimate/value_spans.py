@@ -12,6 +12,7 @@ from datetime import date, datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 from pyqbeast.core.format.iso_time import day_of, moment_of
+from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS
 from pyqbeast.core.format.stored_text import may_be_cut, stored_float
 
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -35,10 +36,10 @@ def column_bounds(
     """
     lows, highs = [], []
     for of_file in statistics:
-        low = of_file.get("minValues", {}).get(column)
-        high = of_file.get("maxValues", {}).get(column)
-        rows = of_file.get("numRecords")
-        nulls = of_file.get("nullCount", {}).get(column)
+        low = of_file.get(MIN_VALUES, {}).get(column)
+        high = of_file.get(MAX_VALUES, {}).get(column)
+        rows = of_file.get(NUM_RECORDS)
+        nulls = of_file.get(NULL_COUNT, {}).get(column)
         if low is None and high is None and rows is not None and nulls == rows:
             continue
         least, most = _number(low, kind), _number(high, kind)
@@ -124,14 +125,14 @@ def value_span(statistics: Mapping[str, Any], column: str, kind: GroupKind | Non
     """
     if kind is None:
         return None
-    rows = statistics.get("numRecords")
-    nulls = statistics.get("nullCount", {}).get(column)
+    rows = statistics.get(NUM_RECORDS)
+    nulls = statistics.get(NULL_COUNT, {}).get(column)
     has_null = nulls != 0
     if rows is not None and nulls == rows:
         return ValueSpan(None, None, has_null=True)
     if kind is GroupKind.BOOLEAN:
         return ValueSpan(0, 1, has_null)
-    low, high = (code_of(statistics.get(part, {}).get(column), kind) for part in ("minValues", "maxValues"))
+    low, high = (code_of(statistics.get(part, {}).get(column), kind) for part in (MIN_VALUES, MAX_VALUES))
     return None if low is None or high is None else ValueSpan(low, high, has_null)
 
 

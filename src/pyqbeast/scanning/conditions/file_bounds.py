@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.iso_time import day_of, moment_of
+from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT
 from pyqbeast.core.format.stored_text import may_be_cut, read_json, stored_float
-from pyqbeast.delta_log.file_checks import MAX_VALUES, MIN_VALUES, NULL_COUNT
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.statistics_in_bulk import tables_in_order
 from pyqbeast.scanning.conditions.column_types import char_length, was_float

@@ -28,8 +28,8 @@ from pyspark.sql.types import (
 from pyqbeast import bridge
 from pyqbeast.bridge.file_contents import file_location, file_statistics, live_rows
 from pyqbeast.core.format.names import quoted_name
+from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS, TIGHT_BOUNDS
 from pyqbeast.core.problems import BOUNDS, Problem
-from pyqbeast.delta_log.file_checks import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS, TIGHT_BOUNDS
 
 #: Delta answers the least and the largest value of these from the log, so there they have to be exact.
 _EXACT = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DateType)
