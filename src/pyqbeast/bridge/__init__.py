@@ -5,20 +5,16 @@ Private APIs of Spark and Delta are used here and in the Java bridge, nowhere el
 
 from pyqbeast.bridge.columns import coordinate_of, date_milliseconds, is_midnight, midnight_of
 from pyqbeast.bridge.frames import (
-    OUTSIDE,
-    ScanTotals,
-    arranged,
     arrow_table,
     local_frame,
     named_as,
     parquet_frame,
     query_frame,
-    read_cube,
-    sample_to,
-    scan_totals,
     simple_types,
 )
 from pyqbeast.bridge.jvm import handed_over, java
+from pyqbeast.bridge.layout import OUTSIDE, arranged, read_cube, sample_to
+from pyqbeast.bridge.query_scans import ScanTotals, scan_totals
 from pyqbeast.bridge.table_log import NO_VERSION, TableLog, change_table, field_in_files
 from pyqbeast.bridge.transaction import Transaction, WrittenBlock, WrittenFile
 

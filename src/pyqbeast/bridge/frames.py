@@ -1,21 +1,19 @@
-"""Frames that only the JVM can make or measure."""
+"""Frames made, named and handed out as Arrow tables in ways that Spark's own API does not have."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Collection, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from pyqbeast.bridge.jvm import java, java_column
+from pyqbeast.bridge.jvm import java
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.transform.column_spec import MAX_COLUMNS
 
 #: What makes a path a pattern to Hadoop, unless a backslash stands before it.
 _PATTERN = re.compile(r"[\[\]{}*?\\]")
@@ -87,46 +85,3 @@ def named_as(frame: DataFrame, names: Collection[str]) -> DataFrame:
         if column.lower() in known and known[column.lower()] not in frame.columns
     }
     return frame.withColumnsRenamed(changed) if changed else frame
-
-
-def arranged(data: DataFrame, point: Sequence[Column], weight: Column, tree: bytes) -> DataFrame:
-    """The rows shuffled to the files of a tree, one partition a file. `Tree.java` describes the bytes of the tree."""
-    package = java(data.sparkSession)
-    columns = [java_column(column) for column in (*point, weight)]
-    return DataFrame(
-        package.layout.RowShuffle.of(data._jdf, columns, package.layout.Tree(tree)), data.sparkSession
-    )
-
-
-#: Bits of a cube's long that tell of a child which the tree does not have: its number plus one. See `Tree.java`.
-_MISSING_CHILD_BITS = MAX_COLUMNS + 1
-
-#: The cube of rows that lie outside the revision's space.
-OUTSIDE = -1
-
-
-def read_cube(cube: int) -> tuple[int, int | None]:
-    """Splits the long that stands for a cube: its node, and the child's number if the cube is a missing child
-    of that node.
-    """
-    child = cube & ((1 << _MISSING_CHILD_BITS) - 1)
-    return cube >> _MISSING_CHILD_BITS, child - 1 if child else None
-
-
-def sample_to(data: DataFrame, columns: Sequence[Column], rows: int, target: Path) -> None:
-    """Samples doubles and longs of a frame's rows, with the weight last, into a file; see `Sampler.java`."""
-    asked = [java_column(column) for column in columns]
-    java(data.sparkSession).layout.Sampler.sample(data._jdf, asked, rows, str(target))
-
-
-class ScanTotals(NamedTuple):
-    """What the file scans of a query opened: files, their bytes, and the rows they handed on."""
-
-    files: int
-    bytes: int
-    rows: int
-
-
-def scan_totals(query: DataFrame) -> ScanTotals:
-    """The totals of a query that has run, from Spark's own metrics of its file scans."""
-    return ScanTotals(*java(query.sparkSession).explain.Scans.totals(query._jdf))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 
@@ -23,3 +24,16 @@ def scans_of(query: DataFrame, *, run: bool) -> tuple[TableScan, ...]:
     if run:
         scans.run(query._jdf)
     return tuple(map(TableScan.from_json, json.loads(scans.describe(query._jdf))))
+
+
+class ScanTotals(NamedTuple):
+    """What the file scans of a query opened: files, their bytes, and the rows they handed on."""
+
+    files: int
+    bytes: int
+    rows: int
+
+
+def scan_totals(query: DataFrame) -> ScanTotals:
+    """The totals of a query that has run, from Spark's own metrics of its file scans."""
+    return ScanTotals(*java(query.sparkSession).explain.Scans.totals(query._jdf))
