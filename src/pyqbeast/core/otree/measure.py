@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.weight import fraction_of, weight_of
 from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.otree.size_stats import LevelStats, SizeStats
-from pyqbeast.core.otree.status import IndexStatus
+from pyqbeast.core.otree.status import CubeStatus, IndexStatus
 from pyqbeast.core.revisions.revision import Revision
 
 #: Fractions for which the metrics tell what a sample reads.
@@ -51,69 +51,46 @@ def index_metrics(
     own = _files_of(revision, files)
     for file in own:
         _check_deleted(file)
-    blocks = [block for file in own for block in file.blocks if not block.replicated]
-    status = IndexStatus.from_blocks(revision, blocks) if blocks else IndexStatus(revision, {})
-    cubes = status.cubes
-    # A table may have 300,000 blocks, so all that is told of each stands in columns. Paths stand for cubes: all have
-    # the same dimensions, and tuples are hashed faster.
-    number_of = {cube.path: number for number, cube in enumerate(cubes)}
-    cube_of = np.array([number_of[block.cube.path] for block in blocks], np.int64)
-    block_rows = np.array([block.element_count for block in blocks])
-    tree = _Cubes(
-        np.array([cube.depth for cube in cubes], np.int64),
-        np.array([each.element_count for each in cubes.values()]),
-        np.array([each.max_weight for each in cubes.values()], np.int64),
-        np.bincount(cube_of, minlength=len(cubes)),
-    )
-    leaf = np.array(status.leaves, np.bool_)
-    rows = sum(each.element_count for each in cubes.values())
-    sizes = np.array([file.size for file in own], np.int64)
-    size = sum(file.size for file in own)
+    tree = _Tree.of(revision, [block for file in own for block in file.blocks if not block.replicated])
+    rows = tree.element_count
     deleted = sum(file.deleted for file in own)
-    unindexed = [file for file in files if not file.blocks]
-    unindexed_bytes = sum(file.size for file in unindexed)
-    counts = [file.rows for file in unindexed if file.rows is not None]
-    lightest = np.array([min([block.min_weight for block in file.blocks]) for file in own], np.int64)
-
-    def opened(fraction: float) -> int:
-        return int(sizes[lightest < bound_of(fraction if is_prunable else 1.0)].sum())
-
-    read_shares = {fraction: opened(fraction) / size if size else 0.0 for fraction in SAMPLED}
+    unindexed = _Unindexed.of(files)
+    read_shares = _read_shares(own, lambda fraction: bound_of(fraction if is_prunable else 1.0))
     return IndexMetrics(
         revision_id=revision.id,
         element_count=rows,
         dimension_count=revision.dimensions,
         desired_cube_size=revision.cube_size,
         indexing_columns=",".join(transformer.spec for transformer in revision.transformers),
-        height=1 + max((cube.depth for cube in cubes), default=0),
+        height=1 + max((cube.depth for cube in tree.cubes), default=0),
         min_height=min_height(rows, revision.cube_size, revision.dimensions),
-        avg_fanout=_fanout(cubes),
+        avg_fanout=_fanout(tree.cubes),
         theoretical_fanout=float(2**revision.dimensions),
-        cube_count=len(cubes),
-        block_count=len(blocks),
+        cube_count=len(tree.cubes),
+        block_count=len(tree.block_rows),
         file_count=len(own),
-        bytes=size,
+        bytes=sum(file.size for file in own),
         cube_element_count_stats=SizeStats.of(tree.rows),
-        block_element_count_stats=SizeStats.of(block_rows),
-        file_bytes_stats=SizeStats.of(sizes),
+        block_element_count_stats=SizeStats.of(tree.block_rows),
+        file_bytes_stats=SizeStats.of([file.size for file in own]),
         block_count_per_cube_stats=SizeStats.of(tree.blocks),
         block_count_per_file_stats=SizeStats.of([len(file.blocks) for file in own]),
         file_count_per_cube_stats=SizeStats.of(_files_of_cubes(own)),
-        inner_cube_element_count_stats=SizeStats.of(tree.rows[~leaf]),
-        inner_block_element_count_stats=SizeStats.of(block_rows[~leaf[cube_of]]),
-        inner_levels=tree.levels(~leaf),
-        leaf_cube_element_count_stats=SizeStats.of(tree.rows[leaf]),
-        leaf_block_element_count_stats=SizeStats.of(block_rows[leaf[cube_of]]),
-        leaf_levels=tree.levels(leaf),
+        inner_cube_element_count_stats=SizeStats.of(tree.rows[~tree.is_leaf]),
+        inner_block_element_count_stats=SizeStats.of(tree.rows_of_blocks(~tree.is_leaf)),
+        inner_levels=tree.levels(~tree.is_leaf),
+        leaf_cube_element_count_stats=SizeStats.of(tree.rows[tree.is_leaf]),
+        leaf_block_element_count_stats=SizeStats.of(tree.rows_of_blocks(tree.is_leaf)),
+        leaf_levels=tree.levels(tree.is_leaf),
         read_shares=read_shares,
         read_amplification={fraction: share / fraction for fraction, share in read_shares.items()},
         deleted_rows=deleted,
         live_rows=rows - deleted,
         files_with_vectors=sum(file.deleted > 0 for file in own),
-        unindexed_files=len(unindexed),
-        unindexed_bytes=unindexed_bytes,
-        unindexed_rows=sum(counts) if len(counts) == len(unindexed) else None,
-        unindexed_share=unindexed_bytes / max(1, sum(file.size for file in files)),
+        unindexed_files=unindexed.files,
+        unindexed_bytes=unindexed.bytes,
+        unindexed_rows=unindexed.rows,
+        unindexed_share=unindexed.bytes / max(1, sum(file.size for file in files)),
         key_granularity=key_granularity,
     )
 
@@ -161,13 +138,81 @@ def _files_of_cubes(files: Sequence[MeasuredFile]) -> NDArray[np.int64]:
     return np.bincount(once_a_file % max(1, len(number_of)))
 
 
-class _Cubes(NamedTuple):
-    """The cubes of a tree as columns: depth, rows, largest weight kept, and number of blocks."""
+def _read_shares(files: Sequence[MeasuredFile], bound_of: Callable[[float], int]) -> dict[float, float]:
+    """The share of the bytes of some files that samples of `SAMPLED` open."""
+    sizes = np.array([file.size for file in files], np.int64)
+    lightest = np.array([min([block.min_weight for block in file.blocks]) for file in files], np.int64)
+    size = sum(file.size for file in files)
+    return {
+        fraction: int(sizes[lightest < bound_of(fraction)].sum()) / size if size else 0.0
+        for fraction in SAMPLED
+    }
 
+
+class _Unindexed(NamedTuple):
+    """The files without an index: how many there are, their bytes, and their rows; None where a file does not tell."""
+
+    files: int
+    bytes: int
+    rows: int | None
+
+    @classmethod
+    def of(cls, files: Iterable[MeasuredFile]) -> _Unindexed:
+        """Those among all files of a table."""
+        found = [file for file in files if not file.blocks]
+        counts = [file.rows for file in found if file.rows is not None]
+        rows = sum(counts) if len(counts) == len(found) else None
+        return cls(len(found), sum(file.size for file in found), rows)
+
+
+class _Tree(NamedTuple):
+    """The cubes and the blocks of a tree.
+
+    A table may have 300,000 blocks, so all that is told of each stands in columns.
+
+    Attributes:
+        cubes: with the rows and the weights of each.
+        depths, rows, weights, blocks, is_leaf: of each cube its depth, its rows, the largest weight kept, the number of
+            its blocks, and whether no cube lies below it.
+        block_rows, cube_of: of each block its rows, and the number of its cube.
+    """
+
+    cubes: Mapping[CubeId, CubeStatus]
     depths: NDArray[np.int64]
     rows: NDArray[Any]
     weights: NDArray[np.int64]
     blocks: NDArray[np.int64]
+    is_leaf: NDArray[np.bool_]
+    block_rows: NDArray[Any]
+    cube_of: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, revision: Revision, blocks: Sequence[Block]) -> _Tree:
+        """The tree of a revision's blocks."""
+        status = IndexStatus.from_blocks(revision, blocks) if blocks else IndexStatus(revision, {})
+        cubes = status.cubes
+        # Paths stand for cubes: all have the same dimensions, and tuples are hashed faster.
+        number_of = {cube.path: number for number, cube in enumerate(cubes)}
+        cube_of = np.array([number_of[block.cube.path] for block in blocks], np.int64)
+        return cls(
+            cubes,
+            np.array([cube.depth for cube in cubes], np.int64),
+            np.array([each.element_count for each in cubes.values()]),
+            np.array([each.max_weight for each in cubes.values()], np.int64),
+            np.bincount(cube_of, minlength=len(cubes)),
+            np.array(status.leaves, np.bool_),
+            np.array([block.element_count for block in blocks]),
+            cube_of,
+        )
+
+    @property
+    def element_count(self) -> int:
+        """The rows of all cubes."""
+        return sum(each.element_count for each in self.cubes.values())
+
+    def rows_of_blocks(self, among: NDArray[np.bool_]) -> NDArray[Any]:
+        """The rows of each block of the chosen cubes."""
+        return self.block_rows[among[self.cube_of]]
 
     def levels(self, among: NDArray[np.bool_]) -> tuple[LevelStats, ...]:
         """The chosen cubes by their depth."""
