@@ -12,7 +12,7 @@ import pytest
 
 from pyqbeast import QbeastTable, bridge, convert
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions
-from pyqbeast.table.write.plan import plan_append
+from pyqbeast.table.write.plan import RowsToWrite, plan_append
 from tests.table.help import holds, ids, load, log_entries, rows_2d, samples_exactly, save
 
 TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
@@ -265,8 +265,8 @@ def test_a_file_of_rows_with_other_weights_is_not_indexed(spark, table_path, cap
     rows = rows_2d(spark, 500)
     options = WriteOptions.parse({"path": table_path})
     transaction = bridge.Transaction(spark, table_path)
-    types, log = bridge.simple_types(rows), transaction.log()
-    plan = plan_append(rows, types, options, options.fractions({}), log, turned, {revision.id})
+    given = RowsToWrite(rows, options, options.fractions({}))
+    plan = plan_append(given, transaction.log(), turned, {revision.id})
     transaction.write(plan.frame, "Append", {}, PAGE_ROWS)
     written = transaction.written()
     assert sum(file.strays for file in written) == sum(file.rows for file in written) == 500

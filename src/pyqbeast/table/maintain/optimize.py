@@ -28,7 +28,7 @@ from pyqbeast.delta_log.log_entry import LogEntry
 from pyqbeast.table.hooks import hook_tags
 from pyqbeast.table.maintain.plan_optimize import Rewrite, plan_optimize
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
-from pyqbeast.table.write.plan import plan_append, rows_per_file
+from pyqbeast.table.write.plan import RowsToWrite, plan_append, rows_per_file
 from pyqbeast.table.write.table_checks import stored_revisions
 
 
@@ -278,9 +278,8 @@ class _Optimize:
             return Rewrite(paths, None)
         data = bridge.named_as(transaction.rows_of(paths), stored.get(stored.last_id).hashed_columns)
         options = WriteOptions.parse({"path": self.path})
-        fractions = options.fractions(transaction.configuration)
-        types, log = bridge.simple_types(data), transaction.log()
-        plan = plan_append(data, types, options, fractions, log, stored.latest, prunable)
+        rows = RowsToWrite(data, options, options.fractions(transaction.configuration))
+        plan = plan_append(rows, transaction.log(), stored.latest, prunable)
         return Rewrite(paths, plan if plan.arrangement else None)
 
 

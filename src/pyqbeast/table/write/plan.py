@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError
@@ -33,6 +34,48 @@ from pyqbeast.table.write.stated_columns import (
     stated_weight_columns,
     transformers_of,
 )
+
+
+@dataclass(frozen=True)
+class RowsToWrite:
+    """The rows of one write, and what its user says of them.
+
+    Attributes:
+        data: the rows.
+        options: of the write.
+        fractions: those that the table is sampled by.
+    """
+
+    data: DataFrame
+    options: WriteOptions
+    fractions: Sequence[float]
+
+    @property
+    def spark(self) -> SparkSession:
+        """Their session."""
+        return self.data.sparkSession
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """Spark type of each column, as simple text."""
+        return bridge.simple_types(self.data)
+
+
+@dataclass(frozen=True)
+class _Index:
+    """The index that rows are to get.
+
+    Attributes:
+        specs: its columns.
+        weight_columns: those that are hashed after them.
+        cube_size: None for that of the revision which the rows join.
+        stated: what is known of the columns before the rows are read.
+    """
+
+    specs: Sequence[ColumnSpec]
+    weight_columns: tuple[str, ...]
+    cube_size: int | None
+    stated: Mapping[str, ColumnStatistics] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -68,100 +111,79 @@ def rows_per_file(revision: Revision, limit: int | None) -> int:
     return min(2 * revision.cube_size, limit or 2**31 - 1, 2**31 - 1)
 
 
-def plan_new(
-    data: DataFrame,
-    types: Mapping[str, str],
-    options: WriteOptions,
-    fractions: Sequence[float],
-    replaced: Revision | None,
-) -> WritePlan:
-    """The plan for a new table that is sampled by `fractions`.
+def plan_new(rows: RowsToWrite, replaced: Revision | None) -> WritePlan:
+    """The plan for a new table.
 
     Columns and cube size are the user's, or those of the table that is `replaced`.
     """
+    spark, types, options = rows.spark, rows.types, rows.options
     stated: Mapping[str, ColumnStatistics] = {}
     if options.columns_to_index is not None:
-        specs = specs_of(data.sparkSession, options.columns_to_index, types)
+        specs = specs_of(spark, options.columns_to_index, types)
     elif replaced is None:
-        most = most_chosen_columns(data.sparkSession)
+        most = most_chosen_columns(spark)
         if most is None:
             raise no_columns(types)
-        specs = choose_columns(data, types, most)
+        specs = choose_columns(rows.data, types, most)
     else:
         stated = stated_by(replaced)
         specs = [
             ColumnSpec(column_named(t.column, types) or t.column, t.kind if t.can_be_chosen else None)
             for t in replaced.transformers
         ]
-    size = options.cube_size or (replaced.cube_size if replaced else default_cube_size(data.sparkSession))
+    size = options.cube_size or (replaced.cube_size if replaced else default_cube_size(spark))
     previous = () if replaced is None or options.columns_to_index is not None else replaced.weight_columns
-    extra = stated_weight_columns(data.sparkSession, options, types, specs, previous)
-    return _plan(data, types, options, fractions, specs, None, size, stated, extra)
+    extra = stated_weight_columns(spark, options, types, specs, previous)
+    return _plan(rows, _Index(specs, extra, size, stated), None)
 
 
 def plan_append(
-    data: DataFrame,
-    types: Mapping[str, str],
-    options: WriteOptions,
-    fractions: Sequence[float],
-    log: bridge.TableLog,
-    current: Revision | None,
-    prunable: Collection[int],
+    rows: RowsToWrite, log: bridge.TableLog, current: Revision | None, prunable: Collection[int]
 ) -> WritePlan:
     """The plan for rows that join the table of a log, or that make a new one.
 
     Args:
-        data: the rows.
-        types: Spark type of each column, as simple text.
-        options: of the write.
-        fractions: those that the table is sampled by.
+        rows: they join the table.
         log: the table that the rows join.
         current: its latest revision; None for a new table.
         prunable: the revisions whose files hold rows of the weights that the same rows have today.
     """
     if current is None:
-        return plan_new(data, types, options, fractions, None)
+        return plan_new(rows, None)
+    spark, types, options = rows.spark, rows.types, rows.options
     if options.columns_to_index is not None:
-        specs = specs_of(data.sparkSession, options.columns_to_index, types)
+        specs = specs_of(spark, options.columns_to_index, types)
     else:
         specs = [ColumnSpec(column, None) for column in current.columns]
-    extra = stated_weight_columns(data.sparkSession, options, types, specs, current.weight_columns)
+    extra = stated_weight_columns(spark, options, types, specs, current.weight_columns)
     if extra != current.weight_columns:
         raise InvalidInputError(
             f"the weights of the table at {options.path} are made with weightColumns="
             f"{','.join(current.weight_columns)!r}: leave the option out to go on with them, or overwrite the table"
         )
-    is_prunable = current.id in prunable
-    size = options.cube_size
-    return _plan(
-        data, types, options, fractions, specs, current, size, {}, extra, log=log, is_prunable=is_prunable
-    )
+    index = _Index(specs, extra, options.cube_size)
+    return _plan(rows, index, current, log=log, is_prunable=current.id in prunable)
 
 
 def _plan(
-    data: DataFrame,
-    types: Mapping[str, str],
-    options: WriteOptions,
-    fractions: Sequence[float],
-    specs: list[ColumnSpec],
+    rows: RowsToWrite,
+    index: _Index,
     current: Revision | None,
-    cube_size: int | None,
-    stated: Mapping[str, ColumnStatistics],
-    weight_columns: tuple[str, ...],
     *,
     log: bridge.TableLog | None = None,
     is_prunable: bool = True,
 ) -> WritePlan:
-    transformers = transformers_of(specs, types, current)
-    stated = {**stated, **stated_statistics(data.sparkSession, options, transformers)}
+    data, types, options = rows.data, rows.types, rows.options
+    transformers = transformers_of(index.specs, types, current)
+    stated = {**index.stated, **stated_statistics(rows.spark, options, transformers)}
     known = known_before(current, transformers, stated)
-    profiled = profile(data, transformers, known, types, weight_columns)
+    profiled = profile(data, transformers, known, types, index.weight_columns)
     now = int(time.time() * 1000)
     if not profiled.rows and not stated:
         # An empty table has its columns but no ranges yet, so its first rows make revision 1. What users stated
         # has no place in revision 0, so it makes revision 1 at once.
         begun = Revision(
-            STAGING_REVISION, now, options.path, cube_size or 1, transformers, (), weight_columns
+            STAGING_REVISION, now, options.path, index.cube_size or 1, transformers, (), index.weight_columns
         )
         return WritePlan(current or begun, current is None, data, None)
     revision = evolve(
@@ -169,7 +191,7 @@ def _plan(
         transformers,
         profiled.statistics,
         stated,
-        cube_size=cube_size,
+        cube_size=index.cube_size,
         table_id=options.path,
         now_ms=now,
         rng=random.Random(),
@@ -178,12 +200,13 @@ def _plan(
     )
     is_new = revision is not current
     if current is None:
-        revision = replace(revision, weight_columns=weight_columns)
+        revision = replace(revision, weight_columns=index.weight_columns)
     if not profiled.rows:
         return WritePlan(revision, is_new, data, None)
     warn_of_coarse_keys(profiled, revision, options.path)
     status = IndexStatus(revision, {}) if is_new or log is None else status_of(log, revision)
-    return plan_of(data, types, revision, fractions, profiled, status.cubes.values(), status, is_new=is_new)
+    cubes = status.cubes.values()
+    return plan_of(data, types, revision, rows.fractions, profiled, cubes, status, is_new=is_new)
 
 
 def _next_id(log: bridge.TableLog) -> int:

@@ -32,7 +32,7 @@ def specs_of(spark: SparkSession, text: str, types: Mapping[str, str]) -> list[C
 
 
 def transformers_of(
-    specs: list[ColumnSpec], types: Mapping[str, str], current: Revision | None
+    specs: Sequence[ColumnSpec], types: Mapping[str, str], current: Revision | None
 ) -> tuple[Transformer, ...]:
     """The transformers of indexed columns; those of the current revision where they can go on.
 

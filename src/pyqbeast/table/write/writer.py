@@ -13,7 +13,7 @@ from pyqbeast.core.revisions.revision import configuration_entries, revisions_fr
 from pyqbeast.table.hooks import hook_tags, named_hooks
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
 from pyqbeast.table.write.arrange import RESERVED
-from pyqbeast.table.write.plan import WritePlan, plan_append, plan_new, rows_per_file
+from pyqbeast.table.write.plan import RowsToWrite, WritePlan, plan_append, plan_new, rows_per_file
 from pyqbeast.table.write.table_checks import check_indexed_columns, stored_revisions
 
 #: How often a commit is tried again with the same files. Each time another writer's commit has come first.
@@ -49,9 +49,8 @@ def configuration(no_rows: DataFrame, options: Mapping[str, str]) -> dict[str, s
         InvalidInputError: an option or a column that cannot be used.
     """
     parsed = WriteOptions.parse(options)
-    types = bridge.simple_types(no_rows)
-    _check_names(types)
-    revision = plan_new(no_rows, types, parsed, parsed.fractions({}), None).revision
+    _check_names(no_rows.columns)
+    revision = plan_new(RowsToWrite(no_rows, parsed, parsed.fractions({})), None).revision
     return configuration_entries(revision, {}) | parsed.new_table_properties(no_rows.sparkSession)
 
 
@@ -112,11 +111,12 @@ class _Write:
         rows, prunable = transaction.as_stored(self.data, self.mode, delta_options)
         fractions = self.options.fractions(transaction.configuration)
         if self.is_fresh:
-            return plan_new(rows, bridge.simple_types(rows), self.options, fractions, stored.latest)
+            return plan_new(RowsToWrite(rows, self.options, fractions), stored.latest)
         if stored.latest:
             rows = bridge.named_as(rows, stored.latest.hashed_columns)
-        types, log = bridge.simple_types(rows), transaction.log()
-        return plan_append(rows, types, self.options, fractions, log, stored.latest, prunable)
+        return plan_append(
+            RowsToWrite(rows, self.options, fractions), transaction.log(), stored.latest, prunable
+        )
 
     def _properties(self, transaction: bridge.Transaction) -> dict[str, str]:
         makes_table = not transaction.exists or self.options.replaces_table
