@@ -92,16 +92,7 @@ def estimated_answer(
         query_frame: the query, for its schema.
         kept: which groups the query keeps; None for all.
     """
-    fields = [T.StructField(name, data_type) for name, data_type in asked.group_types.items()]
-    columns: list[Sequence[object]] = [[group[i] for group in state.groups] for i in range(len(fields))]
-    kinds: dict[int, str] = {}
-    for ordinal, aggregate in enumerate(asked.aggregates):
-        if aggregate is not None:
-            kinds[ordinal] = aggregate.kind
-            found = estimates[aggregate]
-            for name, values in zip("vlh", (found.value, found.low, found.high), strict=True):
-                fields.append(T.StructField(f"{name}{ordinal}", T.DoubleType()))
-                columns.append(known_numbers(state, found, values))
+    fields, columns = _values_of(asked, state, estimates)
     chosen = None
     if kept is not None:
         rows = first_groups(query, asked, state, estimates, kept.having)
@@ -112,38 +103,76 @@ def estimated_answer(
             [value for value, is_shown in zip(column, rows, strict=True) if is_shown] for column in columns
         ]
     held = bridge.local_frame(query_frame.sparkSession, T.StructType(fields), columns)
-
-    def value(ordinal: int, data_type: T.DataType | None, part: str = "v") -> Column:
-        if ordinal not in kinds:
-            group = F.col(f"g{query.outputs[ordinal].group}")
-            return group.cast(data_type) if data_type else group
-        number = F.col(f"{part}{ordinal}")
-        return _typed(number, data_type) if data_type else number
-
-    # Several columns may show one output, each in a type of its own.
-    shown: list[Column] = []
-    for (name, ordinal), field in zip(query.result, query_frame.schema, strict=True):
-        data_type = field.dataType
-        if ordinal in kinds:
-            # Bounds stay doubles: in an integer type a bound could be rounded to the wrong side.
-            low, high = (
-                value(ordinal, data_type if kinds[ordinal] in EXTREMES else None, part) for part in "lh"
-            )
-            shown += _with_bounds(name, value(ordinal, data_type), low, high, kinds[ordinal], data_type)
-        else:
-            shown.append(value(ordinal, data_type).alias(name))
+    kinds = {ordinal: each.kind for ordinal, each in enumerate(asked.aggregates) if each is not None}
+    outputs = _Outputs(query, query_frame.schema, kinds)
+    shown = outputs.columns()
     if query.order:
-        # An output that the query only sorts by is not among the result's columns, so it has no type there.
-        types = {
-            ordinal: field.dataType
-            for (_, ordinal), field in zip(query.result, query_frame.schema, strict=True)
-        }
-        held = held.orderBy(
-            *(_ordered(order, value(order.output, types.get(order.output))) for order in query.order)
-        )
+        held = held.orderBy(*outputs.order())
     if kept is not None:
         shown.append(F.col(SURE))
     return held.select(*shown), chosen
+
+
+def _values_of(
+    asked: RequestedAggregates, state: State, estimates: Mapping[Requested, Estimates]
+) -> tuple[list[T.StructField], list[Sequence[object]]]:
+    """The values of all groups, and their columns: groups by their names, and an aggregate `n` as `vn`, `ln`, `hn`."""
+    fields = [T.StructField(name, data_type) for name, data_type in asked.group_types.items()]
+    columns: list[Sequence[object]] = [[group[i] for group in state.groups] for i in range(len(fields))]
+    for ordinal, aggregate in enumerate(asked.aggregates):
+        if aggregate is not None:
+            found = estimates[aggregate]
+            for name, values in zip("vlh", (found.value, found.low, found.high), strict=True):
+                fields.append(T.StructField(f"{name}{ordinal}", T.DoubleType()))
+                columns.append(known_numbers(state, found, values))
+    return fields, columns
+
+
+@dataclass(frozen=True)
+class _Outputs:
+    """The outputs of a query, of a frame with the columns that `_values_of` names.
+
+    Attributes:
+        query: the query taken apart.
+        schema: that of its result.
+        kinds: of its aggregates, by the numbers of their outputs.
+    """
+
+    query: AggregateQuery
+    schema: T.StructType
+    kinds: Mapping[int, str]
+
+    def columns(self) -> list[Column]:
+        """The columns of the result, with bounds. Several may show one output, each in a type of its own."""
+        shown: list[Column] = []
+        for (name, ordinal), field in zip(self.query.result, self.schema, strict=True):
+            data_type, kind = field.dataType, self.kinds.get(ordinal)
+            value = self._value(ordinal, data_type)
+            if kind is None:
+                shown.append(value.alias(name))
+                continue
+            # Bounds stay doubles: in an integer type a bound could be rounded to the wrong side.
+            bound_type = data_type if kind in EXTREMES else None
+            low, high = (self._value(ordinal, bound_type, part) for part in "lh")
+            shown += _with_bounds(name, value, low, high, kind, data_type)
+        return shown
+
+    def order(self) -> list[Column]:
+        """What the query sorts by."""
+        # An output that the query only sorts by is not among the result's columns, so it has no type there.
+        types = {
+            ordinal: field.dataType
+            for (_, ordinal), field in zip(self.query.result, self.schema, strict=True)
+        }
+        return [_ordered(each, self._value(each.output, types.get(each.output))) for each in self.query.order]
+
+    def _value(self, ordinal: int, data_type: T.DataType | None, part: str = "v") -> Column:
+        """A group or an estimate; with another `part` a bound of it."""
+        if ordinal not in self.kinds:
+            group = F.col(f"g{self.query.outputs[ordinal].group}")
+            return group.cast(data_type) if data_type else group
+        number = F.col(f"{part}{ordinal}")
+        return _typed(number, data_type) if data_type else number
 
 
 def _with_bounds(
