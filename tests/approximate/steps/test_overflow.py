@@ -20,10 +20,10 @@ from pyqbeast.approximate.estimate import (
     Status,
 )
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.outcome import known_numbers
-from pyqbeast.approximate.estimate.scale import END, EVEN, START
+from pyqbeast.approximate.estimate.rounding import known_numbers
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
+from pyqbeast.core.sampling.weight_scale import END, EVEN, START
 
 ROWS = 200_000
 WEIGHTS = np.random.default_rng(1).integers(START, END, ROWS)
