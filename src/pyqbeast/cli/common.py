@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
@@ -150,13 +151,16 @@ def _with_mutable_bytes(value: Any) -> Any:  # noqa: ANN401 (a value of a row)
 
 def echo(text: str, *, err: bool = False) -> None:
     """Prints lines. Characters that a terminal would obey, and those that its encoding lacks, are written out."""
-    encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None) or "utf-8"
+    stream = sys.stderr if err else sys.stdout
+    encoding = getattr(stream, "encoding", None) or "utf-8"
     lines = "\n".join(map(visible, text.split("\n")))
     try:
         click.echo(lines.encode(encoding, "backslashreplace").decode(encoding), err=err)
     except BrokenPipeError:
         raise  # click ends quietly where nobody reads on
     except OSError as error:
+        # Python writes what the stream still holds once more when it ends, and would tell of it a second time.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         raise StorageError(f"the output cannot be written: {error}") from error
 
 
