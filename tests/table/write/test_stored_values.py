@@ -206,6 +206,17 @@ def test_a_padded_column_behind_one_without_a_type(spark, table_path):
     assert [tuple(row) for row in found] == [("ab      ", "xy")]
 
 
+def test_a_padded_column_beside_one_whose_name_java_takes_for_the_same(spark, table_path):
+    """To Delta a dotless i is another letter than i: only the CHAR column gets the blanks."""
+    spark.sql(f"CREATE TABLE delta.`{table_path}` (id BIGINT, `ad\u0131` STRING, adi CHAR(5)) USING delta")
+    convert(spark, f"delta.`{table_path}`", columns_to_index=["id"], cube_size=300)
+    rows = spark.range(100).selectExpr("id", "'ab' AS `ad\u0131`", "'cd' AS adi")
+    rows.write.format("qbeast").mode("append").save(table_path)
+    with settings(spark, **{"spark.sql.readSideCharPadding": "false"}):
+        found = load(spark, table_path).select("ad\u0131", "adi").distinct().collect()
+    assert [tuple(row) for row in found] == [("ab", "cd   ")]
+
+
 def test_what_is_computed_from_a_padded_text(spark, table_path):
     """A generated column, and what rows are matched by, are those of the texts as stored."""
     spark.sql(

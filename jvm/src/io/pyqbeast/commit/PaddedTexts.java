@@ -1,10 +1,12 @@
 package io.pyqbeast.commit;
 
+import io.pyqbeast.format.ColumnNames;
+import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -14,7 +16,6 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils$;
-import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -35,13 +36,13 @@ final class PaddedTexts {
       return rows;
     }
     // A column is found by its name, as Delta may leave some of the table's columns out of its rows.
-    Map<String, StructField> fields = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
-    List.of(table.fields()).forEach(field -> fields.put(field.name(), field));
-    LogicalPlan plan = classic.queryExecution().analyzed();
+    Map<String, StructField> fields = new HashMap<>();
+    List.of(table.fields()).forEach(field -> fields.put(ColumnNames.key(field.name()), field));
+    LogicalPlan plan = Frames.plan(rows);
     List<NamedExpression> padded = new ArrayList<>();
     boolean changes = false;
     for (Attribute column : ScalaInterop.list(plan.output())) {
-      StructField field = fields.get(column.name());
+      StructField field = fields.get(ColumnNames.key(column.name()));
       if (field == null || !DataType.equalsIgnoreNullability(field.dataType(), column.dataType())) {
         padded.add(column);
         continue;
@@ -52,7 +53,7 @@ final class PaddedTexts {
       padded.add(text == typed ? column : named(text, column));
     }
     return changes
-        ? Dataset$.MODULE$.ofRows(classic.sparkSession(), new Project(ScalaInterop.seq(padded), plan))
+        ? Frames.of(rows.sparkSession(), new Project(ScalaInterop.seq(padded), plan))
         : rows;
   }
 

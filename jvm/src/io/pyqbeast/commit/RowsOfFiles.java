@@ -1,5 +1,6 @@
 package io.pyqbeast.commit;
 
+import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
@@ -8,7 +9,6 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.FileSourceOptions;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.delta.RowTracking$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
@@ -28,13 +28,12 @@ final class RowsOfFiles {
   static Dataset<Row> of(Snapshot snapshot, List<AddFile> files) {
     Dataset<Row> rows =
         snapshot.deltaLog().createDataFrame(snapshot, ScalaInterop.seq(files), false, Option.empty());
-    org.apache.spark.sql.classic.Dataset<Row> classic = (org.apache.spark.sql.classic.Dataset<Row>) rows;
     LogicalPlan every =
         LogicalPlans.replaced(
-            classic.queryExecution().analyzed(), LogicalRelation.class,
+            Frames.plan(rows), LogicalRelation.class,
             relation -> LogicalPlans.withOptions(relation, EVERY_FILE));
     return PaddedTexts.in(
-        RowTracking$.MODULE$.preserveRowTrackingColumns(Dataset$.MODULE$.ofRows(classic.sparkSession(), every), snapshot),
+        RowTracking$.MODULE$.preserveRowTrackingColumns(Frames.of(rows.sparkSession(), every), snapshot),
         snapshot.metadata().schema());
   }
 }

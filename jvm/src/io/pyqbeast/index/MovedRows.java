@@ -1,5 +1,6 @@
 package io.pyqbeast.index;
 
+import io.pyqbeast.format.ColumnNames;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,7 +41,8 @@ public final class MovedRows {
       for (DeltaMergeAction action : ScalaInterop.list(clause.resolvedActions())) {
         String name = action.targetColNameParts().head();
         boolean isKept =
-            columns.stream().anyMatch(column -> column.name().equalsIgnoreCase(name) && isSame(column, action.expr()));
+            columns.stream()
+                .anyMatch(column -> ColumnNames.areSame(column.name(), name) && isSame(column, action.expr()));
         if (isHashed(name, hashed) && !isKept) {
           return true;
         }
@@ -50,7 +52,7 @@ public final class MovedRows {
   }
 
   private static boolean isHashed(String name, List<String> hashed) {
-    return hashed.stream().anyMatch(name::equalsIgnoreCase);
+    return hashed.stream().anyMatch(each -> ColumnNames.areSame(each, name));
   }
 
   private static boolean isSame(Attribute column, Expression value) {
