@@ -8,12 +8,13 @@ import math
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Aggregate, FileCosts, Goal, GroupSpans, KnownBounds, State, Step
+from pyqbeast.approximate.estimate import Aggregate, FileCosts, Goal, GroupSpans, KnownBounds, Step
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.sampling.weight_scale import END, EVEN, START
+from tests.approximate.steps.rows import state_of
 
 ROWS = 200_000
 WEIGHTS = np.random.default_rng(1).integers(START, END, ROWS)
@@ -71,14 +72,7 @@ class Table:
     def read(self, step, axes):
         self.steps.append(step)
         self.seconds += step.cost / 1_000
-        chosen = (step.start <= WEIGHTS) & (step.stop > WEIGHTS)
-        y = VALUES[chosen]
-        sums = np.stack(
-            [y ** (sum(moment.powers) if moment.columns else 0) for moment in axes.moments], axis=1
-        )
-        return State.from_rows(
-            axes, [()] * len(y), WEIGHTS[chosen] % axes.buckets, sums, y[:, None], y[:, None]
-        )
+        return state_of(step, axes, WEIGHTS, VALUES)
 
     def grid(self, aggregate, groups):
         return None

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Aggregate, FileCosts, Goal, GroupSpans, KnownBounds, State, Status
+from pyqbeast.approximate.estimate import Aggregate, FileCosts, Goal, GroupSpans, KnownBounds, Status
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.planning import MOST_GROUPS
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.sampling.weight_scale import END, EVEN, START
+from tests.approximate.steps.rows import state_of
 
 AVERAGE = Aggregate("avg", ("y",))
 
@@ -39,13 +40,7 @@ class Table:
         self.group_spans = GroupSpans([None], [(None,)] * files, [None] * files)
 
     def read(self, step, axes):
-        chosen = (step.start <= self.weight) & (step.stop > self.weight)
-        y = self.y[chosen]
-        sums = np.stack(
-            [y ** (sum(moment.powers) if moment.columns else 0) for moment in axes.moments], axis=1
-        )
-        keys = [(group,) for group in self.group[chosen].tolist()]
-        return State.from_rows(axes, keys, self.weight[chosen] % axes.buckets, sums, y[:, None], y[:, None])
+        return state_of(step, axes, self.weight, self.y, self.group)
 
     def grid(self, aggregate, groups):
         return None

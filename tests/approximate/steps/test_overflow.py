@@ -16,7 +16,6 @@ from pyqbeast.approximate.estimate import (
     KnownBounds,
     Operation,
     Part,
-    State,
     Status,
 )
 from pyqbeast.approximate.estimate.limit import Limit
@@ -24,6 +23,7 @@ from pyqbeast.approximate.estimate.rounding import known_numbers
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.sampling.weight_scale import END, EVEN, START
+from tests.approximate.steps.rows import state_of
 
 ROWS = 200_000
 WEIGHTS = np.random.default_rng(1).integers(START, END, ROWS)
@@ -52,14 +52,7 @@ class Table:
         self.requested, self.exact_below, self.overflows_at = requested, exact_below, overflows_at
 
     def read(self, step, axes):
-        chosen = (step.start <= WEIGHTS) & (step.stop > WEIGHTS)
-        y = VALUES[chosen]
-        sums = np.stack(
-            [y ** (sum(moment.powers) if moment.columns else 0) for moment in axes.moments], axis=1
-        )
-        return State.from_rows(
-            axes, [()] * len(y), WEIGHTS[chosen] % axes.buckets, sums, y[:, None], y[:, None]
-        )
+        return state_of(step, axes, WEIGHTS, VALUES)
 
     def grid(self, aggregate, groups):
         return None
