@@ -34,8 +34,9 @@ def test_the_code_runs(spark, golden, monkeypatch, capsys, tmp_path, page):
     use_session(spark, monkeypatch)
     monkeypatch.setattr(hooks, "_of_tables", {})
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"spark": spark, "path": str(tmp_path / "table")}
+    names: dict[str, object] = {}
     if page.stem == "upgrade":
+        names["path"] = str(tmp_path / "table")
         copy_of(golden, REPLICATED, names["path"])
     for block in blocks_of(page):
         # Relative paths mean one thing to the driver and another to a JVM that was started elsewhere.
