@@ -85,9 +85,9 @@ def test_a_list_is_what_its_comparisons_are(scan, values, word):
 @pytest.mark.parametrize(
     ("condition", "told"),
     [
-        (" OR ".join(f"id = {i}" for i in range(30_000)), "more than 1000 comparisons"),
-        ("x IN (" + ", ".join(f"{i}.5" for i in range(30_000)) + ")", "more than 1000 comparisons"),
-        (" AND ".join(["id IS NOT NULL"] * 30_000), "more than 1000 comparisons"),
+        (" OR ".join(f"id = {i}" for i in range(3_000)), "more than 1000 comparisons"),
+        ("x IN (" + ", ".join(f"{i}.5" for i in range(3_000)) + ")", "more than 1000 comparisons"),
+        (" AND ".join(["id IS NOT NULL"] * 3_000), "more than 1000 comparisons"),
         ("(" * 100_000 + "id = 1" + ")" * 100_000, "nested too deeply"),
         ("NOT " * 100_000 + "id = 1", "nested too deeply"),
         ("s = '\ud800'", "is no text"),
