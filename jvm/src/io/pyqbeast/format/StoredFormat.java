@@ -7,6 +7,8 @@ import java.io.Serializable;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.api.java.function.MapPartitionsFunction;
+import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
@@ -51,9 +53,11 @@ public record StoredFormat(boolean legacy, boolean isMarked, long highestRevisio
     return added == null ? null : known.value().with(of(added.iterator()));
   }
 
+  /** Records come home by Java's serializer: where a session has set Spark's own to Kryo, that cannot read them. */
   private static StoredFormat byJob(Snapshot snapshot) {
-    return snapshot.allFiles().javaRDD().mapPartitions(files -> List.of(of(files)).iterator())
-        .fold(OF_NO_FILES, StoredFormat::with);
+    MapPartitionsFunction<AddFile, StoredFormat> toOne = files -> List.of(of(files)).iterator();
+    return snapshot.allFiles().mapPartitions(toOne, Encoders.javaSerialization(StoredFormat.class)).collectAsList()
+        .stream().reduce(OF_NO_FILES, StoredFormat::with);
   }
 
   private static StoredFormat of(Iterator<AddFile> files) {

@@ -6,7 +6,6 @@ import io.pyqbeast.commit.TableLog;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.parquet.RowGroups;
 import java.io.File;
-import java.io.Serializable;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
@@ -21,9 +20,6 @@ public final class Footers {
 
   /** One task reads so many. A footer takes a disk a millisecond, and a store some fifty. */
   private static final int OF_A_TASK = 100;
-
-  /** The rows of the file at a whole location; or why nobody can read it. */
-  private record Footer(String location, long rows, String problem) implements Serializable {}
 
   private Footers() {}
 
@@ -40,23 +36,22 @@ public final class Footers {
               JavaSparkContext spark = JavaSparkContext.fromSparkContext(log.session().sparkContext());
               Broadcast<SerializableConfiguration> conf = FileContents.configuration(log);
               int tasks = Math.max(spark.defaultParallelism(), locations.size() / OF_A_TASK);
-              List<Footer> footers =
+              List<Object[]> footers =
                   spark
                       .parallelize(locations, Math.min(tasks, locations.size()))
                       .map(location -> read(location, conf.value().value()))
                       .collect();
-              JSON.writeValue(
-                  new File(target),
-                  footers.stream().map(each -> new Object[] {each.location, each.rows, each.problem}).toList());
+              JSON.writeValue(new File(target), footers);
               return null;
             });
   }
 
-  private static Footer read(String location, Configuration conf) {
+  /** What is written of a file. It is no record because it comes home by Spark's serializer: Kryo cannot read records. */
+  private static Object[] read(String location, Configuration conf) {
     try (ParquetFileReader reader = RowGroups.footer(new Path(location), conf)) {
-      return new Footer(location, reader.getRecordCount(), null);
+      return new Object[] {location, reader.getRecordCount(), null};
     } catch (Exception e) {
-      return new Footer(location, 0, Door.words(e));
+      return new Object[] {location, 0, Door.words(e)};
     }
   }
 }
