@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import pyqbeast
-from pyqbeast import QbeastTable
+from pyqbeast import FormatError, QbeastTable, bridge
 from tests.spark_session import under
 from tests.table.help import count, load, rows_2d, rows_written, save
 from tests.table.legacy import REPLICATED, copy_of
@@ -106,6 +106,21 @@ def test_copies_that_lost_their_index_are_refused_and_not_doubled(spark, with_co
     path = relogged(with_copies, forget)
     with pytest.raises(Exception, match="is marked as replicated"):
         load(spark, path).count()
+
+
+@pytest.mark.parametrize("is_upgraded", [True, False])
+def test_copies_of_an_index_that_is_gone_become_no_rows(spark, golden, table_path, is_upgraded):
+    """A conversion takes the tags of such an index away, and with them what tells the copies from other rows."""
+    path = copy_of(golden, REPLICATED, table_path)
+    if is_upgraded:
+        pyqbeast.upgrade(spark, path)
+    before = bridge.TableLog(spark, path)
+    names = ", ".join(f"'{key}'" for key in before.configuration if key.startswith("qbeast."))
+    spark.sql(f"ALTER TABLE delta.`{path}` UNSET TBLPROPERTIES ({names})")
+    with pytest.raises(FormatError, match="some of its files repeat rows of others"):
+        pyqbeast.convert(spark, f"delta.`{path}`", columns_to_index=["a", "b"])
+    spark.sql(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF {before.version}")
+    counts_once(spark, path)
 
 
 @pytest.mark.parametrize("source", ["qbeast", "delta"])

@@ -68,8 +68,13 @@ public final class TableLog {
     return log;
   }
 
+  /** Files keep their marks where a table's properties have gone that tell of its index. All files are looked at then. */
   ReplicatedCubes replicatedCubes() {
-    return door.open(() -> ReplicatedCubes.of(snapshot));
+    return door.open(
+        () ->
+            StoredFormat.isIndexed(snapshot)
+                ? ReplicatedCubes.of(snapshot)
+                : ReplicatedCubes.among(LiveFiles.of(snapshot)));
   }
 
   public Snapshot snapshot() {
