@@ -59,7 +59,7 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
     Map<String, String> configuration = configurationOf(metadata);
     boolean isIndexed = configuration.containsKey(Constants.LAST_REVISION);
     if (dropRevisions || !isIndexed && added.containsKey(Constants.LAST_REVISION)) {
-      configuration.keySet().removeIf(k -> OPTIONS.contains(k.toLowerCase(Locale.ROOT)));
+      configuration.keySet().removeIf(StoredEntries::isOption);
     }
     if (dropRevisions) {
       configuration.keySet()
@@ -88,6 +88,13 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
           }
         });
     return DeltaActions.described(DeltaActions.configured(metadata, configuration), properties.get(COMMENT));
+  }
+
+  /** Its catalog stores each option twice: as it is, and with Spark's prefix. */
+  private static boolean isOption(String key) {
+    String prefix = TableCatalog.OPTION_PREFIX;
+    String name = key.startsWith(prefix) ? key.substring(prefix.length()) : key;
+    return OPTIONS.contains(name.toLowerCase(Locale.ROOT));
   }
 
   private static Map<String, String> defaultsOf(SparkSession session) {
