@@ -79,7 +79,8 @@ def _convert(
     is_made_delta = False
     try:
         with failures.words(doing):
-            for _ in range(1 + number_of_retries(spark)):
+            lost = 0
+            while lost <= number_of_retries(spark):
                 transaction = bridge.Transaction(spark, path)
                 if not transaction.exists:
                     if kind != "parquet":
@@ -93,10 +94,10 @@ def _convert(
                 check_is_not_damaged(stored, path)
                 _check_layout(transaction, identifier)
                 columns = _columns(spark.read.format("delta").load(path), columns_to_index)
-                if not is_made_delta and _drops_tags(spark, path):
-                    continue
-                if _store_staging(transaction, path, size, columns):
+                are_dropped = None if is_made_delta else _drops_tags(transaction.log())
+                if are_dropped is None and _store_staging(transaction, path, size, columns):
                     return QbeastTable(spark, path)
+                lost += not are_dropped
     except StorageError as error:
         became = _became(spark, path) if is_made_delta else ""
         if not became:
@@ -106,8 +107,8 @@ def _convert(
             f"{str(error).removesuffix(failures.UNCHANGED)}; no row has changed"
         ) from error
     raise CommitConflictError(
-        f"other writers changed {path} each time that it was converted, so it is no indexed table; convert it again. "
-        f"Delta says: {transaction.conflict}"
+        f"other writers changed {path} each time that it was converted, so it is no indexed table; convert it again"
+        + (f". Delta says: {transaction.conflict}" if transaction.conflict else "")
     )
 
 
@@ -209,26 +210,28 @@ def _store_staging(
     return transaction.commit_stored()
 
 
-def _drops_tags(spark: SparkSession, path: str) -> bool:
-    """Takes the tags of an index that is gone from the files that still have them; false where there are none.
+def _drops_tags(log: bridge.TableLog) -> bool | None:
+    """Takes the tags of an index that is gone from the files that still have them.
 
     The next revision may have the number in them, and the files would count as laid out by it.
+
+    Returns:
+        None where no file has such tags; otherwise whether the commit landed, and no other writer came first.
     """
-    log = bridge.TableLog(spark, path)
     files = log.file_frame()
     tags = F.col("tags")
     tagged = files.filter(tags[TAG_REVISION].isNotNull())
     if tagged.isEmpty():
-        return False
+        return None
     if not tagged.filter(log.tags_are_replicated(tags)).isEmpty():
         raise FormatError(
-            f"{path} was indexed, its revisions are gone from the table's properties, and some of its files repeat "
+            f"{log.path} was indexed, its revisions are gone from the table's properties, and some of its files repeat "
             "rows of others: restore a version that has the properties, and run pyqbeast.upgrade on it"
         )
     kept = F.map_filter(tags, lambda name, _: ~name.isin(*INDEX_TAGS))
     changed = tagged.withColumns({"tags": kept, "dataChange": F.lit(False)})
-    log.rewrite_entries(_OPERATION, changed.select(*files.columns), files.limit(0), {}, {})
-    return True
+    landed = log.rewrite_entries(_OPERATION, changed.select(*files.columns), files.limit(0), {}, {})
+    return landed is not None
 
 
 def _partitioned(identifier: str) -> UnsupportedError:

@@ -18,6 +18,7 @@ from pyqbeast import (
     bridge,
 )
 from pyqbeast.table import convert as converting
+from tests.spark_session import under
 from tests.table.help import count, holds, ids, load, rows_2d, save
 
 
@@ -107,6 +108,26 @@ def test_who_converts_second_leaves_the_index_of_the_first(spark, table_path, mo
     holds(spark, table_path)
 
 
+def test_tags_of_the_index_of_the_first_stay(spark, table_path, monkeypatch):
+    """The second looks for tags of an index that is gone in the version that had no index."""
+    rows_2d(spark, 500).write.format("delta").save(table_path)
+    identifier = f"delta.`{table_path}`"
+    columns, others = converting._columns, []
+
+    def first(*arguments):
+        if not others:
+            others.append(None)
+            pyqbeast.convert(spark, identifier, columns_to_index=["a", "b"])
+            rows_2d(spark, 500, first=500).write.format("qbeast").mode("append").save(table_path)
+        return columns(*arguments)
+
+    monkeypatch.setattr(converting, "_columns", first)
+    table = pyqbeast.convert(spark, identifier, columns_to_index=["b"])
+    assert table.columns_to_index == ["a", "b"]
+    assert table.blocks().count()
+    holds(spark, table_path)
+
+
 def test_a_table_that_never_rests_is_not_converted(spark, table_path, monkeypatch):
     rows_2d(spark, 100).write.format("delta").save(table_path)
     store = converting._store_staging
@@ -149,7 +170,8 @@ def test_a_table_that_has_lost_its_latest_revision_is_for_repair(spark, table_pa
 def test_files_of_an_index_that_is_gone_are_none_of_the_next(spark, table_path):
     save(rows_2d(spark, 2_000), table_path, columnsToIndex="a", cubeSize=200)
     unset(spark, table_path, *REVISIONS)
-    table = pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=["b"], cube_size=200)
+    with under(spark, {"spark.qbeast.index.numberOfRetries": "0"}):
+        table = pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=["b"], cube_size=200)
     rows_2d(spark, 100, first=2_000).write.format("qbeast").mode("append").save(table_path)
     assert (table.latest_revision.id, table.columns_to_index) == (1, ["b"])
     assert table.metrics().unindexed_files > 0
