@@ -253,6 +253,9 @@ MOVES = {
     "merge": "MERGE INTO {t} t USING (SELECT id FROM {t} TABLESAMPLE (15 PERCENT)) s ON t.id = s.id "
     "WHEN MATCHED THEN UPDATE SET b = t.b / 2",
     "stored": "MERGE INTO {t} t USING kept s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.b = t.b / 2",
+    "by value": "UPDATE {t} SET b = CASE WHEN " + WEIGHT + " < -1500000000 THEN b / 2 ELSE b END",
+    "merge by value": "MERGE INTO {t} t USING (SELECT id AS i FROM {t}) s ON t.id = s.i "
+    "WHEN MATCHED THEN UPDATE SET b = CASE WHEN " + WEIGHT + " < -1500000000 THEN b / 2 ELSE b END",
     "in place": "UPDATE {t} SET name = 'x' WHERE " + WEIGHT + " < -1500000000",
 }
 

@@ -38,8 +38,8 @@ import scala.collection.immutable.Seq;
  * A DELETE, MERGE or UPDATE of Delta's that may choose rows of an indexed table by their weight, and takes them away from
  * that weight: it deletes them, or gives them other values in hashed columns. A deletion vector does not tell
  * the weights of the rows that it hides. So this is noted in the table's configuration: before the command runs where
- * its condition holds a hash, and afterwards where {@link DeletedRows} finds out. From then on {@code WeightProfile}
- * trusts only files without deleted rows.
+ * it chooses rows, or their values, by a hash, and afterwards where {@link DeletedRows} finds out. From then on
+ * {@code WeightProfile} trusts only files without deleted rows.
  */
 public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
   private static final long serialVersionUID = 1L;
@@ -76,16 +76,21 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
     return command instanceof DeleteCommand delete ? delete.deltaLog() : null;
   }
 
-  private static boolean holdsHash(LogicalPlan command) {
+  /** Whether the weight may say which rows the command takes, or which of them get other values. */
+  private static boolean holdsHash(LogicalPlan command, List<String> hashed) {
+    return MovedRows.values(command, hashed).stream().anyMatch(WeightMentions::holdsHash) || isChosenByHash(command);
+  }
+
+  private static boolean isChosenByHash(LogicalPlan command) {
     if (command instanceof MergeIntoCommandBase merge) {
-      return holdsHash(merge);
+      return isChosenByHash(merge);
     }
     Option<Expression> condition =
         command instanceof UpdateCommand update ? update.condition() : ((DeleteCommand) command).condition();
     return condition.exists(ScalaInterop.predicate(WeightMentions::holdsHash));
   }
 
-  private static boolean holdsHash(MergeIntoCommandBase merge) {
+  private static boolean isChosenByHash(MergeIntoCommandBase merge) {
     List<Expression> conditions = new ArrayList<>(List.of(merge.condition()));
     ScalaInterop.list(merge.matchedClauses())
         .forEach(clause -> clause.condition().foreach(ScalaInterop.function(conditions::add)));
@@ -104,7 +109,7 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
     if (hashed.isEmpty() || isRefused || configuration.contains(NOTED)) {
       return run();
     }
-    if (holdsHash((LogicalPlan) command)) {
+    if (holdsHash((LogicalPlan) command, hashed)) {
       note(log);
       return run();
     }

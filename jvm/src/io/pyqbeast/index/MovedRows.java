@@ -20,20 +20,28 @@ public final class MovedRows {
   private MovedRows() {}
 
   public static boolean areMoved(LogicalPlan command, List<String> hashed) {
+    return !values(command, hashed).isEmpty();
+  }
+
+  /** The values that hashed columns get, but for those that they keep. */
+  public static List<Expression> values(LogicalPlan command, List<String> hashed) {
+    List<Expression> given = new ArrayList<>();
     if (command instanceof UpdateCommand update) {
       List<Attribute> columns = ScalaInterop.list(update.target().output());
       List<Expression> values = ScalaInterop.list(update.updateExpressions());
       for (int i = 0; i < columns.size(); i++) {
         if (isHashed(columns.get(i).name(), hashed) && !isSame(columns.get(i), values.get(i))) {
-          return true;
+          given.add(values.get(i));
         }
       }
-      return false;
     }
-    return command instanceof MergeIntoCommandBase merge && updates(merge, hashed);
+    if (command instanceof MergeIntoCommandBase merge) {
+      addValues(merge, hashed, given);
+    }
+    return given;
   }
 
-  private static boolean updates(MergeIntoCommandBase merge, List<String> hashed) {
+  private static void addValues(MergeIntoCommandBase merge, List<String> hashed, List<Expression> given) {
     List<Attribute> columns = ScalaInterop.list(merge.target().output());
     List<DeltaMergeIntoClause> clauses = new ArrayList<>(ScalaInterop.list(merge.matchedClauses()));
     clauses.addAll(ScalaInterop.list(merge.notMatchedBySourceClauses()));
@@ -44,11 +52,10 @@ public final class MovedRows {
             columns.stream()
                 .anyMatch(column -> ColumnNames.areSame(column.name(), name) && isSame(column, action.expr()));
         if (isHashed(name, hashed) && !isKept) {
-          return true;
+          given.add(action.expr());
         }
       }
     }
-    return false;
   }
 
   private static boolean isHashed(String name, List<String> hashed) {
