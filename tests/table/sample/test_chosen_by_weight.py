@@ -18,7 +18,7 @@ from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT, DELETED_BY_WEIGHT, MIXED_BY_WEIGHT
 from pyqbeast.core.format.weight_counts import parse_weights_tag
 from tests.protocol.gates import SCHEME, Held
-from tests.table.help import load, opened, rows_2d, save
+from tests.table.help import ids, load, opened, rows_2d, save
 
 ROWS = 20_000
 WEIGHT = "hash(a, b)"
@@ -283,6 +283,43 @@ def test_rows_chosen_by_their_weight_get_another_one(spark, table_path, way):
         QbeastTable.for_path(spark, table_path).optimize(revision=0)
         QbeastTable.for_path(spark, table_path).optimize()
     assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.02)
+
+
+UPDATES = {
+    "update": "UPDATE {t} SET b = b / 2 WHERE {chosen}",
+    "merge": "MERGE INTO {t} t USING kept s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.b = t.b / 2",
+}
+
+
+@pytest.mark.parametrize("way", UPDATES)
+def test_rows_of_the_lightest_files_get_another_weight(spark, table_path, way):
+    """As those of a stored sample do that ends where files end: no vector hides a row, and the files go."""
+    save(rows_2d(spark, ROWS), table_path)
+    of_files = QbeastTable.for_path(spark, table_path).blocks().groupBy("file").agg(F.max("max_weight"))
+    light = [file for file, heaviest in of_files.collect() if heaviest < -1_500_000_000]
+    chosen = ids(spark.read.parquet(*(f"{table_path}/{file}" for file in light)))
+    spark.createDataFrame([(each,) for each in chosen], "id bigint").createOrReplaceTempView("kept")
+    condition = f"id IN ({','.join(map(str, chosen))})"
+    spark.sql(UPDATES[way].format(t=f"delta.`{table_path}`", chosen=condition)).collect()
+    log = bridge.TableLog(spark, table_path)
+    assert not any(file.deleted for file in log.files())
+    assert DELETED_BY_WEIGHT in log.configuration
+    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.02)
+
+
+@pytest.mark.parametrize("way", UPDATES)
+def test_rows_of_a_region_get_another_weight(spark, table_path, way):
+    """Files of heavy rows lie in the region and go as a whole. Those of light rows are wider and get a vector."""
+    rows = rows_2d(spark, 2 * ROWS)
+    save(rows, table_path, cubeSize=400)
+    region = "a < 500000 AND b < 500"
+    rows.where(region).createOrReplaceTempView("kept")
+    spark.sql(UPDATES[way].format(t=f"delta.`{table_path}`", chosen=region)).collect()
+    log = bridge.TableLog(spark, table_path)
+    assert any(file.deleted for file in log.files())
+    assert DELETED_BY_WEIGHT not in log.configuration
+    table = load(spark, table_path)
+    assert_bounded(table.groupBy().count(), table.count())
 
 
 def test_light_rows_that_an_update_left_unindexed(spark, whole, table_path):

@@ -7,10 +7,12 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.CommitInfo;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
 import org.apache.spark.sql.delta.actions.RemoveFile;
 
@@ -20,12 +22,16 @@ import org.apache.spark.sql.delta.actions.RemoveFile;
  * spread over the weights as the table's are.
  */
 public final class DeletedRows {
+  /** What an UPDATE and a MERGE tell of the rows that they copied from one file to another. */
+  private static final List<String> COPIED = List.of("numCopiedRows", "numTargetRowsCopied");
+
   private DeletedRows() {}
 
   /**
    * Whether evenly spread weights cannot have come out like this. Of a commit that also adds files nobody knows whose
    * rows these are, and it is taken to have chosen none; unless its rows are known to come back with other weights. Then
-   * the rows that new vectors hide tell of all.
+   * all rows that are gone tell of it: those that new vectors hide, and those of whole files where it says that it has
+   * copied none of them.
    *
    * @param before the table
    * @param actions of the commit
@@ -46,7 +52,9 @@ public final class DeletedRows {
       if (!moves) {
         return false;
       }
-      dropped.keySet().retainAll(added.keySet());
+      if (!copyNone(actions)) {
+        dropped.keySet().retainAll(added.keySet());
+      }
     }
     Set<String> prunable = PrunableRevisions.of(before.metadata());
     WeightSums sums = new WeightSums();
@@ -57,6 +65,17 @@ public final class DeletedRows {
     }
     // Whether the table's own rows are spread evenly takes a job, and nearly all commits need no answer.
     return WeightProfile.isUneven(sums) && !WeightProfile.of(before).isUneven();
+  }
+
+  /** Whether the files that a commit adds hold no rows that it left as they were. False where it does not tell. */
+  private static boolean copyNone(List<Action> actions) {
+    for (Action action : actions) {
+      if (action instanceof CommitInfo info && info.operationMetrics().isDefined()) {
+        Map<String, String> told = ScalaInterop.map(info.operationMetrics().get());
+        return COPIED.stream().map(told::get).filter(Objects::nonNull).toList().equals(List.of("0"));
+      }
+    }
+    return false;
   }
 
   private static void add(WeightSums sums, RemoveFile file, AddFile kept, Set<String> prunable) {
