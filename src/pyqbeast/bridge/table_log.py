@@ -90,6 +90,11 @@ class TableLog:
         return json.loads(self._java.configuration())  # type: ignore[no-any-return]
 
     @property
+    def is_partitioned(self) -> bool:
+        """Whether the table has partitions, which no indexed one has."""
+        return bool(self._java.isPartitioned())
+
+    @property
     def schema(self) -> StructType:
         """The table's schema."""
         return StructType.fromJson(json.loads(self._java.schema()))

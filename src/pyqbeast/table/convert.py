@@ -88,11 +88,14 @@ def _convert(
                     is_made_delta = True
                     _make_delta(spark, path, identifier, columns_to_index)
                     transaction = bridge.Transaction(spark, path)
+                if transaction.is_partitioned:
+                    raise _partitioned(identifier)
                 stored = revisions_from_configuration(transaction.configuration)
                 if stored.last_id >= 0:
                     return QbeastTable.for_path(spark, path)
                 check_is_not_damaged(stored, path)
-                _check_layout(transaction, identifier)
+                if transaction.is_clustered:
+                    raise _clustered(identifier)
                 columns = _columns(spark.read.format("delta").load(path), columns_to_index)
                 are_dropped = None if is_made_delta else _drops_tags(transaction.log())
                 if are_dropped is None and _store_staging(transaction, path, size, columns):
@@ -139,16 +142,6 @@ def _kind_and_path(spark: SparkSession, identifier: str) -> tuple[str, str]:
     if detail is None or detail["format"] != "delta":
         raise NotIndexedError(f"{identifier!r} is not a Delta table; convert its files as parquet.`/path`")
     return "delta", detail["location"]
-
-
-def _check_layout(transaction: bridge.Transaction, identifier: str) -> None:
-    if transaction.is_partitioned:
-        raise _partitioned(identifier)
-    if transaction.is_clustered:
-        raise UnsupportedError(
-            f"{identifier} is clustered, and an index lays the same files out otherwise: run ALTER TABLE … CLUSTER "
-            "BY NONE first"
-        )
 
 
 def _columns(table: DataFrame, wanted: Sequence[str]) -> list[str]:
@@ -232,6 +225,13 @@ def _drops_tags(log: bridge.TableLog) -> bool | None:
     changed = tagged.withColumns({"tags": kept, "dataChange": F.lit(False)})
     landed = log.rewrite_entries(_OPERATION, changed.select(*files.columns), files.limit(0), {}, {})
     return landed is not None
+
+
+def _clustered(identifier: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{identifier} is clustered, and an index lays the same files out otherwise: run ALTER TABLE … CLUSTER BY NONE "
+        "first"
+    )
 
 
 def _partitioned(identifier: str) -> UnsupportedError:

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pyqbeast import bridge
 from pyqbeast.core.errors import NotIndexedError, TableNotFoundError
 from pyqbeast.core.location import Location, location_text
-from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
+from pyqbeast.core.revisions.revision import RevisionSet, revisions_of_indexed
 
 
 def indexed_revisions(log: bridge.TableLog, path: str) -> RevisionSet:
@@ -23,10 +23,7 @@ def indexed_revisions(log: bridge.TableLog, path: str) -> RevisionSet:
             f"there is no Delta table at {path}; Parquet files there become an indexed one by "
             f"pyqbeast.convert(spark, 'parquet.`{path}`', columns_to_index=[…])"
         )
-    revisions = revisions_from_configuration(log.configuration)
-    if revisions.last_id < 0 and not revisions.problems:
-        raise NotIndexedError(f"the Delta table at {path} is not indexed; call pyqbeast.convert on it first")
-    return revisions
+    return revisions_of_indexed(path, log.configuration, is_partitioned=log.is_partitioned)
 
 
 def path_of_name(spark: SparkSession, name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyqbeast.core.errors import NotIndexedError, UnsupportedError
+from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import (
     BLOCK_REPLICATED,
     LEGACY_TAG_STATE,
@@ -13,9 +13,9 @@ from pyqbeast.core.format.constants import (
 from pyqbeast.core.format.file_tags import FileTags
 from pyqbeast.core.format.json_text import compact_json
 from pyqbeast.core.format.stored_text import read_json
-from pyqbeast.core.location import Location
+from pyqbeast.core.location import Location, location_text
 from pyqbeast.core.problems import REPLICATED, Problem
-from pyqbeast.core.revisions.revision import revisions_from_configuration
+from pyqbeast.core.revisions.revision import revisions_of_indexed
 from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
@@ -38,9 +38,9 @@ def verify_log(table: Location, storage_options: locations.Options = None) -> Ve
         StorageError: its folder cannot be listed.
     """
     snapshot = read_snapshot(table, storage_options=storage_options, with_removed=True)
-    revisions = revisions_from_configuration(snapshot.metadata.configuration)
-    if revisions.last_id < 0 and not revisions.problems:
-        raise NotIndexedError(f"the Delta table at {table} is not indexed; call pyqbeast.convert on it first")
+    told = snapshot.metadata
+    is_partitioned = bool(told.partition_columns)
+    revisions = revisions_of_indexed(location_text(table), told.configuration, is_partitioned=is_partitioned)
     index = IndexedSnapshot(table, snapshot, revisions)
     prunable = index.prunable_revisions
     try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast import UnsupportedError, tolerance
+from pyqbeast import NotIndexedError, QbeastTable, UnsupportedError, convert, tolerance
+from pyqbeast.verification.without_spark import verify_log
 from tests.table.help import ids, load, save
 
 
@@ -36,6 +37,14 @@ def overwritten(spark, table_path, rows):
 def test_conditions_on_partitions_hold(spark, overwritten, rows, condition):
     """Spark leaves them to the files that are chosen, and some reach the scan only after the choice."""
     assert ids(spark.table("partitioned").where(condition)) == ids(rows.where(condition))
+
+
+def test_nobody_opens_it_as_indexed(spark, overwritten):
+    for ask in (lambda: QbeastTable.for_path(spark, overwritten), lambda: verify_log(overwritten)):
+        with pytest.raises(NotIndexedError, match=r"is partitioned.* write its rows to a new table"):
+            ask()
+    with pytest.raises(UnsupportedError, match="is partitioned"):
+        convert(spark, f"delta.`{overwritten}`", columns_to_index=["id"])
 
 
 def test_the_table_is_one_of_deltas(spark, overwritten):

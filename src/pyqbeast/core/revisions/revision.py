@@ -213,6 +213,28 @@ def revisions_from_configuration(configuration: Mapping[str, str]) -> RevisionSe
     return RevisionSet(revisions, last_id, tuple(problems), _highest_id(configuration))
 
 
+def revisions_of_indexed(
+    table: str, configuration: Mapping[str, str], *, is_partitioned: bool
+) -> RevisionSet:
+    """The revisions of an indexed table. They may be damaged.
+
+    Where Delta replaces all rows of a table by partitioned ones, it keeps its properties. They tell of an index of
+    rows that are gone.
+
+    Raises:
+        NotIndexedError: the table is not indexed.
+    """
+    if is_partitioned:
+        raise NotIndexedError(
+            f"the Delta table at {table} is partitioned, so it is not indexed: write its rows to a new table, with the "
+            "partition columns among columnsToIndex"
+        )
+    revisions = revisions_from_configuration(configuration)
+    if revisions.last_id < 0 and not revisions.problems:
+        raise NotIndexedError(f"the Delta table at {table} is not indexed; call pyqbeast.convert on it first")
+    return revisions
+
+
 def configuration_entries(revision: Revision, configuration: Mapping[str, str]) -> dict[str, str]:
     """The entries to add to a table's configuration so that `revision` becomes its latest one.
 

@@ -105,6 +105,10 @@ public final class TableLog {
     return door.open(() -> JSON.writeValueAsString(ScalaInterop.map(snapshot.metadata().configuration())));
   }
 
+  public boolean isPartitioned() {
+    return door.open(() -> !snapshot.metadata().partitionColumns().isEmpty());
+  }
+
   public String schema() {
     return door.open(() -> snapshot.metadata().schemaString());
   }
