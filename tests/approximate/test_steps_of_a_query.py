@@ -49,6 +49,18 @@ def test_cached_rows_that_are_joined_keep_their_time(spark, table):
         kinds.unpersist()
 
 
+@pytest.mark.parametrize("loaded", ["1", "current_timestamp()"])
+def test_cached_rows_that_a_hash_picks_are_not_joined(spark, table, loaded):
+    """They may be those of the least weights: a sample would hold all of them, whatever columns they have besides."""
+    picked = spark.range(ROWS).where("hash(id) < -1717986918").selectExpr("id", f"{loaded} AS loaded").cache()
+    try:
+        query = table.join(picked, "id").agg(F.count("*"), F.max("loaded"))
+        with pytest.raises(UnsupportedError, match="picked or made by a hash"):
+            pyqbeast.tolerance(query, error=0.1)
+    finally:
+        picked.unpersist()
+
+
 def test_steps_read_files_of_a_version_that_is_cached(spark, table, tmp_path):
     """Spark answers a plan from its cache. A step reads files, also of a table of which the plan scans none then."""
     path = str(tmp_path / "other")

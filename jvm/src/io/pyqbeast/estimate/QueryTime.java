@@ -1,5 +1,6 @@
 package io.pyqbeast.estimate;
 
+import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.spark.LogicalPlans;
 import org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime$;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -26,10 +27,13 @@ final class QueryTime {
     return ComputeCurrentTime$.MODULE$.apply(cached);
   }
 
-  /** A side of a join that is read anew in each step, with what the session has cached of it. */
+  /**
+   * A side of a join that is read anew in each step, with what the session has cached of it. One that holds a hash
+   * stays as it is, so that whoever looks for the hash finds it.
+   */
   private static LogicalPlan kept(SparkSession session, LogicalPlan side) {
     boolean isDelta = LogicalPlans.isAnyNode(side, LogicalPlans::isDelta);
-    return isDelta || !side.containsPattern(TreePattern.CURRENT_LIKE())
+    return isDelta || !side.containsPattern(TreePattern.CURRENT_LIKE()) || WeightMentions.holdsHash(side)
         ? side
         : Dataset$.MODULE$.ofRows(session, side).queryExecution().withCachedData();
   }
