@@ -15,6 +15,8 @@ TIMES = [
     "now()",
     "cast(localtimestamp() AS timestamp)",
     "unix_micros(current_timestamp())",
+    "cast('now' AS timestamp)",
+    "cast((SELECT max(cast(' Now ' AS timestamp_ntz)) FROM range(3)) AS timestamp)",
 ]
 
 

@@ -1,0 +1,55 @@
+package io.pyqbeast.spark;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime$;
+import org.apache.spark.sql.catalyst.optimizer.SpecialDatetimeValues$;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.types.StringType;
+
+/**
+ * What Spark fixes for each query: functions that tell the current time, and texts such as {@code 'now'} and
+ * {@code 'today'} that are cast to a time.
+ */
+public final class CurrentTime {
+  /** Spark's rule takes the clock for each text, and a group and the column that shows it hold the same one. */
+  private final Map<Expression, Expression> times = new HashMap<>();
+
+  private CurrentTime() {}
+
+  /** Whether a plan gives other rows at another time. */
+  public static boolean isTold(LogicalPlan plan) {
+    return !fixed(plan).fastEquals(plan);
+  }
+
+  /** The plan with the time of now in all these places. */
+  public static LogicalPlan fixed(LogicalPlan plan) {
+    return new CurrentTime().withoutTexts(ComputeCurrentTime$.MODULE$.apply(plan));
+  }
+
+  private LogicalPlan withoutTexts(LogicalPlan plan) {
+    return plan.transformAllExpressions(ScalaInterop.partial(Expression.class, this::withoutText));
+  }
+
+  private Expression withoutText(Expression expression) {
+    if (expression instanceof SubqueryExpression subquery) {
+      return subquery.withNewPlan(withoutTexts(subquery.plan()));
+    }
+    return expression instanceof Cast cast && cast.child().dataType() instanceof StringType && cast.child().foldable()
+        ? times.computeIfAbsent(cast.canonicalized(), each -> told(cast))
+        : expression;
+  }
+
+  /** What Spark's rule makes of a text that is cast. */
+  private static Expression told(Cast cast) {
+    Project alone =
+        new Project(ScalaInterop.seq(List.of(LogicalPlans.named(cast, "time"))), new OneRowRelation());
+    return ScalaInterop.list(SpecialDatetimeValues$.MODULE$.apply(alone).expressions()).get(0).children().head();
+  }
+}
