@@ -10,7 +10,8 @@ from tests.table.help import ids, load, save
 
 @pytest.fixture(scope="module")
 def views(spark, tmp_path_factory):
-    """The views `late_rows`, whose only zero is -0.0 and whose only early day is a skipped one, and `late_keys`."""
+    """The views `late_rows`, whose only zero is -0.0 and whose only early day is a skipped one, `late_keys` and
+    `late_days`, which hold these."""
     folder = tmp_path_factory.mktemp("late")
     rows = spark.range(4_000).selectExpr(
         "id",
@@ -21,6 +22,7 @@ def views(spark, tmp_path_factory):
     save(rows, str(folder / "rows"), columnsToIndex="id", cubeSize=1_000)
     spark.range(4_000).selectExpr("id AS k", "0.0D AS y").write.parquet(str(folder / "keys"))
     load(spark, str(folder / "rows")).createOrReplaceTempView("late_rows")
+    load(spark, str(folder / "rows")).where("id IN (0, 2)").createOrReplaceTempView("late_days")
     spark.read.parquet(str(folder / "keys")).createOrReplaceTempView("late_keys")
 
 
@@ -40,10 +42,13 @@ def test_zeros_and_skipped_days_are_found(spark, views, condition):
 
 
 def test_other_conditions_reach_the_scan_as_they_are(spark, views):
-    query = spark.table("late_rows").where("x = 5.0D AND day > DATE'1999-01-01' AND id IN (1, 3)")
+    query = spark.table("late_rows").where(
+        "x = 5.0D AND day > DATE'1999-01-01' AND id IN (1, 3) AND (id < 2 OR id > 2)"
+    )
     plan = query._jdf.queryExecution().sparkPlan().toString()
     assert "EqualTo(x,5.0)" in plan
     assert "GreaterThan(day,1999-01-01)" in plan
+    assert "Or(" in plan
     assert ids(query) == [1, 3]
     assert [condition.text for condition in explain(query).scans[0].conditions]
 
@@ -80,15 +85,41 @@ def test_other_values_of_subqueries(spark, views, condition, found):
     assert ids(spark.table("late_rows").where(condition)) == list(found)
 
 
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("day = (SELECT min(day) FROM late_days)", range(0, 4_000, 2)),
+        ("(SELECT min(day) FROM late_days) >= day", range(0, 4_000, 2)),
+        ("day <=> (SELECT min(day) FROM late_days)", range(0, 4_000, 2)),
+        ("day < (SELECT date_add(max(day), 1) FROM late_days)", range(0, 4_000, 2)),
+        ("day > (SELECT DATE'1582-10-09' FROM late_days LIMIT 1)", range(4_000)),
+        ("day IN ((SELECT min(day) FROM late_days), DATE'1999-01-01')", range(0, 4_000, 2)),
+        ("NOT (day = (SELECT min(day) FROM late_days))", range(1, 4_000, 2)),
+        ("day > (SELECT min(day) FROM late_days)", range(1, 4_000, 2)),
+        ("at = (SELECT min(at) FROM late_days)", range(0, 4_000, 2)),
+        ("at >= (SELECT min(at) FROM late_days)", range(4_000)),
+        (
+            "at <= (SELECT min(at) FROM late_days) AND day = (SELECT min(day) FROM late_days)",
+            range(0, 4_000, 2),
+        ),
+    ],
+)
+def test_skipped_days_are_found_where_a_subquery_says_one(spark, views, condition, found):
+    """Spark hands it to Parquet as the day after those that the Julian calendar skips."""
+    assert ids(spark.table("late_rows").where(condition)) == list(found)
+
+
 def test_row_groups_are_left_out_by_values_of_subqueries(spark, views, tmp_path):
-    save(
-        spark.range(4_000).selectExpr("id", "id * 1.5D AS x"),
-        str(tmp_path),
-        columnsToIndex="id",
-        cubeSize=500,
+    rows = spark.range(4_000).selectExpr(
+        "id", "id * 1.5D AS x", "date_add(DATE'2000-01-01', cast(id AS int)) AS day"
     )
-    query = load(spark, str(tmp_path)).where("x >= (SELECT max(y) + 5900 FROM late_keys)")
-    assert ids(query) == [*range(3_934, 4_000)]
-    explanation = explain(query, run=True)
-    read = next(scan.ran.rows for scan in explanation.scans if str(tmp_path) in scan.table)
-    assert read < 4_000
+    save(rows, str(tmp_path), columnsToIndex="id", cubeSize=500)
+    for condition in (
+        "x >= (SELECT max(y) + 5900 FROM late_keys)",
+        "day >= (SELECT date_add(DATE'2000-01-01', cast(max(y) + 3934 AS int)) FROM late_keys)",
+    ):
+        query = load(spark, str(tmp_path)).where(condition)
+        assert ids(query) == [*range(3_934, 4_000)]
+        explanation = explain(query, run=True)
+        read = next(scan.ran.rows for scan in explanation.scans if str(tmp_path) in scan.table)
+        assert read < 4_000

@@ -11,7 +11,6 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkStrategy;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import scala.PartialFunction;
 import scala.collection.immutable.Seq;
 
 /**
@@ -24,8 +23,6 @@ import scala.collection.immutable.Seq;
  */
 public final class ParquetConditions extends SparkStrategy {
   private static final long serialVersionUID = 1L;
-  private static final PartialFunction<Expression, Expression> RULE =
-      ScalaInterop.partial(Expression.class, each -> SignedZeros.ofBothZeros(SkippedDays.ofNumbers(each)));
 
   @Override
   public Seq<SparkPlan> apply(LogicalPlan plan) {
@@ -33,8 +30,17 @@ public final class ParquetConditions extends SparkStrategy {
       return ScalaInterop.seq(List.of());
     }
     LogicalPlan changed =
-        LogicalPlans.replaced(plan, Filter.class, filter -> filter.transformExpressionsUp(RULE));
+        LogicalPlans.replaced(
+            plan, Filter.class, filter -> new Filter(changed(filter.condition()), filter.child()));
     return ScalaInterop.seq(changed.fastEquals(plan) ? List.of() : List.of(planLater(changed)));
+  }
+
+  private static Expression changed(Expression condition) {
+    if (SkippedDays.holdsEarlyDays(condition)) {
+      return condition;
+    }
+    Expression below = condition.mapChildren(ScalaInterop.function(ParquetConditions::changed));
+    return SignedZeros.ofBothZeros(SkippedDays.withEarlyDays(SkippedDays.ofNumbers(below)));
   }
 
   /** Whether a plan is filters and projections of files. */

@@ -3,24 +3,20 @@ package io.pyqbeast.conditions;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.And;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.GreaterThan;
 import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.In;
 import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
-import org.apache.spark.sql.catalyst.expressions.KnownNullable;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.Or;
-import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import scala.collection.immutable.Set;
@@ -39,29 +35,29 @@ final class SignedZeros {
   /** The condition that asks Parquet for both zeros, or the same condition. Such a condition stays as it is. */
   static Expression ofBothZeros(Expression condition) {
     if (condition instanceof BinaryComparison both) {
-      if (isZero(both.right()) && isStored(both.left())) {
+      if (isZero(both.right()) && FetchedValues.isStored(both.left())) {
         return compared(both, both.left(), both.right().dataType());
       }
-      if (isFetched(both.right()) && isStored(both.left())) {
+      if (isFetched(both.right()) && FetchedValues.isStored(both.left())) {
         return comparedWithFetched(both, both.left(), both.right(), false);
       }
-      if (isFetched(both.left()) && isStored(both.right())) {
+      if (isFetched(both.left()) && FetchedValues.isStored(both.right())) {
         return comparedWithFetched(both, both.right(), both.left(), true);
       }
-      return isZero(both.left()) && isStored(both.right())
+      return isZero(both.left()) && FetchedValues.isStored(both.right())
           ? mirrored(both, both.right(), both.left().dataType())
           : condition;
     }
-    if (condition instanceof In in && isStored(in.value())) {
+    if (condition instanceof In in && FetchedValues.isStored(in.value())) {
       if (ScalaInterop.list(in.list()).stream().anyMatch(SignedZeros::isFetched)) {
-        return withheld(in);
+        return FetchedValues.withheld(in);
       }
       List<Expression> others = ScalaInterop.list(in.list()).stream().filter(each -> !isZero(each)).toList();
       return others.size() == in.list().size()
           ? in
           : orZero(others.isEmpty() ? null : new In(in.value(), ScalaInterop.seq(others)), in.value());
     }
-    if (condition instanceof InSet in && isStored(in.child()) && isFloating(in.child())) {
+    if (condition instanceof InSet in && FetchedValues.isStored(in.child()) && isFloating(in.child())) {
       DataType type = in.child().dataType();
       Set<Object> others = in.hset().excl(least(type).value()).excl(greatest(type).value());
       return others.size() == in.hset().size()
@@ -105,8 +101,8 @@ final class SignedZeros {
   }
 
   /**
-   * A comparison of a value with one that a subquery gives. Spark hands that to Parquet when the scan runs, and nobody
-   * knows before whether it is zero. So Parquet is asked for zeros as well, and Spark alone for the comparison.
+   * A comparison of a value with one that a subquery gives. Parquet is asked for zeros as well, and Spark alone for the
+   * comparison.
    */
   private static Expression comparedWithFetched(
       BinaryComparison condition, Expression value, Expression fetched, boolean isMirrored) {
@@ -123,21 +119,12 @@ final class SignedZeros {
     }
     // Another value would come of a random subquery each time. Parquet cannot be asked in parts where nulls are equal.
     return asked == null || !fetched.deterministic()
-        ? withheld(condition)
-        : new And(new Or(asked, isZero(value, value.dataType())), withheld(condition));
-  }
-
-  /** The same condition in a form that Spark does not hand to Parquet. */
-  private static Expression withheld(Expression condition) {
-    List<Expression> parts =
-        ScalaInterop.list(condition.children()).stream()
-            .<Expression>map(each -> isFetched(each) ? new KnownNullable(each) : each)
-            .toList();
-    return condition.withNewChildren(ScalaInterop.seq(parts).toIndexedSeq());
+        ? FetchedValues.withheld(condition)
+        : new And(new Or(asked, isZero(value, value.dataType())), FetchedValues.withheld(condition));
   }
 
   private static boolean isFetched(Expression expression) {
-    return expression instanceof ScalarSubquery && isFloating(expression);
+    return FetchedValues.isFetched(expression) && isFloating(expression);
   }
 
   private static Expression isZero(Expression value, DataType type) {
@@ -151,10 +138,6 @@ final class SignedZeros {
 
   private static Expression isNotAbove(Expression value, DataType type) {
     return new Not(new GreaterThan(value, greatest(type)));
-  }
-
-  private static boolean isStored(Expression value) {
-    return value instanceof Attribute || value instanceof GetStructField field && isStored(field.child());
   }
 
   private static boolean isZero(Expression expression) {

@@ -1,13 +1,18 @@
 package io.pyqbeast.conditions;
 
 import io.pyqbeast.spark.ScalaInterop;
+import java.time.LocalDate;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.In;
 import org.apache.spark.sql.catalyst.expressions.InSet;
+import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.UnixDate;
 import org.apache.spark.sql.catalyst.expressions.UnixMicros;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils$;
@@ -22,6 +27,9 @@ import scala.jdk.javaapi.CollectionConverters;
  * times that {@code java.sql} has no number for: with these a query would fail.
  */
 final class SkippedDays {
+  /** The first day that no skipped one is taken for, in any time zone. */
+  private static final int FIRST_AFTER = (int) LocalDate.of(1582, 10, 17).toEpochDay();
+
   private SkippedDays() {}
 
   /** The condition on numbers instead of such times, or the same condition. */
@@ -42,6 +50,55 @@ final class SkippedDays {
           : condition;
     }
     return condition;
+  }
+
+  /**
+   * The condition that finds its rows where a subquery gives such a time too, or the same condition. Parquet is asked
+   * for early days as well, and Spark alone for the comparison.
+   */
+  static Expression withEarlyDays(Expression condition) {
+    if (condition instanceof In in
+        && FetchedValues.isStored(in.value())
+        && ScalaInterop.list(in.list()).stream().anyMatch(SkippedDays::isFetched)) {
+      return FetchedValues.withheld(in);
+    }
+    if (!isOfFetched(condition)) {
+      return condition;
+    }
+    Expression withheld = FetchedValues.withheld(condition);
+    // Another value would come of a random subquery each time.
+    return condition.deterministic() ? new And(new Or(condition, isEarly(condition)), withheld) : withheld;
+  }
+
+  /** Whether a condition asks for early days already. */
+  static boolean holdsEarlyDays(Expression condition) {
+    return condition instanceof Or or && isOfFetched(or.left()) && or.right().equals(isEarly(or.left()));
+  }
+
+  /** Whether a condition compares a column with such a value. */
+  private static boolean isOfFetched(Expression condition) {
+    return condition instanceof BinaryComparison both
+        && isFetched(both.left()) != isFetched(both.right())
+        && FetchedValues.isStored(column(condition));
+  }
+
+  /** The side of a comparison that no subquery gives. */
+  private static Expression column(Expression comparison) {
+    List<Expression> sides = ScalaInterop.list(comparison.children());
+    return isFetched(sides.get(0)) ? sides.get(1) : sides.get(0);
+  }
+
+  private static Expression isEarly(Expression comparison) {
+    Expression value = column(comparison);
+    boolean isDate = value.dataType().equals(DataTypes.DateType);
+    Object first = isDate ? (Object) FIRST_AFTER : (Object) TimeUnit.DAYS.toMicros(FIRST_AFTER);
+    return new LessThan(value, new Literal(first, value.dataType()));
+  }
+
+  private static boolean isFetched(Expression expression) {
+    DataType type = expression.dataType();
+    return FetchedValues.isFetched(expression)
+        && (type.equals(DataTypes.DateType) || type.equals(DataTypes.TimestampType));
   }
 
   private static boolean isSkipped(Expression expression) {
