@@ -15,6 +15,7 @@ from pyqbeast.spark_versions import minor
 from pyqbeast.tiledb import VAR_NUM, Datatype, attribute, create_array, write_array
 from pyqbeast.tiledb.spark.data_source import register
 from pyqbeast.tiledb.spark.types import spark_schema
+from tests.spark_session import under
 from tests.tiledb.arrays import one_dimension, sorted_array
 
 if minor(pyspark.__version__) == "4.0":
@@ -107,6 +108,34 @@ def test_values_that_python_lacks_are_left_to_spark(spark, tmp_path, java_8):
     finally:
         for key, value in before.items():
             spark.conf.set(key, value)
+
+
+@pytest.mark.parametrize("java_8", ["false", "true"])
+def test_days_that_the_julian_calendar_skips(spark, tmp_path, java_8):
+    """Spark tells a source of them by `java.sql`, which has no such days, and fails at times before the first of it."""
+    register(spark)
+    uri = str(tmp_path / "a")
+    attributes = (attribute("d", Datatype.DATETIME_DAY), attribute("t", Datatype.DATETIME_MS))
+    create_array(uri, one_dimension(*attributes, capacity=1))
+    days = [datetime.date(1582, 10, 10), datetime.date(2000, 1, 1)]
+    noons = pa.array(
+        [datetime.datetime(day.year, day.month, day.day, 12) for day in days], pa.timestamp("ms")
+    )
+    write_array(uri, pa.table({"x": [0, 1], "d": pa.array(days), "t": noons}))
+    frame = spark.read.format("tiledb").load(uri)
+    with under(spark, {"spark.sql.datetime.java8API.enabled": java_8}):
+        for condition, found in (
+            ("d = DATE'1582-10-10'", [0]),
+            ("d >= DATE'1582-10-08'", [0, 1]),
+            ("d IN (DATE'1582-10-10', DATE'1582-10-11')", [0]),
+            ("d < DATE'1582-10-15'", [0]),
+            ("d > date_from_unix_date(-2147483648)", [0, 1]),
+            ("t = TIMESTAMP_NTZ'1582-10-10 12:00:00'", [0]),
+            ("cast(t AS timestamp) = TIMESTAMP'1582-10-10 12:00:00'", [0]),
+            ("t >= TIMESTAMP'1582-10-06 00:00:00'", [0, 1]),
+            ("t > timestamp_micros(-9223372036854775807L)", [0, 1]),
+        ):
+            assert sorted(row.x for row in frame.where(condition).collect()) == found, condition
 
 
 NEW_YEAR = datetime.date(2020, 1, 1)

@@ -8,6 +8,7 @@ import io.pyqbeast.commit.DeletionByWeight;
 import io.pyqbeast.commit.IndexedRestore;
 import io.pyqbeast.commit.LegacyTableGuard;
 import io.pyqbeast.conditions.ParquetConditions;
+import io.pyqbeast.conditions.TileDBConditions;
 import io.pyqbeast.layout.MapPartitionsWithExpressions;
 import io.pyqbeast.sample.IndexedScan;
 import io.pyqbeast.sample.SampleRule;
@@ -33,6 +34,7 @@ public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensi
     extensions.injectResolutionRule(ScalaInterop.function(session -> new IndexedLike()));
     extensions.injectPostHocResolutionRule(ScalaInterop.function(session -> new TileDBFilters()));
     extensions.injectOptimizerRule(ScalaInterop.function(SampleRule::new));
+    extensions.injectOptimizerRule(ScalaInterop.function(session -> new TileDBConditions()));
     extensions.injectPreCBORule(ScalaInterop.function(IndexedScan::new));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new WholeFiles()));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new ParquetConditions()));

@@ -42,6 +42,11 @@ public final class TileDBFilters extends Rule<LogicalPlan> {
     return plan.resolveOperators(ScalaInterop.partial(DataSourceV2Relation.class, TileDBFilters::filtered));
   }
 
+  /** Whether a part of a plan reads an array that takes filters. */
+  public static boolean areFor(LogicalPlan part) {
+    return part instanceof DataSourceV2Relation relation && relation.table() instanceof FilteredTable;
+  }
+
   private static LogicalPlan filtered(DataSourceV2Relation relation) {
     return relation.table() instanceof PythonTable table && table.name().equalsIgnoreCase(SOURCE)
         ? relation.copy(

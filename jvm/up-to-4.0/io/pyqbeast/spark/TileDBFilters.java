@@ -9,4 +9,9 @@ public final class TileDBFilters extends Rule<LogicalPlan> {
   public LogicalPlan apply(LogicalPlan plan) {
     return plan;
   }
+
+  /** Whether a part of a plan reads an array that takes filters. */
+  public static boolean areFor(LogicalPlan part) {
+    return false;
+  }
 }
