@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import pyqbeast
+from tests.spark_session import under
 from tests.table.help import load, rows_2d, save
 
 
@@ -84,6 +85,8 @@ def test_samples_that_spark_draws_row_by_row_say_why(spark, tables):
     assert ["with replacement" in str(told[0]), "sample the table itself" in str(told[1])] == [True, True]
     assert "pyqbeast.convert" in str(told[2])
     assert all(scan.opened == scan.total for each in told for scan in each.scans)
+    with under(spark, {"spark.qbeast.sample.pushdown": " TRUE "}):
+        assert "with replacement" in str(pyqbeast.explain(load(spark, path).sample(True, 0.01)))
 
 
 def test_other_queries(spark, tables, tmp_path):

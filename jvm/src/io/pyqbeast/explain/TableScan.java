@@ -185,7 +185,7 @@ final class TableScan {
     if (!isIndexed) {
       return "";
     }
-    if (!Boolean.parseBoolean(session.conf().get(SampleRule.ENABLED, "true"))) {
+    if (!SampleRule.isEnabled(session)) {
       return SampleRule.ENABLED + " is false";
     }
     if (sample.withReplacement()) {

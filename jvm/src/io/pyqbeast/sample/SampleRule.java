@@ -43,10 +43,11 @@ public final class SampleRule extends Rule<LogicalPlan> {
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
     return LogicalPlans.replaced(
-        plan, Sample.class, sample -> isEnabled() ? pushed(sample).orElse(sample) : sample);
+        plan, Sample.class, sample -> isEnabled(session) ? pushed(sample).orElse(sample) : sample);
   }
 
-  private boolean isEnabled() {
+  /** Whether samples of a session are turned into filters. */
+  public static boolean isEnabled(SparkSession session) {
     String stated = session.conf().get(ENABLED, "true").strip();
     boolean isTrue = stated.equalsIgnoreCase("true");
     if (!isTrue && !stated.equalsIgnoreCase("false")) {
