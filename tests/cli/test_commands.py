@@ -78,6 +78,19 @@ def test_verify_and_repair_a_table_with_wrong_tags(spark, pyqbeast, table_path):
     assert pyqbeast("verify", table_path, "--level", "log").exit_code == 0
 
 
+def test_verify_heals_what_it_finds_if_asked(spark, pyqbeast, table_path):
+    save(rows_2d(spark, 500), table_path)
+    log = TableLog(Path(table_path))
+    for add in log.files.values():
+        add["tags"]["blocks"] = "[]"
+    log.save()
+    refused = pyqbeast("verify", table_path, "--repair", "--level", "log")
+    assert (refused.exit_code, "leave out --level log" in refused.output) == (1, True)
+    done = pyqbeast("verify", table_path, "--repair", "--output", "json")
+    assert (done.exit_code, json.loads(done.output)["version"]) == (0, 1)
+    assert pyqbeast("verify", table_path, "--repair").output.endswith("nothing to repair\n")
+
+
 def test_vectors_of_a_table(spark, pyqbeast, table_path):
     save(rows_2d(spark, 100), table_path)
     assert pyqbeast("dv", table_path, "--output", "json").exit_code == 0

@@ -16,7 +16,15 @@ def repair(path: str, yes: bool, output: common.Output) -> None:
 
     One commit that changes no row. The exit code is 1 where something is left.
     """
-    report = pyqbeast.QbeastTable.for_path(common.local_session(), path).repair(dry_run=not yes)
+    heal(path, output, dry_run=not yes)
+
+
+def heal(path: str, output: common.Output, *, dry_run: bool) -> None:
+    """Heals the table at a path, prints what was healed and what is left, and ends with exit code 1 where something is.
+
+    With `dry_run` it prints what would be.
+    """
+    report = pyqbeast.QbeastTable.for_path(common.local_session(), path).repair(dry_run=dry_run)
     common.show(output, report.to_dict, lambda: str(report))
     if not report.ok:
         raise click.exceptions.Exit(1)

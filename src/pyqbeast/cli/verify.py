@@ -6,7 +6,8 @@ import click
 
 import pyqbeast
 from pyqbeast.cli import common
-from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.cli.repair import heal
+from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
 from pyqbeast.verification.report import VerifyReport, check_level
 from pyqbeast.verification.without_spark import verify_log
 
@@ -14,11 +15,17 @@ from pyqbeast.verification.without_spark import verify_log
 @common.command
 @click.argument("path")
 @click.option("--level", default="data", show_default=True, help="log, sample or data.")
-def verify(path: str, level: str, output: common.Output) -> None:
+@click.option("--repair", is_flag=True, help="Heal what is found, as `pyqbeast repair --yes` does.")
+def verify(path: str, level: str, repair: bool, output: common.Output) -> None:
     """Check that the index of the table at PATH says the truth.
 
     The exit code is 1 where it does not. With --level log it needs no Spark.
     """
+    if repair:
+        if level != "data":
+            raise InvalidInputError(f"--repair looks at all rows: leave out --level {level}")
+        heal(path, output, dry_run=False)
+        return
     report = _verified(path, level)
     common.show(output, report.to_dict, lambda: str(report))
     if not report.ok:
