@@ -140,7 +140,7 @@ def test_a_catalog_table_is_upgraded_by_its_name(spark, golden, table_path):
     path = copy_of(golden, "o1_linear2d", table_path)
     spark.sql(f"CREATE TABLE old_table USING delta LOCATION '{path}'")
     try:
-        assert pyqbeast.upgrade(spark, "old_table").version == 1
+        assert pyqbeast.upgrade(spark, path="old_table").version == 1
     finally:
         spark.sql("DROP TABLE old_table")
 

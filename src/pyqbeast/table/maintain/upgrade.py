@@ -115,7 +115,7 @@ class UpgradeReport:
 
 
 def upgrade(
-    spark: SparkSession, path_or_name: Location, dry_run: bool = False, drop_replicated: bool = False
+    spark: SparkSession, path: Location, dry_run: bool = False, drop_replicated: bool = False
 ) -> UpgradeReport:
     """Turns a table written before format 0.6 into one of today, in one commit. Reads and writes no data file.
 
@@ -123,21 +123,20 @@ def upgrade(
 
     Args:
         spark: a session that `configure` or `attach` made ready.
-        path_or_name: where the table lies, or its name in the catalog.
+        path: where the table lies, or its name in the catalog.
         dry_run: report what would change, and commit nothing.
         drop_replicated: take files out of the table whose rows other files hold too. We never read them; other
             readers of Delta tables count their rows twice as long as they are there.
 
     Raises:
-        InvalidInputError: `path_or_name` is no text and no path.
+        InvalidInputError: `path` is no text and no path.
         TableNotFoundError: there is no table.
         NotIndexedError: there is a Delta table, and it is not indexed.
         FormatError: the tags of a file are damaged. Nothing is changed.
         CommitConflictError: other writers came first again and again. Nothing is changed.
     """
-    with failures.words(doing := f"upgrading {path_or_name}"), progress_line.shown(spark, doing):
-        path = find_path(spark, path_or_name)
-        return _upgrade(spark, path, dry_run=dry_run, drop_replicated=drop_replicated)
+    with failures.words(doing := f"upgrading {path}"), progress_line.shown(spark, doing):
+        return _upgrade(spark, find_path(spark, path), dry_run=dry_run, drop_replicated=drop_replicated)
 
 
 def _upgrade(spark: SparkSession, path: str, *, dry_run: bool, drop_replicated: bool) -> UpgradeReport:
