@@ -33,6 +33,24 @@ def test_a_path_of_pathlib(array, tmp_path):
     assert plot.page(path).html
 
 
+def test_a_span_of_time_is_any_two_whole_numbers(array):
+    """JSON and NumPy know no tuples."""
+    for at in (10, 20, 30):
+        tiledb.write_array(array.uri, pa.table({"x": [at], "v": np.array([at], np.int32)}), timestamp=at)
+    for span in ((15, 25), [15, 25], [np.int64(15), 25], range(15, 26, 10)):
+        assert tiledb.open_array(array.uri, span).read(["v"])["v"].to_pylist() == [20]
+
+
+@pytest.mark.parametrize(
+    "span", ["15", (15,), [1, 2, 3], [25, 15], [-1, 5], [1.0, 2.0], "ab", 1.5, True, {1: 2}]
+)
+def test_what_is_no_span_of_time(array, span):
+    with pytest.raises(
+        InvalidInputError, match="timestamp takes a whole number of ms since 1970, or the first"
+    ):
+        tiledb.open_array(array.uri, span)
+
+
 @pytest.mark.parametrize("location", [None, 3, b"a", "", ["a"]])
 @pytest.mark.parametrize(
     "use", [tiledb.open_array, tiledb.clean, lambda uri: create_array(uri, one_dimension()), plot.page]

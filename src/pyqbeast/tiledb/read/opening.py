@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pyqbeast.core.errors import InvalidInputError
@@ -10,7 +12,7 @@ from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.storage.names import EVERYTHING, Window
 from pyqbeast.tiledb.storage.stores import open_store
 
-Timestamp = int | tuple[int, int] | None
+Timestamp = int | Sequence[int] | None
 
 
 def open_array(
@@ -20,8 +22,8 @@ def open_array(
 
     Args:
         uri: A path, or a URI that fsspec knows, or one of http(s).
-        timestamp: Take only what was written up to this time (ms since 1970, UTC, inclusive), or in this span
-            of time. `None` takes everything.
+        timestamp: Take only what was written up to this time (ms since 1970, UTC, inclusive), or in the span
+            from the first to the last of two. `None` takes everything.
         encryption_key: The 32-byte key of an encrypted array.
 
     Raises:
@@ -40,7 +42,7 @@ def open_array(
 def _window(timestamp: Timestamp) -> Window:
     if timestamp is None:
         return EVERYTHING
-    ends = timestamp if isinstance(timestamp, tuple) else (0, timestamp)
+    ends = timestamp if isinstance(timestamp, Sequence) else (0, timestamp)
     are_numbers = len(ends) == 2 and all(isinstance(end, (int, np.integer)) for end in ends)
     if not are_numbers or isinstance(timestamp, bool) or not 0 <= ends[0] <= ends[1]:
         raise InvalidInputError(
