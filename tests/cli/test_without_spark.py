@@ -78,6 +78,20 @@ def test_no_fewer_rows_than_none(pyqbeast, table, command):
     assert json.loads(pyqbeast(command, table, "--limit", "0", "--output", "json").output) == []
 
 
+def test_programs_get_all_rows_and_people_are_told_of_more(pyqbeast, tmp_path):
+    """A list of JSON that ends early looks like the whole."""
+    path = indexed_table(tmp_path, pa.table({"id": pa.array(range(2_500), pa.int64())}))
+    sampled = ("sample", path, "--fraction", 1)
+    assert [row["id"] for row in json.loads(pyqbeast(*sampled, "--output", "json").output)] == [*range(2_500)]
+    assert len(json.loads(pyqbeast(*sampled, "--output", "json", "--limit", 20).output)) == 20
+    more = "rows are shown and there are more: --limit takes another number"
+    assert pyqbeast(*sampled).output.splitlines()[-1] == f"20 {more}"
+    assert pyqbeast(*sampled, "--limit", 2_499).output.splitlines()[-1] == f"2499 {more}"
+    assert more not in pyqbeast(*sampled, "--limit", 2_500).output
+    assert pyqbeast("blocks", path, "--limit", 0).output.splitlines()[-1] == f"0 {more}"
+    assert more not in pyqbeast("blocks", path, "--limit", 1).output
+
+
 @pytest.mark.parametrize(
     "name", ["qbeast/a_linear2d", "qbeast/d_append_revisions", "qbeast_old/o3_replicated"]
 )
@@ -90,7 +104,7 @@ def test_figures_are_those_that_the_writer_told(pyqbeast, golden, name):
         )
         if int(number):
             assert figures["cube_count"] == len(told["cubes"]), number
-    blocks = json.loads(pyqbeast("blocks", folder / "table", "--limit", 10**6, "--output", "json").output)
+    blocks = json.loads(pyqbeast("blocks", folder / "table", "--output", "json").output)
     live = [block for block in blocks if not block["replicated"]]
     assert sum(block["element_count"] for block in live) == expected["full"]["count"]
     assert {block["file"] for block in blocks} <= {

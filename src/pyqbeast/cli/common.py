@@ -7,7 +7,8 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -56,15 +57,25 @@ def command(function: Callable[..., None]) -> click.Command:
     return made
 
 
-def limit_option(default: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """How many rows a command prints at the most."""
-    return click.option(
-        "--limit",
-        type=click.IntRange(min=0, max=10**9),
-        default=default,
-        show_default=True,
-        help="Rows to print at the most.",
-    )
+def limit_option(in_text: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """How many rows a command prints at the most: unless it is told, `in_text` as text, and all as JSON.
+
+    A program takes what it gets for the whole.
+    """
+
+    def with_limit(function: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def run(*, limit: int | None, output: Output, **arguments: Any) -> None:  # noqa: ANN401 (each command's)
+            most = in_text if limit is None and output == "text" else limit
+            function(limit=most, output=output, **arguments)
+
+        return click.option(
+            "--limit",
+            type=click.IntRange(min=0, max=10**9),
+            help=f"Rows to print at the most.  [default: {in_text} as text, all as JSON]",
+        )(run)
+
+    return with_limit
 
 
 def _is_expected(error: Exception) -> bool:
@@ -149,13 +160,16 @@ def _with_mutable_bytes(value: Any) -> Any:  # noqa: ANN401 (a value of a row)
     return value
 
 
-def echo(text: str, *, err: bool = False) -> None:
-    """Prints lines. Characters that a terminal would obey, and those that its encoding lacks, are written out."""
+def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Prints lines, the last with its end unless `nl` is false.
+
+    Characters that a terminal would obey, and those that its encoding lacks, are written out.
+    """
     stream = sys.stderr if err else sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
     lines = "\n".join(map(visible, text.split("\n")))
     try:
-        click.echo(lines.encode(encoding, "backslashreplace").decode(encoding), err=err)
+        click.echo(lines.encode(encoding, "backslashreplace").decode(encoding), err=err, nl=nl)
     except BrokenPipeError:
         raise  # click ends quietly where nobody reads on
     except OSError as error:
@@ -166,7 +180,21 @@ def echo(text: str, *, err: bool = False) -> None:
 
 def print_json(data: Any) -> None:  # noqa: ANN401 (whatever JSON can hold)
     """One JSON text on one line. NaN and infinities, which JSON lacks, are texts, as Spark's `to_json` has them."""
-    echo(json.dumps(_in_json(data), default=str, allow_nan=False))
+    echo(_json_text(data))
+
+
+def print_json_list(items: Iterator[Any]) -> None:
+    """Prints a list of many items as `print_json` does, a thousand at a time: their text is never held as a whole."""
+    echo("[", nl=False)
+    before = ""
+    while some := list(islice(items, 1_000)):
+        echo(before + ", ".join(map(_json_text, some)), nl=False)
+        before = ", "
+    echo("]")
+
+
+def _json_text(data: Any) -> str:  # noqa: ANN401 (whatever JSON can hold)
+    return json.dumps(_in_json(data), default=str, allow_nan=False)
 
 
 def _in_json(value: Any) -> Any:  # noqa: ANN401 (whatever JSON can hold)

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from pyqbeast.cli import common
 from pyqbeast.core.visible import visible
 
 
-def print_rows(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], output: common.Output) -> None:
-    """Prints rows, each with a value for every column."""
-    common.show(output, lambda: [dict(row) for row in rows], lambda: grid(columns, rows))
+def rows_asked(limit: int | None, output: common.Output) -> int | None:
+    """How many rows `print_rows` takes at the most: one more than it prints tells that there are more."""
+    return limit if limit is None or output == "json" else limit + 1
+
+
+def print_rows(
+    columns: Sequence[str], rows: Iterator[Mapping[str, Any]], output: common.Output, limit: int | None
+) -> None:
+    """Prints rows, each with a value for every column, and no more than `limit`. A text says if there are more."""
+    printed = islice(rows, limit)
+    if output == "json":
+        common.print_json_list(map(dict, printed))
+        return
+    held = list(printed)
+    common.echo(grid(columns, held))
+    if next(rows, None) is not None:
+        common.echo(f"{len(held)} rows are shown and there are more: --limit takes another number")
 
 
 def grid(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
+import pyarrow as pa
 
 import pyqbeast
 from pyqbeast.cli import common
-from pyqbeast.cli.rows import print_rows
+from pyqbeast.cli.rows import print_rows, rows_asked
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.scanning.scan import Scan, scan
 
@@ -20,31 +21,40 @@ from pyqbeast.scanning.scan import Scan, scan
     "--fraction", type=float, default=0.01, show_default=True, help="Share of the rows, from 0 to 1."
 )
 @common.limit_option(20)
-def sample(path: str, fraction: float, limit: int, output: common.Output) -> None:
+def sample(path: str, fraction: float, limit: int | None, output: common.Output) -> None:
     """Print rows of a sample of the table at PATH.
 
     Starts Spark only where it has to draw the rows one by one.
     """
+    most = rows_asked(limit, output)
     try:
         sampled = scan(path).sample(fraction)
-        columns, rows = sampled.schema.names, list(_rows(sampled, limit))
+        columns, rows = sampled.schema.names, _rows(_first_rows(sampled, most))
     except UnsupportedError as error:
         common.echo(f"starting Spark: {error}", err=True)
-        columns, rows = _by_spark(path, fraction, limit)
-    print_rows(columns, rows, output)
+        columns, rows = _by_spark(path, fraction, most)
+    print_rows(columns, rows, output, limit)
 
 
-def _rows(sampled: Scan, limit: int) -> Iterator[dict[str, Any]]:
-    if limit == 0:
-        return
+def _first_rows(sampled: Scan, most: int | None) -> pa.Table:
+    """Rows of a sample as Arrow has them, which takes a tenth of the memory."""
+    held: list[pa.RecordBatch] = []
+    missing = most
     for batch in sampled.to_batches():
-        # What is not printed may take long to convert.
-        yield from common.plain_rows(batch.slice(0, limit))
-        limit -= min(limit, batch.num_rows)
-        if limit == 0:
-            return
+        held.append(batch.slice(0, missing))
+        if missing is not None:
+            missing -= held[-1].num_rows
+            if missing == 0:
+                break
+    return pa.Table.from_batches(held, sampled.schema)
 
 
-def _by_spark(path: str, fraction: float, limit: int) -> tuple[list[str], list[dict[str, Any]]]:
-    frame = pyqbeast.QbeastTable.for_path(common.local_session(), path).sample(fraction).limit(limit)
-    return frame.columns, [row.asDict(recursive=True) for row in frame.collect()]
+def _rows(held: pa.Table) -> Iterator[dict[str, Any]]:
+    for batch in held.to_batches(max_chunksize=10_000):
+        yield from common.plain_rows(batch)
+
+
+def _by_spark(path: str, fraction: float, most: int | None) -> tuple[list[str], Iterator[dict[str, Any]]]:
+    frame = pyqbeast.QbeastTable.for_path(common.local_session(), path).sample(fraction)
+    found = (frame if most is None else frame.limit(most)).collect()
+    return frame.columns, (row.asDict(recursive=True) for row in found)
