@@ -114,12 +114,23 @@ def test_convert_takes_columns_without_their_kinds():
         ("sampleFraction", "sampleFractions"),
         ("weightColumn", "weightColumns"),
         ("columnStat", "columnStats"),
+        ("qbeast.cubeSizes", "cubeSize"),
+        ("table.property.cube_size", "cubeSize"),
+        ("desiredCubeSize", "cubeSize"),
     ],
 )
 def test_a_misspelt_option_of_a_write_is_told(option, meant):
     """Delta would ignore it, and the table would have another index than was asked for."""
     with pytest.raises(InvalidInputError, match=f"no option '{option}'; did you mean '{meant}'"):
         WriteOptions.parse({"path": "/t", option: "1"})
+
+
+@pytest.mark.parametrize("prefix", ["", "qbeast.", "Qbeast.", "QBEAST."])
+def test_options_of_the_index_may_have_a_prefix(prefix):
+    asked = {f"{prefix}columnsToIndex": "a", f"{prefix}CUBESIZE": "9", f"{prefix}columnStats": "{}"}
+    parsed = WriteOptions.parse({"path": "/t", **asked, f"{prefix}sampleFractions": "0.5"})
+    assert (parsed.columns_to_index, parsed.cube_size, parsed.sample_fractions) == ("a", 9, "0.5")
+    assert not parsed.delta
 
 
 def test_options_of_delta_and_spark_are_no_misspelt_ones():

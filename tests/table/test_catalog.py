@@ -55,6 +55,8 @@ def history(spark, name):
     [
         "TBLPROPERTIES (columnsToIndex = 'a,b', cubeSize = '500')",
         "TBLPROPERTIES ('qbeast.columnsToIndex' = 'a,b', 'qbeast.cubeSize' = '500')",
+        "TBLPROPERTIES ('QBEAST.COLUMNSTOINDEX' = 'a,b', 'Qbeast.CubeSize' = '500')",
+        "OPTIONS ('Qbeast.columnsToIndex' = 'a,b', 'qbeast.cubeSize' = '500')",
     ],
 )
 def test_an_index_as_properties_of_a_new_table(spark, name, how):

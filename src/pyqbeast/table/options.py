@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import (
+    INDEX_OPTION_PREFIX,
     INDEX_OPTIONS,
     READS_TABLE,
     REPLACES_TABLE,
@@ -25,12 +26,15 @@ from pyqbeast.core.revisions.evolution import checked_cube_size
 #: `python -m benchmarks.suite --only boxes scan` shows both.
 PAGE_ROWS = 7_000
 #: Options that pyqbeast reads itself. All others go to Delta.
-_OWN = (*INDEX_OPTIONS.split(), "tableformat", "path")
+_INDEX = frozenset(INDEX_OPTIONS.split())
+_OWN = _INDEX | {"tableformat", "path"}
 #: How those of the index are spelled where they are told of.
 _SPELLED = {
     name.lower(): name
     for name in ("columnsToIndex", "cubeSize", "columnStats", "weightColumns", "sampleFractions")
 }
+#: What a revision calls its cube size.
+_MISTAKEN = {"desiredcubesize": "cubeSize"}
 #: From this likeness on, of at most 1, another name is a misspelt one. None of Delta's and Spark's own comes near.
 _ALIKE = 0.85
 #: The table property that lets deletes mark rows instead of writing files again, and the session's default for it.
@@ -76,8 +80,9 @@ class WriteOptions:
             InvalidInputError: no path, a cube size that is no number of rows, a table format other than Delta, an
                 option that looks like a misspelt one of ours.
         """
-        own = {key.lower(): value for key, value in options.items() if key.lower() in _OWN}
-        _check_spelling(key for key in options if key.lower() not in _OWN)
+        own = _own_options(options)
+        others = {key: value for key, value in options.items() if _own_name(key) is None}
+        _check_spelling(others)
         if "path" not in own:
             raise InvalidInputError('no path: write with df.write.format("qbeast").save(path)')
         if own.get("tableformat", "delta").lower() != "delta":
@@ -89,8 +94,8 @@ class WriteOptions:
             column_stats=own.get("columnstats") or None,
             weight_columns=own.get("weightcolumns") or None,
             sample_fractions=own.get("samplefractions", options.get(TABLE_PROPERTY + SAMPLE_FRACTIONS)),
-            delta={_named(k): v for k, v in options.items() if k.lower() not in _OWN and not _is_hook(k)},
-            hooks={key: value for key, value in options.items() if _is_hook(key)},
+            delta={_named(key): value for key, value in others.items() if not _is_hook(key)},
+            hooks={key: value for key, value in others.items() if _is_hook(key)},
         )
 
     def file_limit(self, spark: SparkSession) -> int | None:
@@ -172,11 +177,25 @@ def stated_fractions(configuration: Mapping[str, str]) -> tuple[float, ...]:
 
 def _check_spelling(others: Iterable[str]) -> None:
     """Delta ignores options that it does not know, and so a misspelt one of ours would go unheard."""
+    known = _SPELLED | _MISTAKEN
     for option in others:
-        plain = option.lower().replace("_", "").replace("-", "")
-        meant = get_close_matches(plain, _SPELLED, n=1, cutoff=_ALIKE)
+        name = option.lower().removeprefix(TABLE_PROPERTY).removeprefix(INDEX_OPTION_PREFIX)
+        meant = get_close_matches(name.replace("_", "").replace("-", ""), known, n=1, cutoff=_ALIKE)
         if meant:
-            raise InvalidInputError(f"there is no option {option!r}; did you mean {_SPELLED[meant[0]]!r}?")
+            raise InvalidInputError(f"there is no option {option!r}; did you mean {known[meant[0]]!r}?")
+
+
+def _own_name(option: str) -> str | None:
+    """What an option that pyqbeast reads itself is called in lower case and without its prefix; None for any other."""
+    name = option.lower()
+    plain = name.removeprefix(INDEX_OPTION_PREFIX)
+    return plain if plain in _INDEX else name if name in _OWN else None
+
+
+def _own_options(options: Mapping[str, str]) -> dict[str, str]:
+    """The options that pyqbeast reads itself. One without prefix comes before the same one with it."""
+    by_length = sorted(options, key=len, reverse=True)
+    return {name: options[key] for key in by_length if (name := _own_name(key)) is not None}
 
 
 def _named(option: str) -> str:

@@ -60,6 +60,8 @@ MIXED_BY_WEIGHT = "pyqbeast.mixedByWeight"
 SAMPLE_FRACTIONS = "pyqbeast.sampleFractions"
 #: Options of a write that say how its rows are indexed, in lower case: users write them in any case.
 INDEX_OPTIONS = "columnstoindex cubesize columnstats weightcolumns samplefractions"
+#: What may stand before them, in any case.
+INDEX_OPTION_PREFIX = "qbeast."
 #: Beginning of the options of a write that become properties of the table that it makes.
 TABLE_PROPERTY = "table.property."
 #: Option of a write by which the catalog tells that the statement replaces the table, and not only its rows.

@@ -1,9 +1,10 @@
 package io.pyqbeast.catalog;
 
-import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.IndexOptions;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
 
@@ -12,23 +13,21 @@ import org.apache.spark.sql.connector.catalog.TableCatalog;
  * that the table keeps. Spark hands options over twice, as they are and with a prefix.
  */
 public record TableDefinition(Map<String, String> options, Map<String, String> properties) {
-  private static final Set<String> INDEX = Set.of(Constants.text("INDEX_OPTIONS").split(" "));
   private static final Set<String> OF_SPARK =
       Set.of(
           TableCatalog.PROP_PROVIDER, TableCatalog.PROP_LOCATION, TableCatalog.PROP_OWNER, TableCatalog.PROP_EXTERNAL,
           TableCatalog.PROP_IS_MANAGED_LOCATION);
-  private static final String PREFIX = "qbeast.";
 
   public static TableDefinition of(Map<String, String> given) {
     Map<String, String> options = new HashMap<>();
     Map<String, String> properties = new HashMap<>();
     given.forEach(
         (key, value) -> {
-          String name = key.startsWith(PREFIX) ? key.substring(PREFIX.length()) : key;
+          Optional<String> index = IndexOptions.nameOf(key);
           if (key.startsWith(TableCatalog.OPTION_PREFIX)) {
             options.put(key.substring(TableCatalog.OPTION_PREFIX.length()), value);
-          } else if (INDEX.contains(name.toLowerCase(Locale.ROOT))) {
-            options.put(name, value);
+          } else if (index.isPresent()) {
+            options.put(index.get(), value);
           } else if (!OF_SPARK.contains(key) && isProperty(key, given)) {
             properties.put(key, value);
           }

@@ -2,12 +2,12 @@ package io.pyqbeast.commit;
 
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.HashedLayout;
+import io.pyqbeast.format.IndexOptions;
 import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -30,12 +30,6 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
   static final Set<String> NOTES =
       Set.of(
           Constants.text("DELETED_BY_WEIGHT"), Constants.text("CHOSEN_BY_WEIGHT"), Constants.text("MIXED_BY_WEIGHT"));
-
-  /**
-   * Options of a write, in lower case, that the Scala project also stores as properties of the table. Its samples in
-   * SQL go by these, so those of another index would lose rows.
-   */
-  private static final Set<String> OPTIONS = Set.of(Constants.text("INDEX_OPTIONS").split(" "));
 
   private static final List<String> OF_FILES_AND_LOG =
       List.of(
@@ -90,11 +84,13 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
     return DeltaActions.described(DeltaActions.configured(metadata, configuration), properties.get(COMMENT));
   }
 
-  /** Its catalog stores each option twice: as it is, and with Spark's prefix. */
+  /**
+   * Whether an entry is an option of a write. The Scala project's catalog stores each one twice: as it is, and with Spark's
+   * prefix. Its samples in SQL go by these, so those of another index would lose rows.
+   */
   private static boolean isOption(String key) {
     String prefix = TableCatalog.OPTION_PREFIX;
-    String name = key.startsWith(prefix) ? key.substring(prefix.length()) : key;
-    return OPTIONS.contains(name.toLowerCase(Locale.ROOT));
+    return IndexOptions.nameOf(key.startsWith(prefix) ? key.substring(prefix.length()) : key).isPresent();
   }
 
   private static Map<String, String> defaultsOf(SparkSession session) {
