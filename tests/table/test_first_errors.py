@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import pyqbeast
-from pyqbeast import InvalidInputError, QbeastTable, TableNotFoundError
+from pyqbeast import ExecutionError, InvalidInputError, NotIndexedError, QbeastTable, TableNotFoundError
 
 TABLE = "qbeast/a_linear2d"
 
@@ -31,6 +31,16 @@ def path(golden):
             InvalidInputError,
             "did you mean 'parquet.`/data/x`'",
         ),
+        (
+            lambda s, p: QbeastTable.for_path(s, "bad:rel"),
+            ExecutionError,
+            "reading the log of bad:rel failed: ",
+        ),
+        (
+            lambda s, p: QbeastTable.for_path(s, "http://"),
+            ExecutionError,
+            "reading the log of http:// failed: ",
+        ),
         (lambda s, p: pyqbeast.attach(None), InvalidInputError, "a SparkSession that runs"),
         (lambda s, p: pyqbeast.configure(s), InvalidInputError, r"pyqbeast\.attach"),
         (lambda s, p: pyqbeast.configure(SparkSession), InvalidInputError, r"SparkSession\.builder"),
@@ -43,3 +53,23 @@ def test_a_mistake_is_one_error(spark, path, mistake, error, message):
 
 def test_a_sample_of_everything_may_be_a_whole_number(spark, path):
     assert QbeastTable.for_path(spark, path).sample(1).limit(1).count() == 1
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        QbeastTable.for_name,
+        pyqbeast.upgrade,
+        lambda s, name: pyqbeast.convert(s, name, columns_to_index=["a"]),
+        lambda s, name: s.sql(f"SELECT * FROM qbeast_metrics('{name}')").collect(),
+    ],
+)
+def test_a_view_is_no_table(spark, path, use):
+    spark.read.format("qbeast").load(path).createOrReplaceTempView("seen")
+    try:
+        with pytest.raises(
+            NotIndexedError, match="'seen' is a view and no table: name the table that it reads"
+        ):
+            use(spark, "seen")
+    finally:
+        spark.catalog.dropTempView("seen")

@@ -30,6 +30,7 @@ from pyqbeast.core.revisions.revision import Revision, configuration_entries, re
 from pyqbeast.core.transform.column_spec import check_number_of_columns
 from pyqbeast.core.transform.registry import kind_names
 from pyqbeast.delta_log import locations
+from pyqbeast.table.locate import delta_location
 from pyqbeast.table.maintain.plan_repair import INDEX_TAGS
 from pyqbeast.table.options import default_cube_size, is_case_sensitive, number_of_retries
 from pyqbeast.table.qbeast_table import QbeastTable
@@ -138,10 +139,10 @@ def _kind_and_path(spark: SparkSession, identifier: str) -> tuple[str, str]:
         )
     if not spark.catalog.tableExists(identifier):
         raise TableNotFoundError(f"there is no table {identifier!r} in the catalog")
-    detail = spark.sql(f"DESCRIBE DETAIL {identifier}").select("location", "format").first()
-    if detail is None or detail["format"] != "delta":
+    location = delta_location(spark, identifier)
+    if location is None:
         raise NotIndexedError(f"{identifier!r} is not a Delta table; convert its files as parquet.`/path`")
-    return "delta", detail["location"]
+    return "delta", location
 
 
 def _columns(table: DataFrame, wanted: Sequence[str]) -> list[str]:

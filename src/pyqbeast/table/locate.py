@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.errors import ParseException
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
 from pyqbeast import bridge
@@ -35,10 +35,25 @@ def path_of_name(spark: SparkSession, name: str) -> str:
     """
     if not _is_name(spark, name):
         raise TableNotFoundError(f"there is no table {name!r} in the catalog; for a path call for_path")
-    detail = spark.sql(f"DESCRIBE DETAIL {name}").select("location", "format").first()
-    if detail is None or detail["format"] != "delta":
+    location = delta_location(spark, name)
+    if location is None:
         raise NotIndexedError(f"{name!r} is not a Delta table, and so not an indexed one")
-    return str(detail["location"])
+    return location
+
+
+def delta_location(spark: SparkSession, name: str) -> str | None:
+    """Where the Delta table of a name in the session's catalog lies; None where another kind of table has the name.
+
+    Raises:
+        NotIndexedError: it is the name of a view.
+    """
+    try:
+        detail = spark.sql(f"DESCRIBE DETAIL {name}").select("location", "format").first()
+    except AnalysisException as error:
+        if not (error.getCondition() or "").startswith("EXPECT_TABLE_NOT_VIEW"):
+            raise
+        raise NotIndexedError(f"{name!r} is a view and no table: name the table that it reads") from None
+    return str(detail["location"]) if detail is not None and detail["format"] == "delta" else None
 
 
 def find_path(spark: SparkSession, path_or_name: Location) -> str:

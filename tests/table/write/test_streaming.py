@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast import QbeastTable, bridge
+from pyqbeast import QbeastTable, UnsupportedError, bridge
 from tests.sweep.operations import OPERATIONS
 from tests.sweep.tables import Sweep
 from tests.sweep.ways import WAYS
@@ -183,6 +183,8 @@ def test_a_batch_that_reads_its_table_conflicts_with_what_came_first(
 def test_what_a_stream_cannot_do(spark, source, table_path, tmp_path):
     rows = spark.readStream.format("delta").load(source[0])
     writer = rows.writeStream.format("qbeast").option("checkpointLocation", str(tmp_path / "checkpoint"))
-    with pytest.raises(Exception, match="cannot be partitioned"):
+    with pytest.raises(UnsupportedError, match="cannot be partitioned"):
         writer.partitionBy("name").start(table_path)
+    with pytest.raises(UnsupportedError, match="append or complete, not update"):
+        writer.partitionBy().outputMode("update").start(table_path)
     assert not Path(table_path).exists()

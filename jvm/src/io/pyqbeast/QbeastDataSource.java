@@ -172,10 +172,10 @@ public final class QbeastDataSource
       Seq<String> partitions,
       OutputMode mode) {
     if (!partitions.isEmpty()) {
-      throw new UnsupportedOperationException("an indexed table cannot be partitioned: leave partitionBy out");
+      throw new Refusal("an indexed table cannot be partitioned: leave partitionBy out");
     }
     if (mode == OutputMode.Update()) {
-      throw new UnsupportedOperationException("a stream is written in output mode append or complete, not update");
+      throw new Refusal("a stream is written in output mode append or complete, not update");
     }
     Map<String, String> options = new HashMap<>(ScalaInterop.map(parameters));
     SaveMode each = mode == OutputMode.Complete() ? SaveMode.Overwrite : SaveMode.Append;

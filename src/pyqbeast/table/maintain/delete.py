@@ -39,7 +39,7 @@ def delete(spark: SparkSession, path: str, condition: str | Column) -> None:
         raise InvalidInputError(
             f"nothing was deleted from {path}, its rows cannot be asked {str(condition)!r}: {_first_line(error)}"
         ) from error
-    except UnsupportedOperationException as error:
+    except (UnsupportedOperationException, UnsupportedError) as error:
         raise _unsupported(path, error) from error
     if conflict:
         raise _conflict(path, conflict)
@@ -50,7 +50,7 @@ def delete_rows(spark: SparkSession, path: str, file: str, indexes: Iterable[int
     rows = DeletionVector(indexes)
     try:
         return _delete_rows(spark, path, file, rows)
-    except UnsupportedOperationException as error:
+    except (UnsupportedOperationException, UnsupportedError) as error:
         raise _unsupported(path, error) from error
 
 
@@ -59,7 +59,7 @@ def _delete_rows(spark: SparkSession, path: str, file: str, rows: DeletionVector
     for _ in range(_COMMITS):
         deletion = RowDeletion(spark, path)
         if not deletion.is_enabled:
-            raise UnsupportedError(f"{path} does not take deletion vectors. {_how_to_enable(path)}")
+            raise UnsupportedError(f"it does not take deletion vectors. {_how_to_enable(path)}")
         live = [each.path for each in bridge.TableLog(spark, path).files()]
         name = find_file(file, live, deletion.root)
         stored = deletion.open(name)
@@ -101,7 +101,7 @@ def _conflict(path: str, reason: str) -> CommitConflictError:
     )
 
 
-def _unsupported(path: str, error: UnsupportedOperationException) -> UnsupportedError:
+def _unsupported(path: str, error: Exception) -> UnsupportedError:
     return UnsupportedError(f"nothing was deleted from {path}: {_first_line(error)}")
 
 

@@ -7,11 +7,11 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.errors import UnsupportedOperationException
 from pyspark.sql import SparkSession
 
 from pyqbeast import bridge
 from pyqbeast.bridge.file_contents import files_on_disk
+from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.problems import REPLICATED, Problem
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
@@ -49,7 +49,7 @@ def look_at(spark: SparkSession, path: str, level: str) -> Verified:
     stored = revisions_from_configuration(log.configuration)
     try:
         entries = log.files(whole=True)
-    except UnsupportedOperationException as error:
+    except UnsupportedError as error:
         # Where nobody can tell which files repeat the rows of others, nobody can read the table.
         problem = Problem(REPLICATED, "", "", str(error).strip().split("\n")[0])
         return Verified(log, stored, [], VerifyReport(level, 0, (problem,)), {})

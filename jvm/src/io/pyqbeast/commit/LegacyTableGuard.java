@@ -1,5 +1,7 @@
 package io.pyqbeast.commit;
 
+import io.pyqbeast.errors.Refusal;
+import io.pyqbeast.errors.ShellWord;
 import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.index.ReplicatedCubes;
 import io.pyqbeast.spark.Snapshots;
@@ -25,7 +27,7 @@ public final class LegacyTableGuard {
   /**
    * Looks at an analyzed plan.
    *
-   * @throws UnsupportedOperationException where the plan changes such a table
+   * @throws Refusal where the plan changes such a table
    */
   public static void check(LogicalPlan plan) {
     DeltaLog log = changed(plan);
@@ -39,12 +41,12 @@ public final class LegacyTableGuard {
     boolean isReplicated = !ReplicatedCubes.of(snapshot).isEmpty();
     if (isReplicated || StoredFormat.of(snapshot).legacy()) {
       String path = snapshot.deltaLog().dataPath().toUri().getPath();
-      throw new UnsupportedOperationException(
+      throw new Refusal(
           isReplicated
               ? "files of the table at " + path + " repeat rows of other files, so it cannot be changed in place;"
-                  + " run first: pyqbeast upgrade --drop-replicated " + path
+                  + " run first: pyqbeast upgrade --drop-replicated " + ShellWord.of(path)
               : "the table at " + path + " was written before format 0.6 and can only be read;"
-                  + " to change it, run first: pyqbeast upgrade " + path);
+                  + " to change it, run first: pyqbeast upgrade " + ShellWord.of(path));
     }
   }
 

@@ -2,6 +2,7 @@ package io.pyqbeast.errors;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.URISyntaxException;
 import java.time.DateTimeException;
 import org.apache.spark.SparkRuntimeException;
 import org.apache.spark.api.python.PythonException;
@@ -92,6 +93,9 @@ public final class Door {
    * trace as their message.
    */
   private static boolean pysparkHasWordsFor(Exception e) {
+    if (e.getMessage() == null || has(e, URISyntaxException.class)) {
+      return false; // words without what was going on
+    }
     return e instanceof AnalysisException
         || e instanceof IllegalArgumentException
         || e instanceof UnsupportedOperationException
@@ -117,7 +121,10 @@ public final class Door {
   /** The root cause in one line: its class and its message. */
   public static String words(Throwable e) {
     Throwable first = root(e);
-    String message = String.valueOf(first.getMessage()).strip();
+    if (first.getMessage() == null) {
+      return first.getClass().getSimpleName();
+    }
+    String message = first.getMessage().strip();
     String[] lines = message.split("\n");
     // Python's tracebacks say what happened in their last line, everything else in its first.
     return first.getClass().getSimpleName() + ": " + (first instanceof PythonException ? lines[lines.length - 1] : lines[0]);

@@ -2,6 +2,7 @@ package io.pyqbeast.index;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.FileTags;
 import io.pyqbeast.format.Json;
@@ -104,7 +105,7 @@ public final class ReplicatedCubes implements Serializable {
         if (cube.isLightestSeen && isEnough) {
           copied.add(name);
         } else if (unindexed > 0 && isEnough) {
-          throw new UnsupportedOperationException(
+          throw new Refusal(
               "file " + paths.get(name) + " is marked as replicated: its rows would be in other files too. No file with an"
                   + " index holds them, and files without one may, so nobody can tell. RESTORE a version in which all"
                   + " files have an index, and run pyqbeast upgrade --drop-replicated before other programs change it");
@@ -135,7 +136,7 @@ public final class ReplicatedCubes implements Serializable {
   /**
    * The replicated cubes of a table of these files.
    *
-   * @throws UnsupportedOperationException where a file is marked and files without an index may hold its rows
+   * @throws Refusal where a file is marked and files without an index may hold its rows
    */
   public static ReplicatedCubes among(Iterable<AddFile> files) {
     Evidence evidence = new Evidence();

@@ -1,5 +1,6 @@
 package io.pyqbeast.index;
 
+import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.FileTags;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
@@ -14,7 +15,7 @@ public final class ReplicatedFiles {
   /**
    * The files without those whose rows other files of the snapshot hold too.
    *
-   * @throws UnsupportedOperationException where a file holds replicated blocks and others: their rows look alike
+   * @throws Refusal where a file holds replicated blocks and others: their rows look alike
    */
   public static List<AddFile> without(List<AddFile> files, Snapshot snapshot) {
     boolean isMarked = files.stream().anyMatch(file -> FileTags.haveMark(ScalaInterop.map(file.tagsOrEmpty())));
@@ -30,7 +31,7 @@ public final class ReplicatedFiles {
     Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
     boolean isRepeated = cubes.repeat(tags);
     if (isRepeated && !cubes.repeatAll(tags)) {
-      throw new UnsupportedOperationException(
+      throw new Refusal(
           "file " + file.path() + " holds replicated blocks beside others, so its rows cannot be read only once:"
               + " write the table anew from its source");
     }
