@@ -18,6 +18,8 @@ ROUNDED = ("sum", *EXTREMES)
 #: How far an exact value may be off, as a share of it, or of 1 where it is a correlation. Sums of doubles are not so
 #: far off, in whatever order Spark adds them up.
 EXACT_TO = 1e-9
+#: How far a double may be beside the number that it stands for after a few operations, as a share of it.
+_BESIDE = 2.0**-50
 #: The first and the last moment that Python has, in microseconds since 1970, and how far a bound may be rounded there.
 FIRST_MOMENT, LAST_MOMENT, PLACES_OF_MOMENTS = -62_135_596_800_000_000, 253_402_300_799_999_999, 64
 
@@ -87,9 +89,18 @@ def decimals_exact(found: Estimates, share: float | FloatArray, places: int | No
 
     def rounded(values: FloatArray) -> FloatArray:
         is_decimal = (np.asarray(share) >= 1) & (np.abs(values) < exact_below(places))
-        return np.where(is_decimal, np.round(np.where(is_decimal, values, 0.0), places), values)
+        return np.where(is_decimal, _half_up(np.where(is_decimal, values, 0.0), places), values)
 
     return replace(found, value=rounded(found.value), low=rounded(found.low), high=rounded(found.high))
+
+
+def _half_up(values: FloatArray, places: int) -> FloatArray:
+    """Values of so many decimal places, of which halves of the last one become whole, away from 0, as Spark has it.
+
+    The double next to a half may lie below it.
+    """
+    scale = 10.0**places
+    return np.asarray(np.copysign(np.floor(np.abs(values) * scale * (1 + _BESIDE) + 0.5) / scale, values))
 
 
 def left_to_query(found: Estimates, beyond: Mask, inexact: Mask) -> Estimates:
