@@ -50,6 +50,15 @@ def test_rows_are_those_that_the_writer_read(golden, name):
         assert count_and_sum(found) == (wanted["count"], wanted["sum_id"]), sample
 
 
+def test_a_scan_is_shown_in_a_line_without_secrets(tmp_path):
+    path = indexed_table(tmp_path, NUMBERS)
+    scan = pyqbeast.scan(path, storage_options={"auto_mkdir": False})
+    assert repr(scan) == f"<rows of {str(path)!r}, version 0, columns ['id', 'text']>"
+    narrow = scan.sample(0.5).where("id > 3").select(["id"])
+    told = f"<rows of {str(path)!r}, version 0, sample 0.5, where a condition holds, columns ['id']>"
+    assert repr(narrow) == repr(narrow._rows) == told
+
+
 def test_deleted_rows_are_left_out(golden):
     folder = golden("qbeast/i2_deleted_dv")
     expected = json.loads((folder / "expected.json").read_text())

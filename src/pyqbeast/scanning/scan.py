@@ -96,6 +96,9 @@ class Scan:
 
     _rows: ScannedRows
 
+    def __repr__(self) -> str:
+        return repr(self._rows)
+
     @property
     def version(self) -> int:
         """The version of the table."""

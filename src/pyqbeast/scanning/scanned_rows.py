@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import WEIGHT_MIN
 from pyqbeast.core.sampling.logged_file import Needed
+from pyqbeast.core.secrets import without_secrets
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
@@ -37,6 +38,12 @@ class ScannedRows:
     fraction: float | None = None
     predicate: Predicate | None = None
     selected: tuple[str, ...] | None = None
+
+    def __repr__(self) -> str:
+        sample = "" if self.fraction is None else f", sample {self.fraction}"
+        condition = "" if self.predicate is None else ", where a condition holds"
+        version = f"{without_secrets(str(self.index.table))!r}, version {self.index.snapshot.version}"
+        return f"<rows of {version}{sample}{condition}, columns {list(self.names)}>"
 
     def narrowed(self, predicate: Predicate) -> ScannedRows:
         """The rows of a condition, beside all conditions named before."""
