@@ -134,6 +134,16 @@ def test_a_page_takes_the_place_of_an_older_one_only(pyqbeast, table, tmp_path, 
     assert (done.exit_code, page.read_text()) == (1, "<html>mine</html>")
     assert "name another file by --to" in done.output
     assert pyqbeast("plot", table, "--to", page).exit_code == 0
+    page.unlink()
+    page.mkdir()
+    done = pyqbeast("plot", table)
+    assert (done.exit_code, done.output) == (
+        1,
+        "error: index.html cannot be replaced, Is a directory: name another file by --to\n",
+    )
+    page.rmdir()
+    page.symlink_to("/nonexistent/page")
+    assert "error: " in pyqbeast("plot", table).output
 
 
 def test_a_demo_replaces_no_table(pyqbeast, table):

@@ -50,8 +50,16 @@ def plot(path: str, target: Path | None, version: int | None, output: common.Out
 
 
 def _page_of_ours() -> Path:
-    """The file of a page for which nobody names one. Raises InvalidInputError where another page stands there."""
+    """The file of a page for which nobody names one. Raises InvalidInputError where something else stands there."""
     page = Path("index.html")
-    if page.exists() and _GENERATOR not in page.read_bytes()[:1_000]:
+    try:
+        is_ours = _GENERATOR in page.read_bytes()[:1_000]
+    except FileNotFoundError:
+        return page
+    except OSError as error:
+        raise InvalidInputError(
+            f"{page} cannot be replaced, {error.strerror}: name another file by --to"
+        ) from error
+    if not is_ours:
         raise InvalidInputError(f"{page} is there, and pyqbeast has not made it: name another file by --to")
     return page
