@@ -141,10 +141,12 @@ def test_samples_and_versions(tmp_path, opened):
     scan = pyqbeast.scan(table)
     wanted = scan.sample(0.1).where(pc.field("id") > 100).to_arrow()
     opened.clear()
-    found = pyqbeast.polars.scan_table(table, 0, sample=0.1).filter(pl.col("id") > 100).collect()
+    found = pyqbeast.polars.scan_table(table, version=0, sample=0.1).filter(pl.col("id") > 100).collect()
     assert found.equals(pl.from_arrow(wanted))
     assert 0 < len(opened) < 4
     with pytest.raises(InvalidInputError, match="version 3"):
-        pyqbeast.polars.scan_table(table, 3)
+        pyqbeast.polars.scan_table(table, version=3)
+    with pytest.raises(TypeError, match="positional"):
+        pyqbeast.polars.scan_table(table, 1)  # a version, or a sample of everything?
     with pytest.raises(InvalidInputError, match="fraction"):
         pyqbeast.polars.scan_table(table, sample=2)

@@ -24,8 +24,8 @@ _WHOLE = {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)} 
 
 def scan_table(
     path: Location,
-    version: int | None = None,
     *,
+    version: int | None = None,
     timestamp: dt.datetime | str | None = None,
     sample: float | None = None,
     storage_options: dict[str, Any] | None = None,
