@@ -176,7 +176,10 @@ def _near(column: str, sign: str, near: np.float32) -> FileTest:
     """A condition that holds wherever a 32-bit float compares like this with a double next to `near`."""
     if sign == "!=":
         return may_be_valid(column)
-    low, high = (pa.scalar(np.nextafter(near, np.float32(end)), pa.float32()) for end in (-np.inf, np.inf))
+    with np.errstate(over="ignore", under="ignore"):  # beside the largest and the least of all floats
+        low, high = (
+            pa.scalar(np.nextafter(near, np.float32(end)), pa.float32()) for end in (-np.inf, np.inf)
+        )
     above, below = may_compare(column, ">=", low), may_compare(column, "<=", high)
     return all_of(above, below) if sign == "=" else above if sign in (">", ">=") else below
 
