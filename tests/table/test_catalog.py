@@ -65,6 +65,45 @@ def test_an_index_as_properties_of_a_new_table(spark, name, how):
     assert (made.columns_to_index, made.cube_size) == (["a", "b"], 500)
 
 
+@pytest.mark.parametrize("key", ["cubeSize", "qbeast.cubesize"])
+def test_a_property_changes_the_cube_size_of_what_is_written_next(spark, name, source, key):
+    """Inserts have no options, so SQL has no other way."""
+    spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'a,b', cubeSize = 1000)")
+    spark.sql(f"INSERT INTO {name} SELECT * FROM source")
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{key}' = '500')")
+    assert QbeastTable.for_name(spark, name).cube_size == 1000
+    for _ in range(2):
+        spark.sql(f"INSERT INTO {name} SELECT * FROM source")
+    table = QbeastTable.for_name(spark, name)
+    assert (count(spark.table(name)), table.metrics().element_count, table.verify().ok) == (
+        9_000,
+        6_000,
+        True,
+    )
+    assert [(each.id, each.cube_size) for each in table.revisions()] == [(0, 1000), (1, 1000), (2, 500)]
+    spark.sql(f"INSERT OVERWRITE {name} SELECT * FROM source")
+    assert QbeastTable.for_name(spark, name).cube_size == 500
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{key}' = 'many')")
+    with pytest.raises(InvalidInputError, match="table property cubeSize has to be"):
+        spark.sql(f"INSERT INTO {name} SELECT * FROM source")
+
+
+@pytest.mark.parametrize(
+    ("properties", "told"),
+    [
+        ("columnsToIndex = 'b'", "overwrite the table with other columnsToIndex"),
+        ("'qbeast.columnsToIndex' = 'b,a'", "overwrite the table with other columnsToIndex"),
+        ("weightColumns = 'id'", "overwrite the table with other columnsToIndex"),
+        ("sampleFractions = '0.5'", "the property pyqbeast.sampleFractions: set that one"),
+    ],
+)
+def test_a_property_that_would_have_no_effect_is_refused(spark, name, properties, told):
+    spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'a,b')")
+    with pytest.raises(UnsupportedError, match=told):
+        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({properties})")
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (columnsToIndex = 'a,b', team = 'maps')")
+
+
 def test_create_then_insert(spark, name, source):
     how = "OPTIONS (columnsToIndex = 'a,b', cubeSize = 500)"
     spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast {how}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from pyspark.sql import SparkSession
@@ -97,6 +97,15 @@ class WriteOptions:
             delta={_named(key): value for key, value in others.items() if not _is_hook(key)},
             hooks={key: value for key, value in others.items() if _is_hook(key)},
         )
+
+    def in_table(self, configuration: Mapping[str, str]) -> WriteOptions:
+        """The options of a write to a table: where they state no cube size, the table's properties may.
+
+        Raises:
+            InvalidInputError: the property is no number of rows.
+        """
+        stated = _own_options(configuration).get("cubesize") if self.cube_size is None else None
+        return replace(self, cube_size=self.cube_size or _cube_size(stated, "table property cubeSize"))
 
     def file_limit(self, spark: SparkSession) -> int | None:
         """Rows that a file may hold by Spark's own option or, without it, by its setting; None for any number."""

@@ -114,10 +114,11 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   /**
    * Refuses to drop or rename an indexed column, because the weights of all rows are computed from it. The type of an
    * indexed column may change to another one that can be indexed. Clustering is refused because Delta would move the
-   * rows out of the files that the index gave them.
+   * rows out of the files that the index gave them. Properties that would change the index and do not are refused too.
    */
   @Override
   public Table alterTable(Identifier name, TableChange[] changes) {
+    checkProperties(name, changes);
     for (TableChange change : changes) {
       if (isClustered(change)
           && loadTable(name) instanceof IndexedTable table
@@ -143,6 +144,31 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
       }
     }
     return super.alterTable(name, changes);
+  }
+
+  /** Of the options of an index only the cube size counts as a property of a table that exists: writes go by it. */
+  private void checkProperties(Identifier name, TableChange[] changes) {
+    Map<String, String> set = new HashMap<>();
+    for (TableChange change : changes) {
+      if (change instanceof TableChange.SetProperty property) {
+        set.put(property.property(), property.value());
+      }
+    }
+    TableDefinition asked = TableDefinition.of(set);
+    if (asked.options().isEmpty() || !(loadTable(name) instanceof IndexedTable table && table.isIndexed())) {
+      return;
+    }
+    if (asked.names("weightColumns")
+        || asked.namesColumns() && !table.isIndexedAs(index(name, table.schema(), asked))) {
+      throw new Refusal(
+          "a property does not change the columns that " + name + " is indexed by: overwrite the table with other"
+              + " columnsToIndex");
+    }
+    if (asked.names("sampleFractions")) {
+      throw new Refusal(
+          name + " is a table already, whose fractions are the property " + TableDefinition.SAMPLE_FRACTIONS
+              + ": set that one");
+    }
   }
 
   /** Whether columns are named to cluster by: as Spark says it, or as Delta's own parser does. */

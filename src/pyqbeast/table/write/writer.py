@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -109,14 +110,13 @@ class _Write:
             check_indexed_columns(transaction, stored.latest)
         delta_options = self.options.delta | self._properties(transaction)
         rows, prunable = transaction.as_stored(self.data, self.mode, delta_options)
-        fractions = self.options.fractions(transaction.configuration)
+        options = self.options.in_table(transaction.configuration)
+        to_write = RowsToWrite(rows, options, options.fractions(transaction.configuration))
         if self.is_fresh:
-            return plan_new(RowsToWrite(rows, self.options, fractions), stored.latest)
+            return plan_new(to_write, stored.latest)
         if stored.latest:
-            rows = bridge.named_as(rows, stored.latest.hashed_columns)
-        return plan_append(
-            RowsToWrite(rows, self.options, fractions), transaction.log(), stored.latest, prunable
-        )
+            to_write = replace(to_write, data=bridge.named_as(rows, stored.latest.hashed_columns))
+        return plan_append(to_write, transaction.log(), stored.latest, prunable)
 
     def _properties(self, transaction: bridge.Transaction) -> dict[str, str]:
         makes_table = not transaction.exists or self.options.replaces_table

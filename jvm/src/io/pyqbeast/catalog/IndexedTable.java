@@ -108,6 +108,11 @@ public final class IndexedTable extends DeltaTableV2 {
     return indexedColumns().stream().anyMatch(indexed -> ColumnNames.areSame(indexed, column));
   }
 
+  /** Whether configuration entries of an index name the columns of this table's. */
+  public boolean isIndexedAs(Map<String, String> index) {
+    return indexedColumns().equals(IndexedColumns.of(ScalaInterop.map(index)));
+  }
+
   private List<String> indexedColumns() {
     return IndexedColumns.of(initialSnapshot().metadata());
   }

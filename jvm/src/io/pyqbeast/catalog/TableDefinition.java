@@ -1,5 +1,6 @@
 package io.pyqbeast.catalog;
 
+import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.IndexOptions;
 import java.util.HashMap;
 import java.util.Locale;
@@ -17,6 +18,9 @@ public record TableDefinition(Map<String, String> options, Map<String, String> p
       Set.of(
           TableCatalog.PROP_PROVIDER, TableCatalog.PROP_LOCATION, TableCatalog.PROP_OWNER, TableCatalog.PROP_EXTERNAL,
           TableCatalog.PROP_IS_MANAGED_LOCATION);
+
+  /** The property that holds the fractions that a table is sampled by. */
+  public static final String SAMPLE_FRACTIONS = Constants.text("SAMPLE_FRACTIONS");
 
   public static TableDefinition of(Map<String, String> given) {
     Map<String, String> options = new HashMap<>();
@@ -42,6 +46,11 @@ public record TableDefinition(Map<String, String> options, Map<String, String> p
 
   /** Whether the statement names the columns to index. */
   public boolean namesColumns() {
-    return options.keySet().stream().anyMatch("columnsToIndex"::equalsIgnoreCase);
+    return names("columnsToIndex");
+  }
+
+  /** Whether the statement names an option of the index. */
+  public boolean names(String option) {
+    return options.keySet().stream().anyMatch(option::equalsIgnoreCase);
   }
 }
