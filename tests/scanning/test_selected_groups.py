@@ -81,7 +81,8 @@ def test_the_exact_answer_is_sure(table):
         assert found.table["g"].to_pylist() == [g for mean, g in sorted(means, reverse=True) if mean < 16][:3]
         assert found.table["sure"].to_pylist() == [True] * 3
         assert found.choice == Choice()
-    ties = pyqbeast.scan(table).tolerance(ASKED, by=["g"], order_by="n DESC", limit=2, exact=True)
+    of_numpy = {"limit": np.int64(2), "smallest_group": np.int32(5)}
+    ties = pyqbeast.scan(table).tolerance(ASKED, by=["g"], order_by="n DESC", **of_numpy, exact=True)
     assert ties.table["sure"].to_pylist() == [True, True]
 
 

@@ -11,6 +11,7 @@ from pyqbeast.approximate.estimate import Aggregate
 from pyqbeast.approximate.estimate.outcome import check_kept_groups
 from pyqbeast.approximate.estimate.selection import Comparison, Condition, Junction, Negation, Selection
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.weight import is_whole
 from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.conditions.comparisons import Constant, typed_constant
 from pyqbeast.scanning.conditions.sql_text import SortColumn, condition_of_text, order_of_text
@@ -37,7 +38,7 @@ class Kept:
         for name, text in {"having": having, "order_by": order_by}.items():
             if text is not None and not isinstance(text, str):
                 raise InvalidInputError(f"{name} takes a text, not {text!r}")
-        if limit is not None and (type(limit) is not int or limit < 1):
+        if limit is not None and (not is_whole(limit) or limit < 1):
             raise InvalidInputError(f"limit takes a number of groups from 1, not {limit!r}")
         if having is not None or limit is not None:
             check_kept_groups(request.groups)
@@ -56,7 +57,7 @@ class Kept:
             )
         first = order[0]
         by = request.aggregates[first.name]
-        selection = Selection(condition, by, first.ascending, first.nulls_first, limit)
+        selection = Selection(condition, by, first.ascending, first.nulls_first, int(limit))
         return cls(selection, order)
 
 

@@ -21,6 +21,11 @@ def is_number(given: object) -> bool:
     return isinstance(given, numbers.Real) and not isinstance(given, bool | np.bool_)
 
 
+def is_whole(given: object) -> bool:
+    """Whether a user has given a whole number, one of NumPy's for instance."""
+    return isinstance(given, numbers.Integral) and not isinstance(given, bool)
+
+
 def checked_fraction(fraction: object) -> float:
     """A share of all rows, as users state it. Raises InvalidInputError for what is no number from 0 to 1."""
     if not is_number(fraction) or not 0 <= fraction <= 1:  # type: ignore[operator]
