@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyqbeast import explain
+from tests.spark_session import COMPILED, under
 from tests.table.help import ids, load, save
 
 
@@ -123,3 +124,17 @@ def test_row_groups_are_left_out_by_values_of_subqueries(spark, views, tmp_path)
         explanation = explain(query, run=True)
         read = next(scan.ran.rows for scan in explanation.scans if str(tmp_path) in scan.table)
         assert read < 4_000
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "x IN ((SELECT min(y) FROM late_keys), 0.5D)",
+        "day <= (SELECT min(day) FROM late_days) AND at = (SELECT min(at) FROM late_days)",
+        "EXISTS (SELECT 1 FROM late_keys WHERE k = id AND x IN (0.0D, 1.0D) AND day = DATE'1582-10-10')",
+    ],
+)
+def test_compiled_code_finds_the_same_rows(spark, views, condition):
+    """Sessions of users compile conditions, that of the tests does not."""
+    with under(spark, COMPILED):
+        assert ids(spark.table("late_rows").where(condition)) == list(range(0, 4_000, 2))
