@@ -15,6 +15,10 @@ RUNS_SELDOM = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
+#: For a JVM that runs nearly all of Spark and Delta: its heap and its classes grow without a look for garbage in the
+#: whole heap at each step, and what it compiles has room. The usual room is full within ten minutes, and then compiled
+#: code is thrown away and compiled again.
+RUNS_EVERYTHING = "-Xms1g -XX:MetaspaceSize=512m -XX:ReservedCodeCacheSize=512m"
 
 
 def free_port() -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import pyqbeast
-from tests.machine import RUNS_SELDOM
+from tests.machine import RUNS_EVERYTHING, RUNS_SELDOM
 
 #: What a task evaluates is compiled, as in any session but that of the tests (see `conftest.py`): worth its time from
 #: some 100,000 rows on.
@@ -44,7 +44,8 @@ def make_session(
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .config(
             "spark.driver.extraJavaOptions",
-            f"-XX:+UseParallelGC {RUNS_SELDOM} -Duser.timezone=UTC -Dderby.system.home={folder} {java_options}",
+            f"-XX:+UseParallelGC {RUNS_SELDOM} {RUNS_EVERYTHING} -Duser.timezone=UTC -Dderby.system.home={folder} "
+            f"{java_options}",
         )
     )
     for key, value in {**SMALL_DATA, **(settings or {})}.items():
