@@ -38,6 +38,8 @@ def make_session(
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
+        # Each query is described for pages that are off: the long description is a fiftieth of the work of all tests.
+        .config("spark.sql.ui.explainMode", "simple")
         .config("spark.sql.session.timeZone", "UTC")
         # Tables of tests are small: the 50 parts that Delta cuts a log into cost most of the time.
         .config("spark.databricks.delta.snapshotPartitions", "2")
