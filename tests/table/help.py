@@ -78,6 +78,21 @@ def ids(frame):
     return sorted(row[0] for row in frame.select("id").collect())
 
 
+def ids_of_each(frames):
+    """The ids of each frame: one query for all, each with a scan of its own."""
+    told = [frame.select(F.lit(at), "id") for at, frame in enumerate(frames)]
+    found = [[] for _ in told]
+    for at, number in (row.values() for row in reduce(DataFrame.union, told).toArrow().to_pylist()):
+        found[at].append(number)
+    return [sorted(each) for each in found]
+
+
+def ids_that_meet(frame, conditions):
+    """For each condition the ids of the rows that meet it: one query for all, which filters nothing."""
+    rows = frame.select("id", F.array(*map(F.expr, conditions)).alias("meets")).collect()
+    return [sorted(row["id"] for row in rows if row["meets"][at]) for at in range(len(conditions))]
+
+
 def holds(spark, path):
     """The table's index says the truth, row by row; returns the table."""
     table = QbeastTable.for_path(spark, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast.core.format.constants import TAG_BLOCKS, TAG_MAX_ROW_WEIGHT, WEIGHT_MIN
 from pyqbeast.core.format.weight import weight_of
-from tests.table.help import count, ids, load, rows_2d, samples_exactly, save
+from tests.table.help import count, ids, ids_of_each, ids_that_meet, load, rows_2d, samples_exactly, save
 
 ROWS = 40_000
 #: A bound that no writer cuts files at.
@@ -69,11 +70,11 @@ def test_a_sample_that_cuts_no_file_hashes_nothing(spark, table_path):
 def test_ranges_of_weights(spark, path):
     low, high = max(held for held in weights(spark, path).values() if held[1] < 0)
     table = load(spark, path)
-    for bounds in (f">= {low}", f"> {low}", f"<= {high}", f"< {high}", f"BETWEEN {low} AND {high}", "< 0"):
-        light = table.where(f"hash(a, b) {bounds}").select("id")
-        every = rows_2d(spark, ROWS).where(f"hash(a, b) {bounds}")
-        assert ids(light) == ids(every), bounds
-        assert ["id"] in [columns for columns, *_ in scans(light)], bounds
+    bounds = (f">= {low}", f"> {low}", f"<= {high}", f"< {high}", f"BETWEEN {low} AND {high}", "< 0")
+    conditions = [f"hash(a, b) {each}" for each in bounds]
+    light = [table.where(condition).select("id") for condition in conditions]
+    assert ids_of_each(light) == ids_that_meet(rows_2d(spark, ROWS), conditions)
+    assert all(["id"] in [columns for columns, *_ in scans(each)] for each in light)
 
 
 def test_other_filters_stay(spark, path):
@@ -140,10 +141,17 @@ def test_weights_of_another_type_are_not_believed(spark, table_path):
     assert len(scans(load(spark, table_path).sample(UNCOMMON).select("id"))) == 1
 
 
+@pytest.fixture(scope="module")
+def small(spark, tmp_path_factory):
+    place = str(tmp_path_factory.mktemp("whole") / "small")
+    save(rows_2d(spark, 2_000), place, cubeSize=4_000)
+    return place
+
+
 @pytest.mark.parametrize("recorded", [None, "x", str(WEIGHT_MIN), str(2**31 - 1)])
-def test_what_is_only_said_of_a_cube_is_not_believed(spark, table_path, recorded):
+def test_what_is_only_said_of_a_cube_is_not_believed(spark, small, table_path, recorded):
     """Other writers say the largest weight of a cube. Here it is wrong, and the rows are hashed as before."""
-    save(rows_2d(spark, 2_000), table_path, cubeSize=4_000)
+    shutil.copytree(small, table_path)
     log = Path(table_path, "_delta_log", "00000000000000000000.json")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     for tags in (line["add"]["tags"] for line in lines if "add" in line):
@@ -157,8 +165,6 @@ def test_what_is_only_said_of_a_cube_is_not_believed(spark, table_path, recorded
     log.write_text("\n".join(map(json.dumps, lines)))
     for checksum in ("00000000000000000000.crc", ".00000000000000000000.json.crc"):
         log.with_name(checksum).unlink(missing_ok=True)
-    copy = table_path + "-copy"
-    Path(table_path).rename(copy)
-    samples_exactly(spark, copy, 0.4)
+    samples_exactly(spark, table_path, 0.4)
     heavy = F.hash("a", "b") >= 0
-    assert count(load(spark, copy).where(heavy)) == count(rows_2d(spark, 2_000).where(heavy))
+    assert count(load(spark, table_path).where(heavy)) == count(rows_2d(spark, 2_000).where(heavy))
