@@ -156,7 +156,7 @@ def unset(spark, path, *keys):
 def test_a_table_that_has_lost_its_latest_revision_is_for_repair(spark, table_path):
     """A new index would take the number of the old one, and files of the old one would count as files of the new."""
     rows = rows_2d(spark, 500)
-    save(rows, table_path, cubeSize=100)
+    save(rows, table_path, cubeSize=200)
     unset(spark, table_path, LATEST)
     with pytest.raises(FormatError, match=r"is damaged: .* run first: pyqbeast repair "):
         pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=["b"])
@@ -168,10 +168,10 @@ def test_a_table_that_has_lost_its_latest_revision_is_for_repair(spark, table_pa
 
 
 def test_files_of_an_index_that_is_gone_are_none_of_the_next(spark, table_path):
-    save(rows_2d(spark, 2_000), table_path, columnsToIndex="a", cubeSize=200)
+    save(rows_2d(spark, 2_000), table_path, columnsToIndex="a", cubeSize=500)
     unset(spark, table_path, *REVISIONS)
     with under(spark, {"spark.qbeast.index.numberOfRetries": "0"}):
-        table = pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=["b"], cube_size=200)
+        table = pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=["b"], cube_size=500)
     rows_2d(spark, 100, first=2_000).write.format("qbeast").mode("append").save(table_path)
     assert (table.latest_revision.id, table.columns_to_index) == (1, ["b"])
     assert table.metrics().unindexed_files > 0
@@ -182,14 +182,14 @@ def test_files_of_an_index_that_is_gone_are_none_of_the_next(spark, table_path):
 
 def test_a_revision_takes_no_number_that_is_stored(spark, table_path):
     """Somebody has set the latest revision back to an older one."""
-    save(rows_2d(spark, 500), table_path, columnsToIndex="a", cubeSize=100)
-    rows_2d(spark, 500, first=500).write.format("qbeast").mode("append").option("cubeSize", 90).save(
+    save(rows_2d(spark, 500), table_path, columnsToIndex="a", cubeSize=200)
+    rows_2d(spark, 500, first=500).write.format("qbeast").mode("append").option("cubeSize", 190).save(
         table_path
     )
     stored = bridge.TableLog(spark, table_path).configuration["qbeast.revision.2"]
     spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ('{LATEST}' = '1')")
     more = rows_2d(spark, 500, first=1_000)
-    more.write.format("qbeast").mode("append").option("cubeSize", 80).save(table_path)
+    more.write.format("qbeast").mode("append").option("cubeSize", 180).save(table_path)
     configuration = bridge.TableLog(spark, table_path).configuration
     assert (configuration["qbeast.revision.2"], configuration[LATEST]) == (stored, "3")
     holds(spark, table_path)
@@ -197,11 +197,11 @@ def test_a_revision_takes_no_number_that_is_stored(spark, table_path):
 
 def test_a_revision_takes_no_number_that_files_have(spark, table_path):
     """Somebody has set the latest revision back to an older one, and removed the newer one."""
-    save(rows_2d(spark, 500), table_path, columnsToIndex="a", cubeSize=100)
-    save(rows_2d(spark, 500, first=500), table_path, columnsToIndex=None, cubeSize=90)
+    save(rows_2d(spark, 500), table_path, columnsToIndex="a", cubeSize=200)
+    save(rows_2d(spark, 500, first=500), table_path, columnsToIndex=None, cubeSize=190)
     unset(spark, table_path, "qbeast.revision.2")
     spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ('{LATEST}' = '1')")
-    save(rows_2d(spark, 500, first=1_000), table_path, columnsToIndex=None, cubeSize=80)
+    save(rows_2d(spark, 500, first=1_000), table_path, columnsToIndex=None, cubeSize=180)
     table = QbeastTable.for_path(spark, table_path)
     assert table.latest_revision.id == 3
     assert ids(table.df()) == list(range(1_500))

@@ -50,10 +50,10 @@ def test_a_small_append_takes_a_pass_and_a_write(spark, table_path):
 
 
 def test_every_kind_of_commit(spark, table_path):
-    save(rows_2d(spark, 4_000), table_path, cubeSize=500)
+    save(rows_2d(spark, 2_000), table_path, cubeSize=500)
     table = f"delta.`{table_path}`"
     for change in (
-        lambda: rows_2d(spark, 500, first=4_000).write.format("delta").mode("append").save(table_path),
+        lambda: rows_2d(spark, 500, first=2_000).write.format("delta").mode("append").save(table_path),
         lambda: QbeastTable.for_path(spark, table_path).optimize(revision=0),
         lambda: spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES (delta.enableDeletionVectors = true)"),
         lambda: spark.sql(f"DELETE FROM {table} WHERE id % 7 = 0"),
