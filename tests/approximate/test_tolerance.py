@@ -7,6 +7,7 @@ the truth they are those of a confidence of 0.999; how often bounds of 0.95 hold
 from __future__ import annotations
 
 import math
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
@@ -47,6 +48,43 @@ def path(spark, tmp_path_factory):
 @pytest.fixture
 def table(spark, path):
     return load(spark, path)
+
+
+#: Numbers and moments near the ends of their types, or beyond what a double holds.
+ODD_COLUMNS = {
+    "x": "cast(571.046875D + id AS float)",
+    "whole": "9007199254740993L + id * 1000000007L",
+    "price": "cast(12345678901234567.89BD + id AS decimal(20, 2))",
+    "ends": "CASE id WHEN 6 THEN 9223372036854775807L WHEN 8 THEN -9223372036854775808L ELSE id END",
+    "huge": "cast(123456789012345678901234567890BD + id AS decimal(38, 0))",
+    "largest": f"{'9' * 38}BD - id",
+    "half": "id + 0.5D",
+    "below": "-(id + 0.5D)",
+    "beyond": "id + 16777217",
+    "late": "timestamp_micros(10413792000000001 + id * 1000003)",
+    "last": "timestamp'9999-12-31 23:59:59.999999' - make_interval(0, 0, 0, 0, 0, 0, id)",
+    "many": "id * 1000000000000L",
+    "large": "cast(concat('99999999999999', id % 10, '.125') AS decimal(20,3))",
+    "product": "cast(id AS decimal(38,10)) * cast('12345678901.1234567' AS decimal(20,7))",
+    "overflowing": "99999999999999999999999999999.999999999BD * (id % 3)",
+    "small": "0.1 * (id % 7)",
+    "same": "0",
+}
+
+
+@pytest.fixture(scope="module")
+def odd_path(spark, tmp_path_factory):
+    place = str(tmp_path_factory.mktemp("odd") / "table")
+    rows = spark.range(20_000).withColumns({name: F.expr(text) for name, text in ODD_COLUMNS.items()})
+    widening = {"delta.enableTypeWidening": "true"}
+    save(rows, place, columnsToIndex="id", cubeSize=2_000, **widening)
+    return place
+
+
+@pytest.fixture
+def odd(spark, odd_path):
+    """20,000 rows of such values."""
+    return load(spark, odd_path)
 
 
 def test_settings_are_those_of_the_session_of_the_query(spark, path):
@@ -264,12 +302,11 @@ def test_extremes_are_bounds_and_told_as_such(table):
 
 
 @pytest.mark.parametrize("is_widened", [False, True])
-def test_extremes_of_floats(spark, tmp_path, is_widened):
+def test_extremes_of_floats(spark, odd_path, tmp_path, is_widened):
     """The shortest text of a float is another double: statistics tell 571.0469 for 571.046875."""
-    place = str(tmp_path / "table")
-    rows = spark.range(20_000).selectExpr("id", "cast(571.046875D + id AS float) AS x")
-    save(rows, place, columnsToIndex="id", **{"delta.enableTypeWidening": "true"})
+    place = odd_path
     if is_widened:
+        place = shutil.copytree(odd_path, str(tmp_path / "table"))
         spark.sql(f"ALTER TABLE delta.`{place}` ALTER COLUMN x TYPE double")
     query = load(spark, place).filter("id % 2 = 0").agg(F.expr("min(double(x))").alias("least"))
     estimate = pyqbeast.tolerance(query, error=0.5, confidence=SURE)
@@ -280,18 +317,9 @@ def test_extremes_of_floats(spark, tmp_path, is_widened):
     assert scan.table["least_low"][0].as_py() <= 571.046875
 
 
-def test_whole_numbers_that_no_double_holds(spark, tmp_path):
+def test_whole_numbers_that_no_double_holds(odd):
     """2^53 + 1 is the first of them. Bounds hold them, and exact answers are those of the query itself."""
-    place = str(tmp_path / "table")
-    rows = spark.range(20_000).selectExpr(
-        "id",
-        "9007199254740993L + id * 1000000007L AS whole",
-        "cast(12345678901234567.89BD + id AS decimal(20, 2)) AS price",
-        "CASE id WHEN 6 THEN 9223372036854775807L WHEN 8 THEN -9223372036854775808L ELSE id END AS ends",
-        "cast(123456789012345678901234567890BD + id AS decimal(38, 0)) AS huge",
-    )
-    save(rows, place, columnsToIndex="id")
-    table = load(spark, place).filter("id % 2 = 0")
+    table = odd.filter("id % 2 = 0")
     extremes = table.agg(
         *(f(x).alias(f"{f.__name__} {x}") for f in (F.min, F.max) for x in ("whole", "price", "ends", "huge"))
     )
@@ -305,14 +333,9 @@ def test_whole_numbers_that_no_double_holds(spark, tmp_path):
         assert answer.df.first()["wanted"] == query.first()["wanted"]
 
 
-def test_extremes_of_what_a_column_is_made_of(spark, tmp_path):
+def test_extremes_of_what_a_column_is_made_of(odd):
     """Statistics bound the values of the column, not those that a cast makes of them."""
-    place = str(tmp_path / "table")
-    rows = spark.range(20_000).selectExpr(
-        "id", "id + 0.5D AS half", "-(id + 0.5D) AS below", "id + 16777217 AS beyond"
-    )
-    save(rows, place, columnsToIndex="id")
-    table = load(spark, place).filter("id > -1")
+    table = odd.filter("id > -1")
     casts = (
         "min(int(half))",
         "max(int(below))",
@@ -332,16 +355,9 @@ def test_extremes_of_what_a_column_is_made_of(spark, tmp_path):
     assert found.df.first()["last_high"] == 19_999.0
 
 
-def test_moments_that_no_double_holds(spark, tmp_path):
+def test_moments_that_no_double_holds(odd):
     """The last moment of the year 9999 is a common one, and Python has no later one."""
-    place = str(tmp_path / "table")
-    rows = spark.range(20_000).selectExpr(
-        "id",
-        "timestamp_micros(10413792000000001 + id * 1000003) AS late",
-        "timestamp'9999-12-31 23:59:59.999999' - make_interval(0, 0, 0, 0, 0, 0, id) AS last",
-    )
-    save(rows, place, columnsToIndex="id")
-    table = load(spark, place).filter("id > 3")
+    table = odd.filter("id > 3")
     for text in ("min(late)", "max(late)", "max(last)"):
         query = table.agg(F.expr(text).alias("end"))
         assert assert_holds(pyqbeast.tolerance(query, error=0.5), query) == 1, text
@@ -349,26 +365,14 @@ def test_moments_that_no_double_holds(spark, tmp_path):
         assert whole.df.first()["end"] == query.first()["end"], text
 
 
-def test_decimals_up_to_the_last(spark, tmp_path):
-    place = str(tmp_path / "table")
-    digits = "9" * 38
-    save(spark.range(20_000).selectExpr("id", f"{digits}BD - id AS huge"), place, columnsToIndex="id")
-    query = load(spark, place).filter("id % 2 = 0").agg(F.max("huge").alias("most"))
+def test_decimals_up_to_the_last(odd):
+    query = odd.filter("id % 2 = 0").agg(F.max("largest").alias("most"))
     assert assert_holds(pyqbeast.tolerance(query, error=0.5), query) == 1
 
 
-def test_what_refines_to_an_answer_of_spark_alone(spark, tmp_path):
+def test_what_refines_to_an_answer_of_spark_alone(odd):
     """Averages of decimals have more digits than doubles, and what does not vary has no correlation."""
-    place = str(tmp_path / "table")
-    columns = [
-        "cast(concat('99999999999999', id % 10, '.125') AS decimal(20,3)) AS large",
-        "cast(id AS decimal(38,10)) * cast('12345678901.1234567' AS decimal(20,7)) AS product",
-        "99999999999999999999999999999.999999999BD * (id % 3) AS beyond",
-        "0.1 * (id % 7) AS small",
-        "0 AS same",
-    ]
-    save(spark.range(20_000).selectExpr("id", *columns), place, columnsToIndex="id", cubeSize=2_000)
-    table = load(spark, place).filter("id >= 0")
+    table = odd.filter("id >= 0")
 
     def last_of(text):
         *steps, last = pyqbeast.refine(table.agg(F.expr(text).alias("wanted")))
@@ -378,15 +382,15 @@ def test_what_refines_to_an_answer_of_spark_alone(spark, tmp_path):
 
     for text in ("avg(large)", "avg(product)", "avg(small)", "avg(small) * 2"):
         assert last_of(text) == table.agg(F.expr(text)).first()[0], text
-    for text, told in {"avg(beyond)": "overflow", "corr(same, id)": "by zero"}.items():
+    for text, told in {"avg(overflowing)": "overflow", "corr(same, id)": "by zero"}.items():
         with pytest.raises(ArithmeticException, match=told):
             last_of(text)
 
 
 #: What 64 bits do not hold, or divides by zero, with a text of the error that Spark raises for it.
 OF_NO_NUMBER = {
-    "sum(whole)": "overflow",
-    "sum(whole) / 2": "overflow",
+    "sum(many)": "overflow",
+    "sum(many) / 2": "overflow",
     "-sum(id) * 1000000000000L": "overflow",
     "sum(id) * 1000000000000L / 1e9D": "overflow",
     "sum(id) / (count(*) - count(*))": "by zero",
@@ -395,11 +399,9 @@ OF_NO_NUMBER = {
 
 
 @pytest.mark.parametrize("is_ansi", [True, False])
-def test_what_no_number_stands_for_is_what_spark_makes_of_it(spark, tmp_path, is_ansi):
+def test_what_no_number_stands_for_is_what_spark_makes_of_it(spark, odd, is_ansi):
     """An error, or by the older rules a sum that has wrapped around, and null; and no estimate beside its bounds."""
-    place = str(tmp_path / "table")
-    save(spark.range(20_000).selectExpr("id", "id * 1000000000000L AS whole"), place, columnsToIndex="id")
-    table = load(spark, place).filter("id % 2 = 0")
+    table = odd.filter("id % 2 = 0")
     with under(spark, {"spark.sql.ansi.enabled": str(is_ansi).lower()}):
         for text, told in OF_NO_NUMBER.items():
             query = table.agg(F.expr(text).alias("wanted"))
@@ -410,7 +412,7 @@ def test_what_no_number_stands_for_is_what_spark_makes_of_it(spark, tmp_path, is
                 answer = pyqbeast.tolerance(query, error=0.1)
                 assert answer.exact
                 assert answer.df.first()["wanted"] == query.first()["wanted"], text
-        whole = table.filter("id < 2000").agg((F.sum("whole") + 1).alias("wanted"))
+        whole = table.filter("id < 2000").agg((F.sum("many") + 1).alias("wanted"))
         assert pyqbeast.tolerance(whole, error=1e-9).df.first()["wanted"] == whole.first()["wanted"]
 
 
