@@ -26,13 +26,20 @@ def reads_all(spark, path, rows=ROWS):
     assert by_hash.isEmpty()
 
 
+@pytest.fixture(scope="module")
+def indexed(spark, tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("marks") / "table")
+    save(rows_2d(spark, ROWS), path, columnsToIndex="a,b", cubeSize=500)
+    return path
+
+
 @pytest.mark.parametrize(
     "is_chosen",
     [lambda _: True, lambda cube: cube == ""],
     ids=["every cube", "the root"],
 )
-def test_a_mark_without_copies_hides_no_row(spark, table_path, is_chosen):
-    save(rows_2d(spark, ROWS), table_path, columnsToIndex="a,b", cubeSize=500)
+def test_a_mark_without_copies_hides_no_row(spark, indexed, table_path, is_chosen):
+    shutil.copytree(indexed, table_path)
     path = marked(table_path, is_chosen)
     reads_all(spark, path)
     with under(spark, {"spark.databricks.delta.stats.skipping": "false"}):
@@ -53,8 +60,8 @@ def test_a_mark_without_copies_hides_no_row(spark, table_path, is_chosen):
     reads_all(spark, path, ROWS - 100)
 
 
-def test_nobody_can_tell_where_files_without_an_index_may_hold_the_rows(spark, table_path):
-    save(rows_2d(spark, ROWS), table_path, columnsToIndex="a,b", cubeSize=500)
+def test_nobody_can_tell_where_files_without_an_index_may_hold_the_rows(spark, indexed, table_path):
+    shutil.copytree(indexed, table_path)
     rows_2d(spark, 100, first=ROWS).write.format("delta").mode("append").save(table_path)
     few = marked(table_path, lambda cube: cube == "")
     reads_all(spark, few, ROWS + 100)  # 100 rows cannot be those of a full cube

@@ -25,18 +25,15 @@ def overwritten(spark, table_path, rows):
     return table_path
 
 
-@pytest.mark.parametrize(
-    "condition",
-    [
+def test_conditions_on_partitions_hold(spark, overwritten, rows):
+    """Spark leaves them to the files that are chosen, and some reach the scan only after the choice."""
+    for condition in (
         "EXISTS (SELECT 1 FROM even WHERE k = id AND p = 3)",
         "EXISTS (SELECT 1 FROM even WHERE k = id AND p IN (1, 3))",
         "id IN (SELECT k FROM even WHERE p > 3)",
         "p = 1 AND id IN (SELECT k FROM even)",
-    ],
-)
-def test_conditions_on_partitions_hold(spark, overwritten, rows, condition):
-    """Spark leaves them to the files that are chosen, and some reach the scan only after the choice."""
-    assert ids(spark.table("partitioned").where(condition)) == ids(rows.where(condition))
+    ):
+        assert ids(spark.table("partitioned").where(condition)) == ids(rows.where(condition)), condition
 
 
 def test_nobody_opens_it_as_indexed(spark, overwritten):
