@@ -27,10 +27,10 @@ def test_the_first_session_of_the_readme_prints_its_results_only(tmp_path):
     code = (
         "\n".join(blocks[:FIRST])
         .replace("/tmp/flights", str(tmp_path / "flights"))
-        .replace("1_000_000", "50_000")
+        .replace("1_000_000", "5_000")
     )
     code += "\nspark._jvm.org.apache.logging.log4j.LogManager.getLogger('mine').warn('a real warning')"
-    # A log of a dozen commits needs no 50 parts, and a shuffle of 50,000 rows no 200.
+    # A log of a dozen commits needs no 50 parts, and a shuffle of 5,000 rows no 200.
     small = "spark.databricks.delta.snapshotPartitions 2\nspark.sql.shuffle.partitions 4\n"
     # Code that runs once needs no optimizing compiler.
     (tmp_path / "spark-defaults.conf").write_text(f"{small}spark.driver.extraJavaOptions {RUNS_ONCE}\n")
