@@ -61,9 +61,9 @@ def spark(tmp_path_factory, request):
         **jvm.settings(folder),
         **faulty.SETTINGS,
         **gates.SETTINGS,
-        # Spark would compile stages and what a task evaluates, for a handful of rows: a sixth of the time of all tests. A
-        # test that is about the compiled code says so, and sessions of their own have it: those of stores and clusters,
-        # and of benchmarks.
+        # Spark would compile stages and what a task evaluates, for a handful of rows: a sixth of the time of all tests.
+        # A test that is about the compiled code says so, and sessions of their own have it: those of stores and
+        # clusters, and of benchmarks.
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }
     if metastore := request.config.getoption("--metastore"):
