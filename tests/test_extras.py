@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import pydoc
 import subprocess
 import sys
 
@@ -167,3 +169,12 @@ def test_the_package_shows_all_its_names():
         assert getattr(pyqbeast, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'tolerence'"):
         pyqbeast.tolerence  # noqa: B018
+
+
+def test_without_spark_the_package_shows_the_names_that_need_none(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    shown = dir(pyqbeast)
+    assert {"scan", "Scan", "QbeastError", "tiledb", "__version__"} <= set(shown)
+    assert "QbeastTable" not in shown
+    assert {name for name, _ in inspect.getmembers(pyqbeast)} >= set(shown)
+    assert "scan(" in pydoc.render_doc(pyqbeast, renderer=pydoc.plaintext)

@@ -23,7 +23,7 @@ from pyqbeast.core.errors import (
     UncertainWriteError,
     UnsupportedError,
 )
-from pyqbeast.core.extras import of_extra
+from pyqbeast.core.extras import is_installed, of_extra
 from pyqbeast.spark_versions import BUILT_FOR, NEWEST, SPARK_VERSIONS, minor
 
 if TYPE_CHECKING:
@@ -104,4 +104,6 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module 'pyqbeast' has no attribute {name!r}")
 
     def __dir__():  # noqa: ANN202
-        return sorted({*globals(), *__all__, *_DOORS})
+        # help() and inspect ask for each name that is listed, and take no error but AttributeError.
+        shown = __all__ if is_installed("pyspark") else _WITHOUT_SPARK
+        return sorted({*globals(), *shown, *_DOORS})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from importlib.util import find_spec
 from typing import Any
 
 from pyqbeast.core.errors import MissingPackageError
@@ -25,3 +26,11 @@ def of_extra(extra: str, package: str, purpose: str) -> Any:  # noqa: ANN401 (a 
         raise MissingPackageError(
             f"{purpose} need the package {package.partition('.')[0]}: pip install 'pyqbeast[{extra}]'"
         ) from error
+
+
+def is_installed(package: str) -> bool:
+    """Whether a package is there, as far as that shows without an import of it."""
+    try:
+        return find_spec(package) is not None
+    except ImportError:  # some finders refuse a name so
+        return False
