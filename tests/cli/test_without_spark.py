@@ -368,6 +368,11 @@ def test_estimates(pyqbeast, table):
         ).stderr.replace("Payloa", "payloa")
     twice = pyqbeast("estimate", table, "avg(b) as x", "max(b) as x")
     assert "'x' is asked for twice" in twice.stderr
+    for names, told in ((("x", "x_low"), "x_low"), (("n", "payload"), "payload")):
+        asked = [f"avg(b) as {name}" for name in names]
+        beside = pyqbeast("estimate", table, *asked, "--group-by", "payload")
+        assert beside.stderr.startswith("error: "), beside.stderr
+        assert f"the answer has another column '{told}'" in beside.stderr
     today = pyqbeast("estimate", table, "avg(b)", "--where", "current_date > '2020-01-01'")
     assert "a session is started" in str(today.exception)
     few = json.loads(pyqbeast("estimate", table, "avg(b)", "--budget", 200_000, "--output", "json").output)

@@ -151,7 +151,6 @@ def test_what_is_not_understood(table, how, told):
     ("names", "told"),
     [
         (["g"], "another column 'g'"),
-        (["sure"], "another column 'sure'"),
         (["a", "a_low"], "another column 'a_low'"),
         ([5], "named by a text, not 5"),
     ],
@@ -159,6 +158,14 @@ def test_what_is_not_understood(table, how, told):
 def test_columns_of_the_answer_have_names_of_their_own(table, names, told):
     with pytest.raises(InvalidInputError, match=told):
         pyqbeast.scan(table).tolerance(dict.fromkeys(names, ("x", "avg")), by=["g"])
+
+
+def test_an_estimate_may_be_called_sure_where_all_groups_are_kept(table):
+    scan = pyqbeast.scan(table)
+    found = scan.tolerance({"sure": ("x", "avg")}, by=["g"])
+    assert found.table.column_names == ["g", "sure", "sure_low", "sure_high"]
+    with pytest.raises(InvalidInputError, match="another column 'sure'"):
+        scan.tolerance({"sure": ("x", "avg")}, by=["g"], having="sure > 5")
 
 
 def test_a_group_is_not_called_as_the_column_that_tells_what_is_sure():

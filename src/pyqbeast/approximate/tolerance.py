@@ -12,10 +12,8 @@ from pyqbeast.approximate.estimate import Estimates, Requested, Status
 from pyqbeast.approximate.estimate.interval import check_confidence
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import (
-    SURE,
     WORTH,
     Reading,
-    check_kept_groups,
     check_names,
     worth_of,
 )
@@ -130,10 +128,7 @@ def _taken_apart(df: DataFrame) -> AggregateQuery:
     query = AggregateQuery(df)
     groups = [name for name, ordinal in query.result if query.outputs[ordinal].group is not None]
     estimates = [name for name, ordinal in query.result if query.outputs[ordinal].group is None]
-    if query.keeps_some:
-        check_kept_groups(groups)
-        groups.append(SURE)
-    check_names(groups, estimates)
+    check_names(groups, estimates, keeps_some=query.keeps_some)
     return query
 
 

@@ -10,7 +10,7 @@ import click
 
 from pyqbeast.approximate.estimate.interval import check_confidence
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.outcome import Outcome
+from pyqbeast.approximate.estimate.outcome import NamesCollideError, Outcome
 from pyqbeast.approximate.estimate.stopping import goal_within
 from pyqbeast.cli import common
 from pyqbeast.cli.rows import grid
@@ -39,10 +39,6 @@ _CALLS = {"current_catalog", "current_database", "current_date", "current_time",
     "session_user",
     "user",
 }
-
-
-class _AskedTwiceError(InvalidInputError):
-    """Two estimates would have one name, and the rows of the answer would hold only one of them."""
 
 
 @common.command
@@ -103,7 +99,7 @@ def estimate(
         found = rows.tolerance(requested, by=groups, **bounds)
         columns, values = found.table.column_names, common.plain_rows(found.table)
         _print(columns, values, found, output)
-    except _AskedTwiceError:
+    except NamesCollideError:
         raise
     except (InvalidInputError, UnsupportedError) as problem:
         if names is not None:
@@ -136,7 +132,7 @@ def _requested(aggregates: Sequence[str], columns: Sequence[str]) -> dict[str, t
             raise InvalidInputError(f"{text!r} is an expression")
         name = match["name"] or shown
         if name in found:
-            raise _AskedTwiceError(
+            raise NamesCollideError(
                 f"{name!r} is asked for twice: name one of them otherwise, as in 'avg(x) AS y'"
             )
         found[name] = requested

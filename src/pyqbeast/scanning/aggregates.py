@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate, Requested
 from pyqbeast.approximate.estimate.formulas import COUNTS
-from pyqbeast.approximate.estimate.outcome import SURE, check_names
 from pyqbeast.approximate.estimate.rounding import EXTREMES, ROUNDED, exact_below
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.format.names import column_named, did_you_mean
@@ -175,7 +174,6 @@ class Request:
             else:
                 found[name] = _aggregate(name, columns, kind, percentage, sources)
         groups = tuple(dict.fromkeys(_column(column, schema) for column in by))
-        check_names([*groups, SURE], aggregates)
         for column in [*groups, *distinct.values()]:
             if pa.types.is_nested(schema.field(column).type):
                 raise InvalidInputError(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pyqbeast.approximate.estimate import Aggregate
-from pyqbeast.approximate.estimate.outcome import check_kept_groups
+from pyqbeast.approximate.estimate.outcome import check_names
 from pyqbeast.approximate.estimate.selection import Comparison, Condition, Junction, Negation, Selection
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.weight import is_whole
@@ -40,8 +40,8 @@ class Kept:
                 raise InvalidInputError(f"{name} takes a text, not {text!r}")
         if limit is not None and (not is_whole(limit) or limit < 1):
             raise InvalidInputError(f"limit takes a number of groups from 1, not {limit!r}")
-        if having is not None or limit is not None:
-            check_kept_groups(request.groups)
+        keeps_some = having is not None or limit is not None
+        check_names(request.groups, request.aggregates, keeps_some=keeps_some)
         estimates = pa.schema([(name, request.value_type(of)) for name, of in request.aggregates.items()])
         condition = None
         if having is not None:

@@ -145,27 +145,30 @@ def _named(groups: Sequence[Group]) -> str:
     return "; ".join([*few, "…"] if len(groups) > len(few) else few)
 
 
-def check_kept_groups(groups: Collection[str]) -> None:
-    """Raises InvalidInputError where a group of an answer that keeps some of them is called as its own column is."""
-    if SURE in groups:
-        raise InvalidInputError(
-            f"an answer that keeps some of its groups has another column {SURE!r}, which tells whether they surely "
-            f"belong to it: give the group {SURE!r} another name, or ask for all groups"
-        )
+class NamesCollideError(InvalidInputError):
+    """Two columns of an answer would have one name, whoever reads the rows."""
 
 
-def check_names(others: Iterable[str], estimates: Iterable[str]) -> None:
-    """Raises InvalidInputError where a value or a bound would have the name of another column of the answer.
+def check_names(groups: Collection[str], estimates: Iterable[str], *, keeps_some: bool) -> None:
+    """Raises NamesCollideError where a value or a bound would have the name of another column of the answer.
 
     Args:
-        others: the columns that are no estimates. Two of these may have one name, as in any query.
+        groups: the columns that are no estimates. Two of these may have one name, as in any query.
         estimates: the names of the estimates.
+        keeps_some: whether the answer keeps some of its groups, and so has the column `SURE`.
     """
-    taken = set(others)
+    taken = set(groups)
+    if keeps_some:
+        if SURE in taken:
+            raise NamesCollideError(
+                f"an answer that keeps some of its groups has another column {SURE!r}, which tells whether they "
+                f"surely belong to it: give the group {SURE!r} another name, or ask for all groups"
+            )
+        taken.add(SURE)
     for name in estimates:
         for column in (name, name + LOW, name + HIGH):
             if column in taken:
-                raise InvalidInputError(
+                raise NamesCollideError(
                     f"{name!r} is shown with its bounds {name + LOW!r} and {name + HIGH!r}, and the answer has another "
                     f"column {column!r}: give one of them another name"
                 )
