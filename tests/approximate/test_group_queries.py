@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import InvalidInputError, UnsupportedError
+from tests.spark_session import under
 from tests.table.help import load, save
 
 ROWS = 60_000
@@ -162,6 +163,19 @@ def test_columns_of_the_answer_are_told_apart(table, shape, column):
     for ask in (pyqbeast.tolerance, pyqbeast.refine, lambda asked: pyqbeast.tolerance(asked, exact=True)):
         with pytest.raises(InvalidInputError, match=f"another column '{column}'"):
             ask(query)
+
+
+def test_names_that_differ_in_case_only_are_one_where_the_session_takes_them_so(spark, table):
+    """Spark says of both columns that the name is ambiguous."""
+    low = table.groupBy(F.col("kind").alias("N_LOW")).agg(F.count("*").alias("n"))
+    sure = table.groupBy(F.col("kind").alias("Sure")).count().filter("count > 3")
+    for query, told in ((low, "another column 'N_LOW'"), (sure, "give the group 'Sure' another name")):
+        with pytest.raises(InvalidInputError, match=told):
+            pyqbeast.tolerance(query)
+    with under(spark, {"spark.sql.caseSensitive": "true"}):
+        answer = pyqbeast.tolerance(low, error=0.2).df
+        assert answer.columns == ["N_LOW", "n", "n_low", "n_high"]
+        assert answer.filter("n_low <= n").count() == answer.select("N_LOW").distinct().count()
 
 
 def test_groups_are_called_as_they_like_where_all_are_kept(table):

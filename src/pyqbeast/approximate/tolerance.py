@@ -26,7 +26,7 @@ from pyqbeast.approximate.steps.planning import must_run_in_full, refining_step
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge import failures, progress_line
 from pyqbeast.bridge.aggregate_query import AggregateQuery
-from pyqbeast.bridge.frames import check_query
+from pyqbeast.bridge.frames import check_query, is_case_sensitive
 from pyqbeast.core.errors import UnsupportedError
 
 _DOING = "estimating an answer"
@@ -128,7 +128,12 @@ def _taken_apart(df: DataFrame) -> AggregateQuery:
     query = AggregateQuery(df)
     groups = [name for name, ordinal in query.result if query.outputs[ordinal].group is not None]
     estimates = [name for name, ordinal in query.result if query.outputs[ordinal].group is None]
-    check_names(groups, estimates, keeps_some=query.keeps_some)
+    check_names(
+        groups,
+        estimates,
+        keeps_some=query.keeps_some,
+        case_sensitive=is_case_sensitive(df.sparkSession),
+    )
     return query
 
 

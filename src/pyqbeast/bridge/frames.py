@@ -29,6 +29,11 @@ def check_query(query: object, function: str) -> None:
         raise InvalidInputError(f"{function} takes a DataFrame, such as spark.read…, not {query!r}")
 
 
+def is_case_sensitive(spark: SparkSession) -> bool:
+    """Whether columns whose names differ in case only are different ones to the user of a session."""
+    return str(spark.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
+
+
 def arrow_schema(schema: StructType) -> pa.Schema:
     """Arrow's types of Spark's columns; times are in UTC."""
     return to_arrow_schema(schema, **_IN_UTC)

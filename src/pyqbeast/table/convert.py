@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast import bridge
 from pyqbeast.bridge import failures, progress_line
+from pyqbeast.bridge.frames import is_case_sensitive
 from pyqbeast.core.errors import (
     CommitConflictError,
     FormatError,
@@ -32,7 +33,7 @@ from pyqbeast.core.transform.registry import kind_names
 from pyqbeast.delta_log import locations
 from pyqbeast.table.locate import delta_location
 from pyqbeast.table.maintain.plan_repair import INDEX_TAGS
-from pyqbeast.table.options import default_cube_size, is_case_sensitive, number_of_retries
+from pyqbeast.table.options import default_cube_size, number_of_retries
 from pyqbeast.table.qbeast_table import QbeastTable
 from pyqbeast.table.write.table_checks import check_is_not_damaged
 

@@ -215,11 +215,6 @@ def _is_hook(option: str) -> bool:
     return option.lower().startswith(HOOK_OPTION)
 
 
-def is_case_sensitive(spark: SparkSession) -> bool:
-    """Whether columns whose names differ in case only are different ones to the user of a session."""
-    return _setting(spark, "spark.sql.caseSensitive") == "true"
-
-
 def default_cube_size(spark: SparkSession) -> int:
     """Rows a cube of a new table for which the user states none."""
     size = _cube_size(_setting(spark, _CUBE_SIZE_SETTING), f"setting {_CUBE_SIZE_SETTING}")

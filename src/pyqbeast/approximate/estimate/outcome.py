@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -149,30 +149,37 @@ class NamesCollideError(InvalidInputError):
     """Two columns of an answer would have one name, whoever reads the rows."""
 
 
-def check_names(groups: Collection[str], estimates: Iterable[str], *, keeps_some: bool) -> None:
+def check_names(
+    groups: Iterable[str], estimates: Iterable[str], *, keeps_some: bool, case_sensitive: bool = True
+) -> None:
     """Raises NamesCollideError where a value or a bound would have the name of another column of the answer.
 
     Args:
         groups: the columns that are no estimates. Two of these may have one name, as in any query.
         estimates: the names of the estimates.
         keeps_some: whether the answer keeps some of its groups, and so has the column `SURE`.
+        case_sensitive: whether names that differ in case only are different ones to whoever reads the answer.
     """
-    taken = set(groups)
+
+    def key(name: str) -> str:
+        return name if case_sensitive else name.lower()
+
+    taken = {key(name): name for name in groups}
     if keeps_some:
         if SURE in taken:
             raise NamesCollideError(
                 f"an answer that keeps some of its groups has another column {SURE!r}, which tells whether they "
-                f"surely belong to it: give the group {SURE!r} another name, or ask for all groups"
+                f"surely belong to it: give the group {taken[SURE]!r} another name, or ask for all groups"
             )
-        taken.add(SURE)
+        taken[SURE] = SURE
     for name in estimates:
         for column in (name, name + LOW, name + HIGH):
-            if column in taken:
+            if key(column) in taken:
                 raise NamesCollideError(
                     f"{name!r} is shown with its bounds {name + LOW!r} and {name + HIGH!r}, and the answer has another "
-                    f"column {column!r}: give one of them another name"
+                    f"column {taken[key(column)]!r}: give one of them another name"
                 )
-            taken.add(column)
+            taken[key(column)] = column
 
 
 def worth_of(estimates: Estimates) -> str:

@@ -10,6 +10,7 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from pyqbeast import bridge
+from pyqbeast.bridge.frames import is_case_sensitive
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import format_type
@@ -18,7 +19,7 @@ from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.base import ColumnStatistics, Transformer
 from pyqbeast.core.transform.column_spec import ColumnSpec, parse_column_spec
 from pyqbeast.core.transform.column_stats import parse_column_stats
-from pyqbeast.table.options import WriteOptions, is_case_sensitive
+from pyqbeast.table.options import WriteOptions
 
 _log = logging.getLogger(__name__)
 
