@@ -74,6 +74,7 @@ def quantiles(df, *arguments):
         (quantiles(FRAME, "x", "50"), "a whole number, 2 or more, not '50'"),
         (quantiles(FRAME, "x", 2.5), "a whole number, 2 or more, not 2.5"),
         (quantiles(FRAME, "x", 5, "0.1"), "a number from 0 to 1, not '0.1'"),
+        (quantiles(FRAME, "x", 5, True), "a number from 0 to 1, not True"),
         (lambda: converted([1]), "a list of column names, not [1]"),
         (lambda: converted("id"), "a list of column names, not 'id'"),
         (lambda: converted(None), "a list of column names, not None"),

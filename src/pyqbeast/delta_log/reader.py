@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any
 
-import numpy as np
-
 from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
 from pyqbeast.core.format.stored_text import is_text, read_json, shown
+from pyqbeast.core.format.weight import is_whole
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.actions import ADDED, Action, actions_of_commits, checkpoint_actions
@@ -105,7 +104,7 @@ def read_snapshot(
     if version is not None and timestamp is not None:
         raise InvalidInputError("give a version or a timestamp, not both")
     for given in (version, timestamp):
-        if given is not None and (isinstance(given, bool) or not isinstance(given, (int, np.integer))):
+        if given is not None and not is_whole(given):
             raise InvalidInputError(
                 f"a version, or a timestamp in ms since 1970, is a whole number, not {given!r}"
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -116,3 +118,14 @@ def test_the_pilot_holds_what_the_neediest_aggregate_needs():
 def test_a_size_of_groups_is_checked_beside_a_budget_too(limit, size):
     with pytest.raises(InvalidInputError, match="smallest_group is the number of rows"):
         goal_within(None, limit, relative=True, smallest_group=size)
+
+
+@pytest.mark.parametrize("number", [np.float16, np.float32, np.float64])
+def test_an_error_may_be_a_number_of_numpy(number):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        goal = goal_within(number(0.25), Limit(), relative=True)
+        assert (goal, type(goal.error)) == (Goal(0.25), float)
+        for wrong in (number(np.inf), number(np.nan), number(0), np.bool_(True), np.str_("a")):
+            with pytest.raises(InvalidInputError, match="error has to be a number above 0"):
+                goal_within(wrong, Limit(), relative=False)

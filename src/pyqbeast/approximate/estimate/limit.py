@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.weight import is_whole
 
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _TEXT = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([a-z]+)\s*", re.IGNORECASE)
@@ -44,7 +45,7 @@ class Limit:
             return cls._of_text(budget)
         if isinstance(budget, (float, np.floating)):
             return cls._seconds(float(budget), budget)
-        if isinstance(budget, bool) or not isinstance(budget, (int, np.integer)) or budget <= 0:
+        if not is_whole(budget) or budget <= 0:
             raise _refused(budget)
         return cls(bytes=int(budget))
 

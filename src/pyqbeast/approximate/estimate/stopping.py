@@ -76,6 +76,9 @@ def goal_within(error: float | None, limit: Limit, *, relative: bool, smallest_g
     if error is None and limit.is_stated:
         return None
     wanted_error = 0.01 if error is None else error
+    if is_number(wanted_error) and isinstance(wanted_error, np.generic):
+        # NumPy warns where it compares a float of 32 bits with the largest double.
+        wanted_error = float(wanted_error)
     if not (is_number(wanted_error) and 0 < wanted_error <= sys.float_info.max):
         raise InvalidInputError(
             f"error has to be a number above 0, not {wanted_error!r}; for an exact answer pass exact=True"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import overload
+from typing import TypeGuard, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ def is_number(given: object) -> bool:
     return isinstance(given, numbers.Real) and not isinstance(given, bool | np.bool_)
 
 
-def is_whole(given: object) -> bool:
+def is_whole(given: object) -> TypeGuard[int]:
     """Whether a user has given a whole number, one of NumPy's for instance."""
     return isinstance(given, numbers.Integral) and not isinstance(given, bool)
 

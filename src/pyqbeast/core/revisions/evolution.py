@@ -9,9 +9,9 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.weight import is_whole
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.base import ColumnStatistics, Transformation, Transformer
 from pyqbeast.core.transform.column_spec import ColumnSpec
@@ -23,7 +23,7 @@ _MAX_CUBE_SIZE = 2**31 - 1
 
 def checked_cube_size(size: object, what: str) -> int:
     """The size, if it is a number of rows that a cube can have. Raises InvalidInputError, which calls it `what`."""
-    if isinstance(size, bool) or not isinstance(size, Integral) or not 1 <= int(size) <= _MAX_CUBE_SIZE:
+    if not is_whole(size) or not 1 <= int(size) <= _MAX_CUBE_SIZE:
         raise InvalidInputError(f"{what} has to be a number of rows from 1 to {_MAX_CUBE_SIZE}, not {size!r}")
     return int(size)
 

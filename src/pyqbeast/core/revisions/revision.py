@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from pyqbeast.core.errors import FormatError, InvalidInputError, NotIndexedError
 from pyqbeast.core.format.constants import (
     CLASS_PREFIX,
@@ -24,6 +22,7 @@ from pyqbeast.core.format.constants import (
 from pyqbeast.core.format.hashed_layout import column_names, layout_text
 from pyqbeast.core.format.json_text import compact_json
 from pyqbeast.core.format.stored_text import read_json, shown, whole_number
+from pyqbeast.core.format.weight import is_whole
 from pyqbeast.core.transform.base import Transformation, Transformer
 from pyqbeast.core.transform.empty import Empty, EmptyTransformer
 from pyqbeast.core.transform.registry import transformation_from_json, transformer_from_json
@@ -172,7 +171,7 @@ class RevisionSet:
         if number is None:
             return self.get(self.last_id)
         given: object = number
-        if isinstance(given, bool) or not isinstance(given, int | np.integer):
+        if not is_whole(given):
             raise InvalidInputError(f"a revision is told by its number, not by {number!r}")
         if number not in self.revisions:
             raise NotIndexedError(

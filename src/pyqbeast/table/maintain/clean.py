@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.weight import is_whole
 from pyqbeast.verification.stored_files import RETENTION
 
 #: The setting of a session by which Delta refuses shorter times than that.
@@ -43,11 +44,11 @@ class CleanReport:
 
 def clean(spark: SparkSession, path: str, retain_hours: int | None, *, dry_run: bool) -> CleanReport:
     """Cleans the folder of the table at a path; see `QbeastTable.clean`."""
-    if retain_hours is not None and (type(retain_hours) is not int or retain_hours < 0):
+    if retain_hours is not None and (not is_whole(retain_hours) or retain_hours < 0):
         raise InvalidInputError(f"retain_hours has to be a whole number of hours, not {retain_hours!r}")
     log = bridge.TableLog(spark, path)
     try:
-        files = log.clean(retain_hours, dry_run=dry_run)
+        files = log.clean(None if retain_hours is None else int(retain_hours), dry_run=dry_run)
     except IllegalArgumentException as error:
         raise InvalidInputError(
             f"{path} was not cleaned: {retain_hours} hours are fewer than its property {RETENTION} keeps files, "

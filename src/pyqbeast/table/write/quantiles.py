@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -11,6 +10,7 @@ from pyqbeast.bridge.frames import is_case_sensitive
 from pyqbeast.core.errors import InvalidInputError, check_type
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import STRING, format_type
+from pyqbeast.core.format.weight import is_number, is_whole
 from pyqbeast.core.transform.text_quantiles import utf16_key
 from pyqbeast.table.coordinates import number_of, quoted
 
@@ -39,11 +39,11 @@ def compute_quantiles_for_column(
     """
     check_type(df, DataFrame, "compute_quantiles_for_column takes a DataFrame")
     check_type(column, str, "compute_quantiles_for_column takes the name of a column")
-    if not isinstance(number_of_quantiles, (int, np.integer)) or number_of_quantiles < 2:
+    if not is_whole(number_of_quantiles) or number_of_quantiles < 2:
         raise InvalidInputError(
             f"number_of_quantiles has to be a whole number, 2 or more, not {number_of_quantiles!r}"
         )
-    if not isinstance(relative_error, (int, float, np.number)) or not 0 <= relative_error <= 1:
+    if not is_number(relative_error) or not 0 <= relative_error <= 1:
         raise InvalidInputError(f"relative_error has to be a number from 0 to 1, not {relative_error!r}")
     number_of_quantiles, relative_error = int(number_of_quantiles), float(relative_error)
     types = bridge.simple_types(df)
