@@ -49,7 +49,9 @@ def test_an_id_inside_a_column_is_one_of_the_file(kind):
     assert has_ids([pa.field("id", pa.int64()), pa.field("inside", kind)])
 
 
-@pytest.mark.parametrize("kind", [pa.list_, pa.large_list, lambda of: pa.list_(of, 1)])
+@pytest.mark.parametrize(
+    "kind", [pa.list_, pa.large_list, lambda of: pa.list_(of, 1), pa.list_view, pa.large_list_view]
+)
 def test_structs_in_every_kind_of_list(tmp_path, kind):
     """Other writers have kinds of lists that Spark lacks, and the names inside are the table's all the same."""
     stored = pa.array([[{"col-3": 7}], None, [{"col-3": 8}]], kind(pa.struct([("col-3", pa.int64())])))
@@ -67,6 +69,20 @@ def test_structs_in_every_kind_of_list(tmp_path, kind):
     pq.write_table(rows, tmp_path / "a.parquet")
     commit(tmp_path, 0, PROTOCOL, metadata(fields, **{"delta.columnMapping.mode": "name"}), entry)
     assert pyqbeast.scan(tmp_path).to_arrow()["l"].to_pylist() == [[{"a": 7}], None, [{"a": 8}]]
+
+
+@pytest.mark.parametrize("kind", [pa.list_view, pa.large_list_view])
+def test_views_of_lists_may_overlap_and_be_cut(kind):
+    of_longs = {"type": "array", "elementType": "long"}
+    make = pa.ListViewArray if kind is pa.list_view else pa.LargeListViewArray
+    views = make.from_arrays([2, 0, 0, 1], [2, 3, 0, 2], pa.array([5, 6, None, 8], pa.int32()))
+    lists = [[None, 8], [5, 6, None], [], [6, None]]
+    field = {"name": "l", "type": of_longs, "nullable": True, "metadata": {}}
+    assert conformed(views, field, "none").to_pylist() == lists
+    assert conformed(views.slice(1, 2), field, "none").to_pylist() == lists[1:3]
+    inside = pa.array([[[1], None], None, [[2, 3], []]], pa.large_list(kind(pa.int64())))
+    nested = {**field, "type": {"type": "array", "elementType": of_longs}}
+    assert conformed(inside, nested, "none").to_pylist() == inside.to_pylist()
 
 
 def test_a_column_of_another_form_than_the_table_has(tmp_path):

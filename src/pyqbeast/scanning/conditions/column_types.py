@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -176,8 +177,12 @@ def _inner_fields(kind: pa.DataType) -> Iterable[pa.Field]:
 
 def _is_some_list(kind: pa.DataType) -> bool:
     """Whether a type is one of lists, of the kind that tables have or of another that files may name."""
-    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list, _is_list_view)
     return any(test(kind) for test in tests)
+
+
+def _is_list_view(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind))
 
 
 def _conformed(held: pa.Array, stored: Any, mapping: str, column: str) -> pa.Array:  # noqa: ANN401 (any JSON value)
@@ -196,7 +201,7 @@ def _conformed(held: pa.Array, stored: Any, mapping: str, column: str) -> pa.Arr
         return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=held.is_null())
     if pa.types.is_list(wanted) and _is_some_list(held.type):
         # A cast of the whole would find the fields of structs inside by names that the file does not have.
-        held = held if pa.types.is_list(held.type) else _cast(held, pa.list_(held.type.value_field), column)
+        held = _plain_lists(held, column)
         values = _conformed(held.values, stored["elementType"], mapping, column)
         return pa.ListArray.from_arrays(held.offsets, values, type=wanted, mask=_mask(held))
     if pa.types.is_map(wanted) and pa.types.is_map(held.type):
@@ -206,6 +211,17 @@ def _conformed(held: pa.Array, stored: Any, mapping: str, column: str) -> pa.Arr
     if pa.types.is_nested(wanted) and not pa.types.is_null(held.type):
         raise FormatError(f"column {column!r} is {held.type} in the file and {wanted} in the table")
     return _cast(held, wanted, column)
+
+
+def _plain_lists(held: pa.Array, column: str) -> pa.Array:
+    """Lists of any kind as lists of the kind that tables have, with the same values inside."""
+    kind = pa.list_(held.type.value_field)
+    if not _is_list_view(held.type):
+        return _cast(held, kind, column)
+    # Arrow's own cast of views of structs loses values behind a null.
+    lengths = pc.fill_null(held.value_lengths(), 0).to_numpy(zero_copy_only=False)
+    offsets = pa.array(np.append(0, np.cumsum(lengths)), pa.int32())
+    return pa.ListArray.from_arrays(offsets, held.flatten(), type=kind, mask=held.is_null())
 
 
 def _mask(held: pa.Array) -> pa.Array | None:
