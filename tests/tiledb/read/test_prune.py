@@ -175,7 +175,7 @@ def test_box_and_where_agree(tmp_path):
     assert by_box.equals(array.read(where=[("x", ">=", 100), ("x", "<=", 5_000.5)]))
     assert pc.min_max(by_box["x"]).as_py() == {"min": 102, "max": 4998}
     assert array.read(box={"x": (None, 5)})["x"].to_pylist() == [0, 3]
-    assert array.read(box={"x": (7, 8)}).num_rows == 0
+    assert array.read(box={"x": (7, 8)}).num_rows == array.read(box={"x": (7.2, 7.8)}).num_rows == 0
 
 
 @pytest.mark.parametrize(
@@ -197,6 +197,21 @@ def test_arguments_that_make_no_sense_are_refused(tmp_path, arguments):
     sorted_array(str(tmp_path / "a"), tiles=1)
     with pytest.raises(InvalidInputError):
         tiledb.open_array(str(tmp_path / "a")).read(**arguments)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_a_box_whose_ends_are_turned_is_refused(tmp_path, kind):
+    """As libtiledb refuses it: it would be an empty answer to a question that nobody asks."""
+    uri = str(tmp_path / "a")
+    x = oracle.Dim("x", domain=(0, 99), tile=10, dtype=kind)
+    oracle.Array.create(
+        uri, oracle.ArraySchema(oracle.Domain(x), [oracle.Attr("v", dtype=np.int32)], sparse=True)
+    )
+    with oracle.open(uri) as array, pytest.raises(oracle.TileDBError, match="cannot be larger"):
+        array.multi_index[10:0]
+    for pair in ((10, 0), (kind(10), 9.5)):
+        with pytest.raises(InvalidInputError, match="the low end is above the high one"):
+            tiledb.open_array(uri).read(box={"x": pair})
 
 
 def test_rounded_coordinates(tmp_path):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -171,7 +172,7 @@ def parse_box(box: Mapping[str, Any] | None, schema: ArraySchema) -> MBR | None:
     """The rectangle of a `box` argument: (low, high) by dimension, both included, `None` for an open end.
 
     Raises:
-        InvalidInputError: No such dimension, or something else than pairs.
+        InvalidInputError: No such dimension, something else than pairs, or ends of numbers in the wrong order.
     """
     if box is None:
         return None
@@ -186,6 +187,7 @@ def parse_box(box: Mapping[str, Any] | None, schema: ArraySchema) -> MBR | None:
         pair = box.get(dimension.name, (None, None))
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InvalidInputError(f"box[{dimension.name!r}] takes a pair (low, high), not {pair!r}")
+        _check_turned(pair, dimension.field)
         ranges.append(
             Range1D(
                 *(
@@ -221,6 +223,16 @@ def _narrowed(bounds: Range1D, predicate: Predicate, field: Field) -> Range1D:
     if predicate.operator in ("<", "<=", "==", "in"):
         high = max(raw) if high is None else min(high, max(raw))
     return Range1D(_whole(low, math.ceil), _whole(high, math.floor))
+
+
+def _check_turned(pair: Sequence[Value], field: Field) -> None:
+    """Raises InvalidInputError where the low end of numbers lies above the high one, as libtiledb does."""
+    low, high = (None if value is None else raw_value(value, field) for value in pair)
+    # No whole number may lie between two numbers, and texts may be in any order: that is an empty box.
+    if isinstance(low, Real) and isinstance(high, Real) and low > high:
+        raise InvalidInputError(
+            f"box[{field.name!r}] takes a pair (low, high), and in {pair!r} the low end is above the high one"
+        )
 
 
 def _bound(value: Value, field: Field, whole: Callable[[float], int]) -> Coordinate:
