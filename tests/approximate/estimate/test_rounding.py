@@ -28,6 +28,14 @@ def test_a_half_of_the_last_place_goes_away_from_zero(sign, parts):
         assert told(sign * cents / 100 / parts).quantize(PLACE) == exact.quantize(PLACE, ROUND_HALF_UP), cents
 
 
+@pytest.mark.parametrize("digits", range(1, 16))
+def test_numbers_of_the_places_stay_however_large(digits):
+    for last in range(1_000):
+        exact = Decimal(f"{'9876543210987654'[:digits]}{last:03d}") * PLACE
+        if exact < 2**53 * PLACE:
+            assert told(float(exact)) == Decimal(repr(float(exact))), exact
+
+
 def test_other_values_stay():
     assert told(0.0) == 0
     assert str(told(-0.0)) == "-0.0"

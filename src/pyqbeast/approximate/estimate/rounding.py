@@ -20,6 +20,9 @@ ROUNDED = ("sum", *EXTREMES)
 EXACT_TO = 1e-9
 #: How far a double may be beside the number that it stands for after a few operations, as a share of it.
 _BESIDE = 2.0**-50
+#: How far below a half a number is none, however large it is: in units of the last place. Division by 2 to 500 leaves
+#: more between a half and what comes before it.
+_NO_HALF = 2.0**-10
 #: The first and the last moment that Python has, in microseconds since 1970, and how far a bound may be rounded there.
 FIRST_MOMENT, LAST_MOMENT, PLACES_OF_MOMENTS = -62_135_596_800_000_000, 253_402_300_799_999_999, 64
 
@@ -97,10 +100,15 @@ def decimals_exact(found: Estimates, share: float | FloatArray, places: int | No
 def _half_up(values: FloatArray, places: int) -> FloatArray:
     """Values of so many decimal places, of which halves of the last one become whole, away from 0, as Spark has it.
 
-    The double next to a half may lie below it.
+    The double next to a half may lie below it. What is less than a half by more than doubles err stays so, and a number
+    of so many places stays what it is, however large.
     """
     scale = 10.0**places
-    return np.asarray(np.copysign(np.floor(np.abs(values) * scale * (1 + _BESIDE) + 0.5) / scale, values))
+    of_last = np.abs(values) * scale
+    whole = np.floor(of_last)
+    is_half = of_last - whole >= 0.5 - np.minimum(of_last * _BESIDE, _NO_HALF)
+    # Beyond, doubles have no place behind the last one but a half, and the product may lie beside the number.
+    return np.where(of_last < 2.0**51, np.copysign((whole + is_half) / scale, values), values)
 
 
 def left_to_query(found: Estimates, beyond: Mask, inexact: Mask) -> Estimates:
