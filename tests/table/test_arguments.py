@@ -25,7 +25,7 @@ SESSION = SimpleNamespace(
 
 
 #: No rows at all: nobody looks at them.
-FRAME = DataFrame.__new__(DataFrame)
+FRAME = object.__new__(DataFrame)
 
 
 @pytest.fixture
