@@ -172,7 +172,8 @@ def test_numbers_of_any_type(tmp_path, word, number):
 
 
 def test_what_is_no_such_value(arrays):
-    for value in ("noon", dt.time(12), dt.timedelta(1), True):
+    beyond_numpy = np.datetime64(2**60, "Y")
+    for value in ("noon", dt.time(12), dt.timedelta(1), True, beyond_numpy):
         with pytest.raises(InvalidInputError, match="a == "):
             arrays["s"].read(where=[("a", "==", value)])
     assert not arrays["s"].read(where=[("a", "in", [np.datetime64("NaT"), pd.NaT, math.nan])]).num_rows

@@ -146,16 +146,21 @@ def _values(stored: list[Any], dimension: Dimension) -> list[Any]:
     if dimension.field.is_var:
         return [bytes(value).decode("utf-8", "replace") for value in stored]
     values = np.array(stored, kind.dtype)
-    if kind.is_datetime:
-        moments = values.view(f"<M8[{kind.unit}]")
-        micro = moments.astype("<M8[us]")
-        times: list[Any] = micro.tolist()
-        # NumPy wraps moments that are too far away to be counted in microseconds.
-        is_exact = kind > Datatype.DATETIME_US or (micro.astype(moments.dtype) == moments).all()
-        if is_exact and all(isinstance(time, dt.datetime) for time in times):
-            return times
     numbers: list[Any] = values.tolist()
-    return numbers
+    return (_times(values, kind) or numbers) if kind.is_datetime else numbers
+
+
+def _times(values: NDArray[Any], kind: Datatype) -> list[Any] | None:
+    """Moments as Python has them; None where it has not all of them."""
+    moments = values.view(f"<M8[{kind.unit}]")
+    try:
+        micro = moments.astype("<M8[us]")
+    except OverflowError:
+        return None
+    times: list[Any] = micro.tolist()
+    # NumPy before 2.5 wraps moments that are too far away to be counted in microseconds.
+    is_exact = kind > Datatype.DATETIME_US or (micro.astype(moments.dtype) == moments).all()
+    return times if is_exact and all(isinstance(time, dt.datetime) for time in times) else None
 
 
 def _ends(scale: Scale, lows: list[Any], highs: list[Any]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:

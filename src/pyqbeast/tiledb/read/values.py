@@ -59,8 +59,7 @@ def _moment(value: Value) -> Fraction | None:
     if isinstance(value, dt.datetime) and hasattr(value, "to_datetime64"):
         value = value.to_datetime64()  # pandas' moments have nanoseconds, and are in UTC then
     if isinstance(value, np.datetime64):
-        calendar = np.datetime_data(value.dtype)[0] in ("Y", "M", "W")
-        return _counted(value.astype("datetime64[D]") if calendar else value)
+        return _counted(value, "datetime64[D]")
     if isinstance(value, dt.datetime):
         return _span(value - (_EPOCH if value.tzinfo is None else _EPOCH.replace(tzinfo=dt.timezone.utc)))
     if isinstance(value, dt.date):
@@ -73,14 +72,22 @@ def _span(value: Value) -> Fraction | None:
     if isinstance(value, dt.timedelta) and hasattr(value, "to_timedelta64"):
         value = value.to_timedelta64()
     if isinstance(value, np.timedelta64):
-        return _counted(value.astype("timedelta64[D]") if np.datetime_data(value.dtype)[0] == "W" else value)
+        return _counted(value, "timedelta64[D]")
     if isinstance(value, dt.timedelta):
         return Fraction(value // dt.timedelta(microseconds=1), 10**6)
     return None
 
 
-def _counted(value: np.datetime64 | np.timedelta64) -> Fraction | None:
+def _counted(value: np.datetime64 | np.timedelta64, in_days: str) -> Fraction | None:
     unit, step = np.datetime_data(value.dtype)
+    if unit == "W" or (unit in ("Y", "M") and isinstance(value, np.datetime64)):
+        try:
+            days = value.astype(in_days)
+        except OverflowError:
+            return None
+        if days.astype(value.dtype) != value:  # so NumPy before 2.5 tells of an overflow
+            return None
+        value, unit, step = days, "D", 1
     if np.isnat(value) or unit not in _SECONDS:
         return None
     return int(value.astype(np.int64)) * step * _SECONDS[unit]
