@@ -176,7 +176,7 @@ def test_what_is_no_such_value(arrays):
     for value in ("noon", dt.time(12), dt.timedelta(1), True, beyond_numpy):
         with pytest.raises(InvalidInputError, match="a == "):
             arrays["s"].read(where=[("a", "==", value)])
-    assert not arrays["s"].read(where=[("a", "in", [np.datetime64("NaT"), pd.NaT, math.nan])]).num_rows
+    assert not arrays["s"].read(where=[("a", "in", [np.datetime64("NaT", "s"), pd.NaT, math.nan])]).num_rows
 
 
 @pytest.mark.parametrize("kind", [Datatype.FLOAT32, Datatype.FLOAT64])
