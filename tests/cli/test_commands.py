@@ -63,12 +63,16 @@ def test_convert_optimize_and_verify(spark, pyqbeast, tmp_path):
     assert pyqbeast("optimize", path, "--fraction", 2).exit_code == 1
 
 
-def test_verify_and_repair_a_table_with_wrong_tags(spark, pyqbeast, table_path):
-    save(rows_2d(spark, 500), table_path)
-    log = TableLog(Path(table_path))
+def save_with_wrong_tags(spark, path):
+    save(rows_2d(spark, 500), path)
+    log = TableLog(Path(path))
     for add in log.files.values():
         add["tags"]["blocks"] = "[]"
     log.save()
+
+
+def test_verify_and_repair_a_table_with_wrong_tags(spark, pyqbeast, table_path):
+    save_with_wrong_tags(spark, table_path)
     assert pyqbeast("verify", table_path, "--level", "sample").exit_code == 1
     planned = pyqbeast("repair", table_path)
     assert (planned.exit_code, "would heal 1 problems in 1 files" in planned.output) == (0, True)
@@ -79,11 +83,7 @@ def test_verify_and_repair_a_table_with_wrong_tags(spark, pyqbeast, table_path):
 
 
 def test_verify_heals_what_it_finds_if_asked(spark, pyqbeast, table_path):
-    save(rows_2d(spark, 500), table_path)
-    log = TableLog(Path(table_path))
-    for add in log.files.values():
-        add["tags"]["blocks"] = "[]"
-    log.save()
+    save_with_wrong_tags(spark, table_path)
     refused = pyqbeast("verify", table_path, "--repair", "--level", "log")
     assert (refused.exit_code, "leave out --level log" in refused.output) == (1, True)
     done = pyqbeast("verify", table_path, "--repair", "--output", "json")

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from pyqbeast.core.errors import FormatError, NotIndexedError, UnsupportedError
+from pyqbeast.core.errors import FormatError, UnsupportedError
 from pyqbeast.core.format.file_tags import Block, FileTags
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.location import Location
 from pyqbeast.core.otree.measure import MeasuredFile, index_metrics
 from pyqbeast.core.otree.metrics import IndexMetrics
-from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_from_configuration
+from pyqbeast.core.revisions.revision import Revision, RevisionSet, not_indexed, revisions_from_configuration
 from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.core.sampling.prunable_revisions import prunable_revisions
 from pyqbeast.core.sampling.replicated_cubes import ReplicatedCubes
@@ -54,9 +54,7 @@ class IndexedSnapshot:
             )
         revisions = revisions_from_configuration(snapshot.metadata.configuration)
         if revisions.last_id < 0:
-            raise NotIndexedError(
-                f"the Delta table at {table} is not indexed; call pyqbeast.convert on it first"
-            )
+            raise not_indexed(table)
         return cls(table, snapshot, revisions)
 
     @property

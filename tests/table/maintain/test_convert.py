@@ -89,20 +89,25 @@ def test_bad_input(spark, table_path):
     assert not (Path(table_path) / "_delta_log").exists()
 
 
-def test_who_converts_second_leaves_the_index_of_the_first(spark, table_path, monkeypatch):
-    rows_2d(spark, 500).write.format("delta").save(table_path)
-    identifier = f"delta.`{table_path}`"
-    store, others = converting._store_staging, []
+def converted_second(spark, path, monkeypatch, step):
+    """A table that another writer converts and appends to just before a step of our own conversion."""
+    rows_2d(spark, 500).write.format("delta").save(path)
+    identifier = f"delta.`{path}`"
+    own, others = getattr(converting, step), []
 
     def later(*arguments):
         if not others:
             others.append(None)
             pyqbeast.convert(spark, identifier, columns_to_index=["a", "b"])
-            rows_2d(spark, 500, first=500).write.format("qbeast").mode("append").save(table_path)
-        return store(*arguments)
+            rows_2d(spark, 500, first=500).write.format("qbeast").mode("append").save(path)
+        return own(*arguments)
 
-    monkeypatch.setattr(converting, "_store_staging", later)
-    table = pyqbeast.convert(spark, identifier, columns_to_index=["b"])
+    monkeypatch.setattr(converting, step, later)
+    return pyqbeast.convert(spark, identifier, columns_to_index=["b"])
+
+
+def test_who_converts_second_leaves_the_index_of_the_first(spark, table_path, monkeypatch):
+    table = converted_second(spark, table_path, monkeypatch, "_store_staging")
     assert (table.columns_to_index, table.latest_revision.id) == (["a", "b"], 1)
     assert ids(load(spark, table_path)) == list(range(1_000))
     holds(spark, table_path)
@@ -110,19 +115,7 @@ def test_who_converts_second_leaves_the_index_of_the_first(spark, table_path, mo
 
 def test_tags_of_the_index_of_the_first_stay(spark, table_path, monkeypatch):
     """The second looks for tags of an index that is gone in the version that had no index."""
-    rows_2d(spark, 500).write.format("delta").save(table_path)
-    identifier = f"delta.`{table_path}`"
-    columns, others = converting._columns, []
-
-    def first(*arguments):
-        if not others:
-            others.append(None)
-            pyqbeast.convert(spark, identifier, columns_to_index=["a", "b"])
-            rows_2d(spark, 500, first=500).write.format("qbeast").mode("append").save(table_path)
-        return columns(*arguments)
-
-    monkeypatch.setattr(converting, "_columns", first)
-    table = pyqbeast.convert(spark, identifier, columns_to_index=["b"])
+    table = converted_second(spark, table_path, monkeypatch, "_columns")
     assert table.columns_to_index == ["a", "b"]
     assert table.blocks().count()
     holds(spark, table_path)

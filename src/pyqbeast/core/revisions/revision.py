@@ -230,8 +230,13 @@ def revisions_of_indexed(
         )
     revisions = revisions_from_configuration(configuration)
     if revisions.last_id < 0 and not revisions.problems:
-        raise NotIndexedError(f"the Delta table at {table} is not indexed; call pyqbeast.convert on it first")
+        raise not_indexed(table)
     return revisions
+
+
+def not_indexed(table: object) -> NotIndexedError:
+    """The error that says that the table at a location is not indexed."""
+    return NotIndexedError(f"the Delta table at {table} is not indexed; call pyqbeast.convert on it first")
 
 
 def configuration_entries(revision: Revision, configuration: Mapping[str, str]) -> dict[str, str]:
