@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -11,6 +14,8 @@ from pyqbeast.core.errors import FormatError
 from pyqbeast.scanning.conditions.column_types import conformed, has_ids
 from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.scanning.tables import fields_of, indexed_add, metadata
+
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 
 def of_ids(table, rows):
@@ -95,6 +100,62 @@ def test_a_column_of_another_form_than_the_table_has(tmp_path):
     held = pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64()))
     with pytest.raises(FormatError, match=r"column 'm' is map.* in the file and list.* in the table"):
         conformed(held, {"name": "m", "type": of_list}, "none")
+
+
+@pytest.mark.parametrize(
+    ("held", "stored"),
+    [
+        (pa.array([0, 7], pa.int64()), "boolean"),
+        (pa.array([16777217.0, 1e300]), "float"),
+        (pa.array([2**40], pa.int64()), "float"),
+        (pa.array([1.0]), "integer"),
+        (pa.array([2**40], pa.int64()), "integer"),
+        (pa.array([2**53 + 1], pa.int64()), "double"),
+        (pa.array(["12"]), "long"),
+        (pa.array([1.5]), "string"),
+        (pa.array([True]), "string"),
+        (pa.array(["2024-05-06"]), "date"),
+        (pa.array([1], pa.timestamp("us")), "date"),
+        (pa.array([1], pa.date32()), "timestamp"),
+        (pa.array([1], pa.int64()), "timestamp"),
+        (pa.array([1], pa.timestamp("us", "UTC")), "timestamp_ntz"),
+        (pa.array([1], pa.timestamp("ns", "UTC")), "timestamp"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else f"{each.type}",
+)
+def test_values_that_a_type_cannot_hold_are_refused(held, stored):
+    """Arrow's casts would change them: Spark reads none of these files."""
+    field = {"name": "x", "type": stored, "nullable": True, "metadata": {}}
+    with pytest.raises(
+        FormatError, match=r"column 'x' is .* in the file and .* in the table.*write the file"
+    ):
+        conformed(held, field, "none")
+
+
+@pytest.mark.parametrize(
+    ("held", "stored", "values"),
+    [
+        (pa.array([1, None], pa.int8()), "long", [1, None]),
+        (pa.array([3], pa.int32()), "double", [3.0]),
+        (pa.array([3], pa.int32()), "decimal(12,2)", [Decimal("3.00")]),
+        (pa.array([Decimal("1.5")]), "decimal(12,2)", [Decimal("1.50")]),
+        (pa.array([1.5], pa.float32()), "double", [1.5]),
+        (pa.array([b"a"]), "string", ["a"]),
+        (pa.array(["a"], pa.large_string()), "string", ["a"]),
+        (pa.array(["a", "b", "a"]).dictionary_encode(), "string", ["a", "b", "a"]),
+        (pa.array([b"ab"], pa.binary(2)), "binary", [b"ab"]),
+        (pa.array([1], pa.date32()), "timestamp_ntz", [dt.datetime(1970, 1, 2)]),
+        (pa.array([5], pa.timestamp("ms", "UTC")), "timestamp", [EPOCH + dt.timedelta(milliseconds=5)]),
+        (pa.array([5_000], pa.timestamp("ns", "UTC")), "timestamp", [EPOCH + dt.timedelta(microseconds=5)]),
+        (pa.array([5_999], pa.timestamp("ns")), "timestamp", [EPOCH + dt.timedelta(microseconds=5)]),
+        (pa.nulls(1), "long", [None]),
+    ],
+    ids=lambda each: each if isinstance(each, str) else f"{getattr(each, 'type', '')}",
+)
+def test_values_of_other_forms_and_narrower_types(held, stored, values):
+    """What Delta widens, what other writers make of the same type, and INT96, which Spark cuts to microseconds."""
+    field = {"name": "x", "type": stored, "nullable": True, "metadata": {}}
+    assert conformed(held, field, "none").to_pylist() == values
 
 
 def test_structs_in_structs(tmp_path):

@@ -217,7 +217,7 @@ def _plain_lists(held: pa.Array, column: str) -> pa.Array:
     """Lists of any kind as lists of the kind that tables have, with the same values inside."""
     kind = pa.list_(held.type.value_field)
     if not _is_list_view(held.type):
-        return _cast(held, kind, column)
+        return held.cast(kind)
     # Arrow's own cast of views of structs loses values behind a null.
     lengths = pc.fill_null(held.value_lengths(), 0).to_numpy(zero_copy_only=False)
     offsets = pa.array(np.append(0, np.cumsum(lengths)), pa.int32())
@@ -234,15 +234,61 @@ def _mask(held: pa.Array) -> pa.Array | None:
 
 
 def _cast(held: pa.Array, wanted: pa.DataType, column: str) -> pa.Array:
+    if isinstance(held.type, pa.BaseExtensionType):
+        held = held.storage
+    if pa.types.is_dictionary(held.type):
+        held = held.dictionary_decode()
     if held.type == wanted:
         return held
+    why = ""
     try:
-        if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(held.type):
-            # Numbers of INT96 have no zone in Arrow, and are instants.
-            same_unit = held.cast(pa.timestamp("us", held.type.tz), safe=False)
+        if pa.types.is_timestamp(wanted) and _is_moment(held.type, wanted):
+            # Numbers of INT96 have no zone in Arrow, and are instants. Spark cuts them to microseconds.
+            same_unit = held.cast(pa.timestamp("us", held.type.tz), safe=held.type.tz is not None)
             return same_unit.view(wanted)
-        return held.cast(wanted)
+        if _keeps_values(held.type, wanted):
+            return held.cast(wanted)
     except pa.ArrowException as error:
-        raise FormatError(
-            f"column {column!r} is {held.type} in the file and {wanted} in the table: {error}"
-        ) from error
+        why = f": {error}"
+    raise FormatError(
+        f"column {column!r} is {held.type} in the file and {wanted} in the table{why}; leave the column out by "
+        "select, or write the file's rows anew with the table's type"
+    )
+
+
+def _is_moment(held: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether timestamps of one type are moments of the other. Spark takes no instants for local times."""
+    return bool(pa.types.is_timestamp(held)) and (wanted.tz is not None or held.tz is None)
+
+
+def _keeps_values(held: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether a checked cast keeps what values mean: what Delta calls a wider type, and other forms of one type.
+
+    Arrow would also make truths, days and numbers of what is none, and infinities of large doubles.
+    """
+    if pa.types.is_null(held):
+        return True
+    if pa.types.is_integer(held):
+        kinds = (pa.types.is_integer, pa.types.is_float64, pa.types.is_decimal)
+        return any(is_kind(wanted) for is_kind in kinds)
+    if pa.types.is_floating(held):
+        return bool(pa.types.is_floating(wanted)) and held.bit_width <= wanted.bit_width
+    if pa.types.is_decimal(held):
+        return bool(pa.types.is_decimal(wanted))
+    if pa.types.is_date(held):
+        return bool(pa.types.is_date(wanted)) or (pa.types.is_timestamp(wanted) and wanted.tz is None)
+    return _is_bytes(held) and _is_bytes(wanted)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    """Whether values are texts or bytes, which Parquet tells apart by a note that not every writer makes."""
+    kinds = (
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_fixed_size_binary,
+        pa.types.is_binary_view,
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_string_view,
+    )
+    return any(is_kind(kind) for is_kind in kinds)
