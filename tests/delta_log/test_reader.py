@@ -22,7 +22,7 @@ from pyqbeast.core.errors import (
 )
 from pyqbeast.delta import DeletionVector
 from pyqbeast.delta_log.live_file import LiveFile
-from pyqbeast.delta_log.log_files import find_log_files
+from pyqbeast.delta_log.log_files import find_log_files, readable_versions
 from pyqbeast.delta_log.reader import Protocol, read_snapshot
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, remove, write_json
 from tests.faulty_files import FaultyFiles, PythonFaults
@@ -339,13 +339,29 @@ def test_a_broken_commit_is_refused_with_file_and_field(tmp_path, action, messag
         read_snapshot(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"PAR1 and no more", None])
+@pytest.mark.parametrize("content", [b"PAR1 and no more", None])
 def test_a_broken_checkpoint_is_refused(tmp_path, content):
     path = log(tmp_path, f"{0:020d}.checkpoint.parquet")
     checkpoint(path, PROTOCOL)
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(FormatError, match=r"checkpoint.parquet: not a"):
+        read_snapshot(tmp_path)
+
+
+@pytest.mark.parametrize("parts", [["checkpoint"], [f"checkpoint.{n:010d}.{2:010d}" for n in (1, 2)]])
+def test_a_checkpoint_without_a_byte_is_none(tmp_path, parts):
+    """Who wrote it has died, and the commits tell the same. Delta skips it too."""
+    commit(tmp_path, 0, PROTOCOL, METADATA)
+    commit(tmp_path, 1, add("a"))
+    for part in parts:
+        path = log(tmp_path, f"{1:020d}.{part}.parquet")
+        checkpoint(path, PROTOCOL)
+    path.write_bytes(b"")
+    assert paths(tmp_path) == ["a"]
+    assert readable_versions(tmp_path) == range(2)
+    log(tmp_path, f"{0:020d}.json").unlink()
+    with pytest.raises(FormatError, match=f"commit {0:020d}.json is missing, and no checkpoint"):
         read_snapshot(tmp_path)
 
 

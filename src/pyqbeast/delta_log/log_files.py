@@ -6,7 +6,7 @@ import dataclasses
 import datetime as dt
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, TableNotFoundError, UnsupportedError
@@ -54,7 +54,8 @@ def find_log_files(
         version = _version_at(timestamp, file_system, {n: f"{folder}/{name}" for n, name in commits.items()})
     elif version is None:
         version = newest
-    start = max((number for number in checkpoints if number <= version), default=-1)
+    below = sorted((number for number in checkpoints if number <= version), reverse=True)
+    start = next((each for each in below if _has_bytes(file_system, folder, checkpoints[each])), -1)
     # Only the first: a version or a file's name can be any number of digits.
     missing = next((number for number in range(start + 1, version + 1) if number not in commits), None)
     if not 0 <= version <= newest or (missing is not None and version < newest):
@@ -81,12 +82,13 @@ def readable_versions(table: Location, options: locations.Options = None) -> ran
 
     Raises as `find_log_files`.
     """
-    _, _, commits, checkpoints = _listing(table, options)
+    file_system, folder, commits, checkpoints = _listing(table, options)
     newest = max([*checkpoints, *commits])
     oldest = newest
     while oldest in commits:
         oldest -= 1
-    start = min((number for number in checkpoints if number >= oldest), default=newest)
+    above = sorted(number for number in checkpoints if number >= oldest)
+    start = next((each for each in above if _has_bytes(file_system, folder, checkpoints[each])), newest)
     return range(0 if oldest < 0 else start, newest + 1)
 
 
@@ -111,6 +113,15 @@ def _listing(
             f"there is no Delta table at {table}: its _delta_log holds no commit and no whole checkpoint"
         )
     return file_system, folder, commits, checkpoints
+
+
+def _has_bytes(file_system: Any, folder: str, checkpoint: Iterable[str]) -> bool:  # noqa: ANN401 (fsspec's)
+    """Whether no file of a checkpoint is empty: a writer may die before the first byte, and Delta skips its file."""
+    for name in checkpoint:
+        with locations.storage_errors(f"looking for {folder}/{name}"):
+            if file_system.size(f"{folder}/{name}") == 0:
+                return False
+    return True
 
 
 def _version_at(timestamp: int, file_system: Any, commits: Mapping[int, str]) -> int:  # noqa: ANN401 (fsspec's)
