@@ -123,11 +123,19 @@ def test_a_missing_or_broken_last_id_is_a_problem(last):
         (("lastRevisionID",), 2),
         (("revision.1",), 2),
         (("revision.7", "lastRevisionID", "revision.x"), 8),
+        (("revision.9223372036854775807", "revision.3"), 4),
     ],
 )
 def test_the_next_revision_takes_a_number_above_all_that_are_stored(keys, number):
     """Also above those that cannot be read, and where it is lost which is the latest."""
     assert revisions_from_configuration({f"qbeast.{key}": "1" for key in keys}).next_id == number
+
+
+def test_no_revision_follows_the_largest_number():
+    """A table whose latest revision has a number that no reader knows could be written to no more."""
+    last = Revision.staging("t", 10, ["a"], 5)
+    with pytest.raises(FormatError, match=r"no revision can follow number 9223372036854775807.* a new table"):
+        replace(last, id=2**63)
 
 
 def test_weight_columns_are_stored_where_other_readers_fail():

@@ -50,6 +50,10 @@ class Revision:
     hashed_as: str | None = None
 
     def __post_init__(self) -> None:
+        if self.id > LONG_MAX:
+            raise FormatError(
+                f"no revision can follow number {LONG_MAX}, the largest that there is; write the rows to a new table"
+            )
         counts = len(self.transformers), len(self.transformations)
         if not self.transformers or (counts[0] != counts[1] and (counts[1] or not self.is_staging)):
             raise FormatError(
@@ -136,8 +140,8 @@ class Revision:
 class RevisionSet:
     """The revisions of a table: those that could be read, by id, and what is wrong with the others.
 
-    `last_id` is -1 for a table without revisions. `highest_id` is the largest number that any entry has, whether it
-    could be read or not.
+    `last_id` is -1 for a table without revisions. `highest_id` is the largest number that any entry has and that
+    another one can follow, whether the entry could be read or not.
     """
 
     revisions: dict[int, Revision]
@@ -255,12 +259,13 @@ def configuration_entries(revision: Revision, configuration: Mapping[str, str]) 
 
 
 def _highest_id(configuration: Mapping[str, str]) -> int:
-    """The largest number in the key of an entry; -1 where there is none."""
+    """The largest number in the key of an entry that another one can follow; -1 where there is none."""
     highest = -1
     for key in configuration:
         if key.startswith(REVISION_PREFIX):
             with contextlib.suppress(FormatError):
-                highest = max(highest, whole_number(key.removeprefix(REVISION_PREFIX), key))
+                number = whole_number(key.removeprefix(REVISION_PREFIX), key)
+                highest = max(highest, number) if number < LONG_MAX else highest
     return highest
 
 
