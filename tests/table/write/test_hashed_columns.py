@@ -54,13 +54,18 @@ def swap_names(path, one, other):
 
 def without_record(path):
     """A copy of a table of one version whose revision records no layout, as other writers make it."""
+    return with_record(path, {})
+
+
+def with_record(path, record):
+    """A copy of a table of one version whose revision has this record of its layout in place of its own."""
     copy = shutil.copytree(path, f"{path}-other")
     commit = Path(copy, "_delta_log", f"{0:020}.json")
     actions = [json.loads(line) for line in commit.read_text().splitlines()]
     (configuration,) = (action["metaData"]["configuration"] for action in actions if "metaData" in action)
     revision = json.loads(configuration["qbeast.revision.1"])
     assert revision.pop("hashedAs")
-    configuration["qbeast.revision.1"] = json.dumps(revision, separators=(",", ":"))
+    configuration["qbeast.revision.1"] = json.dumps(revision | record, separators=(",", ":"))
     commit.write_text("\n".join(map(json.dumps, actions)))
     commit.with_name(f".{commit.name}.crc").unlink(missing_ok=True)
     commit.with_suffix(".crc").unlink(missing_ok=True)
@@ -85,6 +90,17 @@ def test_the_record_is_that_of_the_files(spark, table_path):
     save(rows.withColumn("id", F.col("id") + 1000), table_path, columnsToIndex="a", cubeSize=250)
     assert prunes(spark, table_path)
     assert holds(spark, table_path).latest_revision.id == 1
+
+
+def test_rows_of_a_type_that_spark_does_not_know_are_not_compared(spark, table_path):
+    """What else is wrong with a table is found, and repaired, all the same."""
+    save(spark.range(100), table_path, columnsToIndex="id", cubeSize=50)
+    other = with_record(table_path, {"hashedAs": [{"name": "id", "type": "unheard"}]})
+    table = QbeastTable.for_path(spark, str(other))
+    report = table.verify("data")
+    assert report.ok
+    assert "revision 1: its rows are not compared with their tags" in " ".join(report.notes)
+    assert table.repair().ok
 
 
 def test_fields_of_structs_come_in_another_order(spark, table_path):

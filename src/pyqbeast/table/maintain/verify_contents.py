@@ -23,6 +23,7 @@ from pyqbeast.bridge.file_contents import (
     rows_of_footers,
     vector_contents,
 )
+from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import STAGING_REVISION
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.types import DATE, TIMESTAMP, type_when_indexed
@@ -106,7 +107,12 @@ def check_contents(
             _log.info("%s: comparing the tags of %d files with their rows", log.path, len(of_revision))
             elsewhere = [f"revision {number}: {why}" for why in _placed_otherwise(spark, stored.get(number))]
             notes += elsewhere
-            problems += _check_rows(reading, log, stored.get(number), of_revision, are_placed=not elsewhere)
+            try:
+                problems += _check_rows(
+                    reading, log, stored.get(number), of_revision, are_placed=not elsewhere
+                )
+            except FormatError as error:
+                notes.append(f"revision {number}: its rows are not compared with their tags: {error}")
             if number in prunable:
                 problems += check_parts(reading, log, stored.get(number), of_revision)
     return Contents(problems, len(whole), sum(rows[file.location] for file in whole), seen.right, notes)
