@@ -16,7 +16,7 @@ final class FixedTime {
   static Dataset<Row> in(Dataset<Row> rows) {
     org.apache.spark.sql.classic.Dataset<Row> classic = (org.apache.spark.sql.classic.Dataset<Row>) rows;
     QueryExecution query = classic.queryExecution();
-    if (!CurrentTime.isTold(query.analyzed())) {
+    if (!CurrentTime.isUsedBy(query.analyzed())) {
       return rows;
     }
     // Rows in the cache keep the time that they have there, and are found by the plan as it was.

@@ -203,7 +203,7 @@ public final class TableLog {
         out.writeObjectField("rows", StoredRows.of(file));
         out.writeNumberField("deleted", file.deletionVector() == null ? 0L : file.deletionVector().cardinality());
         out.writeObjectField("tags", cubes.truthOf(tags));
-        out.writeBooleanField("falsely_replicated", cubes.areFalse(tags));
+        out.writeBooleanField("falsely_replicated", cubes.isFalselyMarked(tags));
         if (isWhole) {
           DeletionVectorDescriptor vector = file.deletionVector();
           out.writeStringField("statistics", file.stats());

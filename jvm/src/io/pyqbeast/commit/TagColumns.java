@@ -56,7 +56,7 @@ public final class TagColumns {
 
   /** Whether a file holds only rows that other files hold too. */
   public static Column areReplicated(Column tags, TableLog log) {
-    return asked(tags, log.replicatedCubes()::repeatAll);
+    return asked(tags, log.replicatedCubes()::holdsOnlyCopies);
   }
 
   /** A predicate that can be sent to where the rows are. */

@@ -53,13 +53,13 @@ final class QueriedTables {
   }
 
   /** Whether a part of the plan reads one of the tables. */
-  boolean areIn(LogicalPlan part) {
-    return at(part) >= 0 || ScalaInterop.list(part.children()).stream().anyMatch(this::areIn);
+  boolean areReadBy(LogicalPlan part) {
+    return at(part) >= 0 || ScalaInterop.list(part.children()).stream().anyMatch(this::areReadBy);
   }
 
   /** @throws RefusedQuery where an expression of the rows depends on the weight that they are sampled by */
   void refuseWeights(Expression expression) {
-    if (tables.stream().anyMatch(table -> table.mentions().areIn(expression))) {
+    if (tables.stream().anyMatch(table -> table.mentions().dependsOnWeight(expression))) {
       throw new RefusedQuery(
           "it names the hash of the indexed columns, by which rows are sampled, or where rows lie, which goes by it: "
               + expression.sql());

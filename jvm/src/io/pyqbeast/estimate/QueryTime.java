@@ -16,7 +16,7 @@ final class QueryTime {
   private QueryTime() {}
 
   static LogicalPlan fixed(SparkSession session, LogicalPlan plan) {
-    if (!CurrentTime.isTold(plan)) {
+    if (!CurrentTime.isUsedBy(plan)) {
       return plan;
     }
     // Rows in the cache keep the time that they have there, and are found by the plan as it was.
@@ -32,7 +32,7 @@ final class QueryTime {
    */
   private static LogicalPlan kept(SparkSession session, LogicalPlan side) {
     boolean isDelta = LogicalPlans.isAnyNode(side, LogicalPlans::isDelta);
-    return isDelta || !CurrentTime.isTold(side) || WeightMentions.holdsHash(side)
+    return isDelta || !CurrentTime.isUsedBy(side) || WeightMentions.holdsHash(side)
         ? side
         : Dataset$.MODULE$.ofRows(session, side).queryExecution().withCachedData();
   }

@@ -72,7 +72,7 @@ final class RowPreservingPlan {
       return KeyedRows.of(tables.all().get(table));
     }
     refuseRandom(node);
-    if (!tables.areIn(node)) {
+    if (!tables.areReadBy(node)) {
       // Each step of an estimate computes a table that is not sampled again, so it has to give the same rows each time.
       refuseUnordered(node);
       ScalaInterop.list(node.children()).forEach(child -> check(child, holding));

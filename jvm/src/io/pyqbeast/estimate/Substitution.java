@@ -26,7 +26,7 @@ record Substitution(QueriedTables tables, List<SampledTable.Rows> rows) {
     if (table >= 0) {
       return rows.get(table);
     }
-    if (!tables.areIn(part)) {
+    if (!tables.areReadBy(part)) {
       return null;
     }
     if (part instanceof Join join) {

@@ -73,7 +73,7 @@ public final class FileTags {
   }
 
   /** Whether a block of the file is marked as replicated. */
-  public static boolean haveMark(Map<String, String> tags) {
+  public static boolean isMarked(Map<String, String> tags) {
     String text = tags.get(Constants.TAG_BLOCKS);
     if (text != null && !text.contains("true")) { // spares nearly every file the parsing
       return false;

@@ -66,7 +66,7 @@ public record StoredFormat(boolean legacy, boolean isMarked, long highestRevisio
       Map<String, String> tags = ScalaInterop.map(files.next().tagsOrEmpty());
       Long revision = FileTags.revision(tags);
       long number = revision == null || revision == Long.MAX_VALUE ? 0 : revision; // no number comes after the largest
-      found = found.with(new StoredFormat(FileTags.areLegacy(tags), FileTags.haveMark(tags), number));
+      found = found.with(new StoredFormat(FileTags.areLegacy(tags), FileTags.isMarked(tags), number));
     }
     return found;
   }

@@ -88,7 +88,7 @@ public final class FileBatch implements Serializable {
     }
     sums.add(file, held, isPrunable);
     copies.add(file.stats(), told);
-    isMarked |= FileTags.haveMark(tags);
+    isMarked |= FileTags.isMarked(tags);
   }
 
   /** Most files are a path and two numbers, which take a fifth of the time that Java takes for any object. */

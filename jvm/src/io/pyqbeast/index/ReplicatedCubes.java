@@ -142,7 +142,7 @@ public final class ReplicatedCubes implements Serializable {
     Evidence evidence = new Evidence();
     for (AddFile file : files) {
       Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
-      if (FileTags.haveMark(tags)) {
+      if (FileTags.isMarked(tags)) {
         FileTags.blocks(tags).stream()
             .filter(FileTags.Block::replicated)
             .forEach(block -> evidence.mark(FileTags.revision(tags), block, file.path()));
@@ -167,15 +167,15 @@ public final class ReplicatedCubes implements Serializable {
   }
 
   /** Whether a file of these tags holds a block whose rows other files hold too. */
-  boolean repeat(Map<String, String> tags) {
+  boolean holdsCopies(Map<String, String> tags) {
     return !copied.isEmpty()
-        && FileTags.haveMark(tags)
+        && FileTags.isMarked(tags)
         && FileTags.blocks(tags).stream().anyMatch(block -> isCopied(FileTags.revision(tags), block));
   }
 
   /** Whether other files hold the rows of all blocks of a file with these tags. */
-  public boolean repeatAll(Map<String, String> tags) {
-    return repeat(tags)
+  public boolean holdsOnlyCopies(Map<String, String> tags) {
+    return holdsCopies(tags)
         && FileTags.blocks(tags).stream().allMatch(block -> isCopied(FileTags.revision(tags), block));
   }
 
@@ -184,13 +184,13 @@ public final class ReplicatedCubes implements Serializable {
   }
 
   /** Whether a file is marked, and none of its rows is seen in another file. */
-  public boolean areFalse(Map<String, String> tags) {
-    return isAnyFalse && FileTags.haveMark(tags) && !repeat(tags);
+  public boolean isFalselyMarked(Map<String, String> tags) {
+    return isAnyFalse && FileTags.isMarked(tags) && !holdsCopies(tags);
   }
 
   /** The tags of a file without a mark that is not true. */
   public Map<String, String> truthOf(Map<String, String> tags) {
-    if (!areFalse(tags)) {
+    if (!isFalselyMarked(tags)) {
       return tags;
     }
     Map<String, String> truth = new HashMap<>(tags);

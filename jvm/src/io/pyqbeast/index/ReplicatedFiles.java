@@ -18,7 +18,7 @@ public final class ReplicatedFiles {
    * @throws Refusal where a file holds replicated blocks and others: their rows look alike
    */
   public static List<AddFile> without(List<AddFile> files, Snapshot snapshot) {
-    boolean isMarked = files.stream().anyMatch(file -> FileTags.haveMark(ScalaInterop.map(file.tagsOrEmpty())));
+    boolean isMarked = files.stream().anyMatch(file -> FileTags.isMarked(ScalaInterop.map(file.tagsOrEmpty())));
     return isMarked ? without(files, BlockIndex.of(snapshot).replicatedCubes()) : files;
   }
 
@@ -29,12 +29,12 @@ public final class ReplicatedFiles {
 
   private static boolean isRead(AddFile file, ReplicatedCubes cubes) {
     Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
-    boolean isRepeated = cubes.repeat(tags);
-    if (isRepeated && !cubes.repeatAll(tags)) {
+    boolean holdsCopies = cubes.holdsCopies(tags);
+    if (holdsCopies && !cubes.holdsOnlyCopies(tags)) {
       throw new Refusal(
           "file " + file.path() + " holds replicated blocks beside others, so its rows cannot be read only once:"
               + " write the table anew from its source");
     }
-    return !isRepeated;
+    return !holdsCopies;
   }
 }

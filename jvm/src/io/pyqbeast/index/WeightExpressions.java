@@ -50,8 +50,8 @@ final class WeightExpressions {
     }
   }
 
-  /** Whether an expression is one of them. */
-  boolean hold(Expression expression) {
+  /** Whether an expression is the weight. */
+  boolean isWeight(Expression expression) {
     if (!(expression instanceof Murmur3Hash hash) || hash.seed() != Constants.HASH_SEED) {
       return false;
     }

@@ -116,10 +116,10 @@ public final class WeightMentions {
    * Whether an expression holds a hash of all the hashed columns that are not null, of whatever form, a column that stores one, or
    * something of {@code _metadata}: light rows lie in the first rows of a file, and in files of their own.
    */
-  public boolean areIn(Expression expression) {
+  public boolean dependsOnWeight(Expression expression) {
     if (expression instanceof AttributeReference column) {
       Expression meant = resolved(column);
-      return meant == column ? isCopy(column) || tellsPlace(column) : areIn(meant);
+      return meant == column ? isCopy(column) || isPosition(column) : dependsOnWeight(meant);
     }
     if (isWeight(expression) || expression instanceof SubqueryExpression subquery && mayPick(subquery)) {
       return true;
@@ -127,7 +127,7 @@ public final class WeightMentions {
     if (isRemainder(expression)) {
       return false;
     }
-    return ScalaInterop.list(expression.children()).stream().anyMatch(this::areIn);
+    return ScalaInterop.list(expression.children()).stream().anyMatch(this::dependsOnWeight);
   }
 
   /** A hash passes over nulls: of rows where a hashed column is null, the hash of the others is the weight. */
@@ -215,11 +215,11 @@ public final class WeightMentions {
     return holdsHash(plan)
         || LogicalPlans.isAnyNode(
             plan,
-            node -> ScalaInterop.list(node.references().toSeq()).stream().anyMatch(this::tellsPlaceOrWeight));
+            node -> ScalaInterop.list(node.references().toSeq()).stream().anyMatch(this::isPositionOrWeight));
   }
 
   /** Whether a column of whatever table is one of {@code _metadata}, or is called like one that stores the weight. */
-  private boolean tellsPlaceOrWeight(Attribute column) {
+  private boolean isPositionOrWeight(Attribute column) {
     return isMetadata(column)
         || BlockIndex.of(snapshot).copiesOfWeight().contains(LogicalPlans.physicalName(column));
   }
@@ -239,7 +239,7 @@ public final class WeightMentions {
     return found;
   }
 
-  private boolean tellsPlace(AttributeReference column) {
+  private boolean isPosition(AttributeReference column) {
     return isMetadata(column)
         && relation.output().exists(ScalaInterop.predicate(each -> each.exprId().equals(column.exprId())));
   }

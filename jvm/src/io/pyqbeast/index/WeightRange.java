@@ -25,13 +25,13 @@ public record WeightRange(long from, long to, List<Expression> others) {
     List<Expression> others = new ArrayList<>();
     WeightExpressions weights = new WeightExpressions(filters, columns);
     for (Expression filter : filters) {
-      if (filter instanceof LessThan f && weights.hold(f.left()) && isNumber(f.right())) {
+      if (filter instanceof LessThan f && weights.isWeight(f.left()) && isNumber(f.right())) {
         to = Math.min(to, number(f.right()));
-      } else if (filter instanceof LessThanOrEqual f && weights.hold(f.left()) && isNumber(f.right())) {
+      } else if (filter instanceof LessThanOrEqual f && weights.isWeight(f.left()) && isNumber(f.right())) {
         to = Math.min(to, number(f.right()) + 1L);
-      } else if (filter instanceof GreaterThanOrEqual f && weights.hold(f.left()) && isNumber(f.right())) {
+      } else if (filter instanceof GreaterThanOrEqual f && weights.isWeight(f.left()) && isNumber(f.right())) {
         from = Math.max(from, number(f.right()));
-      } else if (filter instanceof GreaterThan f && weights.hold(f.left()) && isNumber(f.right())) {
+      } else if (filter instanceof GreaterThan f && weights.isWeight(f.left()) && isNumber(f.right())) {
         from = Math.max(from, number(f.right()) + 1L);
       } else {
         others.add(filter);

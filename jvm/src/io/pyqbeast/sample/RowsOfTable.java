@@ -84,7 +84,7 @@ final class RowsOfTable {
   boolean arePickedByWeight(WeightMentions mentions) {
     learn(plan, mentions);
     return plan.exists(
-        ScalaInterop.predicate(node -> node instanceof Filter filter && mentions.areIn(filter.condition())));
+        ScalaInterop.predicate(node -> node instanceof Filter filter && mentions.dependsOnWeight(filter.condition())));
   }
 
   /** The plan below comes first: filters above a projection are understood by what its columns stand for. */

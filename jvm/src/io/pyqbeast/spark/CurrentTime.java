@@ -24,7 +24,7 @@ public final class CurrentTime {
   private CurrentTime() {}
 
   /** Whether a plan gives other rows at another time. */
-  public static boolean isTold(LogicalPlan plan) {
+  public static boolean isUsedBy(LogicalPlan plan) {
     return !fixed(plan).fastEquals(plan);
   }
 
