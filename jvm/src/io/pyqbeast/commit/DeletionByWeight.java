@@ -7,6 +7,7 @@ import io.pyqbeast.index.DeletedRows;
 import io.pyqbeast.index.MovedRows;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.spark.CommandPlan;
+import io.pyqbeast.spark.DeltaCommands;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
 import java.util.ArrayList;
@@ -52,7 +53,7 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
 
   /** @return null for any other command */
   public static DeletionByWeight of(LogicalPlan command) {
-    DeltaLog log = logOf(command);
+    DeltaLog log = DeltaCommands.logOf(command);
     if (log == null) {
       return null;
     }
@@ -63,17 +64,6 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
 
   private static boolean deletes(LogicalPlan command) {
     return command instanceof DeleteCommand || command instanceof MergeIntoCommandBase merge && merge.includesDeletes();
-  }
-
-  /** @return null for a command of another kind */
-  private static DeltaLog logOf(LogicalPlan command) {
-    if (command instanceof UpdateCommand update) {
-      return update.tahoeFileIndex().deltaLog();
-    }
-    if (command instanceof MergeIntoCommandBase merge) {
-      return merge.targetFileIndex().deltaLog();
-    }
-    return command instanceof DeleteCommand delete ? delete.deltaLog() : null;
   }
 
   /** Whether the weight may say which rows the command takes, or which of them get other values. */
@@ -101,7 +91,7 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
 
   @Override
   public InternalRow[] executeCollect() {
-    DeltaLog log = logOf((LogicalPlan) command);
+    DeltaLog log = DeltaCommands.logOf((LogicalPlan) command);
     Snapshot before = Snapshots.newest(log);
     scala.collection.immutable.Map<String, String> configuration = before.metadata().configuration();
     boolean isRefused = "true".equalsIgnoreCase(configuration.getOrElse("delta.appendOnly", () -> ""));

@@ -4,17 +4,15 @@ import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.errors.ShellWord;
 import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.index.ReplicatedCubes;
+import io.pyqbeast.spark.DeltaCommands;
 import io.pyqbeast.spark.Snapshots;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
-import org.apache.spark.sql.delta.commands.DeleteCommand;
 import org.apache.spark.sql.delta.commands.DeltaReorgTableCommand;
-import org.apache.spark.sql.delta.commands.MergeIntoCommandBase;
 import org.apache.spark.sql.delta.commands.OptimizeTableCommand;
-import org.apache.spark.sql.delta.commands.UpdateCommand;
 
 /**
  * Refuses what rewrites files or deletes their rows, on tables with replicated blocks. A rewritten block loses the tag
@@ -52,19 +50,10 @@ public final class LegacyTableGuard {
 
   /** The log of the table that a command changes; null for every other plan. */
   private static DeltaLog changed(LogicalPlan plan) {
-    if (plan instanceof DeleteCommand delete) {
-      return delete.deltaLog();
-    }
-    if (plan instanceof UpdateCommand update) {
-      return update.tahoeFileIndex().deltaLog();
-    }
-    if (plan instanceof MergeIntoCommandBase merge) {
-      return merge.targetFileIndex().deltaLog();
-    }
     if (plan instanceof OptimizeTableCommand optimize) {
       return logOf(optimize.child());
     }
-    return plan instanceof DeltaReorgTableCommand reorg ? logOf(reorg.target()) : null;
+    return plan instanceof DeltaReorgTableCommand reorg ? logOf(reorg.target()) : DeltaCommands.logOf(plan);
   }
 
   private static DeltaLog logOf(LogicalPlan named) {

@@ -27,7 +27,6 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /** One place of a query that reads an indexed table, whose rows are sampled there by weight. */
@@ -61,12 +60,9 @@ final class SampledTable {
   }
 
   private static void collect(LogicalPlan node, List<SampledTable> found) {
-    if (node instanceof LogicalRelation relation
-        && relation.relation() instanceof HadoopFsRelation files
-        && files.location() instanceof TahoeLogFileIndex table
-        && !IndexedColumns.of(table.metadata()).isEmpty()) {
-      found.add(new SampledTable(relation, table));
-    }
+    LogicalPlans.deltaIndex(node)
+        .filter(table -> !IndexedColumns.of(table.metadata()).isEmpty())
+        .ifPresent(table -> found.add(new SampledTable((LogicalRelation) node, table)));
     ScalaInterop.list(node.children()).forEach(child -> collect(child, found));
   }
 

@@ -24,7 +24,6 @@ import org.apache.spark.sql.delta.stats.DeltaScan;
 import org.apache.spark.sql.delta.stats.DeltaScanGenerator;
 import org.apache.spark.sql.delta.stats.PrepareDeltaScan;
 import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import scala.Option;
@@ -133,9 +132,8 @@ public final class IndexedScan extends PrepareDeltaScan {
     return LogicalPlans.isAnyNode(
         plan,
         node ->
-            node instanceof LogicalRelation relation
-                && relation.relation() instanceof HadoopFsRelation files
-                && files.location() instanceof TahoeLogFileIndex index
-                && wanted.test(getDeltaScanGenerator(index).snapshotToScan()));
+            LogicalPlans.deltaIndex(node)
+                .filter(index -> wanted.test(getDeltaScanGenerator(index).snapshotToScan()))
+                .isPresent());
   }
 }

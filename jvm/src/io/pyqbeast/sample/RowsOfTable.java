@@ -1,6 +1,7 @@
 package io.pyqbeast.sample;
 
 import io.pyqbeast.index.WeightMentions;
+import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -15,8 +16,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
-import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
@@ -40,9 +39,9 @@ final class RowsOfTable {
   /** None for any other plan. */
   static Optional<RowsOfTable> of(LogicalPlan plan) {
     if (plan instanceof LogicalRelation relation) {
-      boolean isDelta =
-          relation.relation() instanceof HadoopFsRelation files && files.location() instanceof TahoeLogFileIndex;
-      return isDelta ? Optional.of(new RowsOfTable(plan, relation, Set.of())) : Optional.empty();
+      return LogicalPlans.isDelta(relation)
+          ? Optional.of(new RowsOfTable(plan, relation, Set.of()))
+          : Optional.empty();
     }
     if (!(plan instanceof Project || plan instanceof Filter || plan instanceof Window)) {
       return Optional.empty();

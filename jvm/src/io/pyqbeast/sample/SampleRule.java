@@ -20,8 +20,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.delta.Snapshot;
-import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
@@ -63,7 +61,7 @@ public final class SampleRule extends Rule<LogicalPlan> {
       return Optional.empty();
     }
     LogicalRelation relation = rows.get().relation();
-    Snapshot snapshot = snapshotOf(relation);
+    Snapshot snapshot = LogicalPlans.deltaIndex(relation).orElseThrow().getSnapshot();
     List<Attribute> hashed = hashedColumns(relation, snapshot);
     boolean isFair =
         !hashed.isEmpty()
@@ -74,10 +72,6 @@ public final class SampleRule extends Rule<LogicalPlan> {
     }
     Optional<Expression> condition = condition(hashed, snapshot, sample);
     return Optional.of(condition.isEmpty() ? sample.child() : rows.get().where(condition.get(), hashed));
-  }
-
-  private static Snapshot snapshotOf(LogicalRelation relation) {
-    return ((TahoeLogFileIndex) ((HadoopFsRelation) relation.relation()).location()).getSnapshot();
   }
 
   /** The columns whose hash is the weight; none where the table is not indexed or lacks one of them. */

@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
 import org.apache.spark.sql.catalyst.analysis.EliminateView$;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -68,23 +68,29 @@ public final class LogicalPlans {
 
   /** Whether a node reads a Delta table whose files are not chosen yet. */
   public static boolean isDelta(LogicalPlan node) {
+    return deltaIndex(node).isPresent();
+  }
+
+  /** What a node reads, if that is a Delta table whose files are not chosen yet. */
+  public static Optional<TahoeLogFileIndex> deltaIndex(LogicalPlan node) {
     return node instanceof LogicalRelation relation
-        && relation.relation() instanceof HadoopFsRelation files
-        && files.location() instanceof TahoeLogFileIndex;
+            && relation.relation() instanceof HadoopFsRelation files
+            && files.location() instanceof TahoeLogFileIndex table
+        ? Optional.of(table)
+        : Optional.empty();
   }
 
   private static LogicalPlan pinned(LogicalRelation relation) {
-    if (!(relation.relation() instanceof HadoopFsRelation files)
-        || !(files.location() instanceof TahoeLogFileIndex table)
-        || table.isTimeTravelQuery()) {
-      return relation;
-    }
-    SparkSession session = table.spark();
-    TahoeLogFileIndex held =
-        new TahoeLogFileIndex(
-            session, table.deltaLog(), table.path(), table.getSnapshot(), table.catalogTableOpt(),
-            table.partitionFilters(), true);
-    return reading(relation, held);
+    return deltaIndex(relation)
+        .filter(table -> !table.isTimeTravelQuery())
+        .map(table -> reading(relation, pinned(table)))
+        .orElse(relation);
+  }
+
+  private static TahoeLogFileIndex pinned(TahoeLogFileIndex table) {
+    return new TahoeLogFileIndex(
+        table.spark(), table.deltaLog(), table.path(), table.getSnapshot(), table.catalogTableOpt(),
+        table.partitionFilters(), true);
   }
 
   /** The parts of a condition that all have to hold. */
