@@ -246,7 +246,7 @@ JAVA_ALLOWED = {
     "verify": ["commit", "errors", "parquet", "spark"],
     "python": ["errors"],
     "catalog": ["commit", "errors", "format", "python", "spark"],
-    "": ["catalog", "commit", "conditions", "errors", "layout", "python", "sample", "spark"],
+    "": ["catalog", "commit", "conditions", "errors", "format", "layout", "python", "sample", "spark"],
 }
 
 LONGEST_FILE = 600

@@ -6,6 +6,7 @@ import io.pyqbeast.catalog.StagedIndexedTable;
 import io.pyqbeast.catalog.TableDefinition;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Refusal;
+import io.pyqbeast.format.Constants;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.CatalogEntry;
 import java.util.Arrays;
@@ -166,7 +167,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     }
     if (asked.names("sampleFractions")) {
       throw new Refusal(
-          name + " is a table already, whose fractions are the property " + TableDefinition.SAMPLE_FRACTIONS
+          name + " is a table already, whose fractions are the property " + Constants.SAMPLE_FRACTIONS
               + ": set that one");
     }
   }

@@ -1,10 +1,10 @@
 package io.pyqbeast.catalog;
 
-import io.pyqbeast.commit.WriteRequest;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.PythonFailure;
 import io.pyqbeast.format.ColumnNames;
+import io.pyqbeast.format.Constants;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LogicalPlans;
@@ -62,7 +62,7 @@ public final class QbeastSink implements Sink {
       Door door = Door.writing(session, all.get("path"));
       Dataset<Row> stored = door.open(() -> ofTypesInTable(session, all, rows));
       if (all.containsKey("path") && door.open(() -> readsTable(logOf(session, all), data))) {
-        all.put(WriteRequest.READS_TABLE, "true");
+        all.put(Constants.READS_TABLE, "true");
       }
       Bridge.write(mode, all, stored);
     } catch (PythonFailure | Failure failure) {

@@ -1,9 +1,9 @@
 package io.pyqbeast.catalog;
 
 import io.pyqbeast.commit.CachedRows;
-import io.pyqbeast.commit.WriteRequest;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Failure;
+import io.pyqbeast.format.Constants;
 import io.pyqbeast.python.Bridge;
 import java.util.EnumSet;
 import java.util.HashMap;
@@ -93,11 +93,11 @@ public final class StagedIndexedTable implements StagedTable, SupportsWrite {
     all.put("path", location);
     if (mode == SaveMode.Overwrite && !Boolean.parseBoolean(all.get(KEEPS_METADATA))) {
       all.put("overwriteSchema", "true");
-      all.put(WriteRequest.REPLACES_TABLE, "true");
+      all.put(Constants.REPLACES_TABLE, "true");
     }
     Map<String, String> given = new HashMap<>(all);
     definition.properties()
-        .forEach((key, value) -> given.put(key.startsWith("delta.") ? key : WriteRequest.PROPERTY_PREFIX + key, value));
+        .forEach((key, value) -> given.put(key.startsWith("delta.") ? key : Constants.TABLE_PROPERTY + key, value));
     Bridge.write(mode, given, rows);
     CachedRows.refresh(rows.sparkSession(), location);
     try {

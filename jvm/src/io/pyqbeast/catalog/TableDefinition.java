@@ -1,6 +1,5 @@
 package io.pyqbeast.catalog;
 
-import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.IndexOptions;
 import java.util.HashMap;
 import java.util.Locale;
@@ -18,9 +17,6 @@ public record TableDefinition(Map<String, String> options, Map<String, String> p
       Set.of(
           TableCatalog.PROP_PROVIDER, TableCatalog.PROP_LOCATION, TableCatalog.PROP_OWNER, TableCatalog.PROP_EXTERNAL,
           TableCatalog.PROP_IS_MANAGED_LOCATION);
-
-  /** The property that holds the fractions that a table is sampled by. */
-  public static final String SAMPLE_FRACTIONS = Constants.text("SAMPLE_FRACTIONS");
 
   public static TableDefinition of(Map<String, String> given) {
     Map<String, String> options = new HashMap<>();

@@ -44,7 +44,6 @@ import scala.collection.immutable.Seq;
  */
 public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
   private static final long serialVersionUID = 1L;
-  private static final String NOTED = Constants.text("DELETED_BY_WEIGHT");
   private static final Set<String> DELETING = Set.of("DELETE", "MERGE", "UPDATE");
 
   public DeletionByWeight(RunnableCommand command) {
@@ -96,7 +95,7 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
     scala.collection.immutable.Map<String, String> configuration = before.metadata().configuration();
     boolean isRefused = "true".equalsIgnoreCase(configuration.getOrElse("delta.appendOnly", () -> ""));
     List<String> hashed = IndexedColumns.of(before.metadata());
-    if (hashed.isEmpty() || isRefused || configuration.contains(NOTED)) {
+    if (hashed.isEmpty() || isRefused || configuration.contains(Constants.DELETED_BY_WEIGHT)) {
       return run();
     }
     if (holdsHash((LogicalPlan) command, hashed)) {
@@ -133,7 +132,7 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
   /** @return false where another writer came first */
   private static boolean isNoted(DeltaLog log) {
     Snapshot newest = Snapshots.newest(log);
-    Optional<Metadata> noted = StoredEntries.noted(newest.metadata(), Set.of(NOTED));
+    Optional<Metadata> noted = StoredEntries.noted(newest.metadata(), Set.of(Constants.DELETED_BY_WEIGHT));
     if (noted.isEmpty()) {
       return true;
     }
@@ -141,7 +140,8 @@ public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
     transaction.updateMetadata(noted.get(), false);
     try {
       transaction.commit(
-          ScalaInterop.seq(List.of()), new DeltaOperations.SetTableProperties(ScalaInterop.map(Map.of(NOTED, "true"))));
+          ScalaInterop.seq(List.of()),
+          new DeltaOperations.SetTableProperties(ScalaInterop.map(Map.of(Constants.DELETED_BY_WEIGHT, "true"))));
       return true;
     } catch (DeltaConcurrentModificationException e) {
       return false;

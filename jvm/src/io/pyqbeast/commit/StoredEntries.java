@@ -28,14 +28,13 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
 
   /** Entries about rows that were chosen by weight. They go with the revisions. */
   static final Set<String> NOTES =
-      Set.of(
-          Constants.text("DELETED_BY_WEIGHT"), Constants.text("CHOSEN_BY_WEIGHT"), Constants.text("MIXED_BY_WEIGHT"));
+      Set.of(Constants.DELETED_BY_WEIGHT, Constants.CHOSEN_BY_WEIGHT, Constants.MIXED_BY_WEIGHT);
 
   private static final List<String> OF_FILES_AND_LOG =
       List.of(
           "delta.columnMapping.", "delta.rowTracking", "delta.enableRowTracking", "delta.enableInCommitTimestamps",
           "delta.inCommitTimestamp", "delta.coordinatedCommits", Constants.REVISION_PREFIX, Constants.LAST_REVISION,
-          Constants.text("SAMPLE_FRACTIONS"));
+          Constants.SAMPLE_FRACTIONS);
 
   /** Spark has the comment among the properties, Delta beside them. */
   private static final String COMMENT = TableCatalog.PROP_COMMENT;

@@ -238,11 +238,11 @@ public final class Transaction extends SureTransaction {
               replacesMatches ? inOwnSession(rehearsal.asGiven(), pageRows) : rehearsal.withoutNumbers(laidOut);
           WriteIntoDelta command = command(rows, SaveMode.valueOf(mode), given);
           source = command.data();
-          if (given.containsKey(WriteRequest.READS_TABLE)) {
+          if (given.containsKey(Constants.READS_TABLE)) {
             readWholeTable();
           }
           if (exists() && WeightMentions.holdsHash(session, options.replaceWhere(), options.replaceOn())) {
-            notes.add(Constants.text("DELETED_BY_WEIGHT"));
+            notes.add(Constants.DELETED_BY_WEIGHT);
           }
           storeUnlessDeltaWill(command, source.schema());
           actions = command.writeAndReturnCommitData(this, laidOut.sparkSession(), Option.empty(), false).actions();

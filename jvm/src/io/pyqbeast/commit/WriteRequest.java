@@ -26,26 +26,17 @@ import org.apache.spark.sql.delta.commands.WriteIntoDelta;
  * @param replacesTable whether the table is replaced by another one, and not only its rows
  */
 public record WriteRequest(DeltaOptions options, Map<String, String> properties, boolean replacesTable) {
-  /** Marks options that are properties of the table to make. */
-  public static final String PROPERTY_PREFIX = Constants.text("TABLE_PROPERTY");
-
-  /** Option of a statement that replaces a table. */
-  public static final String REPLACES_TABLE = Constants.text("REPLACES_TABLE");
-
-  /** Option of a batch of a stream whose rows were worked out from those of the table. */
-  public static final String READS_TABLE = Constants.text("READS_TABLE");
-
   static WriteRequest of(SparkSession session, Map<String, String> given) {
     Map<String, String> properties = new HashMap<>();
     given.forEach(
         (key, value) -> {
           if (key.toLowerCase(Locale.ROOT).startsWith("delta.")) {
             properties.put(key, value);
-          } else if (key.startsWith(PROPERTY_PREFIX)) {
-            properties.put(key.substring(PROPERTY_PREFIX.length()), value);
+          } else if (key.startsWith(Constants.TABLE_PROPERTY)) {
+            properties.put(key.substring(Constants.TABLE_PROPERTY.length()), value);
           }
         });
-    return new WriteRequest(optionsOf(session, given), properties, given.containsKey(REPLACES_TABLE));
+    return new WriteRequest(optionsOf(session, given), properties, given.containsKey(Constants.REPLACES_TABLE));
   }
 
   /** Delta's options. Where matches of some columns are replaced, it wants its own name for the table. */

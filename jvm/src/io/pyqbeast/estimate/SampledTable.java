@@ -125,8 +125,7 @@ final class SampledTable {
     }
     // The bucket is another hash of the weight. A query may pick rows by bits of the weight itself, and some buckets
     // would be empty then.
-    Expression mixed =
-        new Murmur3Hash(ScalaInterop.seq(List.of(weight)), Integer.parseInt(Constants.text("BUCKET_SEED")));
+    Expression mixed = new Murmur3Hash(ScalaInterop.seq(List.of(weight)), Constants.BUCKET_SEED);
     Alias bucket = LogicalPlans.named(new BitwiseAnd(mixed, Literal$.MODULE$.apply(buckets - 1)), "bucket");
     List<NamedExpression> output = new ArrayList<>(ScalaInterop.list(relation.output()));
     output.add(bucket);

@@ -13,11 +13,7 @@ import java.util.Map;
  */
 public final class FileTags {
   private static final BitSet SYMBOLS =
-      Constants.text("CUBE_SYMBOLS").chars().collect(BitSet::new, BitSet::set, BitSet::or);
-
-  /** Tags do not tell of how many columns they are. So an id of few columns may be deeper here than in Python. */
-  private static final int MOST_SYMBOLS = Integer.parseInt(Constants.text("MOST_CUBE_SYMBOLS"));
-  private static final long STAGING = Long.parseLong(Constants.text("STAGING_REVISION"));
+      Constants.CUBE_SYMBOLS.chars().collect(BitSet::new, BitSet::set, BitSet::or);
 
   /**
    * The rows of one cube inside a file.
@@ -54,7 +50,7 @@ public final class FileTags {
   /** The revision of an indexed file; null for a file without one, and where the text is no number. */
   public static Long revision(Map<String, String> tags) {
     Long revision = Json.wholeNumber(tags.get(Constants.TAG_REVISION));
-    return revision == null || revision == STAGING ? null : revision;
+    return revision == null || revision == Constants.STAGING_REVISION ? null : revision;
   }
 
   /** The blocks of a file; none where it is not indexed or its tags cannot be used. */
@@ -95,7 +91,7 @@ public final class FileTags {
     // A block's largest weight is that of its cube. It does not bound the rows: versions 0.3 to 0.5 of the Scala project
     // joined the blocks of a cube and stored the smallest of their weights. So only the tag counts in which pyqbeast
     // writes the largest weight of the file's own rows.
-    Long recorded = Json.wholeNumber(tags.get(Constants.text("TAG_MAX_ROW_WEIGHT")));
+    Long recorded = Json.wholeNumber(tags.get(Constants.TAG_MAX_ROW_WEIGHT));
     boolean ofRows = recorded != null && minWeight <= recorded && recorded <= kept;
     return new Weights(minWeight, ofRows ? recorded.intValue() : Constants.WEIGHT_MAX, ofRows);
   }
@@ -106,7 +102,7 @@ public final class FileTags {
    * are those of {@code core/format/file_parts.py}.
    */
   public static long[] parts(Map<String, String> tags, long size) {
-    String text = tags.get(Constants.text("TAG_PARTS"));
+    String text = tags.get(Constants.TAG_PARTS);
     if (text == null) {
       return NO_PARTS;
     }
@@ -173,7 +169,8 @@ public final class FileTags {
   }
 
   private static boolean isCube(String text) {
-    if (text == null || text.length() > MOST_SYMBOLS) {
+    // Tags do not tell of how many columns they are. So an id of few columns may be deeper here than in Python.
+    if (text == null || text.length() > Constants.MOST_CUBE_SYMBOLS) {
       return false;
     }
     for (int i = 0; i < text.length(); i++) {

@@ -26,7 +26,6 @@ import org.apache.spark.sql.types.Decimal;
 public final class HashedLayout {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Pattern DECIMAL = Pattern.compile("decimal\\((\\d{1,3}),(\\d{1,3})\\)");
-  public static final String FIELD = Constants.text("HASHED_AS");
   private static final String ID = "id";
   private static final String NAME = "name";
   private static final String TYPE = "type";
@@ -86,7 +85,7 @@ public final class HashedLayout {
 
   /** The text of a revision, which ends with its last field, with the layout in it. */
   public String addedTo(String revision) {
-    return revision.substring(0, revision.length() - 1) + ",\"" + FIELD + "\":" + columns + "}";
+    return revision.substring(0, revision.length() - 1) + ",\"" + Constants.HASHED_AS + "\":" + columns + "}";
   }
 
   /** Whether rows that were hashed by a recorded layout have the same weights today. */

@@ -53,7 +53,7 @@ public final class IndexedColumns {
     for (JsonNode transformer : revision.path("columnTransformers")) {
       columns.add(transformer.path("columnName").asText());
     }
-    for (JsonNode column : revision.path(Constants.text("WEIGHT_COLUMNS"))) {
+    for (JsonNode column : revision.path(Constants.WEIGHT_COLUMNS)) {
       columns.add(column.asText());
     }
     return columns;

@@ -88,8 +88,8 @@ public final class Json {
 
   private static StreamReadConstraints bounds() {
     return StreamReadConstraints.builder()
-        .maxNestingDepth(Integer.parseInt(Constants.text("JSON_DEPTH")))
-        .maxNumberLength(Integer.parseInt(Constants.text("JSON_DIGITS")))
+        .maxNestingDepth(Constants.JSON_DEPTH)
+        .maxNumberLength(Constants.JSON_DIGITS)
         .maxStringLength(Integer.MAX_VALUE)
         .maxNameLength(Integer.MAX_VALUE)
         .build();

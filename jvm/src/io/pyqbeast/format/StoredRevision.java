@@ -2,11 +2,6 @@ package io.pyqbeast.format;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
-import java.util.HashMap;
-import java.util.HashSet;
-import java.util.List;
-import java.util.Map;
-import java.util.Set;
 
 /**
  * Reads the text of one revision in a table's configuration and decides whether it can be used. The rules are those
@@ -14,19 +9,8 @@ import java.util.Set;
  * are not checked here, since no weight depends on them.
  */
 public final class StoredRevision {
-  private static final String CLASS_PREFIX = Constants.text("CLASS_PREFIX");
-  private static final String WEIGHTED_CLASS_PREFIX = Constants.text("WEIGHTED_CLASS_PREFIX");
-  private static final String WEIGHT_COLUMNS = Constants.text("WEIGHT_COLUMNS");
-  private static final List<String> DATA_TYPES = List.of(Constants.text("DATA_TYPES").split(" "));
-  private static final Set<String> TRANSFORMATIONS = new HashSet<>(List.of(Constants.text("TRANSFORMATIONS").split(" ")));
-
   /** The class of transformers that store no type, as their columns are always texts. */
   private static final String STRING_QUANTILES = "CDFStringQuantilesTransformer";
-
-  private static final String STRING = "StringDataType";
-
-  /** Class of a transformer, without its prefix, to its field with the data type; empty where it has none. */
-  private static final Map<String, String> TRANSFORMERS = transformers();
 
   private StoredRevision() {}
 
@@ -40,7 +24,9 @@ public final class StoredRevision {
   public static String typeOf(JsonNode transformer) {
     String name = transformer.path("className").asText();
     String simple = name.substring(name.lastIndexOf('.') + 1);
-    return simple.equals(STRING_QUANTILES) ? STRING : transformer.path(TRANSFORMERS.get(simple)).asText();
+    return simple.equals(STRING_QUANTILES)
+        ? Constants.FORMAT_TYPES.get("string")
+        : transformer.path(Constants.TRANSFORMERS.get(simple)).asText();
   }
 
   private static boolean isUsable(String key, JsonNode revision) {
@@ -58,30 +44,30 @@ public final class StoredRevision {
   private static boolean areUsable(long id, JsonNode revision) {
     JsonNode transformers = revision.path("columnTransformers");
     JsonNode transformations = revision.path("transformations");
-    JsonNode weightColumns = revision.path(WEIGHT_COLUMNS);
+    JsonNode weightColumns = revision.path(Constants.WEIGHT_COLUMNS);
     if (!transformers.isArray() || transformers.isEmpty() || !transformations.isArray()) {
       return false;
     }
     boolean areLike = transformers.size() == transformations.size() || (id == 0 && transformations.isEmpty());
-    JsonNode layout = revision.path(HashedLayout.FIELD);
+    JsonNode layout = revision.path(Constants.HASHED_AS);
     int hashed = transformers.size() + weightColumns.size();
     areLike &= layout.isMissingNode() || (areColumns(layout) && layout.size() == hashed);
     boolean areNames = weightColumns.isMissingNode() || (weightColumns.isArray() && areTexts(weightColumns));
-    String prefix = weightColumns.isEmpty() ? CLASS_PREFIX : WEIGHTED_CLASS_PREFIX;
+    String prefix = weightColumns.isEmpty() ? Constants.CLASS_PREFIX : Constants.WEIGHTED_CLASS_PREFIX;
     for (JsonNode transformer : transformers) {
       areNames &= isTransformer(transformer, prefix);
     }
     for (JsonNode transformation : transformations) {
-      areNames &= TRANSFORMATIONS.contains(className(transformation, CLASS_PREFIX));
+      areNames &= Constants.TRANSFORMATIONS.contains(className(transformation, Constants.CLASS_PREFIX));
     }
     return areLike && areNames;
   }
 
   private static boolean isTransformer(JsonNode transformer, String prefix) {
-    String typeField = TRANSFORMERS.get(className(transformer, prefix));
+    String typeField = Constants.TRANSFORMERS.get(className(transformer, prefix));
     return typeField != null
         && transformer.path("columnName").isTextual()
-        && (typeField.isEmpty() || DATA_TYPES.contains(transformer.path(typeField).asText()));
+        && (typeField.isEmpty() || Constants.DATA_TYPES.contains(transformer.path(typeField).asText()));
   }
 
   /** The name of an object's class without its prefix; empty where it has another one. */
@@ -114,14 +100,5 @@ public final class StoredRevision {
       }
     }
     return true;
-  }
-
-  private static Map<String, String> transformers() {
-    Map<String, String> fields = new HashMap<>();
-    for (String pair : Constants.text("TRANSFORMERS").split(" ")) {
-      int end = pair.indexOf('=');
-      fields.put(pair.substring(0, end), pair.substring(end + 1));
-    }
-    return fields;
   }
 }

@@ -9,7 +9,7 @@ import java.util.Map;
  */
 public final class WeightCounts {
   private static final int[] BORDERS =
-      Arrays.stream(Constants.text("WEIGHT_BORDERS").split(" "))
+      Constants.WEIGHT_BORDERS.stream()
           .mapToInt(fraction -> Constants.weightOf(Double.parseDouble(fraction)))
           .toArray();
 
@@ -18,8 +18,6 @@ public final class WeightCounts {
 
   /** The interval of the smallest weight of each slice. A writer looks for the interval of every row. */
   private static final int[] FIRST = firstOfSlices();
-
-  private static final String TAG = Constants.text("TAG_WEIGHTS");
 
   /** How many intervals there are. */
   public static final int INTERVALS = BORDERS.length + 1;
@@ -50,7 +48,7 @@ public final class WeightCounts {
 
   /** The rows of each interval; null where the tags tell nothing that can be used. */
   public static long[] of(Map<String, String> tags) {
-    String text = tags.get(TAG);
+    String text = tags.get(Constants.TAG_WEIGHTS);
     if (text == null) {
       return null;
     }

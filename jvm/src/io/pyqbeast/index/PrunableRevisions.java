@@ -6,10 +6,8 @@ import io.pyqbeast.format.HashedLayout;
 import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.format.StoredRevision;
 import io.pyqbeast.spark.ScalaInterop;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.delta.NoMapping$;
 import org.apache.spark.sql.delta.TypeChange;
@@ -32,9 +30,6 @@ import scala.Option;
  * for columns of plain types, in a table that never maps names.
  */
 public final class PrunableRevisions {
-  private static final String DECIMAL = Constants.text("DECIMAL_TYPE");
-  private static final Map<String, String> FORMAT_TYPES = formatTypes();
-
   private PrunableRevisions() {}
 
   /** Their ids, as the tags of files have them. */
@@ -60,8 +55,8 @@ public final class PrunableRevisions {
     if (columns.isEmpty() || revision.isMissingNode()) {
       return false; // nothing is known of its files
     }
-    return revision.has(HashedLayout.FIELD)
-        ? today.isSameAs(revision.path(HashedLayout.FIELD))
+    return revision.has(Constants.HASHED_AS)
+        ? today.isSameAs(revision.path(Constants.HASHED_AS))
         : table.columnMappingMode() == NoMapping$.MODULE$ && areAsBefore(revision, columns, table);
   }
 
@@ -106,14 +101,8 @@ public final class PrunableRevisions {
   }
 
   private static String formatType(String sparkType) {
-    return sparkType.startsWith("decimal(") ? DECIMAL : FORMAT_TYPES.getOrDefault(sparkType, "");
-  }
-
-  private static Map<String, String> formatTypes() {
-    Map<String, String> types = new HashMap<>();
-    for (String pair : Constants.text("FORMAT_TYPES").split(" ")) {
-      types.put(pair.substring(0, pair.indexOf('=')), pair.substring(pair.indexOf('=') + 1));
-    }
-    return types;
+    return sparkType.startsWith("decimal(")
+        ? Constants.DECIMAL_TYPE
+        : Constants.FORMAT_TYPES.getOrDefault(sparkType, "");
   }
 }

@@ -33,10 +33,6 @@ public final class WeightProfile {
   /** The share of the table that rows of one weight may be, if no writer recorded how many they are. */
   private static final double UNRECORDED_KEY = 0.01;
 
-  private static final String CHOSEN = Constants.text("CHOSEN_BY_WEIGHT");
-  private static final String DELETED = Constants.text("DELETED_BY_WEIGHT");
-  private static final String MIXED = Constants.text("MIXED_BY_WEIGHT");
-
   private static final PerSnapshot<WeightProfile> KNOWN = new PerSnapshot<>(WeightProfile::read);
 
   private final WeightSums sums;
@@ -68,7 +64,7 @@ public final class WeightProfile {
   public static String note(Snapshot joined, Set<String> replaced, List<AddFile> written, Metadata table) {
     Set<String> prunable = PrunableRevisions.of(table);
     WeightProfile come = of(written, prunable);
-    if (!come.isUneven && !table.configuration().contains(CHOSEN)) {
+    if (!come.isUneven && !table.configuration().contains(Constants.CHOSEN_BY_WEIGHT)) {
       return null;
     }
     List<AddFile> all = new ArrayList<>();
@@ -80,10 +76,10 @@ public final class WeightProfile {
     // Rows of the table that are written once more are those of some files, which have weights of their own.
     boolean areNew = written.stream().anyMatch(AddFile::dataChange);
     if (areNew && come.differs(of(all.stream().filter(WeightProfile::isCounted).toList(), prunable))) {
-      return MIXED;
+      return Constants.MIXED_BY_WEIGHT;
     }
     all.addAll(written);
-    return of(all, prunable).isUneven ? CHOSEN : null;
+    return of(all, prunable).isUneven ? Constants.CHOSEN_BY_WEIGHT : null;
   }
 
   private static boolean isCounted(AddFile file) {
@@ -188,15 +184,16 @@ public final class WeightProfile {
   private String problem(Set<String> notes) {
     boolean isCounted = sums.uncounted == 0 && sums.deleted == 0;
     boolean isStepped = isCounted && isUneven && !areSpreadOver(sums.minWeight, sums.maxWeight + 1L);
-    if (isStepped || notes.contains(MIXED)) {
+    if (isStepped || notes.contains(Constants.MIXED_BY_WEIGHT)) {
       return "some of its rows were chosen by the hash that samples are taken by and others were not, so that the lightest"
           + " rows do not stand for all: write them into a table with other columnsToIndex or weightColumns, whose hash"
           + " has chosen none of them";
     }
-    if (isCounted || !(isUneven || notes.contains(CHOSEN) || notes.contains(DELETED))) {
+    boolean isDeleted = notes.contains(Constants.DELETED_BY_WEIGHT);
+    if (isCounted || !(isUneven || isDeleted || notes.contains(Constants.CHOSEN_BY_WEIGHT))) {
       return null;
     }
-    String cause = notes.contains(DELETED) ? "rows were deleted" : "its rows were chosen";
+    String cause = isDeleted ? "rows were deleted" : "its rows were chosen";
     return cause
         + " by the hash that samples are taken by, and files with deleted rows, without an index or of an older release do"
         + " not tell how theirs are spread: run optimize on the table (with revision=0 for files without an index, with"

@@ -45,7 +45,7 @@ final class WeightSums implements Serializable {
    */
   void add(AddFile file, FileTags.Weights held, boolean isPrunable) {
     Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
-    addKey(tags.get(Constants.text("TAG_KEY_ROWS")));
+    addKey(tags.get(Constants.TAG_KEY_ROWS));
     long[] counts = isPrunable ? WeightCounts.of(tags) : null;
     double gone = file.numDeletedRecords();
     double ofFile = counts == null ? StoredRows.orNone(file) : sum(counts);
@@ -65,7 +65,7 @@ final class WeightSums implements Serializable {
 
   /** Some rows of a file, which are taken to be spread over its weights. */
   void addRows(Map<String, String> tags, long[] counts, double some) {
-    addKey(tags.get(Constants.text("TAG_KEY_ROWS")));
+    addKey(tags.get(Constants.TAG_KEY_ROWS));
     rows += some;
     addCounted(counts, sum(counts), some);
   }
@@ -111,8 +111,8 @@ final class WeightSums implements Serializable {
     }
     lastKey = text;
     JsonNode key = Json.read(text);
-    JsonNode write = key.path(Constants.text("KEY_ROWS_WRITE"));
-    Long ofKey = Json.wholeNumber(key.path(Constants.text("KEY_ROWS_ROWS")));
+    JsonNode write = key.path(Constants.KEY_ROWS_WRITE);
+    Long ofKey = Json.wholeNumber(key.path(Constants.KEY_ROWS_ROWS));
     if (write.isTextual() && ofKey != null && ofKey > 0) { // a damaged tag says nothing
       excessOfWrite.merge(write.textValue(), ofKey - 1, Math::max);
     }
