@@ -235,7 +235,7 @@ JAVA_ALLOWED = {
     "format": ["spark"],
     "expressions": ["spark"],
     "conditions": ["spark"],
-    "layout": ["errors", "spark"],
+    "layout": ["errors", "format", "spark"],
     "parquet": ["errors", "layout", "spark"],
     "index": ["errors", "format", "spark"],
     "statistics": ["format", "layout", "spark"],

@@ -17,7 +17,7 @@ from pyqbeast import bridge
 from pyqbeast.approximate.queried_files import QueriedFiles
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.format.constants import MAX_COLUMNS, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.stored_text import stored_float, whole_number
 from pyqbeast.core.format.weight import fraction_of, weight_of
 from pyqbeast.core.format.weight_counts import BORDERS
@@ -25,7 +25,6 @@ from pyqbeast.core.otree import file_layout, weight_bands
 from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.tree import SampledRows, build_tree
 from pyqbeast.core.sampling.weight_scale import EVEN, START
-from pyqbeast.core.transform.column_spec import MAX_COLUMNS
 from pyqbeast.table.write.arrange import tree_bytes
 from tests.core.hostile import drawn
 from tests.delta_log.block_texts import USUAL, texts

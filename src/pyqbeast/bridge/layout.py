@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame
 
 from pyqbeast.bridge.jvm import java, java_column
-from pyqbeast.core.transform.column_spec import MAX_COLUMNS
+from pyqbeast.core.format.constants import MAX_COLUMNS
 
 #: Bits of a cube's long that tell of a child which the tree does not have: its number plus one. See `Tree.java`.
 _MISSING_CHILD_BITS = MAX_COLUMNS + 1

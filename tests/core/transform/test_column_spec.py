@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.transform.column_spec import MAX_COLUMNS, check_number_of_columns, parse_column_spec
+from pyqbeast.core.format.constants import MAX_COLUMNS
+from pyqbeast.core.transform.column_spec import check_number_of_columns, parse_column_spec
 
 
 def test_names_and_kinds_with_spaces_and_in_any_case():

@@ -1,4 +1,5 @@
-"""Constants of the stored format: every name and number that a reader and a writer have to share.
+"""Constants of the stored format: every name and number that a reader and a writer have to share, and the
+numbers of rules that stand in Python and in Java.
 
 The build writes these values into a properties file for the Java side, so this module holds plain strings and
 numbers only and imports nothing.
@@ -40,6 +41,12 @@ WEIGHT_BORDERS = " ".join(
         | {i / 32 for i in range(4, 32)}
     )
 )
+
+#: How rarely an even spread of rows over the weights is taken for an uneven one: with a chance of e to the power of
+#: minus this.
+UNEVEN_EVIDENCE = 20
+#: The share of a table that rows of one weight may be, if no writer recorded how many they are.
+UNRECORDED_KEY_SHARE = 0.01
 
 #: Keys of the table's configuration.
 REVISION_PREFIX = "qbeast.revision."
@@ -104,6 +111,9 @@ LEGACY_TAG_ELEMENT_COUNT = "elementCount"
 STATE_ANNOUNCED = "ANNOUNCED"
 STATE_REPLICATED = "REPLICATED"
 
+#: The most columns of an index. A cube has 2^d children, and with more columns no table has enough rows to fill
+#: them. `Tree.java` has so many bits for the number of a child.
+MAX_COLUMNS = 20
 #: Symbols of a cube id, each standing for six bits.
 CUBE_SYMBOLS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 

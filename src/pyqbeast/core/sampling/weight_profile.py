@@ -19,6 +19,8 @@ from pyqbeast.core.format.constants import (
     MIXED_BY_WEIGHT,
     TAG_KEY_ROWS,
     TAG_WEIGHTS,
+    UNEVEN_EVIDENCE,
+    UNRECORDED_KEY_SHARE,
     WEIGHT_MAX,
     WEIGHT_MIN,
 )
@@ -27,10 +29,6 @@ from pyqbeast.core.format.weight_counts import BORDERS, counts_of_files
 from pyqbeast.core.sampling.key_granularity import key_excess, key_granularity
 from pyqbeast.core.sampling.logged_file import LoggedFile
 
-#: How rarely an even spread is taken for an uneven one: with a chance of e to the power of minus this.
-_EVIDENCE = 20
-#: The share of the table that rows of one weight may be, if no writer recorded how many they are.
-_UNRECORDED_KEY = 0.01
 #: For each interval of counts the smallest weight above it.
 _ENDS = np.append(BORDERS.astype(np.int64), WEIGHT_MAX + 1)
 
@@ -106,7 +104,7 @@ class WeightProfile:
         self.key_granularity = key_granularity(excess, float(spread.stored.sum()))
         key_rows = 1.0 + excess
         if not all(TAG_KEY_ROWS in file.tags for file in files):
-            key_rows = max(key_rows, _UNRECORDED_KEY * self._rows)
+            key_rows = max(key_rows, UNRECORDED_KEY_SHARE * self._rows)
         self._key_rows = key_rows
         self.is_uneven = not self._are_spread_over(WEIGHT_MIN, WEIGHT_MAX + 1)
         self.problem = self._problem(configuration, has_deleted=any(file.deleted for file in files))
@@ -138,7 +136,7 @@ class WeightProfile:
         shares = np.clip((_ENDS[:-1] - float(start)) / (end - start), 0.0, 1.0)
         found = [(self._below[:-1], shares), (self._above[:-1], 1 - shares)]
         return all(
-            self._evidence(rows, share) <= _EVIDENCE
+            self._evidence(rows, share) <= UNEVEN_EVIDENCE
             for counts, of_weights in found
             for rows, share in zip(_floats(counts), _floats(of_weights), strict=True)
         )

@@ -6,13 +6,10 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.constants import MAX_COLUMNS
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.stored_text import shown
 from pyqbeast.core.transform.registry import kind_names
-
-#: The most columns of an index. A cube has 2^d children, and with more columns no table has enough rows to fill
-#: them. `Tree.java` has so many bits for the number of a child.
-MAX_COLUMNS = 20
 
 
 class ColumnSpec(NamedTuple):

@@ -20,10 +20,13 @@ public final class Constants {
   private static final double WEIGHT_OFFSET = Double.parseDouble(text("WEIGHT_OFFSET"));
   private static final double WEIGHT_RANGE = Double.parseDouble(text("WEIGHT_RANGE"));
   static final List<String> WEIGHT_BORDERS = words("WEIGHT_BORDERS");
+  public static final double UNEVEN_EVIDENCE = Double.parseDouble(text("UNEVEN_EVIDENCE"));
+  public static final double UNRECORDED_KEY_SHARE = Double.parseDouble(text("UNRECORDED_KEY_SHARE"));
   public static final int HASH_SEED = number("HASH_SEED");
   public static final int BUCKET_SEED = number("BUCKET_SEED");
   static final int JSON_DEPTH = number("JSON_DEPTH");
   static final int JSON_DIGITS = number("JSON_DIGITS");
+  public static final int MAX_COLUMNS = number("MAX_COLUMNS");
   static final String CUBE_SYMBOLS = text("CUBE_SYMBOLS");
   static final int MOST_CUBE_SYMBOLS = number("MOST_CUBE_SYMBOLS");
 

@@ -1,6 +1,7 @@
 package io.pyqbeast.format;
 
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.stats.DeltaStatistics;
 
 /**
  * How many rows a file holds by its statistics, deleted rows included. Delta's own reader of statistics raises for a
@@ -11,7 +12,7 @@ public final class StoredRows {
 
   /** The number of rows; null if it is not known. */
   public static Long of(AddFile file) {
-    Long rows = Json.wholeNumber(Json.read(file.stats()).path("numRecords"));
+    Long rows = Json.wholeNumber(Json.read(file.stats()).path(DeltaStatistics.NUM_RECORDS()));
     return rows == null || rows < 0 ? null : rows;
   }
 

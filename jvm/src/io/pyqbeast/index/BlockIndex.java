@@ -17,6 +17,7 @@ import java.util.Set;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.VersionChecksum;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.stats.DeltaStatistics;
 import scala.Option;
 
 /**
@@ -114,7 +115,7 @@ public final class BlockIndex {
       if (file.stats() == null) {
         return Set.of();
       }
-      JsonNode nulls = Json.read(file.stats()).path("nullCount");
+      JsonNode nulls = Json.read(file.stats()).path(DeltaStatistics.NULL_COUNT());
       found.removeIf(column -> !nulls.path(column).isIntegralNumber() || nulls.path(column).asLong() != 0);
     }
     return found;

@@ -7,6 +7,7 @@ import java.io.Serializable;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.sql.delta.stats.DeltaStatistics;
 
 /**
  * The columns that seem to store the weight: in every file with statistics, their bounds are the smallest and the
@@ -49,8 +50,8 @@ final class WeightCopies implements Serializable {
 
   private static Set<String> equalTo(FileTags.Weights held, JsonNode statistics) {
     Set<String> found = new HashSet<>();
-    JsonNode high = statistics.path("maxValues");
-    for (Map.Entry<String, JsonNode> low : statistics.path("minValues").properties()) {
+    JsonNode high = statistics.path(DeltaStatistics.MAX());
+    for (Map.Entry<String, JsonNode> low : statistics.path(DeltaStatistics.MIN()).properties()) {
       boolean endsThere = !held.ofRows() || isNumber(high.path(low.getKey()), held.maxWeight());
       if (isNumber(low.getValue(), held.minWeight()) && endsThere) {
         found.add(low.getKey());

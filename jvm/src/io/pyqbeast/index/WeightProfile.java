@@ -27,12 +27,6 @@ import org.apache.spark.sql.delta.actions.Metadata;
  * note in the table.
  */
 public final class WeightProfile {
-  /** How rarely an even spread is taken for an uneven one: with a chance of e to the power of minus this. */
-  private static final double EVIDENCE = 20;
-
-  /** The share of the table that rows of one weight may be, if no writer recorded how many they are. */
-  private static final double UNRECORDED_KEY = 0.01;
-
   private static final PerSnapshot<WeightProfile> KNOWN = new PerSnapshot<>(WeightProfile::read);
 
   private final WeightSums sums;
@@ -43,7 +37,7 @@ public final class WeightProfile {
   private WeightProfile(WeightSums sums, Set<String> notes) {
     this.sums = sums;
     double recorded = 1 + sums.keyExcess();
-    keyRows = sums.areKeysRecorded ? recorded : Math.max(recorded, UNRECORDED_KEY * sums.rows);
+    keyRows = sums.areKeysRecorded ? recorded : Math.max(recorded, Constants.UNRECORDED_KEY_SHARE * sums.rows);
     isUneven = !areSpreadOver(Constants.WEIGHT_MIN, Constants.WEIGHT_MAX + 1L);
     problem = problem(notes);
   }
@@ -144,7 +138,8 @@ public final class WeightProfile {
   private boolean areSpreadOver(long from, long to) {
     for (int i = 0; i < sums.below.length - 1; i++) {
       double share = Math.min(1, Math.max(0, (WeightCounts.end(i) - (double) from) / (to - from)));
-      if (evidence(sums.below[i], share) > EVIDENCE || evidence(sums.above[i], 1 - share) > EVIDENCE) {
+      if (evidence(sums.below[i], share) > Constants.UNEVEN_EVIDENCE
+          || evidence(sums.above[i], 1 - share) > Constants.UNEVEN_EVIDENCE) {
         return false;
       }
     }
@@ -165,7 +160,7 @@ public final class WeightProfile {
       double here = sums.below[i] / sums.rows;
       double there = others.sums.below[i] / others.sums.rows;
       double share = (mine * here + theirs * there) / (mine + theirs);
-      if (mine * divergence(here, share) + theirs * divergence(there, share) > EVIDENCE) {
+      if (mine * divergence(here, share) + theirs * divergence(there, share) > Constants.UNEVEN_EVIDENCE) {
         return true;
       }
     }

@@ -1,5 +1,6 @@
 package io.pyqbeast.layout;
 
+import io.pyqbeast.format.Constants;
 import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -23,8 +24,8 @@ public final class Tree implements Serializable {
   /** The cube of a row whose point lies outside the unit cube: it goes to a file without an index. */
   public static final long OUTSIDE = -1L;
 
-  /** Bits of a cube's number among its siblings, as many as columns can be indexed: {@code MAX_COLUMNS} of Python. */
-  private static final int CHILD_BITS = 20;
+  /** Bits of a cube's number among its siblings: one for each indexed column. */
+  private static final int CHILD_BITS = Constants.MAX_COLUMNS;
 
   /** Bits of a cube's long that tell of a missing child: its number plus one. Python reads them. */
   private static final int MISSING_CHILD_BITS = CHILD_BITS + 1;

@@ -8,6 +8,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.TypeWideningMetadata;
+import org.apache.spark.sql.delta.stats.DeltaStatistics;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.FloatType;
@@ -49,7 +50,7 @@ public final class WidenedFloats {
     Column statistics = files.col(STATISTICS);
     DataType parsed = files.schema().apply(STATISTICS).dataType();
     for (List<String> path : paths(table, List.of())) {
-      for (String bound : List.of("minValues", "maxValues")) {
+      for (String bound : List.of(DeltaStatistics.MIN(), DeltaStatistics.MAX())) {
         List<String> place = new ArrayList<>(List.of(bound));
         place.addAll(path);
         if (isIn(parsed, place)) {
@@ -58,7 +59,7 @@ public final class WidenedFloats {
           statistics =
               statistics.withField(
                   quoted(null, place),
-                  bound.equals("minValues")
+                  bound.equals(DeltaStatistics.MIN())
                       ? functions.least(asDouble, asFloat)
                       : functions.greatest(asDouble, asFloat));
         }
