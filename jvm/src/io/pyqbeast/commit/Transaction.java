@@ -19,10 +19,9 @@ import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
 import io.pyqbeast.statistics.StatisticsOfJob;
-import io.pyqbeast.statistics.WrittenBlocks;
+import io.pyqbeast.statistics.WrittenFiles;
 import io.pyqbeast.statistics.WrittenWeight;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -73,25 +72,18 @@ public final class Transaction extends SureTransaction {
 
   private final SparkSession session;
   private final Door door;
-
-  /** A file of laid out rows, and what was counted in it; null where Delta uses its own tracker instead of ours. */
-  private record Written(AddFile file, WrittenBlocks.OfFile counted) {}
-
-  private final List<Written> written = new ArrayList<>();
+  private final WrittenFiles written = new WrittenFiles();
 
   /** Whether the rows of the files that are being written now are laid out, so that their blocks are counted. */
   private boolean isCounted;
 
   private StatisticsOfJob tracker;
   private Seq<Action> actions = ScalaInterop.seq(List.of());
-  private DeltaOptions options;
+
+  /** What the options of the last call ask for; nothing before. */
+  private WriteRequest request;
+
   private StoredEntries entries = StoredEntries.NONE;
-
-  /** Properties that the statement gives the table. They take effect if it makes or replaces the table. */
-  private Map<String, String> properties = Map.of();
-
-  /** Whether the statement replaces the table, so that its old properties and constraints go. */
-  private boolean replacesTable;
 
   /** The entries of {@link StoredEntries#NOTES} that this transaction adds. */
   private final Set<String> notes = new HashSet<>();
@@ -119,6 +111,7 @@ public final class Transaction extends SureTransaction {
     super(log, Option.empty(), begins);
     this.session = session;
     this.door = door;
+    this.request = WriteRequest.of(session, Map.of());
   }
 
   /** Starts on the newest version of a table, which need not exist yet; options of Hadoop say how to reach it. */
@@ -202,7 +195,9 @@ public final class Transaction extends SureTransaction {
   /** Whether a write with these options, by its {@code txnAppId} and {@code txnVersion}, has been committed before. */
   public boolean isDone(Dataset<Row> data, String mode, Map<String, String> given) {
     return door.open(
-        () -> command(data, SaveMode.valueOf(mode), given).hasBeenExecuted(this, session, Option.apply(options)));
+        () ->
+            command(data, SaveMode.valueOf(mode), given)
+                .hasBeenExecuted(this, session, Option.apply(request.options())));
   }
 
   /** The rows as the table will hold them; see {@link Rehearsal}. */
@@ -233,14 +228,17 @@ public final class Transaction extends SureTransaction {
     active(
         () -> {
           laidOut = inOwnSession(data, pageRows);
-          boolean replacesMatches = WriteRequest.of(session, given).options().isReplaceOnOrUsingDefined();
+          request = WriteRequest.of(session, given);
           Dataset<Row> rows =
-              replacesMatches ? inOwnSession(rehearsal.asGiven(), pageRows) : rehearsal.withoutNumbers(laidOut);
-          WriteIntoDelta command = command(rows, SaveMode.valueOf(mode), given);
+              request.replacesMatches()
+                  ? inOwnSession(rehearsal.asGiven(), pageRows)
+                  : rehearsal.withoutNumbers(laidOut);
+          WriteIntoDelta command = request.command(deltaLog(), SaveMode.valueOf(mode), rows);
           source = command.data();
           if (given.containsKey(Constants.READS_TABLE)) {
             readWholeTable();
           }
+          DeltaOptions options = request.options();
           if (exists() && WeightMentions.holdsHash(session, options.replaceWhere(), options.replaceOn())) {
             notes.add(Constants.DELETED_BY_WEIGHT);
           }
@@ -270,7 +268,7 @@ public final class Transaction extends SureTransaction {
    * @param pageRows rows a Parquet page
    */
   public void rewrite(Dataset<Row> data, List<String> paths, Map<String, String> given, int pageRows) {
-    options = new DeltaOptions(ScalaInterop.map(given), session.sessionState().conf());
+    request = WriteRequest.of(session, given);
     List<Action> all = new ArrayList<>();
     active(
         () -> {
@@ -283,7 +281,8 @@ public final class Transaction extends SureTransaction {
             Dataset<Row> rows = inOwnSession(data, pageRows);
             isRewriting = true;
             for (FileAction file
-                : ScalaInterop.list(writeFiles(rows, Option.apply(options), true, ScalaInterop.seq(List.of())))) {
+                : ScalaInterop.list(
+                    writeFiles(rows, Option.apply(request.options()), true, ScalaInterop.seq(List.of())))) {
               all.add(file instanceof AddFile add ? DeltaActions.withoutDataChange(add) : file);
             }
           }
@@ -302,10 +301,7 @@ public final class Transaction extends SureTransaction {
   }
 
   private WriteIntoDelta command(Dataset<Row> data, SaveMode mode, Map<String, String> given) {
-    WriteRequest request = WriteRequest.of(session, given);
-    options = request.options();
-    properties = request.properties();
-    replacesTable = request.replacesTable();
+    request = WriteRequest.of(session, given);
     return request.command(deltaLog(), mode, data);
   }
 
@@ -318,6 +314,7 @@ public final class Transaction extends SureTransaction {
       return;
     }
     boolean overwrites = command.mode() == SaveMode.Overwrite;
+    DeltaOptions options = request.options();
     boolean newSchema = options.canOverwriteSchema() && overwrites && options.replaceWhere().isEmpty();
     StructType plain = DeltaColumnMapping$.MODULE$.dropColumnMappingMetadata(rows.asNullable());
     StructType merged =
@@ -329,8 +326,10 @@ public final class Transaction extends SureTransaction {
 
   @Override
   public void updateMetadata(Metadata proposed, boolean ignoreDefaultProperties) {
-    Map<String, String> ofStatement = exists() && options.canOverwriteSchema() ? properties : Map.of();
-    Metadata first = exists() && replacesTable ? StoredEntries.ofNewTable(proposed, properties, session) : proposed;
+    Map<String, String> properties = request.properties();
+    Map<String, String> ofStatement = exists() && request.options().canOverwriteSchema() ? properties : Map.of();
+    boolean isReplaced = exists() && request.replacesTable();
+    Metadata first = isReplaced ? StoredEntries.ofNewTable(proposed, properties, session) : proposed;
     super.updateMetadata(entries.in(first, ofStatement), ignoreDefaultProperties);
     // This has to wait until Delta has given all columns their names in files.
     entries.layoutIn(metadata()).ifPresent(recorded -> newMetadata_$eq(Option.apply(recorded)));
@@ -381,11 +380,7 @@ public final class Transaction extends SureTransaction {
       isWriting = false;
     }
     if (isCounted) {
-      for (FileAction file : ScalaInterop.list(files)) {
-        if (file instanceof AddFile add) {
-          written.add(new Written(add, tracker == null ? null : tracker.counted(add.toPath().getName())));
-        }
-      }
+      written.add(ScalaInterop.list(files), tracker);
     }
     return files;
   }
@@ -404,26 +399,16 @@ public final class Transaction extends SureTransaction {
 
   /** What was written: a JSON array of the fields of Python's {@code WrittenFile}. */
   public String written() throws JsonProcessingException {
-    List<Map<String, Object>> files = new ArrayList<>();
-    for (Written each : written) {
-      Map<String, Object> entry = new HashMap<>();
-      if (each.counted() != null) {
-        entry.putAll(each.counted().fields());
-      }
-      entry.put("path", each.file().path());
-      entry.put("size", each.file().size());
-      files.add(entry);
-    }
-    return JSON.writeValueAsString(files);
+    return JSON.writeValueAsString(written.fields());
   }
 
   /** Takes over what another transaction wrote and could not commit: rows without numbers that others have too. */
   public void adopt(Transaction other) {
     actions = other.actions;
-    written.addAll(other.written);
+    written.add(other.written);
     laidOut = other.laidOut; // whose session tells what the write took from it
     adoptFiles(other);
-    options = other.options;
+    request = other.request;
     if (!entries.added().isEmpty()) {
       active(
           () -> {
@@ -446,7 +431,7 @@ public final class Transaction extends SureTransaction {
     Set<String> replaced = new HashSet<>();
     for (Action action : ScalaInterop.list(actions)) {
       if (action instanceof AddFile file && tags.containsKey(file.path())) {
-        AddFile ours = file.copyWithTags(merged(file, tags.get(file.path())));
+        AddFile ours = DeltaActions.withTags(file, tags.get(file.path()));
         tagged.add(ours);
         all.add(ours);
         continue;
@@ -464,19 +449,13 @@ public final class Transaction extends SureTransaction {
     }
   }
 
-  private static scala.collection.immutable.Map<String, String> merged(AddFile file, Map<String, String> tags) {
-    Map<String, String> all = new HashMap<>(ScalaInterop.map(file.tagsOrEmpty()));
-    all.putAll(tags);
-    return ScalaInterop.map(all);
-  }
-
   /**
    * Commits what was written.
    *
    * @return false where another writer's commit stands in the way, which {@link #conflict} tells
    */
   public boolean commit(String mode, Map<String, String> tags) {
-    DeltaOperations.Operation operation = DeltaWrites.operation(SaveMode.valueOf(mode), options);
+    DeltaOperations.Operation operation = DeltaWrites.operation(SaveMode.valueOf(mode), request.options());
     return commit(operation, tags);
   }
 
@@ -489,7 +468,6 @@ public final class Transaction extends SureTransaction {
 
   /** Commits what {@link #store} was given and nothing else, as {@link #commit} does. */
   public boolean commitStored() {
-    options = WriteRequest.of(session, Map.of()).options();
     active(
         () -> {
           updateMetadata(metadata(), false);

@@ -22,8 +22,8 @@ import org.apache.spark.sql.delta.commands.WriteIntoDelta;
 /**
  * What the options of a write ask of Delta.
  *
- * @param properties those that the statement gives the table
- * @param replacesTable whether the table is replaced by another one, and not only its rows
+ * @param properties those that the statement gives the table; they take effect if it makes or replaces the table
+ * @param replacesTable whether the table is replaced by another one, so that its old properties and constraints go
  */
 public record WriteRequest(DeltaOptions options, Map<String, String> properties, boolean replacesTable) {
   static WriteRequest of(SparkSession session, Map<String, String> given) {
@@ -51,12 +51,16 @@ public record WriteRequest(DeltaOptions options, Map<String, String> properties,
     return new DeltaOptions(ScalaInterop.map(named), session.sessionState().conf());
   }
 
+  /** Whether rows of the table that match the new ones give way to them. */
+  boolean replacesMatches() {
+    return options.isReplaceOnOrUsingDefined();
+  }
+
   /** Delta's command that writes some rows so. */
   WriteIntoDelta command(DeltaLog log, SaveMode mode, Dataset<Row> data) {
-    boolean replacesMatches = options.isReplaceOnOrUsingDefined();
     return DeltaWrites.command(
         log, mode, options, DeltaConfigs.validateConfigurations(ScalaInterop.map(properties)),
-        replacesMatches ? projected(data) : data, replacesMatches);
+        replacesMatches() ? projected(data) : data, replacesMatches());
   }
 
   /** The rows below a projection, where Delta looks for the columns that a match compares. */

@@ -1,5 +1,6 @@
 package io.pyqbeast.spark;
 
+import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
@@ -32,6 +33,13 @@ public final class DeltaActions {
         file.path(), file.partitionValues(), file.size(), file.modificationTime(), false, file.stats(), file.tags(),
         file.deletionVector(), file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(),
         file.backReference(), file.amtPassthrough());
+  }
+
+  /** A file with more tags than it has, or with other values of these. */
+  public static AddFile withTags(AddFile file, Map<String, String> tags) {
+    Map<String, String> all = new HashMap<>(ScalaInterop.map(file.tagsOrEmpty()));
+    all.putAll(tags);
+    return file.copyWithTags(ScalaInterop.map(all));
   }
 
   /** A file that ends after some of its bytes: what a scan reads that needs no more of it. */
