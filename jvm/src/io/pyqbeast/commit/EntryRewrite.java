@@ -44,37 +44,33 @@ public final class EntryRewrite {
       Map<String, String> settings,
       Map<String, String> metrics) {
     return Door.writing(log.session(), log.path())
-        .open(() -> commitNow(log, operation, changed, dropped, settings, metrics));
+        .open(
+            () -> {
+              SureTransaction transaction =
+                  new SureTransaction(log.deltaLog(), Option.empty(), Option.apply(log.snapshot()));
+              if (!settings.isEmpty()) {
+                transaction.updateMetadata(with(settings, log.snapshot().metadata()), false);
+              }
+              try {
+                return (Long)
+                    transaction
+                        .commitLarge(
+                            changed.sparkSession(), actions(log, changed, dropped), Option.empty(),
+                            new Operation(operation), ScalaInterop.map(Map.of()), ScalaInterop.map(metrics))
+                        ._1();
+              } catch (DeltaConcurrentModificationException e) {
+                return -1L;
+              }
+            });
   }
 
-  private static long commitNow(
-      TableLog log,
-      String operation,
-      Dataset<Row> changed,
-      Dataset<Row> dropped,
-      Map<String, String> settings,
-      Map<String, String> metrics) {
-    SureTransaction transaction =
-        new SureTransaction(log.deltaLog(), Option.empty(), Option.apply(log.snapshot()));
-    if (!settings.isEmpty()) {
-      transaction.updateMetadata(with(settings, log.snapshot().metadata()), false);
-    }
+  private static Iterator<Action> actions(TableLog log, Dataset<Row> changed, Dataset<Row> dropped) {
     Encoder<AddFile> encoder = log.snapshot().allFiles().encoder();
     long now = System.currentTimeMillis();
     Iterator<Action> added = listed(changed.as(encoder)).map(ScalaInterop.function(file -> file));
     Iterator<Action> removed =
         listed(dropped.as(encoder)).map(ScalaInterop.function(file -> file.removeWithTimestamp(now, false)));
-    Iterator<Action> actions = added.concat(ScalaInterop.supplier(() -> removed));
-    try {
-      return (Long)
-          transaction
-              .commitLarge(
-                  changed.sparkSession(), actions, Option.empty(), new Operation(operation), ScalaInterop.map(Map.of()),
-                  ScalaInterop.map(metrics))
-              ._1();
-    } catch (DeltaConcurrentModificationException e) {
-      return -1L;
-    }
+    return added.concat(ScalaInterop.supplier(() -> removed));
   }
 
   private static Iterator<AddFile> listed(Dataset<AddFile> files) {
