@@ -142,8 +142,8 @@ class TableLog:
         """
         with handed_over() as target:
             self._java.addedTo(str(target), version, revision)
-            answer = target.read_bytes()
-        return AddedFiles(**json.loads(answer)) if answer else None
+            added = json.loads(target.read_bytes())
+        return None if added is None else AddedFiles(**added)
 
     def stored_rows(
         self, spark: SparkSession, files: Sequence[str], columns: Sequence[str], layout: str | None

@@ -135,25 +135,28 @@ public final class TableLog {
 
   /**
    * Writes what the files that came after a version add to a revision, as JSON: the table's id, how many live files it has,
-   * how many of them came, and their blocks summed up by cube. All files came after the version -1. Writes nothing where
+   * how many of them came, and their blocks summed up by cube. All files came after the version -1. Writes null where
    * files went or were written anew, where a block has a mark that can be untrue, and where it takes a job to know what
    * came after a version.
    */
   public void addedTo(String target, long version, long revision) {
     door.open(
         () -> {
-          if (StoredFormat.of(snapshot).isMarked()) {
-            return null;
-          }
-          StoredCubes added = version < 0 ? StoredCubes.of(snapshot, revision) : addedSince(version, revision);
-          if (added != null && added.areSums()) {
-            long files = version < 0 ? added.files() : snapshot.checksumOpt().get().numFiles();
-            JSON.writeValue(
-                new File(target),
-                Map.of("table", tableId(), "files", files, "added", added.files(), "cubes", added.all()));
-          }
+          JSON.writeValue(new File(target), added(version, revision));
           return null;
         });
+  }
+
+  private Map<String, Object> added(long version, long revision) {
+    if (StoredFormat.of(snapshot).isMarked()) {
+      return null;
+    }
+    StoredCubes added = version < 0 ? StoredCubes.of(snapshot, revision) : addedSince(version, revision);
+    if (added == null || !added.areSums()) {
+      return null;
+    }
+    long files = version < 0 ? added.files() : snapshot.checksumOpt().get().numFiles();
+    return Map.of("table", tableId(), "files", files, "added", added.files(), "cubes", added.all());
   }
 
   private StoredCubes addedSince(long version, long revision) {
