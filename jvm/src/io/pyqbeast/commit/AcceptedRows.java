@@ -15,8 +15,9 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A table's metadata for the writer of rows that are in it already: without the conditions that Delta holds new rows to.
- * It took these rows, and may have done so by texts of a CHAR column that had no blanks behind them yet.
+ * A table's metadata for rewriting rows that are in the table already: without the conditions that Delta checks new
+ * rows by. The table has accepted these rows before. Some could fail a second check, because blanks have been added to
+ * their CHAR texts since.
  */
 final class AcceptedRows {
   private static final String CHECK = "delta.constraints.";

@@ -8,11 +8,11 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.CacheManager;
 
-/** What Spark keeps of the rows of a table, under whatever name or path it was read. */
+/** The rows of a table in Spark's cache, under whatever name or path they were read. */
 public final class CachedRows {
   private CachedRows() {}
 
-  /** Makes Spark compute again what it keeps of a table, after a commit that has changed the rows. */
+  /** Makes Spark compute the cached rows of a table again, after a commit that has changed them. */
   public static void refresh(SparkSession session, String path) {
     CacheManager caches = ((org.apache.spark.sql.classic.SparkSession) session).sharedState().cacheManager();
     if (caches.isEmpty()) {

@@ -36,11 +36,13 @@ import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 
 /**
- * A DELETE, MERGE or UPDATE of Delta's that may choose rows of an indexed table by their weight, and takes them away from
- * that weight: it deletes them, or gives them other values in hashed columns. A deletion vector does not tell
- * the weights of the rows that it hides. So this is noted in the table's configuration: before the command runs where
- * it chooses rows, or their values, by a hash, and afterwards where {@link DeletedRows} finds out. From then on
+ * Runs a DELETE, MERGE or UPDATE of Delta's on an indexed table, and leaves a note in the table's configuration if
+ * the command chooses rows by their weight and takes them away from it: it deletes them, or gives them other values in
+ * hashed columns. A deletion vector does not tell the weights of the rows that it hides. So once the note is there,
  * {@code WeightProfile} trusts only files without deleted rows.
+ *
+ * <p>The note is written before the command if a hash stands in its conditions or new values, and after it if
+ * {@link DeletedRows} finds that the rows were chosen by weight.
  */
 public final class DeletionByWeight extends CommandPlan<RunnableCommand> {
   private static final long serialVersionUID = 1L;

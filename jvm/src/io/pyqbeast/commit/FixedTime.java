@@ -7,8 +7,8 @@ import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.execution.QueryExecution;
 
 /**
- * Rows with the time of a write in place of what tells the current one. Each query has a time of its own, and
- * a write looks at its rows twice: those that are laid out by the first time would lie elsewhere by the second.
+ * Rows in which one time stands for {@code now()} and the like. Spark gives each query a time of its own, and a write
+ * reads its rows twice: a row that is laid out by the first time would belong elsewhere by the second.
  */
 final class FixedTime {
   private FixedTime() {}

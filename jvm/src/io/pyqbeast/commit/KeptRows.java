@@ -4,11 +4,15 @@ import io.pyqbeast.spark.Frames;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 
-/** Rows that are worked out once, though Delta looks at them more than once. A source may give others each time. */
+/**
+ * Rows that are computed once and kept, because Delta reads them more than once. A source may give others each time.
+ */
 public final class KeptRows {
   private KeptRows() {}
 
-  /** The rows, of which the transaction learns what they were worked out from, as it would without them being kept. */
+  /**
+   * The kept rows. The transaction is active while they are computed, so it learns which tables they were read from.
+   */
   public static Dataset<Row> of(Transaction transaction, Dataset<Row> rows) {
     return transaction.active(
         () -> {

@@ -15,9 +15,9 @@ import org.apache.spark.sql.delta.commands.DeltaReorgTableCommand;
 import org.apache.spark.sql.delta.commands.OptimizeTableCommand;
 
 /**
- * Refuses what rewrites files or deletes their rows, on tables with replicated blocks. A rewritten block loses the tag
- * that marks it as replicated, and no mark is believed once the copies are gone that show that it is true. The block's
- * rows would then be read a second time.
+ * Refuses commands that rewrite files or delete rows, on tables that have files of before format 0.6 or replicated
+ * blocks. A rewritten block loses the tag that marks it as replicated, and a mark is not believed once the copies are
+ * gone that prove it. The block's rows would then be read a second time.
  */
 public final class LegacyTableGuard {
   private LegacyTableGuard() {}

@@ -22,9 +22,9 @@ import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
 /**
- * The texts of CHAR columns with the blanks that make them as long as their type. Spark adds them to what it reads, so an
- * UPDATE of Delta writes them into the rows that it copies. Texts that were stored without them would change their hash
- * then, and so the weight of the row, while their file is none of those that tell its weight any more.
+ * Adds blanks to the texts of CHAR columns until they are as long as their type says. Spark does so with what it
+ * reads, so an UPDATE of Delta writes the blanks into all rows that it copies. If texts were stored without them, the
+ * copies would have another hash, and so another weight.
  */
 final class PaddedTexts {
   private PaddedTexts() {}

@@ -21,8 +21,8 @@ import scala.collection.immutable.Set;
 import scala.collection.immutable.Set$;
 
 /**
- * What Delta does to the rows of a write on their way to the files. Then it is too late to say where a row lies, so it
- * is done once before, in a transaction that is thrown away.
+ * What Delta is going to do to the rows of a write on their way to the files. Rows are laid out by the values that
+ * will be stored, so these have to be known before the write. They are found out in a transaction that is thrown away.
  *
  * @param planned the table's metadata once the rows are in it
  * @param asGiven the rows before they were completed, with their texts as long as they are stored. Delta resolves the

@@ -16,8 +16,8 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import scala.Option;
 
 /**
- * The rows of files that are about to be replaced. A session may pass over files that it cannot read, which leaves rows
- * out of an answer. Here it would take them out of the table.
+ * The rows of files that are about to be replaced. A session may be set to pass over files that it cannot read. In a
+ * query that leaves rows out of the answer; here it would take them out of the table.
  */
 final class RowsOfFiles {
   private static final Map<String, String> EVERY_FILE =

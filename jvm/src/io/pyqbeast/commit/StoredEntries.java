@@ -18,7 +18,7 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import scala.Option;
 
 /**
- * What a transaction changes of the entries by which a table's configuration tells of its index.
+ * The changes that a transaction makes to the entries about the index in a table's configuration.
  *
  * @param added revisions and other entries, by key
  * @param dropRevisions whether the revisions that are there now go, because all rows are replaced
@@ -46,7 +46,7 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
   /**
    * The metadata with these entries.
    *
-   * @param properties of the table, which stand back behind the entries
+   * @param properties of the table; where both have a key, the entry counts
    */
   Metadata in(Metadata metadata, Map<String, String> properties) {
     Map<String, String> configuration = configurationOf(metadata);

@@ -68,7 +68,9 @@ public final class TableLog {
     return log;
   }
 
-  /** Files keep their marks where a table's properties have gone that tell of its index. All files are looked at then. */
+  /**
+   * A table may lose the properties that tell of its index while its files keep their marks: then all files are read.
+   */
   ReplicatedCubes replicatedCubes() {
     return door.open(
         () ->
@@ -81,7 +83,7 @@ public final class TableLog {
     return snapshot;
   }
 
-  /** All live files as Delta reads them from the log, collected once: who verifies a table relies on no memory. */
+  /** All live files as Delta reads them from the log, collected once: verify trusts no other memory of them. */
   public synchronized List<AddFile> liveFiles() {
     if (files == null) {
       files = List.of((AddFile[]) snapshot.allFiles().collect());

@@ -16,7 +16,7 @@ import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
-/** Questions about the tags of a table's files, one file a row. */
+/** Columns that are computed from the tags of a table's files, one file a row. */
 public final class TagColumns {
   private static final StructType BLOCK =
       new StructType()
@@ -35,7 +35,7 @@ public final class TagColumns {
     return functions.udf(answer, DataTypes.LongType).apply(tags);
   }
 
-  /** The blocks of a file of a table, an array of structs; an empty one where the file is not indexed or its tags are damaged. */
+  /** The blocks of a file, an array of structs; it is empty where the file is not indexed or its tags are damaged. */
   public static Column blocks(Column tags, TableLog log) {
     ReplicatedCubes cubes = log.replicatedCubes();
     UDF1<scala.collection.Map<String, String>, Row[]> answer =

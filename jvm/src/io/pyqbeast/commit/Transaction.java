@@ -96,7 +96,7 @@ public final class Transaction extends SureTransaction {
 
   private String conflict = "";
 
-  /** That of the rows of {@link #asStored}. */
+  /** What the last call of {@link #asStored} found out. */
   private Rehearsal rehearsal = Rehearsal.NONE;
 
   /**

@@ -103,8 +103,8 @@ public final class BlockIndex {
   }
 
   /**
-   * Those of some columns, by their names in statistics, that are null in no row of any file. Of a large table, whose
-   * statistics are not on the driver, none are told.
+   * The columns that are null in no row of any file, out of some columns that are named as in statistics. Empty for a
+   * large table, whose statistics are not on the driver.
    */
   static Set<String> withoutNulls(Snapshot snapshot, List<String> columns) {
     if (of(snapshot).files.size() > LargeTables.MOST_WHOLE_FILES) {
@@ -127,7 +127,8 @@ public final class BlockIndex {
   }
 
   /**
-   * A snapshot of the same files whose filters run on the driver; the same snapshot where a job is faster, and as right.
+   * A snapshot of the same files that filters them on the driver, if they are few or if Delta's own filters would
+   * misread bounds of widened floats; otherwise the snapshot itself, whose filters run as a job.
    */
   public static Snapshot filtering(Snapshot snapshot) {
     Option<VersionChecksum> told = snapshot.checksumOpt();
@@ -176,7 +177,7 @@ public final class BlockIndex {
    * What a range needs of a file.
    *
    * @param bytes of its beginning that hold all its rows of the range: all bytes, unless a later part has none of them
-   * @param isWhole whether every row of that beginning has a weight of the range, as far as the writer has looked
+   * @param isWhole whether it is known that every row of that beginning has a weight of the range
    */
   public record Needed(long bytes, boolean isWhole) {}
 
@@ -194,7 +195,7 @@ public final class BlockIndex {
     return new Needed(file.size(), held.ofRows() && range.holds(held.minWeight(), held.maxWeight()));
   }
 
-  /** The weights that a file can hold; all there are, where its tags do not tell those that its rows have today. */
+  /** The weights that a file can hold; all weights where its tags do not tell what weights its rows have today. */
   FileTags.Weights weightsOf(AddFile file) {
     return weights.getOrDefault(file.path(), FileTags.Weights.ANY);
   }

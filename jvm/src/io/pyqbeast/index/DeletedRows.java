@@ -17,21 +17,23 @@ import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
 import org.apache.spark.sql.delta.actions.RemoveFile;
 
 /**
- * The rows that a commit has hidden by deletion vectors, or deleted with their files, and whether they were chosen by
- * their weight: rows of a sample that was stored somewhere, for instance. Rows that are chosen by anything else are
- * spread over the weights as the table's are.
+ * Decides whether the rows that a commit deleted were chosen by their weight, such as the rows of a sample that was
+ * stored somewhere. Deleted rows are those that deletion vectors hide and those that went with their files. Rows that
+ * were chosen by anything else are spread over the weights as the table's rows are.
  */
 public final class DeletedRows {
-  /** What an UPDATE and a MERGE tell of the rows that they copied from one file to another. */
+  /** The metrics in which an UPDATE and a MERGE count the rows that they copied from one file to another. */
   private static final List<String> COPIED = List.of("numCopiedRows", "numTargetRowsCopied");
 
   private DeletedRows() {}
 
   /**
-   * Whether evenly spread weights cannot have come out like this. Of a commit that also adds files nobody knows whose
-   * rows these are, and it is taken to have chosen none; unless its rows are known to come back with other weights. Then
-   * all rows that are gone tell of it: those that new vectors hide, and those of whole files where it says that it has
-   * copied none of them.
+   * Whether evenly spread weights cannot explain which rows are gone.
+   *
+   * <p>A commit that adds new files may have copied rows into them from the files that it drops, so it is not known
+   * which rows are deleted. Such a commit counts as not chosen by weight, unless {@code moves}: then the rows that it
+   * changes come back with other weights, and the rows that are gone are judged all the same. These are the rows that
+   * new deletion vectors hide, and those of dropped files too if the commit says that it has copied none.
    *
    * @param before the table
    * @param actions of the commit
@@ -67,7 +69,9 @@ public final class DeletedRows {
     return WeightProfile.isUneven(sums) && !WeightProfile.of(before).isUneven();
   }
 
-  /** Whether the files that a commit adds hold no rows that it left as they were. False where it does not tell. */
+  /**
+   * Whether a commit says that it has copied no unchanged rows into the files that it adds. False if it says nothing.
+   */
   private static boolean copyNone(List<Action> actions) {
     for (Action action : actions) {
       if (action instanceof CommitInfo info && info.operationMetrics().isDefined()) {

@@ -22,17 +22,17 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 
 /**
- * What samples need of some files of a table: the files without tags and statistics, the weights that each can hold, and
- * what the tags of all of them tell together. Tags and statistics are most of a table's log, and whoever makes a batch
- * can forget them.
+ * What samples need of some files of a table: the files without tags and statistics, the weights that each can hold,
+ * and what the tags of all of them tell together. Tags and statistics are most of a table's log, and need not be kept
+ * once a batch is made of them.
  */
 public final class FileBatch implements Serializable {
   private static final long serialVersionUID = 1L;
 
-  /** Files of a batch that a core of the driver makes. */
+  /** Files of each batch that the driver makes, several batches at a time. */
   private static final int FILES = 4_000;
 
-  /** Symbols of a path that is surely no longer than Java writes as a text of its own. */
+  /** Symbols of a path that surely fits into {@code writeUTF}, which takes 65,535 bytes. */
   private static final int MOST_OF_PATH = 10_000;
 
   private transient List<AddFile> files = new ArrayList<>();
@@ -91,7 +91,7 @@ public final class FileBatch implements Serializable {
     isMarked |= FileTags.isMarked(tags);
   }
 
-  /** Most files are a path and two numbers, which take a fifth of the time that Java takes for any object. */
+  /** Most files are a path and two numbers. To write these takes a fifth of the time of Java's own serialization. */
   private void writeObject(ObjectOutputStream out) throws IOException {
     out.defaultWriteObject();
     out.writeInt(files.size());
@@ -125,7 +125,7 @@ public final class FileBatch implements Serializable {
     return files;
   }
 
-  /** The weights that a file can hold; all there are, where its tags do not tell those that its rows have today. */
+  /** The weights that a file can hold; all weights where its tags do not tell what weights its rows have today. */
   FileTags.Weights weights(int i) {
     return new FileTags.Weights(minWeights[i], maxWeights[i], ofRows.get(i));
   }

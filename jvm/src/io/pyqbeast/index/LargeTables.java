@@ -15,7 +15,9 @@ import scala.Option;
  * what samples need. After appends to a version whose index is known, the driver reads the new files alone.
  */
 final class LargeTables {
-  /** Of more files the driver takes the essence, and leaves filters to a job. Fewer come whole. */
+  /**
+   * So many files come to the driver whole. Of more files it takes only what samples need, and filters run as a job.
+   */
   static final long MOST_WHOLE_FILES = 10_000;
 
   /** A file takes more of a log than that, however well it is compressed. */
@@ -28,14 +30,14 @@ final class LargeTables {
 
   private LargeTables() {}
 
-  /** All files of a snapshot, where they come whole; null for a large table whose files are not known. */
+  /** All files of a snapshot; null for a large table, unless this process knows its files already. */
   static List<AddFile> wholeFiles(Snapshot snapshot) {
     List<AddFile> known = LiveFiles.ifKnown(snapshot);
-    return known != null || isOne(snapshot) ? known : LiveFiles.byJob(snapshot);
+    return known != null || isLarge(snapshot) ? known : LiveFiles.byJob(snapshot);
   }
 
-  /** Whether a snapshot has more files than come whole. A job, if the log is large and no checksum tells. */
-  private static boolean isOne(Snapshot snapshot) {
+  /** Whether a snapshot has more files than come whole. A job runs if the log is large and there is no checksum. */
+  private static boolean isLarge(Snapshot snapshot) {
     Option<VersionChecksum> told = snapshot.checksumOpt();
     if (told.isDefined()) {
       return told.get().numFiles() > MOST_WHOLE_FILES;

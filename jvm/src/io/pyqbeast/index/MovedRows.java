@@ -13,8 +13,8 @@ import org.apache.spark.sql.delta.commands.MergeIntoCommandBase;
 import org.apache.spark.sql.delta.commands.UpdateCommand;
 
 /**
- * Whether an UPDATE, or a MERGE that updates, gives rows other values in hashed columns, and so other weights. The rows
- * are gone from their weights then, as deleted ones are.
+ * Whether an UPDATE, or a MERGE that updates, gives rows other values in hashed columns, and so other weights. Such
+ * rows leave their old weights, as deleted rows do.
  */
 public final class MovedRows {
   private MovedRows() {}
@@ -23,7 +23,7 @@ public final class MovedRows {
     return !values(command, hashed).isEmpty();
   }
 
-  /** The values that hashed columns get, but for those that they keep. */
+  /** The new values of hashed columns. A column that is set to itself is left out. */
   public static List<Expression> values(LogicalPlan command, List<String> hashed) {
     List<Expression> given = new ArrayList<>();
     if (command instanceof UpdateCommand update) {

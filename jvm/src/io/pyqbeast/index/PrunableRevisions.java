@@ -23,7 +23,7 @@ import scala.Option;
 /**
  * The revisions whose blocks tell the weights that their rows have today. A weight is a hash of columns. The same
  * rows hash otherwise once a column has another type, or once its name belongs to another column. Samples must not
- * skip files of such revisions.
+ * skip files of revisions to which that has happened.
  *
  * <p>Revisions of pyqbeast record what was hashed: {@code HashedLayout}. Other revisions, of other writers and of
  * early versions, record only names and the format's types. That is enough if nothing else can have changed unseen:

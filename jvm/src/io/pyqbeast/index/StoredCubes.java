@@ -12,9 +12,9 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 
 /**
- * What the blocks of a revision add up to, cube by cube. A write goes on from there, and a table has many more blocks
- * than cubes once rows have come in many appends. The sums are those of {@code core/otree/status.py}. They are asked for
- * where no block is marked as replicated: whether a mark is true does not follow from the sums.
+ * The blocks of a revision, summed up by cube as {@code core/otree/status.py} does it. An append continues the tree
+ * from these sums. After many appends a table has many more blocks than cubes, so the sums are what goes to Python.
+ * They are used only where no block is marked as replicated, because sums do not show whether a mark is true.
  */
 public final class StoredCubes implements Serializable {
   private static final long serialVersionUID = 1L;

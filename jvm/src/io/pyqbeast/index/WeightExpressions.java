@@ -17,8 +17,8 @@ import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
 import org.apache.spark.sql.catalyst.expressions.Not;
 
 /**
- * The expressions that are the weight where some filters hold: the hash of the indexed columns. Where a filter holds a
- * column equal to a constant, Spark has put the constant into the hash.
+ * Recognizes the weight among the expressions of a scan's filters: it is the hash of the indexed columns. Where a
+ * filter says that a column equals a constant, Spark has put the constant into the hash in place of the column.
  */
 final class WeightExpressions {
   private final List<String> columns;

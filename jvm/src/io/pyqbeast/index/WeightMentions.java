@@ -102,7 +102,7 @@ public final class WeightMentions {
     equal.computeIfAbsent(key, each -> new HashSet<>()).addAll(columns);
   }
 
-  /** A column goes by its id: its canonical form has a type too, and a join tells none. */
+  /** A column is looked up by its id. Its canonical form also has a type, which is not known of a column of a join. */
   private static Object key(Expression expression) {
     return expression instanceof Attribute column ? column.exprId() : expression.canonicalized();
   }
@@ -113,8 +113,10 @@ public final class WeightMentions {
   }
 
   /**
-   * Whether an expression holds a hash of all the hashed columns that are not null, of whatever form, a column that stores one, or
-   * something of {@code _metadata}: light rows lie in the first rows of a file, and in files of their own.
+   * Whether an expression depends on where a row lies among the weights. It does if it holds one of three things: a
+   * hash that covers all hashed columns, of which those may be missing that are null in some row; a column that stores
+   * such a hash; or a field of {@code _metadata}, since light rows lie first in a file, and in files of their own. A
+   * small remainder of the hash does not count, see {@link #isRemainder}.
    */
   public boolean dependsOnWeight(Expression expression) {
     if (expression instanceof AttributeReference column) {
@@ -130,7 +132,7 @@ public final class WeightMentions {
     return ScalaInterop.list(expression.children()).stream().anyMatch(this::dependsOnWeight);
   }
 
-  /** A hash passes over nulls: of rows where a hashed column is null, the hash of the others is the weight. */
+  /** A hash skips nulls: where a hashed column is null, the hash of the other columns is the weight. */
   private boolean isWeight(Expression expression) {
     if (!(expression instanceof Murmur3Hash)) {
       return false;
@@ -209,7 +211,7 @@ public final class WeightMentions {
                 || ScalaInterop.list(node.expressions()).stream().anyMatch(WeightMentions::holdsHash));
   }
 
-  /** Whether the rows that a subquery gives may have been picked by their weight, of this table or of another one. */
+  /** Whether a subquery, over this table or another one, may pick its rows by their weight. */
   private boolean mayPick(SubqueryExpression subquery) {
     LogicalPlan plan = subquery.plan();
     return holdsHash(plan)

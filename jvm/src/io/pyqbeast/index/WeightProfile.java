@@ -21,7 +21,8 @@ import org.apache.spark.sql.delta.actions.Metadata;
  *
  * <p>No weight stands for a fraction if only some of the rows were chosen by their weight, such as those of a sample that
  * is stored beside other rows: the lightest rows are then mostly rows of the sample. Many of them show as a step between
- * the lightest and the heaviest row; few are told from the others as they come, and leave a note in the table.
+ * the lightest and the heaviest row. Few do not show there, so a write compares its rows with those of the table and
+ * leaves a note in the table if they differ.
  *
  * <p>Deleted rows are taken to be spread over the weights of their file, unless {@code DeletionByWeight} has left its
  * note in the table.
@@ -48,10 +49,11 @@ public final class WeightProfile {
   }
 
   /**
-   * The note that rows leave in a table which they are to join; null where they were not chosen by their weight.
+   * The note that is to be left in a table because of rows that join it, a key of its configuration; null where no note
+   * is needed, as they were not chosen by their weight.
    *
    * @param joined the table without them; null where they replace all of it
-   * @param replaced paths of the table's files that go as the others come
+   * @param replaced paths of the table's files that the same commit removes
    * @param written the new files, with their tags
    * @param table the metadata with the revision of the new files
    */
@@ -67,7 +69,7 @@ public final class WeightProfile {
           BlockIndex.completeFiles(joined).stream().filter(file -> !replaced.contains(file.path())).toList();
       all.addAll(ReplicatedFiles.without(kept, joined));
     }
-    // Rows of the table that are written once more are those of some files, which have weights of their own.
+    // Rows that were in the table before are not compared: they come from some files, which have weights of their own.
     boolean areNew = written.stream().anyMatch(AddFile::dataChange);
     if (areNew && come.differs(of(all.stream().filter(WeightProfile::isCounted).toList(), prunable))) {
       return Constants.MIXED_BY_WEIGHT;
@@ -84,7 +86,7 @@ public final class WeightProfile {
     return new WeightProfile(FileBatch.of(files.iterator(), prunable).sums(), Set.of());
   }
 
-  /** Whether evenly spread weights cannot have come out like this. */
+  /** Whether evenly spread weights cannot explain how the rows are spread. */
   static boolean isUneven(WeightSums sums) {
     return new WeightProfile(sums, Set.of()).isUneven;
   }
@@ -134,7 +136,7 @@ public final class WeightProfile {
     return counted;
   }
 
-  /** Whether weights that are spread evenly over a range can have come out like this. */
+  /** Whether weights that are spread evenly over a range can explain how the rows are spread. */
   private boolean areSpreadOver(long from, long to) {
     for (int i = 0; i < sums.below.length - 1; i++) {
       double share = Math.min(1, Math.max(0, (WeightCounts.end(i) - (double) from) / (to - from)));

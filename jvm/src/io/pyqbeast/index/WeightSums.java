@@ -12,7 +12,9 @@ import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.delta.actions.AddFile;
 
-/** How the rows of files are spread over the weights, as the tags of the files tell. Sums of parts of a table add up. */
+/**
+ * How the rows of files are spread over the weights, as the tags of the files tell. Sums of two sets of files add up.
+ */
 final class WeightSums implements Serializable {
   private static final long serialVersionUID = 1L;
 
