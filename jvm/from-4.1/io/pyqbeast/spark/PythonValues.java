@@ -9,7 +9,7 @@ import org.apache.spark.sql.sources.Filter;
 import scala.Product;
 import scala.collection.Iterator;
 
-/** What Python can be told of a filter's values. */
+/** Whether Python has a value for each value in a filter. */
 final class PythonValues {
   /** Python's datetime has the years 1 to 9999, and Spark many more. */
   private static final long FIRST_DAY = LocalDate.of(1, 1, 1).toEpochDay();

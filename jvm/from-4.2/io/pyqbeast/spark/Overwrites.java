@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.OverwriteByExpression;
 import org.apache.spark.sql.catalyst.plans.logical.OverwritePartitionsDynamic;
 import scala.Option;
 
-/** Plans of overwrites, made of others. Since Spark 4.2 they know whether they change the schema. */
+/** Plans of overwrites that take the place of other ones. Since Spark 4.2 they know whether they change the schema. */
 public final class Overwrites {
   private Overwrites() {}
 

@@ -21,12 +21,12 @@ import org.apache.spark.sql.types.NumericType;
 import scala.Tuple3;
 import scala.collection.immutable.Seq;
 
-/** Table functions of SQL, {@code qbeast_…('table or path')}: what Python answers. */
+/** Table functions of SQL, {@code qbeast_…('table or path')}, whose rows Python computes. */
 public final class IndexFunction {
   private final String question;
   private final List<String> parameters;
 
-  /** Tells Python what to say of an argument that is none of the function's. */
+  /** The argument by which Python gets the message to raise where the function does not take an argument. */
   private static final String WRONG = "wrong";
 
   private IndexFunction(String question, List<String> parameters) {

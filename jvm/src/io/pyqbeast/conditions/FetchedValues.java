@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.expressions.KnownNullable;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 
 /**
- * Values that a subquery gives. Spark hands them to Parquet when the scan runs, and nobody knows before what they are.
- * Parquet is asked about nothing but columns and fields of columns.
+ * Conditions with a value that comes from a subquery. The value is not known before the scan runs, and Spark then hands
+ * it to Parquet. Spark asks Parquet only about columns and fields of columns.
  */
 final class FetchedValues {
   private FetchedValues() {}

@@ -26,8 +26,8 @@ import scala.collection.immutable.Set;
  * number, which comes before 0.0: a row group that holds one of them is left out by a condition on the other. The
  * smaller the files are, the more row groups hold only one. So both zeros are asked for.
  *
- * <p>That is where the other side is a column or a field of one. Parquet is asked about nothing else, and an
- * expression is worth computing once: a random one would give two values.
+ * <p>Only conditions are changed whose other side is a column or a field of one. Spark asks Parquet about nothing else,
+ * and any other expression should be computed only once: a random one would give two values.
  */
 final class SignedZeros {
   private SignedZeros() {}

@@ -11,7 +11,7 @@ public final class Failure extends BridgeException {
     STORAGE,
     /** A commit was sent to the storage, and nobody can tell whether it arrived. */
     UNCERTAIN,
-    /** A setting says what cannot be. */
+    /** A setting has a value that it cannot have. */
     INPUT,
     /** Anything else that Spark or Delta stumbled over. */
     EXECUTION

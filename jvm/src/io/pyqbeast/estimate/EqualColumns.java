@@ -18,7 +18,7 @@ import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 
-/** The pairs of stored columns that some conditions hold equal. */
+/** The pairs of stored columns that are equal wherever some conditions hold. */
 final class EqualColumns {
   private final List<Pair> pairs = new ArrayList<>();
 

@@ -9,8 +9,8 @@ import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 
 /**
- * A plan with one time in place of what tells the current one. Each step of an estimate is a query of its
- * own, and Spark gives each query a time of its own: a group by the time would come apart into one group a step.
+ * A plan in which one time stands for {@code now()} and the like. Each step of an estimate is a query of its own, and
+ * Spark gives each query a time of its own: a group by the time would fall apart into one group for each step.
  */
 final class QueryTime {
   private QueryTime() {}
@@ -27,8 +27,8 @@ final class QueryTime {
   }
 
   /**
-   * A side of a join that is read anew in each step, with what the session has cached of it. One that holds a hash
-   * stays as it is, so that whoever looks for the hash finds it.
+   * A side of a join that each step reads again, with the parts that the session has cached in place. A side that holds
+   * a hash stays as it is, because a later check looks for that hash.
    */
   private static LogicalPlan kept(SparkSession session, LogicalPlan side) {
     boolean isDelta = LogicalPlans.isAnyNode(side, LogicalPlans::isDelta);

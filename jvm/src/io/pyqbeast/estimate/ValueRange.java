@@ -17,7 +17,7 @@ import org.apache.spark.sql.types.DateType;
 import org.apache.spark.sql.types.IntegralType;
 
 /**
- * The whole numbers, or days since 1970, that a query's conditions leave of a column.
+ * The whole numbers, or days since 1970, that a query's conditions allow a column to have.
  *
  * @param low the smallest
  * @param high the largest

@@ -3,8 +3,8 @@ package io.pyqbeast.format;
 import java.util.Locale;
 
 /**
- * Names of columns. Those that differ in case only are one column of a Delta table, and lower case tells: to {@code
- * equalsIgnoreCase} more names are one, such as those with a dotless i.
+ * Compares names of columns. In a Delta table names that differ only in case are the same column. They are compared in
+ * lower case, because {@code equalsIgnoreCase} takes more names for the same, such as those with a dotless i.
  */
 public final class ColumnNames {
   private ColumnNames() {}
@@ -13,7 +13,7 @@ public final class ColumnNames {
     return key(one).equals(key(other));
   }
 
-  /** What all names of a column have in common. */
+  /** The name in the form in which all spellings of it are equal. */
   public static String key(String name) {
     return name.toLowerCase(Locale.ROOT);
   }

@@ -31,8 +31,8 @@ public final class IndexedColumns {
   }
 
   /**
-   * Whether what a table tells of an index is of rows that it had before. Indexed tables have no partitions, and Delta
-   * keeps a table's properties where it replaces all rows by partitioned ones.
+   * Whether the index that a table's properties describe is that of rows which are gone. Indexed tables have no
+   * partitions, and Delta keeps a table's properties where it replaces all rows by partitioned ones.
    */
   static boolean isLeftBehind(Metadata table) {
     return !table.partitionColumns().isEmpty();

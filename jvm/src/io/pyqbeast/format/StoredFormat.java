@@ -15,7 +15,7 @@ import org.apache.spark.sql.delta.actions.Metadata;
 
 /**
  * Which kinds of files a snapshot holds, kept for as long as Delta keeps the snapshot. One Spark job at the most,
- * whatever the number of files, and none where they are those of a version that is known and some more.
+ * whatever the number of files, and none where an earlier version is known and files have only been added since.
  *
  * @param legacy whether there are files written before format 0.6
  * @param isMarked whether a block is marked as replicated; {@code ReplicatedCubes} tells whether that is true
@@ -46,7 +46,7 @@ public record StoredFormat(boolean legacy, boolean isMarked, long highestRevisio
     return found;
   }
 
-  /** That of an earlier version and of the files that came since; null where something else happened to its files. */
+  /** The answer for an earlier version, with the files added since; null where other changes came too. */
   private static StoredFormat grown(Snapshot snapshot) {
     PerSnapshot.Newest.Known<StoredFormat> known = NEWEST.before(snapshot);
     List<AddFile> added = known == null ? null : LiveFiles.addedSince(snapshot, known.version());

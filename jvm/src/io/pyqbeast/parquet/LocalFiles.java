@@ -11,8 +11,8 @@ import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
 
 /**
- * Hadoop's files of the local disk, whose permissions the JDK sets. Without its native library Hadoop starts a process
- * for each, and so two for a data file: one of them is for the file of its checksums.
+ * Hadoop's file system of the local disk, with permissions set by the JDK. Without its native library Hadoop starts a
+ * process to set the permissions of a file: two for each data file, as its checksums lie in a second file.
  */
 public final class LocalFiles extends LocalFileSystem {
   private static final String CLASS = "fs.file.impl";

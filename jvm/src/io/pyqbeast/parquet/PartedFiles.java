@@ -10,9 +10,9 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetWriteSupport;
 import scala.Option;
 
 /**
- * Delta's keeper of the files that tasks write, which has {@link PartWriter} write their rows, or {@link DeltaPartWriter}
- * where Delta would. Files of a writer that is neither Spark's nor Delta's get no parts. Spark asks it for a name
- * just before it opens a file with the settings of the same task.
+ * Delta's commit protocol, which gives names to the files that tasks write. Spark asks it for a name just before it
+ * opens the file with the settings of the same task, so here these settings are changed: {@link PartWriter} takes the
+ * place of Spark's writer of rows, and {@link DeltaPartWriter} that of Delta's. Files of any other writer get no parts.
  */
 public final class PartedFiles extends DelayedCommitProtocol {
   private static final long serialVersionUID = 1L;

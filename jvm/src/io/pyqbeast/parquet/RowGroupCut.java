@@ -11,8 +11,8 @@ import org.apache.parquet.hadoop.api.WriteSupport;
 
 /**
  * Ends a row group of a file that is being written. Parquet has no call for that: its writer ends a row group when it
- * finds that the rows so far take more memory than a row group may. Here the writer is told that a row group may take
- * none, and to look. It makes of that the usual number again.
+ * finds that the rows so far take more memory than a row group may. Here the limit of the writer is set to zero and its
+ * check is called. The check ends the row group, and then restores the limit.
  */
 final class RowGroupCut {
   private RowGroupCut() {}

@@ -10,10 +10,10 @@ import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
 import scala.collection.immutable.Seq;
 
 /**
- * The files of a scan as they are prepared, whatever becomes of its filters. Delta selects the files anew where a scan
- * has other filters than it was prepared with, and then knows neither the range of weights nor the bounds of widened
- * floats. Rules that run after the preparation change filters: deletion vectors are one, a table joined with itself is
- * another. They let no row in that the prepared filters keep out, so the prepared files hold all rows.
+ * Keeps the files that were chosen when a scan was prepared, even if its filters change afterwards. Delta itself would
+ * choose again, and then it knows neither the range of weights nor the bounds of widened floats. Rules that run after
+ * the preparation change filters, for instance because of deletion vectors or where a table is joined with itself. They
+ * let no row in that the first filters keep out, so the files that were chosen hold all rows.
  *
  * <p>Delta also lists all files of the snapshot, to see whether one has a deletion vector. That takes a Spark job; here
  * the list comes from memory.

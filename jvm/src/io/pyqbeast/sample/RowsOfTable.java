@@ -21,9 +21,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 /**
  * A plan that gives each row of a Delta table once or leaves it out: projections, filters and windows on its relation.
  *
- * <p>Some of its columns may depend on which rows there are: those of windows, and random ones. A row that the plan
- * gives has them from all rows, and no filter may need them here. Spark drops such columns where a query does not ask
- * for them, and the rows of a sample must be the same with and without them.
+ * <p>Some of its columns may depend on which rows there are: those of windows, and random ones. They are computed over
+ * all rows, so a sample must be taken after that. A plan that filters by such a column is not taken here. Spark drops
+ * such columns where a query does not ask for them, and the rows of a sample must be the same with and without them.
  */
 final class RowsOfTable {
   private final LogicalPlan plan;

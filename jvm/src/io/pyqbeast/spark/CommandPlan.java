@@ -55,7 +55,7 @@ public abstract class CommandPlan<C extends RunnableCommand> extends SparkPlan {
         .parallelize(ScalaInterop.seq(List.of(executeCollect())), 1, ScalaInterop.tag(InternalRow.class));
   }
 
-  /** As Spark's own plan of the command is called, and counts, in its pages and in EXPLAIN. */
+  /** The name that Spark's own plan of the command has in its pages and in EXPLAIN. */
   @Override
   public String nodeName() {
     return "Execute " + ((LogicalPlan) command).nodeName();

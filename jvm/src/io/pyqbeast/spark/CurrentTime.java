@@ -14,11 +14,13 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.types.StringType;
 
 /**
- * What Spark fixes for each query: functions that tell the current time, and texts such as {@code 'now'} and
- * {@code 'today'} that are cast to a time.
+ * The current time in a plan, for which Spark puts in the time when the query begins: functions such as {@code now()},
+ * and texts such as {@code 'now'} and {@code 'today'} that are cast to a time.
  */
 public final class CurrentTime {
-  /** Spark's rule takes the clock for each text, and a group and the column that shows it hold the same one. */
+  /**
+   * The time of each text. Spark's rule reads the clock for each, and a group and the column that shows it must agree.
+   */
   private final Map<Expression, Expression> times = new HashMap<>();
 
   private CurrentTime() {}
@@ -42,12 +44,12 @@ public final class CurrentTime {
       return subquery.withNewPlan(withoutTexts(subquery.plan()));
     }
     return expression instanceof Cast cast && cast.child().dataType() instanceof StringType && cast.child().foldable()
-        ? times.computeIfAbsent(cast.canonicalized(), each -> told(cast))
+        ? times.computeIfAbsent(cast.canonicalized(), each -> timeOf(cast))
         : expression;
   }
 
   /** What Spark's rule makes of a text that is cast. */
-  private static Expression told(Cast cast) {
+  private static Expression timeOf(Cast cast) {
     Project alone =
         new Project(ScalaInterop.seq(List.of(LogicalPlans.named(cast, "time"))), new OneRowRelation());
     return ScalaInterop.list(SpecialDatetimeValues$.MODULE$.apply(alone).expressions()).get(0).children().head();

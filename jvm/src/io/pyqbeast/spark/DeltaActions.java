@@ -8,7 +8,7 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
-/** Actions of Delta's log, made of others. */
+/** Copies of actions of Delta's log in which some parts are different. */
 public final class DeltaActions {
   private DeltaActions() {}
 

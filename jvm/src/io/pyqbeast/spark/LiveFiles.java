@@ -49,14 +49,14 @@ public final class LiveFiles {
     return files == null ? byJob(snapshot) : files;
   }
 
-  /** The same for those who know that they cannot be told without a job. */
+  /** The same for callers who know that it takes a job. */
   public static List<AddFile> byJob(Snapshot snapshot) {
     List<AddFile> files = List.of((AddFile[]) snapshot.allFiles().collect());
     NEWEST.remember(snapshot, files);
     return files;
   }
 
-  /** All live files of a snapshot if they can be told without a Spark job; else null. */
+  /** All live files of a snapshot if they can be found without a Spark job; else null. */
   public static List<AddFile> ifKnown(Snapshot snapshot) {
     PerSnapshot.Newest.Known<List<AddFile>> known = NEWEST.before(snapshot);
     List<AddFile> before = known == null ? List.of() : known.value();

@@ -29,7 +29,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
 import scala.Option;
 
-/** What files of a table hold. A file that cannot be read is told of, and stops nothing. */
+/** What the files of a table hold. A file that cannot be read is reported, and stops nothing. */
 public final class FileContents {
   private static final StructType VECTOR =
       new StructType()

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.OverwriteByExpression;
 import org.apache.spark.sql.catalyst.plans.logical.OverwritePartitionsDynamic;
 import scala.Option;
 
-/** Plans of overwrites, made of others, as they are up to Spark 4.1. */
+/** Plans of overwrites that take the place of other ones, as they are up to Spark 4.1. */
 public final class Overwrites {
   private Overwrites() {}
 
