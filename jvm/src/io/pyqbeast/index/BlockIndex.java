@@ -131,8 +131,8 @@ public final class BlockIndex {
    * misread bounds of widened floats; otherwise the snapshot itself, whose filters run as a job.
    */
   public static Snapshot filtering(Snapshot snapshot) {
-    Option<VersionChecksum> told = snapshot.checksumOpt();
-    boolean isSmall = told.isDefined() && told.get().numFiles() <= LargeTables.MOST_WHOLE_FILES;
+    Option<VersionChecksum> checksum = snapshot.checksumOpt();
+    boolean isSmall = checksum.isDefined() && checksum.get().numFiles() <= LargeTables.MOST_WHOLE_FILES;
     return isSmall || WidenedFloats.areIn(snapshot.metadata().schema()) ? of(snapshot).onDriver(snapshot) : snapshot;
   }
 
@@ -183,11 +183,11 @@ public final class BlockIndex {
 
   public Needed needed(AddFile file, WeightRange range) {
     FileTags.Weights held = weightsOf(file);
-    long[] told = parts.getOrDefault(file.path(), NO_PARTS);
-    for (int i = 0; i < told.length; i += FileTags.NUMBERS_OF_PART) {
-      long begin = told[i];
-      int maxBefore = (int) told[i + 1];
-      int minFromThere = (int) told[i + 2];
+    long[] ofFile = parts.getOrDefault(file.path(), NO_PARTS);
+    for (int i = 0; i < ofFile.length; i += FileTags.NUMBERS_OF_PART) {
+      long begin = ofFile[i];
+      int maxBefore = (int) ofFile[i + 1];
+      int minFromThere = (int) ofFile[i + 2];
       if (!range.meets(minFromThere, held.maxWeight())) {
         return new Needed(begin, held.ofRows() && range.holds(held.minWeight(), maxBefore));
       }

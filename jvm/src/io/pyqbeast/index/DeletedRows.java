@@ -75,8 +75,8 @@ public final class DeletedRows {
   private static boolean copyNone(List<Action> actions) {
     for (Action action : actions) {
       if (action instanceof CommitInfo info && info.operationMetrics().isDefined()) {
-        Map<String, String> told = ScalaInterop.map(info.operationMetrics().get());
-        return COPIED.stream().map(told::get).filter(Objects::nonNull).toList().equals(List.of("0"));
+        Map<String, String> metrics = ScalaInterop.map(info.operationMetrics().get());
+        return COPIED.stream().map(metrics::get).filter(Objects::nonNull).toList().equals(List.of("0"));
       }
     }
     return false;

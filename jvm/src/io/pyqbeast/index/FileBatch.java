@@ -68,9 +68,9 @@ public final class FileBatch implements Serializable {
 
   private void add(AddFile file, Set<String> prunable) {
     Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
-    FileTags.Weights told = FileTags.weights(tags);
+    FileTags.Weights recorded = FileTags.weights(tags);
     boolean isPrunable = prunable.contains(String.valueOf(FileTags.revision(tags)));
-    FileTags.Weights held = isPrunable ? told : FileTags.Weights.ANY;
+    FileTags.Weights held = isPrunable ? recorded : FileTags.Weights.ANY;
     int i = files.size();
     files.add(DeltaActions.withoutTagsAndStatistics(file));
     if (i == minWeights.length) {
@@ -81,13 +81,13 @@ public final class FileBatch implements Serializable {
     maxWeights[i] = held.maxWeight();
     ofRows.set(i, held.ofRows());
     if (isPrunable && held.ofRows()) {
-      long[] toldParts = FileTags.parts(tags, file.size());
-      if (toldParts.length > 0) {
-        parts.put(i, toldParts);
+      long[] recordedParts = FileTags.parts(tags, file.size());
+      if (recordedParts.length > 0) {
+        parts.put(i, recordedParts);
       }
     }
     sums.add(file, held, isPrunable);
-    copies.add(file.stats(), told);
+    copies.add(file.stats(), recorded);
     isMarked |= FileTags.isMarked(tags);
   }
 

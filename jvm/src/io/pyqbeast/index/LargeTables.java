@@ -38,9 +38,9 @@ final class LargeTables {
 
   /** Whether a snapshot has more files than come whole. A job runs if the log is large and there is no checksum. */
   private static boolean isLarge(Snapshot snapshot) {
-    Option<VersionChecksum> told = snapshot.checksumOpt();
-    if (told.isDefined()) {
-      return told.get().numFiles() > MOST_WHOLE_FILES;
+    Option<VersionChecksum> checksum = snapshot.checksumOpt();
+    if (checksum.isDefined()) {
+      return checksum.get().numFiles() > MOST_WHOLE_FILES;
     }
     long bytes = snapshot.checkpointSizeInBytes() + snapshot.deltaFileSizeInBytes();
     return bytes > MOST_WHOLE_FILES * LEAST_BYTES && snapshot.numOfFiles() > MOST_WHOLE_FILES;

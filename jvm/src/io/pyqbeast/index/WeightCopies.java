@@ -24,8 +24,8 @@ final class WeightCopies implements Serializable {
    * @param held the weights that the file says it holds
    */
   void add(String statistics, FileTags.Weights held) {
-    boolean isTold = statistics != null && !statistics.isEmpty() && !held.equals(FileTags.Weights.ANY);
-    if (isTold && (names == null || !names.isEmpty())) { // most files are not parsed
+    boolean isKnown = statistics != null && !statistics.isEmpty() && !held.equals(FileTags.Weights.ANY);
+    if (isKnown && (names == null || !names.isEmpty())) { // most files are not parsed
       keep(equalTo(held, Json.read(statistics)));
     }
   }

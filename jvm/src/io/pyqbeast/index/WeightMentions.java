@@ -145,10 +145,10 @@ public final class WeightMentions {
   private Set<ExprId> neverNull() {
     if (neverNull == null) {
       List<String> names = columns.stream().map(LogicalPlans::physicalName).toList();
-      Set<String> told = BlockIndex.withoutNulls(snapshot, names);
+      Set<String> withoutNulls = BlockIndex.withoutNulls(snapshot, names);
       neverNull = new HashSet<>();
       for (Attribute column : columns) {
-        if (!column.nullable() || told.contains(LogicalPlans.physicalName(column))) {
+        if (!column.nullable() || withoutNulls.contains(LogicalPlans.physicalName(column))) {
           neverNull.add(column.exprId());
         }
       }

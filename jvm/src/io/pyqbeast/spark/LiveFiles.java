@@ -168,9 +168,9 @@ public final class LiveFiles {
 
   /** Whether files are as many and as large as the checksum of a snapshot says. */
   public static boolean agree(List<AddFile> files, Snapshot snapshot) {
-    Option<VersionChecksum> told = snapshot.checksumOpt();
-    return told.isDefined()
-        && told.get().numFiles() == files.size()
-        && told.get().tableSizeBytes() == files.stream().mapToLong(AddFile::size).sum();
+    Option<VersionChecksum> checksum = snapshot.checksumOpt();
+    return checksum.isDefined()
+        && checksum.get().numFiles() == files.size()
+        && checksum.get().tableSizeBytes() == files.stream().mapToLong(AddFile::size).sum();
   }
 }

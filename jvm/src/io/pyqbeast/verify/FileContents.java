@@ -111,14 +111,15 @@ public final class FileContents {
   /**
    * The live rows of some live files, for a session to read.
    *
-   * @param told a file with an object of JSON: for each path in the log the bytes of the file, and how many rows its
+   * @param request a file with an object of JSON: for each path in the log the bytes of the file, and how many rows its
    *     deletion vector hides, whatever the log says
    */
-  public static Dataset<Row> rows(TableLog log, SparkSession session, String told) {
+  public static Dataset<Row> rows(TableLog log, SparkSession session, String request) {
     return Door.reading(session, "the files of " + log.path())
         .open(
             () -> {
-              Map<String, long[]> counts = JSON.readValue(new File(told), new TypeReference<Map<String, long[]>>() {});
+              Map<String, long[]> counts =
+                  JSON.readValue(new File(request), new TypeReference<Map<String, long[]>>() {});
               List<AddFile> chosen =
                   log.liveFiles().stream()
                       .filter(file -> counts.containsKey(file.path()))

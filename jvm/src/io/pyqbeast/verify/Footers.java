@@ -26,13 +26,13 @@ public final class Footers {
   /**
    * Writes a JSON array for each file: its location, its rows, and null or why it cannot be read. One Spark job.
    *
-   * @param told a file with the locations, a JSON array
+   * @param request a file with the locations, a JSON array
    */
-  public static void rowsTo(TableLog log, String told, String target) {
+  public static void rowsTo(TableLog log, String request, String target) {
     Door.reading(log.session(), "the files of " + log.path())
         .open(
             () -> {
-              List<String> locations = JSON.readValue(new File(told), new TypeReference<List<String>>() {});
+              List<String> locations = JSON.readValue(new File(request), new TypeReference<List<String>>() {});
               JavaSparkContext spark = JavaSparkContext.fromSparkContext(log.session().sparkContext());
               Broadcast<SerializableConfiguration> conf = FileContents.configuration(log);
               int tasks = Math.max(spark.defaultParallelism(), locations.size() / OF_A_TASK);
