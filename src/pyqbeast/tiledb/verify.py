@@ -156,7 +156,7 @@ def _parts(fragment: Fragment, name: str, tiles: np.ndarray[Any, np.dtype[np.int
 
 def _file_problems(fragment: Fragment) -> Iterator[str]:
     """Files that are missing, of another size than stated, or not known."""
-    present = {entry.name: entry.size for entry in fragment.store.entries(fragment.path)}
+    stored = {entry.name: entry.size for entry in fragment.store.entries(fragment.path)}
     footer = fragment.footer
     expected: dict[str, int | None] = {METADATA_FILE: None}
     for field, stem, slot in fragment.fields.values():
@@ -168,12 +168,12 @@ def _file_problems(fragment: Fragment) -> Iterator[str]:
         if field.nullable:
             expected[f"{stem}_validity.tdb"] = footer.validity_sizes[slot]
     for name, size in expected.items():
-        if name not in present:
+        if name not in stored:
             if size != 0:
                 yield f"{name} is missing"
-        elif None not in (size, present[name]) and size != present[name]:
-            yield f"{name} has {present[name]} bytes where the footer says {size}"
-    for name in sorted(present.keys() - expected.keys()):
+        elif None not in (size, stored[name]) and size != stored[name]:
+            yield f"{name} has {stored[name]} bytes where the footer says {size}"
+    for name in sorted(stored.keys() - expected.keys()):
         yield f"{name} belongs to no column"
 
 
