@@ -143,8 +143,12 @@ def test_cells_are_left_out_by_options(source, golden):
     frame = load(source, uri, where='[["a", ">", 0], ["b", "<", 1.0]]', box='{"x": [100, 500]}')
     expected = tiledb.open_array(str(uri)).read(where=[("a", ">", 0), ("b", "<", 1.0)], box={"x": (100, 500)})
     assert sorted(row.x for row in frame.collect()) == sorted(expected["x"].to_pylist())
-    for options in ({"where": "a > 0"}, {"where": "{}"}, {"box": "[]"}):
-        with pytest.raises(PySparkException, match="option"):
+    for options, words in (
+        ({"where": "a > 0"}, "'a > 0' is no JSON"),
+        ({"where": "{}"}, "'{}' is no JSON array"),
+        ({"box": "[]"}, r"'\[\]' is no JSON object"),
+    ):
+        with pytest.raises(PySparkException, match=f"option {next(iter(options))}: {words}"):
             load(source, uri, **options).count()
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from pyqbeast import tiledb
-from pyqbeast.core.errors import InvalidInputError, StorageError
+from pyqbeast.core.errors import InvalidInputError, StorageError, UnsupportedError
 from pyqbeast.tiledb import commit_fragments, stage_fragment, write_array, write_metadata
 from pyqbeast.tiledb.write.commit import abort_fragments, refuse_duplicates, replace_cells
 from tests.tiledb.arrays import consolidate, forty_cells, oracle, oracle_table, same_as_oracle, small_array
@@ -58,7 +60,9 @@ def test_only_staged_fragments_are_taken_back_or_committed(tmp_path):
     array = tiledb.open_array(uri)
     staged = stage_fragment(array, forty_cells(2))
     for name in (committed, "", ".", "..", f"../{staged}", "a/b", None):
-        with pytest.raises(InvalidInputError, match=r"committed|no fragment"):
+        with pytest.raises(
+            InvalidInputError, match=r"committed|no fragment; a fragment's name looks like __"
+        ):
             abort_fragments(array.store, [staged, name])
     for job in ("../..", "F", "0" * 17):
         with pytest.raises(InvalidInputError, match="a job is up to 16 hexadecimal digits"):
@@ -107,6 +111,16 @@ def test_times_that_the_format_lacks_are_refused(tmp_path, timestamp):
             write()
 
 
+@pytest.mark.parametrize("version", [11, 23])
+def test_versions_that_are_read_and_not_written(tmp_path, version):
+    small_array(str(tmp_path / "a"))
+    array = tiledb.open_array(tmp_path / "a")
+    array.schema = dataclasses.replace(array.schema, version=version)
+    words = f"version {version} is not supported; copy its cells into a new array"
+    with pytest.raises(UnsupportedError, match=words):
+        stage_fragment(array, forty_cells(0))
+
+
 def test_cells_are_replaced_in_one_commit(tmp_path):
     uri = str(tmp_path / "a")
     small_array(uri)
@@ -120,14 +134,17 @@ def test_cells_are_replaced_in_one_commit(tmp_path):
 def test_duplicates_are_refused_or_kept(tmp_path):
     twice = pa.concat_tables([forty_cells(0), forty_cells(1)])
     small_array(str(tmp_path / "unique"))
-    with pytest.raises(InvalidInputError, match="same coordinates"):
+    for_all = "drop the duplicates before the write, or make the array with allows_duplicates=True"
+    with pytest.raises(InvalidInputError, match=f"two cells have the same coordinates, .*; {for_all}"):
         write_array(str(tmp_path / "unique"), twice)
     small_array(str(tmp_path / "all"), allows_duplicates=True)
     write_array(str(tmp_path / "all"), twice)
     assert len(same_as_oracle(str(tmp_path / "all"), "x", "v")["x"]) == 80
     array = tiledb.open_array(str(tmp_path / "unique"))
     names = [stage_fragment(array, forty_cells(k), 10) for k in (0, 1)]
-    with pytest.raises(InvalidInputError, match="two tasks"):
+    with pytest.raises(
+        InvalidInputError, match=f"unique: two tasks wrote the same coordinates, .*; {for_all}"
+    ):
         refuse_duplicates(array, names)
     refuse_duplicates(array, [names[0], stage_fragment(array, forty_cells(2), 10)])
 

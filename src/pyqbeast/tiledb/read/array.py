@@ -26,7 +26,7 @@ from pyqbeast.tiledb.read.predicate import box_of, parse_box, parse_where
 from pyqbeast.tiledb.read.request import Deletion, Request, empty_table
 from pyqbeast.tiledb.read.sparse import read_group
 from pyqbeast.tiledb.storage.folder import ENUMERATIONS, FRAGMENTS, METADATA, SCHEMAS, ArrayFolder
-from pyqbeast.tiledb.storage.names import TimestampedName, Window
+from pyqbeast.tiledb.storage.names import TimestampedName, Window, no_fragment
 from pyqbeast.tiledb.storage.stores import Store
 
 Order = Literal["row-major", "unordered"]
@@ -122,7 +122,7 @@ class Array:
         """
         parsed = TimestampedName.parse(name)
         if parsed is None:
-            raise InvalidInputError(f"{name!r} is no fragment")
+            raise no_fragment(name)
         return Fragment(
             self.store,
             self.folder.fragments.get(parsed, f"{FRAGMENTS}/{name}"),

@@ -38,6 +38,8 @@ from pyqbeast.tiledb.write.create import plan_array
 
 T = TypeVar("T")
 
+_JSON_NAMES: dict[type, str] = {dict: "object", list: "array"}
+
 #: The most digits of a number in an option.
 _MOST_DIGITS = 20
 
@@ -119,7 +121,7 @@ class TileDBDataSource(DataSource):
         except (ValueError, RecursionError) as error:
             raise InvalidInputError(f"option {option}: {text!r} is no JSON ({error})") from error
         if not isinstance(value, kind):
-            raise InvalidInputError(f"option {option}: {text!r} is no {kind.__name__}")
+            raise InvalidInputError(f"option {option}: {text!r} is no JSON {_JSON_NAMES[kind]}")
         return value
 
     def _new_schema(self, schema: StructType) -> ArraySchema:

@@ -89,6 +89,13 @@ class Window:
         return name.start <= self.end and self.start <= name.end
 
 
+def no_fragment(name: object) -> InvalidInputError:
+    """An error about what is not the name of a fragment; the caller raises it."""
+    return InvalidInputError(
+        f"{name!r} is no fragment; a fragment's name looks like __t1_t2_uuid_version, as stage_fragment returns it"
+    )
+
+
 def time_after(names: Iterable[TimestampedName]) -> int:
     """Now in ms since 1970 (UTC), or just after all of these where the clock of their writer runs ahead."""
     return max([time.time_ns() // 1_000_000, *(name.end + 1 for name in names)])

@@ -20,8 +20,9 @@ from pyqbeast.tiledb.read.order import last_of_equals, row_major, sort_keys
 from pyqbeast.tiledb.read.prune import tiles_in_box
 from pyqbeast.tiledb.read.tile_data import read_column
 from pyqbeast.tiledb.storage.folder import COMMITS, FRAGMENTS, ArrayFolder
-from pyqbeast.tiledb.storage.names import TimestampedName
+from pyqbeast.tiledb.storage.names import TimestampedName, no_fragment
 from pyqbeast.tiledb.storage.stores import Store
+from pyqbeast.tiledb.write.global_order import NO_DUPLICATES
 
 _CELLS_LANDED = "the cells are written"
 
@@ -145,7 +146,7 @@ def drop_uncommitted(store: Store, job: str, keep: Collection[str] = ()) -> None
 def _parsed(name: str) -> TimestampedName:
     parsed = TimestampedName.parse(name) if isinstance(name, str) else None
     if parsed is None or parsed.version is None:
-        raise InvalidInputError(f"{name!r} is no fragment")
+        raise no_fragment(name)
     return parsed
 
 
@@ -199,6 +200,4 @@ def _compare_coordinates(array: Array, fragments: Sequence[Fragment], box: MBR) 
             parts.append(read_column(fragment, name, tiles))
     keys = sort_keys([pa.concat_arrays(columns[d.name]) for d in dimensions], dimensions)
     if not last_of_equals(keys, row_major(keys)).all():
-        raise InvalidInputError(
-            "two tasks wrote the same coordinates, and the array does not allow duplicates"
-        )
+        raise InvalidInputError(f"{array.uri}: two tasks wrote the same coordinates, {NO_DUPLICATES}")

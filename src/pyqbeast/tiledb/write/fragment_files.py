@@ -80,7 +80,9 @@ def encode_column(
         return pipeline if key is None else pipeline.with_key(key)
 
     if field.order:
-        raise UnsupportedError(f"column {field.name!r} is ordered; writing such columns is not supported")
+        raise UnsupportedError(
+            f"column {field.name!r} is ordered; writing such columns is not supported: copy the cells into a new array"
+        )
     values, context = encrypted(field.filters), field.context(version)
     offsets, u64s = encrypted(schema.offsets_filters), ChunkContext(Datatype.UINT64, version=version)
     validity, flags = encrypted(schema.validity_filters), ChunkContext(Datatype.UINT8, version=version)

@@ -25,6 +25,12 @@ from pyqbeast.tiledb.read.order import (
     signs_of_zeros,
 )
 
+#: What follows the words that something wrote the same coordinates twice.
+NO_DUPLICATES = (
+    "and the array does not allow duplicates; drop the duplicates before the write, or make the array with"
+    " allows_duplicates=True (the option duplicates of Spark's source)"
+)
+
 
 def global_order(columns: Mapping[str, pa.Array], schema: ArraySchema) -> Rows | None:
     """The positions of cells in global order, `None` where they are in it already.
@@ -39,7 +45,9 @@ def global_order(columns: Mapping[str, pa.Array], schema: ArraySchema) -> Rows |
         UnsupportedError: The array's cells are in Hilbert order.
     """
     if schema.cell_order is Layout.HILBERT:
-        raise UnsupportedError("writing arrays in Hilbert order is not supported")
+        raise UnsupportedError(
+            "writing arrays in Hilbert order is not supported; copy the cells into a new array in another order"
+        )
     in_use = schema.current_domain.ranges if schema.current_domain else [None] * len(schema.dimensions)
     for dimension, current in zip(schema.dimensions, in_use, strict=True):
         _check_domain(columns[dimension.name], dimension, current)
@@ -47,9 +55,7 @@ def global_order(columns: Mapping[str, pa.Array], schema: ArraySchema) -> Rows |
     coordinates, signs = coordinate_keys(*of_dimensions), signs_of_zeros(*of_dimensions)
     order = row_major(joined(_keys(columns, coordinates, schema) + signs))
     if not schema.allows_duplicates and not last_of_equals(coordinates + signs, order).all():
-        raise InvalidInputError(
-            "two cells have the same coordinates, and the array does not allow duplicates"
-        )
+        raise InvalidInputError(f"two cells have the same coordinates, {NO_DUPLICATES}")
     return order
 
 

@@ -21,7 +21,9 @@ def put_fragment(array: Array, fragment: FragmentFiles, timestamp: int | None, j
     """Store the files of a fragment, without committing it; all of them or none."""
     version = array.schema.version
     if not _OLDEST_WRITTEN <= version <= WRITTEN_VERSION:
-        raise UnsupportedError(f"{array.uri}: writing format version {version} is not supported")
+        raise UnsupportedError(
+            f"{array.uri}: writing format version {version} is not supported; copy its cells into a new array"
+        )
     if timestamp is None:
         # Cells that are earlier than a delete or another cell would be hidden from the start.
         timestamp = time_after([*array.folder.fragments, *array.folder.conditions])
