@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.core.problems import VECTOR, VECTOR_FITS, VECTOR_ROWS, Problem
+from pyqbeast.deletion_vectors import vector_files, vector_rules
 from pyqbeast.deletion_vectors.vector import DeletionVector
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 
@@ -39,14 +40,10 @@ def check_stored(
     """
     if bytes_on_disk is None:
         return [Problem(VECTOR, file, "", "the file of its deletion vector is missing")]
-    # Its size before it and its checksum behind it take four bytes each.
-    end = (vector.offset or 0) + vector.size_in_bytes + 8
-    if bytes_on_disk < end:
-        text = f"the file of its deletion vector has {bytes_on_disk} bytes, and it ends at {end}"
-        return [Problem(VECTOR, file, "", text)]
-    if rows is not None and vector.cardinality > rows:
-        text = f"the log says that its deletion vector holds {vector.cardinality} rows, and it has {rows}"
-        return [Problem(VECTOR_ROWS, file, "", text)]
+    if wrong := vector_files.cut_off(bytes_on_disk, vector.offset or 0, vector.size_in_bytes):
+        return [Problem(VECTOR, file, "", f"the file of its deletion vector: {wrong}")]
+    if wrong := vector_rules.too_many(vector.cardinality, rows):
+        return [Problem(VECTOR_ROWS, file, "", f"its deletion vector: {wrong}")]
     return []
 
 
@@ -63,10 +60,8 @@ def check_contents(
         rows: the rows of the file, None where unknown.
     """
     problems = []
-    if count != vector.cardinality:
-        text = f"its deletion vector holds {count} rows, the log says {vector.cardinality}"
-        problems.append(Problem(VECTOR_ROWS, file, "", text, truth=str(count)))
-    if last is not None and rows is not None and last >= rows:
-        text = f"its deletion vector names row {last}, and it has {rows} rows, counted from 0"
-        problems.append(Problem(VECTOR_FITS, file, "", text))
+    if wrong := vector_rules.wrong_count(vector, count):
+        problems.append(Problem(VECTOR_ROWS, file, "", f"its deletion vector: {wrong}", truth=str(count)))
+    if wrong := vector_rules.beyond_file(last, rows):
+        problems.append(Problem(VECTOR_FITS, file, "", f"its deletion vector: {wrong}"))
     return problems

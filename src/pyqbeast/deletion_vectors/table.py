@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, check_type
 from pyqbeast.core.location import Location, location_text
+from pyqbeast.deletion_vectors import vector_rules
 from pyqbeast.deletion_vectors.vector import DeletionVector
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
@@ -69,9 +70,8 @@ def read_vector(
         vector = DeletionVector.read(descriptor, table, storage_options=storage_options)
     except (FormatError, InvalidInputError) as error:
         raise type(error)(f"{file}: {error}") from error
-    largest = vector.max_row_index
-    if rows is not None and largest is not None and largest >= rows:
-        raise FormatError(f"{file}: row index {largest} is beyond the file's {rows} rows")
+    if wrong := vector_rules.beyond_file(vector.max_row_index, rows):
+        raise FormatError(f"{file}: {wrong}")
     return vector
 
 
@@ -106,9 +106,7 @@ def _below(file: str, table: Location) -> list[str]:
 def _file_vector(file: LiveFile) -> FileVector:
     vector, rows = file.deletion_vector, file.physical_rows
     cardinality = file.deleted
-    if rows is not None and cardinality > rows:
-        raise FormatError(
-            f"{file.path}: cardinality: {cardinality} rows deleted of the {rows} that the file has"
-        )
+    if wrong := vector_rules.too_many(cardinality, rows):
+        raise FormatError(f"{file.path}: {wrong}")
     share = None if rows is None else cardinality / rows if rows else 0.0
     return FileVector(file.path, vector.storage_type if vector else None, cardinality, rows, share)

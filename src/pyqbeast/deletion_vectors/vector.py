@@ -12,7 +12,7 @@ from pyroaring import BitMap64
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, check_type
 from pyqbeast.core.location import Location
-from pyqbeast.deletion_vectors import bitmaps, vector_files
+from pyqbeast.deletion_vectors import bitmaps, vector_files, vector_rules
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 from pyqbeast.delta_log.locations import Options
 
@@ -73,7 +73,9 @@ class DeletionVector(Collection[int]):
                 path, descriptor.offset or 0, descriptor.size_in_bytes, storage_options
             )
         vector = cls.from_bytes(data, source=source)
-        vector._check(descriptor, source)
+        wrong = vector_rules.wrong_count(descriptor, len(vector))
+        if wrong := wrong or vector_rules.wrong_largest(descriptor, vector.max_row_index):
+            raise FormatError(f"{source}: {wrong}")
         return vector
 
     def to_array(self) -> npt.NDArray[np.int64]:
@@ -94,15 +96,6 @@ class DeletionVector(Collection[int]):
     def max_row_index(self) -> int | None:
         """The largest row index; None in an empty vector."""
         return self._bitmap.max() if self._bitmap else None
-
-    def _check(self, descriptor: DeletionVectorDescriptor, source: str) -> None:
-        cardinality, largest = descriptor.cardinality, descriptor.max_row_index
-        if len(self) != cardinality:
-            raise FormatError(
-                f"{source}: cardinality: {cardinality} in the log, and it holds {len(self)} rows"
-            )
-        if largest not in (None, self.max_row_index):
-            raise FormatError(f"{source}: maxRowIndex: {largest} in the log, and it is {self.max_row_index}")
 
     def union(self, other: DeletionVector) -> DeletionVector:
         """Return the vector of the rows that are in either."""

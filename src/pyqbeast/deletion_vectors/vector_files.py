@@ -17,6 +17,8 @@ from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 
 _VERSION = b"\x01"
 _WORD = struct.Struct(">I")
+# The size before a vector and the checksum behind it.
+_FRAME_SIZE = 2 * _WORD.size
 # Sizes and offsets are 4-byte signed numbers in the log.
 _LIMIT = 2**31 - 1
 
@@ -38,20 +40,25 @@ def read_bytes(location: str, offset: int, size: int, storage_options: locations
             return _read(file, source, offset, size)
 
 
+def cut_off(length: int, offset: int, size: int) -> str | None:
+    """That a file of `length` bytes ends before the vector of `size` bytes at `offset`, in words; None where not."""
+    if offset + size + _FRAME_SIZE <= length:
+        return None
+    return f"truncated: it has {length} bytes, too few for {size} at offset {offset}"
+
+
 def _read(file: IO[bytes], source: str, offset: int, size: int) -> bytes:
     length = file.seek(0, 2)
     # The size is checked before so many bytes are read, because the descriptor may be forged, or the file cut
     # off.
-    if offset + size + 2 * _WORD.size > length:
-        raise FormatError(
-            f"{source}: truncated: it has {length} bytes, too few for {size} at offset {offset}"
-        )
+    if wrong := cut_off(length, offset, size):
+        raise FormatError(f"{source}: {wrong}")
     file.seek(0)
     # A vector at offset 0, for a descriptor without an offset, leaves no room for a version byte.
     if offset > 0 and (version := file.read(1)) != _VERSION:
         raise FormatError(f"{source}: version: {version[0]} is unknown; version 1 is read")
     file.seek(offset)
-    record = file.read(size + 2 * _WORD.size)
+    record = file.read(size + _FRAME_SIZE)
     (stored_size,) = _WORD.unpack_from(record, 0)
     if stored_size != size:
         raise FormatError(f"{source}: sizeInBytes: {size} in the log, {stored_size} in the file at {offset}")
@@ -78,7 +85,7 @@ def write_bytes(
             )
         positions.append((position, len(data)))
         parts += [_WORD.pack(len(data)), data, _WORD.pack(zlib.crc32(data))]
-        position += len(data) + 2 * _WORD.size
+        position += len(data) + _FRAME_SIZE
     file_id = uuid.uuid4()
     location = DeletionVectorDescriptor.assemble_path(table, file_id, random_prefix)
     file_system, path = locations.open_location(location)
