@@ -60,7 +60,7 @@ def check_contents(
         rows: the rows of the file, None where unknown.
     """
     problems = []
-    if wrong := vector_rules.wrong_count(vector, count):
+    if wrong := vector_rules.wrong_count(vector, count) or vector_rules.wrong_largest(vector, last):
         problems.append(Problem(VECTOR_ROWS, file, "", f"its deletion vector: {wrong}", truth=str(count)))
     if wrong := vector_rules.beyond_file(last, rows):
         problems.append(Problem(VECTOR_FITS, file, "", f"its deletion vector: {wrong}"))

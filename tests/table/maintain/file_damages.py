@@ -209,6 +209,14 @@ HEALED = [
         has_vector,
     ),
     Damage(
+        "the log says another last row than an inline deletion vector holds",
+        "log",
+        problems.VECTOR_ROWS,
+        repair_texts.COUNTED,
+        inline(maxRowIndex=lambda _: 5_000_000_000),
+        has_vector,
+    ),
+    Damage(
         "the log deletes more rows than a file has",
         "log",
         problems.VECTOR_ROWS,
@@ -222,6 +230,14 @@ HEALED = [
         problems.VECTOR_ROWS,
         repair_texts.COUNTED,
         described(cardinality=lambda rows: rows + 1),
+        has_vector,
+    ),
+    Damage(
+        "the log says another last row than the file of a deletion vector holds",
+        "data",
+        problems.VECTOR_ROWS,
+        repair_texts.COUNTED,
+        described(maxRowIndex=lambda _: 0),
         has_vector,
     ),
     Damage(

@@ -197,7 +197,8 @@ def _check_vectors(
         elif vector is not None and not file.has_broken_vector:
             found = file_checks.check_inline(file.path, vector, rows[file.location])
             counted = [int(problem.truth) for problem in found if problem.rule == VECTOR_ROWS]
-            vector = dataclasses.replace(vector, cardinality=counted[0]) if counted else vector
+            if counted:
+                vector = dataclasses.replace(vector, cardinality=counted[0], max_row_index=None)
         problems += found
         seen.append(file._replace(vector=vector, problems=(*file.problems, *found)))
     return seen, problems
