@@ -17,7 +17,7 @@ from pyqbeast.core.secrets import without_secrets
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.column import numbers, present
 from pyqbeast.tiledb.format.domain import MBRs
-from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.field import Field, FileKind
 from pyqbeast.tiledb.format.rtree import leaves_of
 from pyqbeast.tiledb.format.schema import Layout
 from pyqbeast.tiledb.format.statistics import tile_statistics
@@ -120,12 +120,10 @@ def _verify_fragment(fragment: Fragment, report: VerifyReport) -> None:
     report.tiles += tiles.size
     report.cells += fragment.cell_count
     report.problems += [ArrayProblem(fragment.path, text) for text in _file_problems(fragment)]
-    report.bytes += sum(
-        map(sum, (fragment.footer.file_sizes, fragment.footer.var_sizes, fragment.footer.validity_sizes))
-    )
+    report.bytes += fragment.footer.data_bytes
     _ = fragment.statistics, fragment.processed_conditions
     columns: dict[str, list[pa.Array]] = {}
-    for name, (field, stem, _slot) in fragment.fields.items():
+    for name, (field, *_) in fragment.fields.items():
         if fragment.footer.dense and field.is_dimension:
             continue
 
@@ -139,7 +137,7 @@ def _verify_fragment(fragment: Fragment, report: VerifyReport) -> None:
                 for text in _statistics_problems(fragment, field, parts)
             )
 
-        _attempt(report, f"{fragment.path}/{stem}.tdb", check)
+        _attempt(report, fragment.files_of(name)[FileKind.FIXED].path, check)
     if not fragment.footer.dense and all(d.name in columns for d in fragment.schema.dimensions):
         report.problems += [
             ArrayProblem(fragment.metadata_path, text)
@@ -157,16 +155,10 @@ def _parts(fragment: Fragment, name: str, tiles: np.ndarray[Any, np.dtype[np.int
 def _file_problems(fragment: Fragment) -> Iterator[str]:
     """Files that are missing, of another size than stated, or not known."""
     stored = {entry.name: entry.size for entry in fragment.store.entries(fragment.path)}
-    footer = fragment.footer
     expected: dict[str, int | None] = {METADATA_FILE: None}
-    for field, stem, slot in fragment.fields.values():
-        if footer.dense and field.is_dimension:
-            continue
-        expected[f"{stem}.tdb"] = footer.file_sizes[slot]
-        if field.is_var:
-            expected[f"{stem}_var.tdb"] = footer.var_sizes[slot]
-        if field.nullable:
-            expected[f"{stem}_validity.tdb"] = footer.validity_sizes[slot]
+    for column, (field, *_) in fragment.fields.items():
+        if not (fragment.footer.dense and field.is_dimension):
+            expected |= {file.name: file.size for file in fragment.files_of(column).values()}
     for name, size in expected.items():
         if name not in stored:
             if size != 0:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.secrets import without_secrets
 from pyqbeast.tiledb.format.domain import MBR
-from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.field import Field, FileKind
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.opening import open_array
 from pyqbeast.tiledb.verify import verify as verify_array
@@ -179,7 +179,6 @@ def _column(field: Field) -> Data:
 
 def _fragment(fragment: Fragment) -> Data:
     footer = fragment.footer
-    size = sum(map(sum, (footer.file_sizes, footer.var_sizes, footer.validity_sizes)))
     return {
         "name": fragment.name.text,
         "timestamps": [fragment.name.start, fragment.name.end],
@@ -187,7 +186,7 @@ def _fragment(fragment: Fragment) -> Data:
         "schema": footer.schema_name,
         "tiles": fragment.tile_count,
         "cells": fragment.cell_count,
-        "bytes": size,
+        "bytes": footer.data_bytes,
         "non_empty_domain": _domain(footer.non_empty_domain),
         "has_timestamps": footer.has_timestamps,
         "has_deletes": footer.has_deletes,
@@ -205,19 +204,13 @@ def _sections(fragment: Fragment) -> Data:
 
 
 def _column_sections(fragment: Fragment, name: str) -> Data:
-    field, stem, slot = fragment.fields[name]
-    footer = fragment.footer
-    report: Data = {"file": f"{stem}.tdb", "file_size": footer.file_sizes[slot]}
-    report["tile_offsets"] = fragment.tile_offsets(name).values.tolist()
-    if field.is_var:
-        report |= {
-            "var_size": footer.var_sizes[slot],
-            "tile_var_offsets": fragment.tile_var_offsets(name).values.tolist(),
-        }
-        report["tile_var_sizes"] = fragment.tile_var_sizes(name).values.tolist()
-    if field.nullable:
-        report["validity_size"] = footer.validity_sizes[slot]
-        report["tile_validity_offsets"] = fragment.tile_validity_offsets(name).values.tolist()
+    field, files = fragment.fields[name][0], fragment.files_of(name)
+    report: Data = {"file": files[FileKind.FIXED].name}
+    for kind, file in files.items():
+        report[f"{kind.value}_size"] = file.size
+        report[kind.offsets_section] = file.tile_offsets().values.tolist()
+        if kind is FileKind.VAR:
+            report["tile_var_sizes"] = fragment.tile_var_sizes(name).values.tolist()
     for label, values in (("mins", fragment.tile_mins(name)), ("maxs", fragment.tile_maxs(name))):
         report[label] = [] if values is None else [_plain(v) for v in values.typed(field).tolist()]
     sums, nulls = fragment.tile_sums(name), fragment.tile_null_counts(name)

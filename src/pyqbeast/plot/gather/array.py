@@ -178,16 +178,11 @@ def _axis(dimension: Dimension, scale: Scale | None) -> Axis:
 def _tile_bytes(fragment: Fragment) -> NDArray[np.float64]:
     """Bytes of each tile in all files of its fragment."""
     sizes = np.zeros(fragment.tile_count)
-    for name, (field, _, slot) in fragment.fields.items():
-        footer = fragment.footer
-        files = [(fragment.tile_offsets(name), footer.file_sizes[slot])]
-        if field.is_var:
-            files.append((fragment.tile_var_offsets(name), footer.var_sizes[slot]))
-        if field.nullable:
-            files.append((fragment.tile_validity_offsets(name), footer.validity_sizes[slot]))
-        for offsets, end in files:
-            if offsets.values.size == sizes.size:
-                sizes += np.diff(np.append(offsets.values.astype(np.float64), float(end)))
+    for name in fragment.fields:
+        for file in fragment.files_of(name).values():
+            offsets = file.tile_offsets().values
+            if offsets.size == sizes.size:
+                sizes += np.diff(np.append(offsets.astype(np.float64), float(file.size)))
     return sizes
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,26 @@ from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
 from pyqbeast.tiledb.filters.base import ChunkContext
 from pyqbeast.tiledb.filters.pipeline import NO_FILTERS, FilterPipeline
 from pyqbeast.tiledb.filters.scale import FloatScale
+
+
+class FileKind(Enum):
+    """What a data file of a column holds. The value is its word in the footer's lists."""
+
+    #: The cells, or the offsets of cells that vary in length.
+    FIXED = "file"
+    #: The bytes of cells that vary in length.
+    VAR = "var"
+    #: Which cells are no null.
+    VALIDITY = "validity"
+
+    @property
+    def offsets_section(self) -> str:
+        """The section of the metadata file that says where its tiles begin (see `SLOT_SECTIONS`)."""
+        return "tile_offsets" if self is FileKind.FIXED else f"tile_{self.value}_offsets"
+
+    def file_name(self, stem: str) -> str:
+        """The file of a column with this stem, such as `a0`."""
+        return f"{stem}.tdb" if self is FileKind.FIXED else f"{stem}_{self.value}.tdb"
 
 
 @dataclass(frozen=True)
@@ -50,6 +71,12 @@ class Field:
     def cell_size(self) -> int:
         """Bytes of a cell, or of one value where cells vary in length."""
         return self.datatype.size * (1 if self.is_var else self.cell_val_num)
+
+    @property
+    def file_kinds(self) -> list[FileKind]:
+        """The data files that it has in a fragment."""
+        has = {FileKind.FIXED: True, FileKind.VAR: self.is_var, FileKind.VALIDITY: self.nullable}
+        return [kind for kind in FileKind if has[kind]]
 
     def context(self, version: int) -> ChunkContext:
         """What the field's filters see in a fragment of this version."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyqbeast.tiledb.cursor import Bytes, Cursor, u8, u32, u64
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.domain import MBR
-from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.field import Field, FileKind
 from pyqbeast.tiledb.format.generic_tile import check_version
 
 #: The sections that there are once per slot, in the order of their offsets in the footer.
@@ -137,6 +137,20 @@ class Footer:
         out += u64(self.fragment_statistics or 0)
         out += u64(self.processed_conditions or 0) if self.version >= _CONDITIONS_SINCE else b""
         return out + u64(len(out))
+
+    def sizes(self, kind: FileKind) -> tuple[int, ...]:
+        """Bytes of the data files of a kind, one entry per slot."""
+        by_kind = {
+            FileKind.FIXED: self.file_sizes,
+            FileKind.VAR: self.var_sizes,
+            FileKind.VALIDITY: self.validity_sizes,
+        }
+        return by_kind[kind]
+
+    @property
+    def data_bytes(self) -> int:
+        """Bytes of all data files."""
+        return sum(sum(self.sizes(kind)) for kind in FileKind)
 
     @property
     def offsets(self) -> list[int]:

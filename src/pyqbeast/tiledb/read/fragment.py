@@ -67,8 +67,7 @@ class Fragment(FragmentMetadata):
         sizes = [entry.size for entry in self.store.entries(self.path)]
         if None not in sizes:
             return sum(size or 0 for size in sizes)
-        footer = self.footer
-        return sum(map(sum, (footer.file_sizes, footer.var_sizes, footer.validity_sizes)))
+        return self.footer.data_bytes
 
     def tile_cells(self, tiles: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
         """Cells of each of these tiles; those of a dense fragment count its padding."""

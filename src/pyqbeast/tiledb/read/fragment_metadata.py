@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.cursor import Cursor
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
-from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.field import Field, FileKind
 from pyqbeast.tiledb.format.footer import LENGTH_SIZE, Footer, FooterHead, footer_length
 from pyqbeast.tiledb.format.generic_tile import GenericTile
 from pyqbeast.tiledb.format.rtree import RTree
@@ -35,6 +36,23 @@ _TAIL = 2048
 
 Section = TypeVar("Section")
 SchemaLoader = Callable[[str], ArraySchema]
+
+
+@dataclass(frozen=True)
+class ColumnFile:
+    """A data file of a column.
+
+    Attributes:
+        name: Its name in the fragment's folder.
+        path: The same, relative to the array.
+        size: Its bytes, as the footer says.
+        tile_offsets: Reads where its tiles begin.
+    """
+
+    name: str
+    path: str
+    size: int
+    tile_offsets: Callable[[], TileOffsets]
 
 
 class FragmentMetadata:
@@ -123,6 +141,24 @@ class FragmentMetadata:
             raise InvalidInputError(f"{self.name.text}: no column {column!r}; there are {list(self.fields)}")
         return self.fields[column][2]
 
+    def files_of(self, column: str) -> dict[FileKind, ColumnFile]:
+        """The data files of a column.
+
+        Raises:
+            InvalidInputError: The fragment has no such column.
+        """
+        slot = self.slot(column)
+        field, stem, _ = self.fields[column]
+        files = {}
+        for kind in field.file_kinds:
+            name, size = kind.file_name(stem), self.footer.sizes(kind)[slot]
+            offsets = partial(self._tile_offsets, kind, column)
+            files[kind] = ColumnFile(name, f"{self.path}/{name}", size, offsets)
+        return files
+
+    def _tile_offsets(self, kind: FileKind, column: str) -> TileOffsets:
+        return _need(self._slot_section(kind.offsets_section, column, TileOffsets.parse))
+
     def section(self, offset: int, label: str) -> GenericTile:
         """The generic tile at this offset of the metadata file."""
         offsets, end = self.footer.offsets, self._raw_footer[1]
@@ -156,11 +192,11 @@ class FragmentMetadata:
 
     def tile_offsets(self, column: str) -> TileOffsets:
         """Where the tiles of a column's (first) file begin."""
-        return _need(self._slot_section("tile_offsets", column, TileOffsets.parse))
+        return self._tile_offsets(FileKind.FIXED, column)
 
     def tile_var_offsets(self, column: str) -> TileOffsets:
         """Where the tiles of a column's file of variable cells begin."""
-        return _need(self._slot_section("tile_var_offsets", column, TileOffsets.parse))
+        return self._tile_offsets(FileKind.VAR, column)
 
     def tile_var_sizes(self, column: str) -> TileSizes:
         """Bytes of a column's variable cells in each tile, before filtering."""
@@ -168,7 +204,7 @@ class FragmentMetadata:
 
     def tile_validity_offsets(self, column: str) -> TileOffsets:
         """Where the tiles of a column's validity file begin."""
-        return _need(self._slot_section("tile_validity_offsets", column, TileOffsets.parse))
+        return self._tile_offsets(FileKind.VALIDITY, column)
 
     def tile_mins(self, column: str) -> TileMinsMaxs | None:
         """Least values of a column's tiles, `None` before version 11."""

@@ -12,9 +12,10 @@ from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.filters.base import ChunkContext, Octets
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
 from pyqbeast.tiledb.format.column import binary_array, fixed_array
-from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.field import Field, FileKind
 from pyqbeast.tiledb.format.tile import StoredTile
 from pyqbeast.tiledb.read.fragment import Fragment
+from pyqbeast.tiledb.read.fragment_metadata import ColumnFile
 from pyqbeast.tiledb.storage.stores import Store
 
 Tiles = npt.NDArray[np.intp]
@@ -32,15 +33,15 @@ def read_column(fragment: Fragment, column: str, tiles: Tiles) -> pa.Array:
     Raises:
         ArrayFormatError: A file is missing or broken.
     """
-    field, stem, _ = fragment.fields[column]
+    field = fragment.fields[column][0]
     cells = fragment.tile_cells(tiles)
-    valid = _read_validity(fragment, column, stem, tiles, cells) if field.nullable else None
+    valid = _read_validity(fragment, column, tiles, cells) if field.nullable else None
     if field.is_var:
-        data, offsets = _read_var(fragment, column, field, stem, tiles, cells)
+        data, offsets = _read_var(fragment, column, field, tiles, cells)
         return binary_array(data, offsets, valid)
-    file = f"{fragment.path}/{stem}.tdb"
-    with reading(file, column):
-        stored = _stored(fragment, column, file, "file", tiles)
+    file = fragment.files_of(column)[FileKind.FIXED]
+    with reading(file.path, column):
+        stored = _stored(fragment, file, tiles)
         context = field.context(fragment.footer.version)
         return fixed_array(
             _decode(stored, cells * field.cell_size, fragment.pipeline(field.filters), context), field, valid
@@ -69,29 +70,28 @@ def stored_field(fragment: Fragment, column: str, current: Field | None) -> Fiel
     return own
 
 
-def _read_validity(fragment: Fragment, column: str, stem: str, tiles: Tiles, cells: Counts) -> Octets:
-    file = f"{fragment.path}/{stem}_validity.tdb"
-    with reading(file, f"validity of {column}"):
-        stored = _stored(fragment, column, file, "validity", tiles)
+def _read_validity(fragment: Fragment, column: str, tiles: Tiles, cells: Counts) -> Octets:
+    file = fragment.files_of(column)[FileKind.VALIDITY]
+    with reading(file.path, f"validity of {column}"):
+        stored = _stored(fragment, file, tiles)
         context = ChunkContext(Datatype.UINT8, version=fragment.footer.version)
         return _decode(stored, cells, fragment.pipeline(fragment.schema.validity_filters), context)
 
 
 def _read_var(
-    fragment: Fragment, column: str, field: Field, stem: str, tiles: Tiles, cells: Counts
+    fragment: Fragment, column: str, field: Field, tiles: Tiles, cells: Counts
 ) -> tuple[Octets, npt.NDArray[np.int64]]:
     """The bytes of variable cells, and their offsets."""
-    file, version = f"{fragment.path}/{stem}_var.tdb", fragment.footer.version
-    with reading(file, column):
+    files, version = fragment.files_of(column), fragment.footer.version
+    with reading(files[FileKind.VAR].path, column):
         sizes = _chosen(fragment.tile_var_sizes(column).values, tiles)
-        stored = _stored(fragment, column, file, "var", tiles)
+        stored = _stored(fragment, files[FileKind.VAR], tiles)
         pipeline, context = fragment.pipeline(field.filters), field.context(version)
         if field.is_text_encoded(version):
             return _decode_text(stored, sizes, cells, pipeline, context)
         data = _decode(stored, sizes, pipeline, context)
-    file = f"{fragment.path}/{stem}.tdb"
-    with reading(file, f"offsets of {column}"):
-        stored = _stored(fragment, column, file, "file", tiles)
+    with reading(files[FileKind.FIXED].path, f"offsets of {column}"):
+        stored = _stored(fragment, files[FileKind.FIXED], tiles)
         context = ChunkContext(Datatype.UINT64, version=version)
         raw = _decode(stored, 8 * cells, fragment.pipeline(fragment.schema.offsets_filters), context)
         return data, _absolute(raw.view("<u8"), cells, sizes)
@@ -122,22 +122,15 @@ def _chosen(values: npt.NDArray[np.uint64], tiles: Tiles) -> Counts:
     return chosen
 
 
-def _stored(fragment: Fragment, column: str, file: str, kind: str, tiles: Tiles) -> list[StoredTile]:
+def _stored(fragment: Fragment, file: ColumnFile, tiles: Tiles) -> list[StoredTile]:
     """The tiles of a file, read in as few ranges as they lie in."""
-    sections = {
-        "file": fragment.tile_offsets,
-        "var": fragment.tile_var_offsets,
-        "validity": fragment.tile_validity_offsets,
-    }
-    footer = fragment.footer
-    lengths = {"file": footer.file_sizes, "var": footer.var_sizes, "validity": footer.validity_sizes}
     # Tile i ends where tile i + 1 begins, the last one where the file ends.
-    length = np.array([lengths[kind][fragment.slot(column)]], dtype=np.uint64)
-    ends = np.concatenate([sections[kind](column).values[: fragment.tile_count], length])
+    length = np.array([file.size], dtype=np.uint64)
+    ends = np.concatenate([file.tile_offsets().values[: fragment.tile_count], length])
     starts, stops = _chosen(ends, tiles), _chosen(ends, tiles + 1)
     if (starts > stops).any():
         raise ArrayFormatError("tiles that end before they begin")
-    return [StoredTile(data) for data in _fetch(fragment.store, file, starts, stops)]
+    return [StoredTile(data) for data in _fetch(fragment.store, file.path, starts, stops)]
 
 
 def _fetch(store: Store, file: str, starts: Counts, stops: Counts) -> list[memoryview]:

@@ -16,7 +16,7 @@ from pyqbeast.tiledb.filters.base import ChunkContext, Octets, octets
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
 from pyqbeast.tiledb.format.column import filled, fixed_array, fixed_bytes, var_bytes
 from pyqbeast.tiledb.format.domain import MBR
-from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.format.field import Field, FileKind
 from pyqbeast.tiledb.format.footer import SLOT_SECTIONS, Footer, slot_count
 from pyqbeast.tiledb.format.generic_tile import encode_generic_tile
 from pyqbeast.tiledb.format.rtree import RTree
@@ -42,20 +42,22 @@ class _File:
     content: bytearray = dataclasses.field(default_factory=bytearray)
     offsets: list[int] = dataclasses.field(default_factory=list)
 
-    def add(self, tile: bytes) -> None:
-        self.offsets.append(len(self.content))
-        self.content += tile
-
 
 @dataclass
 class FieldFiles:
     """The files of one column, and what the metadata file has to say about them."""
 
-    data: _File = dataclasses.field(default_factory=_File)
-    var: _File = dataclasses.field(default_factory=_File)
-    validity: _File = dataclasses.field(default_factory=_File)
+    by_kind: dict[FileKind, _File] = dataclasses.field(
+        default_factory=lambda: {kind: _File() for kind in FileKind}
+    )
     var_sizes: list[int] = dataclasses.field(default_factory=list)
     statistics: TileStatistics = NO_STATISTICS
+
+    def add(self, kind: FileKind, tile: bytes) -> None:
+        """Append a tile to a file."""
+        file = self.by_kind[kind]
+        file.offsets.append(len(file.content))
+        file.content += tile
 
 
 def encode_column(
@@ -90,16 +92,16 @@ def encode_column(
         for tile in tiles:
             if field.is_var:
                 data, starts = var_bytes(tile)
-                files.var.add(encode_tile(data, values, context, starts))
+                files.add(FileKind.VAR, encode_tile(data, values, context, starts))
                 files.var_sizes.append(data.size)
                 in_data = field.is_text_encoded(version)
                 plain = starts[:-1].astype("<u8").view(np.uint8)
-                files.data.add(_NO_CHUNKS if in_data else encode_tile(plain, offsets, u64s))
+                files.add(FileKind.FIXED, _NO_CHUNKS if in_data else encode_tile(plain, offsets, u64s))
             else:
-                files.data.add(encode_tile(_fixed_values(tile, field), values, context))
+                files.add(FileKind.FIXED, encode_tile(_fixed_values(tile, field), values, context))
             if field.nullable:
                 valid = tile.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)
-                files.validity.add(encode_tile(valid, validity, flags))
+                files.add(FileKind.VALIDITY, encode_tile(valid, validity, flags))
     except InvalidInputError as error:
         raise InvalidInputError(f"column {field.name!r}: {error}") from error
     files.statistics = tile_statistics(tiles if counted is None else list(counted), field)
@@ -160,11 +162,8 @@ class FragmentFiles:
         for stem, field, files in self._slots():
             if files is None or field is None:
                 continue
-            contents[f"{stem}.tdb"] = bytes(files.data.content)
-            if field.is_var:
-                contents[f"{stem}_var.tdb"] = bytes(files.var.content)
-            if field.nullable:
-                contents[f"{stem}_validity.tdb"] = bytes(files.validity.content)
+            for kind in field.file_kinds:
+                contents[kind.file_name(stem)] = bytes(files.by_kind[kind].content)
         return contents | {METADATA_FILE: self._metadata(key)}
 
     def _slots(self) -> list[tuple[str, Field | None, FieldFiles | None]]:
@@ -193,7 +192,7 @@ class FragmentFiles:
         sections = {name: tuple(map(place, payloads[name])) for name in SLOT_SECTIONS}
         whole = place(TileFragmentMinMaxSumNullCount(tuple(f.statistics.fragment for f in slots)).to_bytes())
         conditions = place(TileProcessedConditions().to_bytes())
-        sizes = [tuple(len(getattr(f, kind).content) for f in slots) for kind in ("data", "var", "validity")]
+        sizes = [tuple(len(f.by_kind[kind].content) for f in slots) for kind in FileKind]
         assert len(slots) == slot_count(len(schema.attributes), len(schema.dimensions), False, False)
         footer = Footer(
             schema.version, schema.name, schema.dense, self.domain, 0 if schema.dense else self.tile_count,
@@ -207,11 +206,7 @@ def _payload(section: str, files: FieldFiles, tiles: int) -> bytes:
     statistics = files.statistics
     if section == "tile_var_sizes":
         return TileSizes(_full(files.var_sizes, tiles)).to_bytes()
-    lists = {
-        "tile_offsets": files.data.offsets,
-        "tile_var_offsets": files.var.offsets,
-        "tile_validity_offsets": files.validity.offsets,
-    }
+    lists = {kind.offsets_section: file.offsets for kind, file in files.by_kind.items()}
     if section in lists:
         return TileOffsets(_full(lists[section], tiles)).to_bytes()
     if section == "tile_mins":
