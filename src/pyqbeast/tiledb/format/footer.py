@@ -12,17 +12,10 @@ from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.field import Field, FileKind
 from pyqbeast.tiledb.format.generic_tile import check_version
 
+_PLACE_SECTIONS = ("tile_offsets", "tile_var_offsets", "tile_var_sizes", "tile_validity_offsets")
+_STATISTICS_SECTIONS = ("tile_mins", "tile_maxs", "tile_sums", "tile_null_counts")
 #: The sections that there are once per slot, in the order of their offsets in the footer.
-SLOT_SECTIONS = (
-    "tile_offsets",
-    "tile_var_offsets",
-    "tile_var_sizes",
-    "tile_validity_offsets",
-    "tile_mins",
-    "tile_maxs",
-    "tile_sums",
-    "tile_null_counts",
-)
+SLOT_SECTIONS = _PLACE_SECTIONS + _STATISTICS_SECTIONS
 _STATISTICS_SINCE, _FRAGMENT_STATISTICS_SINCE = 11, 12
 _TIMESTAMPS_SINCE, _DELETES_SINCE, _CONDITIONS_SINCE, _OPTIONAL_SINCE = 14, 15, 16, 23
 _GLOBAL_ORDER = 0
@@ -108,10 +101,10 @@ class Footer:
         tiles, last_cells = cursor.u64("sparse tiles"), cursor.u64("last tile cells")
         timestamps = version >= _TIMESTAMPS_SINCE and _flag(cursor, "has timestamps")
         deletes = version >= _DELETES_SINCE and _flag(cursor, "has delete metadata")
-        slots = slot_count(attributes, len(dimensions), timestamps, deletes)
-        sizes = [_u64s(cursor, slots, name) for name in ("file sizes", "var sizes", "validity sizes")]
+        slots = slot_count(attributes, len(dimensions), timestamps=timestamps, deletes=deletes)
+        sizes = {kind: _u64s(cursor, slots, f"{kind.value} sizes") for kind in FileKind}
         rtree = cursor.u64("R-tree offset")
-        names = SLOT_SECTIONS if version >= _STATISTICS_SINCE else SLOT_SECTIONS[:4]
+        names = SLOT_SECTIONS if version >= _STATISTICS_SINCE else _PLACE_SECTIONS
         sections = {name: _u64s(cursor, slots, name) for name in names}
         statistics = cursor.u64("statistics offset") if version >= _FRAGMENT_STATISTICS_SINCE else None
         conditions = cursor.u64("conditions offset") if version >= _CONDITIONS_SINCE else None
@@ -119,9 +112,23 @@ class Footer:
         if cursor.remaining:
             raise cursor.error(f"{cursor.remaining} bytes more than expected", "footer")
         return cls(
-            version, head.schema_name, dense, domain, tiles, last_cells, timestamps, deletes,
-            sizes[0], sizes[1], sizes[2], rtree, sections, statistics, conditions, order,
-        )  # fmt: skip
+            version=version,
+            schema_name=head.schema_name,
+            dense=dense,
+            non_empty_domain=domain,
+            sparse_tiles=tiles,
+            last_tile_cells=last_cells,
+            has_timestamps=timestamps,
+            has_deletes=deletes,
+            file_sizes=sizes[FileKind.FIXED],
+            var_sizes=sizes[FileKind.VAR],
+            validity_sizes=sizes[FileKind.VALIDITY],
+            rtree=rtree,
+            sections=sections,
+            fragment_statistics=statistics,
+            processed_conditions=conditions,
+            global_order=order,
+        )
 
     def to_bytes(self, dimensions: Sequence[Field]) -> bytes:
         """The footer as written in versions 12 to 22, with its length behind it."""
@@ -164,7 +171,7 @@ class Footer:
         return sorted(distinct)
 
 
-def slot_count(attributes: int, dimensions: int, timestamps: bool, deletes: bool) -> int:
+def slot_count(attributes: int, dimensions: int, *, timestamps: bool, deletes: bool) -> int:
     """Entries per list: the attributes, one for the coordinates of older versions, the dimensions, then the
     time columns.
     """

@@ -192,12 +192,26 @@ class FragmentFiles:
         sections = {name: tuple(map(place, payloads[name])) for name in SLOT_SECTIONS}
         whole = place(TileFragmentMinMaxSumNullCount(tuple(f.statistics.fragment for f in slots)).to_bytes())
         conditions = place(TileProcessedConditions().to_bytes())
-        sizes = [tuple(len(f.by_kind[kind].content) for f in slots) for kind in FileKind]
-        assert len(slots) == slot_count(len(schema.attributes), len(schema.dimensions), False, False)
+        sizes = {kind: tuple(len(f.by_kind[kind].content) for f in slots) for kind in FileKind}
+        attributes, dimensions = len(schema.attributes), len(schema.dimensions)
+        assert len(slots) == slot_count(attributes, dimensions, timestamps=False, deletes=False)
         footer = Footer(
-            schema.version, schema.name, schema.dense, self.domain, 0 if schema.dense else self.tile_count,
-            self.last_tile_cells, False, False, sizes[0], sizes[1], sizes[2], tree, sections, whole, conditions,
-        )  # fmt: skip
+            version=schema.version,
+            schema_name=schema.name,
+            dense=schema.dense,
+            non_empty_domain=self.domain,
+            sparse_tiles=0 if schema.dense else self.tile_count,
+            last_tile_cells=self.last_tile_cells,
+            has_timestamps=False,
+            has_deletes=False,
+            file_sizes=sizes[FileKind.FIXED],
+            var_sizes=sizes[FileKind.VAR],
+            validity_sizes=sizes[FileKind.VALIDITY],
+            rtree=tree,
+            sections=sections,
+            fragment_statistics=whole,
+            processed_conditions=conditions,
+        )
         return bytes(out) + footer.to_bytes(schema.dimension_fields)
 
 
