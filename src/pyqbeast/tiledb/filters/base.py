@@ -16,6 +16,9 @@ from pyqbeast.tiledb.errors import ArrayFormatError
 
 Octets = npt.NDArray[np.uint8]
 
+#: The format version of what is written.
+WRITTEN_VERSION = 22
+
 
 @dataclass(frozen=True)
 class ChunkContext:
@@ -31,7 +34,7 @@ class ChunkContext:
 
     datatype: Datatype
     cell_val_num: int = 1
-    version: int = 22
+    version: int = WRITTEN_VERSION
     limit: int = 2**31
     column_type: Datatype | None = None
 

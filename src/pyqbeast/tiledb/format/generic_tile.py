@@ -10,14 +10,14 @@ from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.tiledb.cursor import Bytes, Cursor, u8, u32, u64
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
-from pyqbeast.tiledb.filters.base import ChunkContext, octets
+from pyqbeast.tiledb.filters.base import WRITTEN_VERSION, ChunkContext, octets
 from pyqbeast.tiledb.filters.checks import Aes256Gcm
 from pyqbeast.tiledb.filters.compress import Gzip
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
 from pyqbeast.tiledb.format.tile import StoredTile, encode_tile
 
-#: The format versions that are read, and the one that is written.
-OLDEST_VERSION, NEWEST_VERSION, WRITTEN_VERSION = 10, 23, 22
+#: The format versions that are read.
+OLDEST_VERSION, NEWEST_VERSION = 10, 23
 
 #: Deflate makes at most about 1,032 bytes of one; a tile that claims more is broken.
 _LARGEST_RATIO = 1100

@@ -11,12 +11,13 @@ from pyqbeast.core.errors import InvalidInputError, UnsupportedError, check_type
 from pyqbeast.tiledb.cursor import Bytes, Cursor, text, u8, u32, u64
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.filters import Rle, Zstd
+from pyqbeast.tiledb.filters.base import WRITTEN_VERSION
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
 from pyqbeast.tiledb.format.attribute import ENUMERATIONS_SINCE, attribute_bytes, parse_attribute
 from pyqbeast.tiledb.format.dimension import Dimension
 from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.field import Field
-from pyqbeast.tiledb.format.generic_tile import WRITTEN_VERSION, check_version
+from pyqbeast.tiledb.format.generic_tile import check_version
 
 #: The filters of new schemas: of coordinates and offsets, and of validity.
 ZSTD_FILTERS, RLE_FILTERS = FilterPipeline((Zstd(),)), FilterPipeline((Rle(),))

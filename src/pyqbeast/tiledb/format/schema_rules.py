@@ -9,13 +9,12 @@ import numpy as np
 from pyqbeast.core.errors import InvalidInputError, check_type
 from pyqbeast.tiledb.datatypes import LARGEST_CELL, Datatype
 from pyqbeast.tiledb.filters import FloatScale
-from pyqbeast.tiledb.filters.base import ChunkContext
+from pyqbeast.tiledb.filters.base import WRITTEN_VERSION, ChunkContext
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
 from pyqbeast.tiledb.format.dimension import Dimension
 from pyqbeast.tiledb.format.domain import Coordinate
 from pyqbeast.tiledb.format.enumeration import Enumeration
 from pyqbeast.tiledb.format.field import Field
-from pyqbeast.tiledb.format.generic_tile import WRITTEN_VERSION
 from pyqbeast.tiledb.format.schema import ArraySchema, Layout
 
 #: The format reserves names that begin like this.

@@ -29,7 +29,8 @@ from pyqbeast.tiledb.errors import ArrayFormatError
 _PART = ".{}.part"
 _IS_PART = re.compile(_PART.format("[0-9a-f]{32}").replace(".", r"\."))
 
-#: What file systems raise for a file that is not there.
+#: What says that nothing is there. Nothing is opened where these are caught, and the names come from listings: a folder
+#: in a file's place, and a name that is no path, do not come up as they do in `delta_log.locations`.
 _ABSENT = (FileNotFoundError, NotADirectoryError)
 
 #: Ranges up to this many bytes are read without asking for the file's size first.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from pyqbeast.core.errors import UncertainWriteError, UnsupportedError
-from pyqbeast.tiledb.format.generic_tile import WRITTEN_VERSION
+from pyqbeast.tiledb.filters.base import WRITTEN_VERSION
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.storage.folder import FRAGMENTS
 from pyqbeast.tiledb.storage.names import TimestampedName, time_after
