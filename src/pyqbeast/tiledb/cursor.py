@@ -22,8 +22,8 @@ class Cursor:
     length costs an error and no memory.
 
     Args:
-        data: The bytes to read.
-        file: Their file, for messages.
+        data: the bytes to read.
+        file: their file, for messages.
     """
 
     def __init__(self, data: Bytes, file: str = "") -> None:

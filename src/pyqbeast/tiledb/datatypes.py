@@ -199,7 +199,7 @@ def datatype_of(kind: pa.DataType) -> tuple[Datatype, int]:
     """The datatype and values per cell for an Arrow type.
 
     Raises:
-        UnsupportedError: The format has no such type.
+        UnsupportedError: the format has no such type.
     """
     if kind in _NUMBERS:
         return _NUMBERS[kind], 1

@@ -14,9 +14,9 @@ class ArrayFormatError(FormatError):
     """Bytes of an array that do not follow the format: truncated, contradictory or changed.
 
     Attributes:
-        problem: What is wrong, in words.
-        file: The path inside the array, or "" where it is not known.
-        field: The part of the file, or "".
+        problem: what is wrong, in words.
+        file: the path inside the array, or "" where it is not known.
+        field: the part of the file, or "".
     """
 
     def __init__(self, problem: str, *, file: str = "", field: str = "") -> None:

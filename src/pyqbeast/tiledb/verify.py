@@ -44,8 +44,8 @@ class ArrayProblem:
     """Something that is wrong with an array.
 
     Attributes:
-        file: The file or fragment.
-        problem: What is wrong, in words.
+        file: the file or fragment.
+        problem: what is wrong, in words.
     """
 
     file: str
@@ -57,9 +57,9 @@ class VerifyReport:
     """What a check found.
 
     Attributes:
-        uri: The array.
-        fragments, tiles, cells, bytes: What was checked; cells count the padding of dense fragments.
-        problems: What is wrong.
+        uri: the array.
+        fragments, tiles, cells, bytes: what was checked; cells count the padding of dense fragments.
+        problems: what is wrong.
     """
 
     uri: str

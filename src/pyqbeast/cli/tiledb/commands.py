@@ -26,7 +26,7 @@ def info(uri: str, timestamp: int | None = None, encryption_key: str | None = No
     """The schema, the fragments and the metadata of an array.
 
     Raises:
-        QbeastError: There is no array, or it cannot be read.
+        QbeastError: there is no array, or it cannot be read.
     """
     array = open_array(uri, timestamp, encryption_key=encryption_key)
     schema = array.schema
@@ -57,7 +57,7 @@ def verify(uri: str, timestamp: int | None = None, encryption_key: str | None = 
     """Check an array; `ok` tells whether nothing is wrong, `problems` what is.
 
     Raises:
-        QbeastError: There is no array, or its schema cannot be read.
+        QbeastError: there is no array, or its schema cannot be read.
     """
     return verify_array(open_array(uri, timestamp, encryption_key=encryption_key)).to_dict()
 
@@ -74,13 +74,13 @@ def dump(
     """Everything that the metadata of fragments says: footer, R-tree leaves, offsets, sizes and statistics.
 
     Args:
-        uri: The array.
-        fragment: The name of a fragment, or the beginning of one; all of them by default.
-        timestamp: The array as of this time (ms since 1970, UTC).
-        encryption_key: The array's key.
+        uri: the array.
+        fragment: the name of a fragment, or the beginning of one; all of them by default.
+        timestamp: the array as of this time (ms since 1970, UTC).
+        encryption_key: the array's key.
 
     Raises:
-        InvalidInputError: There is no such fragment.
+        InvalidInputError: there is no such fragment.
     """
     array = open_array(uri, timestamp, encryption_key=encryption_key)
     chosen = [f for f in array.fragments if f.name.text.startswith(fragment or "")]
@@ -102,12 +102,12 @@ def export(
     """Write an array's cells into an indexed table; the table must not exist.
 
     Args:
-        spark: A session with both sources.
-        uri: The array.
-        table: Where the table goes.
-        columns_to_index: Columns joined by commas; the array's dimensions by default.
-        timestamp: The array as of this time (ms since 1970, UTC).
-        encryption_key: The array's key.
+        spark: a session with both sources.
+        uri: the array.
+        table: where the table goes.
+        columns_to_index: columns joined by commas; the array's dimensions by default.
+        timestamp: the array as of this time (ms since 1970, UTC).
+        encryption_key: the array's key.
     """
     array = open_array(uri, timestamp, encryption_key=encryption_key)
     reader = spark.read.format("tiledb").options(**_key_option(encryption_key))
@@ -134,11 +134,11 @@ def import_(
     """Write an indexed table's rows into an array: a new one, or one that is there and gets them added.
 
     Args:
-        spark: A session with both sources.
-        table: The table.
-        uri: Where the array is, or goes.
-        dimensions: For a new array, the columns of its key, joined by commas.
-        encryption_key: The array's key; a new one is encrypted with it.
+        spark: a session with both sources.
+        table: the table.
+        uri: where the array is, or goes.
+        dimensions: for a new array, the columns of its key, joined by commas.
+        encryption_key: the array's key; a new one is encrypted with it.
     """
     key = _key_option(encryption_key)
     frame = spark.read.format("qbeast").load(table)

@@ -25,11 +25,11 @@ class ChunkContext:
     """What a filter has to know of the cells it sees.
 
     Attributes:
-        datatype: The type of the values that enter the filter when writing.
-        cell_val_num: Values per cell of the field.
-        version: The format version of the fragment.
-        limit: The most bytes that decoding the parts of a chunk may give; more is taken for damage.
-        column_type: The type of the column's own values, where a filter before has changed it.
+        datatype: the type of the values that enter the filter when writing.
+        cell_val_num: values per cell of the field.
+        version: the format version of the fragment.
+        limit: the most bytes that decoding the parts of a chunk may give; more is taken for damage.
+        column_type: the type of the column's own values, where a filter before has changed it.
     """
 
     datatype: Datatype
@@ -123,7 +123,7 @@ def whole_values(data: Octets, dtype: npt.DTypeLike, name: str) -> npt.NDArray[A
     """The values in `data`. The last one must not be partial, as the filter `name` would lose its bytes.
 
     Raises:
-        InvalidInputError: The last one is.
+        InvalidInputError: the last one is.
     """
     kind = np.dtype(dtype)
     if data.size % kind.itemsize:

@@ -35,7 +35,7 @@ class Compressor(Filter):
     """A filter that compresses metadata and data on their own and keeps nothing of its input's metadata.
 
     Args:
-        level: The compression level; what it means is up to the method, -1 is its default.
+        level: the compression level; what it means is up to the method, -1 is its default.
     """
 
     #: The number of the method inside the options, which is not the filter's own.

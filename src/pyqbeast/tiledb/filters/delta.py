@@ -20,8 +20,8 @@ class _Differences(Compressor):
     """What both filters share: the type that the values are taken for.
 
     Args:
-        level: Stored, without a meaning.
-        reinterpret: The type to take the values for, `None` for their own.
+        level: stored, without a meaning.
+        reinterpret: the type to take the values for, `None` for their own.
     """
 
     needs_whole_values = True

@@ -35,8 +35,8 @@ class FilterPipeline:
     """The filters of a field in the order in which they are applied when writing.
 
     Attributes:
-        filters: The filters.
-        max_chunk_size: The most bytes of a chunk before filtering; one cell may be longer.
+        filters: the filters.
+        max_chunk_size: the most bytes of a chunk before filtering; one cell may be longer.
     """
 
     filters: tuple[Filter, ...] = ()
@@ -47,8 +47,8 @@ class FilterPipeline:
         """Read a pipeline from a schema or generic tile of this format version.
 
         Raises:
-            UnsupportedError: A filter that is known and not supported (WebP).
-            ArrayFormatError: An unknown filter, or broken bytes.
+            UnsupportedError: a filter that is known and not supported (WebP).
+            ArrayFormatError: an unknown filter, or broken bytes.
         """
         max_chunk_size, count = cursor.u32("max chunk size"), cursor.u32("number of filters")
         filters = []
@@ -88,10 +88,10 @@ class FilterPipeline:
         """Check that what goes through the filters can be read again, by libtiledb too.
 
         Args:
-            context: What enters the first filter.
+            context: what enters the first filter.
 
         Raises:
-            InvalidInputError: A filter does not take what it gets.
+            InvalidInputError: a filter does not take what it gets.
         """
         if type(self.max_chunk_size) is not int or not 0 < self.max_chunk_size < 2**32:
             raise InvalidInputError(

@@ -27,9 +27,9 @@ class FloatScale(Filter):
     """A value is stored as the integer nearest to (value - offset) / scale.
 
     Args:
-        scale: The factor.
-        offset: What is taken off first.
-        width: Bytes of the stored integer: 1, 2, 4 or 8.
+        scale: the factor.
+        offset: what is taken off first.
+        width: bytes of the stored integer: 1, 2, 4 or 8.
     """
 
     id, name = 15, "float-scale"

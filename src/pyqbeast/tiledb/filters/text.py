@@ -47,12 +47,12 @@ def decode_text(name: str, metadata: memoryview, data: Octets, size: int) -> tup
 
     Args:
         name: "rle" or "dictionary".
-        metadata: The chunk's metadata as far as no later filter has taken it.
-        data: The encoded cells.
-        size: Bytes of all cells together.
+        metadata: the chunk's metadata as far as no later filter has taken it.
+        data: the encoded cells.
+        size: bytes of all cells together.
 
     Raises:
-        ArrayFormatError: The chunk contradicts itself.
+        ArrayFormatError: the chunk contradicts itself.
     """
     cursor = Cursor(metadata)
     if (cursor.u32("metadata parts"), cursor.u32("data parts")) != (0, 1):

@@ -25,7 +25,7 @@ class _Windowed(Filter):
     """What both filters share.
 
     Args:
-        window: The largest window, in bytes.
+        window: the largest window, in bytes.
     """
 
     def __init__(self, window: int = 256) -> None:

@@ -27,15 +27,15 @@ def dimension(
     """A dimension to be written.
 
     Args:
-        name: Its name.
-        datatype: An integer, float, date or time, or `STRING_ASCII`, which varies in length.
-        domain: The least and greatest coordinate as stored; none for text.
-        extent: Coordinates per space tile. A dense array needs it; a sparse one is cut by it before it is
+        name: its name.
+        datatype: an integer, float, date or time, or `STRING_ASCII`, which varies in length.
+        domain: the least and greatest coordinate as stored; none for text.
+        extent: coordinates per space tile. A dense array needs it; a sparse one is cut by it before it is
             cut by capacity.
-        filters: Without any, the schema's filters of coordinates apply.
+        filters: without any, the schema's filters of coordinates apply.
 
     Raises:
-        InvalidInputError: These do not go together.
+        InvalidInputError: these do not go together.
     """
     own = _pipeline(name, filters)
     count = VAR_NUM if datatype is Datatype.STRING_ASCII else 1
@@ -57,16 +57,16 @@ def attribute(
     """An attribute to be written.
 
     Args:
-        name: Its name.
-        datatype: The type of one value.
-        cell_val_num: Values per cell; `VAR_NUM` for cells that vary in length.
-        nullable: Whether cells may be null.
-        filters: Applied in this order.
-        fill: The value of cells that nobody wrote, as stored; the format's default where empty.
-        enumeration: The name of the enumeration that the values number; `create_array` takes the values.
+        name: its name.
+        datatype: the type of one value.
+        cell_val_num: values per cell; `VAR_NUM` for cells that vary in length.
+        nullable: whether cells may be null.
+        filters: applied in this order.
+        fill: the value of cells that nobody wrote, as stored; the format's default where empty.
+        enumeration: the name of the enumeration that the values number; `create_array` takes the values.
 
     Raises:
-        InvalidInputError: These do not go together.
+        InvalidInputError: these do not go together.
     """
     own = _pipeline(name, filters)
     made = Field(name, datatype, cell_val_num, nullable, own, fill=fill, enumeration=enumeration)
@@ -86,7 +86,7 @@ def attribute_from_arrow(field: pa.Field) -> Field:
     """The attribute for an Arrow field, compressed with zstd (numbers are byte-shuffled before).
 
     Raises:
-        UnsupportedError: The format has no such type.
+        UnsupportedError: the format has no such type.
     """
     datatype, cell_val_num = datatype_of(field.type)
     shuffled = cell_val_num == 1 and datatype.size > 1

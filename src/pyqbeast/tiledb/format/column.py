@@ -57,7 +57,7 @@ def present(array: pa.Array | pa.ChunkedArray, field: Field) -> pa.Array | pa.Ch
     """The column as readers get it, made from its raw form. Buffers are shared if the types allow it.
 
     Raises:
-        ArrayFormatError: Text that is no UTF-8, or a day that Arrow has no date for.
+        ArrayFormatError: text that is no UTF-8, or a day that Arrow has no date for.
     """
     if isinstance(array, pa.ChunkedArray):
         return pa.chunked_array([present(chunk, field) for chunk in array.chunks], field.arrow_type)

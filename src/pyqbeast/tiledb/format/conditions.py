@@ -53,9 +53,9 @@ class Comparison:
     """A column compared with one value, or with several (`IN`, `NOT_IN`).
 
     Attributes:
-        column: The column's name.
-        operator: The comparison.
-        values: The values as stored. No value is null, or the empty text where cells vary in length.
+        column: the column's name.
+        operator: the comparison.
+        values: the values as stored. No value is null, or the empty text where cells vary in length.
     """
 
     column: str
@@ -119,7 +119,7 @@ def parse_condition(payload: Bytes, file: str) -> Condition:
     """The condition in the payload of a delete file. It says which cells stay.
 
     Raises:
-        ArrayFormatError: The bytes are broken.
+        ArrayFormatError: the bytes are broken.
     """
     with reading(file, "delete condition"):
         cursor = Cursor(payload, file)

@@ -20,10 +20,10 @@ class Dimension:
     """A dimension.
 
     Attributes:
-        field: Its column.
-        domain: The least and greatest coordinate, `None` where it is text.
-        extent: The size of a space tile in this dimension, `None` where there are none.
-        own_filters: The filters of its own; without any, the schema's filters of coordinates apply.
+        field: its column.
+        domain: the least and greatest coordinate, `None` where it is text.
+        extent: the size of a space tile in this dimension, `None` where there are none.
+        own_filters: the filters of its own; without any, the schema's filters of coordinates apply.
     """
 
     field: Field
@@ -52,12 +52,12 @@ class Dimension:
         """Read a dimension of a schema.
 
         Args:
-            cursor: Where it begins.
-            version: The schema's format version.
-            coords: The schema's filters of coordinates.
+            cursor: where it begins.
+            version: the schema's format version.
+            coords: the schema's filters of coordinates.
 
         Raises:
-            ArrayFormatError: The bytes are broken.
+            ArrayFormatError: the bytes are broken.
         """
         name = cursor.text(cursor.u32("dimension name size"), "dimension name")
         kind = Datatype.parse(cursor.u8("dimension type"), "dimension type")

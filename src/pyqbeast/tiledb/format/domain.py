@@ -99,7 +99,7 @@ class MBRs:
     """Rectangles, column by column.
 
     Attributes:
-        lows, highs: Per dimension the ends of all rectangles: an array of the dimension's type, or of bytes
+        lows, highs: per dimension the ends of all rectangles: an array of the dimension's type, or of bytes
             objects where it is text.
     """
 

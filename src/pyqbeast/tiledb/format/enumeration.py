@@ -24,11 +24,11 @@ class Enumeration:
     """The values of an enumeration.
 
     Attributes:
-        name: The name.
-        ordered: Whether the order of the values has a meaning.
-        values: Number i of the attribute stands for value i.
-        raw: The same as stored: bytes per value.
-        datatype, cell_val_num: The type of a value, as that of an attribute.
+        name: the name.
+        ordered: whether the order of the values has a meaning.
+        values: number i of the attribute stands for value i.
+        raw: the same as stored: bytes per value.
+        datatype, cell_val_num: the type of a value, as that of an attribute.
     """
 
     name: str
@@ -43,8 +43,8 @@ class Enumeration:
         """Read an enumeration from the payload of its generic tile.
 
         Raises:
-            ArrayFormatError: The bytes are broken.
-            UnsupportedError: A newer version.
+            ArrayFormatError: the bytes are broken.
+            UnsupportedError: a newer version.
         """
         with reading(file, "enumeration"):
             cursor = Cursor(payload, file)
@@ -72,13 +72,13 @@ class Enumeration:
         """An enumeration to be written.
 
         Args:
-            name: Its name, to which attributes refer.
-            values: Text, bytes, numbers or times, in the order in which attributes number them from 0.
-            ordered: Whether this order has a meaning.
+            name: its name, to which attributes refer.
+            values: text, bytes, numbers or times, in the order in which attributes number them from 0.
+            ordered: whether this order has a meaning.
 
         Raises:
-            InvalidInputError: A value is null or there twice, or there is no name.
-            UnsupportedError: The format has no such type.
+            InvalidInputError: a value is null or there twice, or there is no name.
+            UnsupportedError: the format has no such type.
         """
         check_type(values, pa.Array, "the values of an enumeration are a pyarrow.Array")
         datatype, cell_val_num = datatype_of(values.type)

@@ -39,15 +39,15 @@ class Field:
     """One column of an array.
 
     Attributes:
-        name: The name.
-        datatype: The type of one value.
-        cell_val_num: Values per cell; `VAR_NUM` where that varies.
-        nullable: Whether cells may be null.
-        filters: The filters of the values, as applied (a dimension without any has the schema's).
-        is_dimension: Whether it is a dimension.
-        fill: The value of cells that nobody wrote, as stored.
-        fill_valid: Whether such cells are valid (and not null).
-        enumeration: The name of the enumeration that its values number, or "".
+        name: the name.
+        datatype: the type of one value.
+        cell_val_num: values per cell; `VAR_NUM` where that varies.
+        nullable: whether cells may be null.
+        filters: the filters of the values, as applied (a dimension without any has the schema's).
+        is_dimension: whether it is a dimension.
+        fill: the value of cells that nobody wrote, as stored.
+        fill_valid: whether such cells are valid (and not null).
+        enumeration: the name of the enumeration that its values number, or "".
         order: 0, or 1 or 2 where the values of all cells rise or fall (the labels of a dimension do).
     """
 

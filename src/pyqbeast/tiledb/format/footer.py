@@ -35,7 +35,7 @@ class FooterHead:
         """Read it.
 
         Raises:
-            UnsupportedError: The version is not supported.
+            UnsupportedError: the version is not supported.
         """
         version = check_version(cursor.u32("version"), cursor.file)
         return cls(version, cursor.text(cursor.u64("schema name size"), "schema name"))
@@ -46,20 +46,20 @@ class Footer:
     """The footer.
 
     Attributes:
-        version: Format version of the fragment.
-        schema_name: The file of the schema that the fragment was written with.
-        dense: Whether the fragment is dense.
-        non_empty_domain: The rectangle around all cells, `None` where there are none.
-        sparse_tiles: Tiles of a sparse fragment, 0 for a dense one.
-        last_tile_cells: Cells of the last tile.
-        has_timestamps: Whether every cell has its own time.
-        has_deletes: Whether every cell has a time of deletion and the condition that did it.
-        file_sizes, var_sizes, validity_sizes: Bytes of the data files, one entry per slot.
-        rtree: Offset of the R-tree.
-        sections: Offsets per slot by name of the section (see `SLOT_SECTIONS`).
-        fragment_statistics: Offset of the fragment's statistics, `None` before version 12.
-        processed_conditions: Offset of the processed conditions, `None` before version 16.
-        global_order: Offsets of the least and greatest coordinates in global order (two per dimension),
+        version: format version of the fragment.
+        schema_name: the file of the schema that the fragment was written with.
+        dense: whether the fragment is dense.
+        non_empty_domain: the rectangle around all cells, `None` where there are none.
+        sparse_tiles: tiles of a sparse fragment, 0 for a dense one.
+        last_tile_cells: cells of the last tile.
+        has_timestamps: whether every cell has its own time.
+        has_deletes: whether every cell has a time of deletion and the condition that did it.
+        file_sizes, var_sizes, validity_sizes: bytes of the data files, one entry per slot.
+        rtree: offset of the R-tree.
+        sections: offsets per slot by name of the section (see `SLOT_SECTIONS`).
+        fragment_statistics: offset of the fragment's statistics, `None` before version 12.
+        processed_conditions: offset of the processed conditions, `None` before version 16.
+        global_order: offsets of the least and greatest coordinates in global order (two per dimension),
             where an optional section of version 23 holds them.
     """
 
@@ -85,13 +85,13 @@ class Footer:
         """Read a footer.
 
         Args:
-            data: The footer without its length.
-            file: Its file, for messages.
-            dimensions: The dimensions of the schema that the footer names.
-            attributes: The number of that schema's attributes.
+            data: the footer without its length.
+            file: its file, for messages.
+            dimensions: the dimensions of the schema that the footer names.
+            attributes: the number of that schema's attributes.
 
         Raises:
-            ArrayFormatError: The bytes are broken.
+            ArrayFormatError: the bytes are broken.
         """
         cursor = Cursor(data, file)
         head = FooterHead.parse(cursor)

@@ -38,10 +38,10 @@ class GenericTile:
     """The payload of a generic tile, and what its header says.
 
     Attributes:
-        version: Format version.
-        encrypted: Whether the tile is encrypted.
-        payload: The decoded bytes.
-        stored_size: Bytes from the header's first to the tile's last.
+        version: format version.
+        encrypted: whether the tile is encrypted.
+        payload: the decoded bytes.
+        stored_size: bytes from the header's first to the tile's last.
     """
 
     version: int
@@ -54,15 +54,15 @@ class GenericTile:
         """Read the generic tile that `data` begins with.
 
         Args:
-            data: The tile, and perhaps more behind it.
-            file: Its file, for messages.
-            field: What it holds, for messages.
-            key: The encryption key, if there is one.
+            data: the tile, and perhaps more behind it.
+            file: its file, for messages.
+            field: what it holds, for messages.
+            key: the encryption key, if there is one.
 
         Raises:
-            ArrayFormatError: The bytes are broken.
-            UnsupportedError: The version is not supported.
-            EncryptedArrayError: The tile is encrypted and there is no key.
+            ArrayFormatError: the bytes are broken.
+            UnsupportedError: the version is not supported.
+            EncryptedArrayError: the tile is encrypted and there is no key.
         """
         with reading(file, field):
             cursor = Cursor(data, file)

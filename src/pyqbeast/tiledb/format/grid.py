@@ -30,11 +30,11 @@ class TileGrid:
     """The tiles around the non-empty domain of a dense fragment.
 
     Attributes:
-        domain: The fragment's non-empty domain; cells of its tiles outside of it are padding.
-        origin: The least coordinates of the first tile.
-        extents: Cells of a tile, per dimension.
-        shape: Tiles, per dimension.
-        tile_order, cell_order: The order of tiles in the file, and of cells in a tile.
+        domain: the fragment's non-empty domain; cells of its tiles outside of it are padding.
+        origin: the least coordinates of the first tile.
+        extents: cells of a tile, per dimension.
+        shape: tiles, per dimension.
+        tile_order, cell_order: the order of tiles in the file, and of cells in a tile.
     """
 
     domain: MBR
@@ -95,7 +95,7 @@ class TileGrid:
         """The positions of some cells of a tile in the tile's file order, as a table with one axis per dimension.
 
         Args:
-            part: Which cells; the table is as large as that, however large the tile.
+            part: which cells; the table is as large as that, however large the tile.
         """
         row_major = self.cell_order is Layout.ROW_MAJOR
         axes = range(len(self.extents))

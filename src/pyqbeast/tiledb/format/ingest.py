@@ -22,7 +22,7 @@ def check_table(table: object) -> None:
     """Check that cells to be written are a table.
 
     Raises:
-        InvalidInputError: They are none, or two columns have one name.
+        InvalidInputError: they are none, or two columns have one name.
     """
     if not isinstance(table, (pa.Table, pa.RecordBatch)):
         raise InvalidInputError(f"cells are a pyarrow.Table, not {type(table).__name__}")
@@ -34,7 +34,7 @@ def raw_columns(table: pa.Table, schema: ArraySchema) -> dict[str, pa.Array]:
     """The raw columns of a table to be written, by name.
 
     Raises:
-        InvalidInputError: A column is missing or too many, does not convert, or has nulls where none may be.
+        InvalidInputError: a column is missing or too many, does not convert, or has nulls where none may be.
     """
     expected = set(schema.fields) if not schema.dense else {a.name for a in schema.attributes}
     if missing := sorted(expected - set(table.column_names)):
@@ -50,7 +50,7 @@ def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
     """The raw form of a column.
 
     Raises:
-        InvalidInputError: It does not convert without loss, but for floats that are rounded, or has nulls where none
+        InvalidInputError: it does not convert without loss, but for floats that are rounded, or has nulls where none
             may be.
     """
     array = _plain(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)

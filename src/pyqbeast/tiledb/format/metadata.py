@@ -24,9 +24,9 @@ def apply_metadata(payload: Bytes, file: str, values: dict[str, Any]) -> None:
     """Set and delete what a metadata file says.
 
     Args:
-        payload: The payload of the file's generic tile.
-        file: The file, for messages.
-        values: The values so far; text as `str`, bytes as `bytes`, one number as `int` or `float`, several as
+        payload: the payload of the file's generic tile.
+        file: the file, for messages.
+        values: the values so far; text as `str`, bytes as `bytes`, one number as `int` or `float`, several as
             a tuple of them.
     """
     with reading(file, "array metadata"):
@@ -45,7 +45,7 @@ def shown_metadata(values: Mapping[str, Any]) -> dict[str, Any]:
     """What `apply_metadata` has gathered, with arrays of tiledb-py under the names that it shows.
 
     Returns:
-        An array of several axes as tuples in tuples.
+        an array of several axes as tuples in tuples.
     """
     shown = {key: value for key, value in values.items() if not key.startswith((_NUMBERS, _SHAPE))}
     for key, value in values.items():
@@ -84,7 +84,7 @@ def metadata_bytes(values: Mapping[str, Any]) -> bytes:
     """The payload of a metadata file that sets these values (see `apply_metadata`) and deletes those of `None`.
 
     Raises:
-        InvalidInputError: They are no mapping, a key is no text, or a value cannot be stored as it is.
+        InvalidInputError: they are no mapping, a key is no text, or a value cannot be stored as it is.
     """
     if not isinstance(values, Mapping):
         raise InvalidInputError(f"metadata is a mapping of values by key, not {values!r}")

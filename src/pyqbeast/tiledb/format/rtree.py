@@ -24,8 +24,8 @@ class RTree:
     """The tree, level by level.
 
     Attributes:
-        fanout: The most children of a node.
-        levels: The root's level first, the leaves last. Leaf i is the rectangle around tile i. Dense fragments
+        fanout: the most children of a node.
+        levels: the root's level first, the leaves last. Leaf i is the rectangle around tile i. Dense fragments
             have no levels.
     """
 

@@ -41,17 +41,17 @@ class ArraySchema:
     """What the cells of an array are.
 
     Attributes:
-        dimensions: The dimensions.
-        attributes: The attributes' columns.
-        dense: Whether every cell of the domain exists.
-        allows_duplicates: Whether several cells may have the same coordinates.
-        tile_order, cell_order: The order of space tiles, and of cells in them.
-        capacity: Cells of a tile of a sparse fragment.
-        coords_filters, offsets_filters, validity_filters: What their names say.
-        enumerations: File by name of each enumeration.
-        current_domain: The part of the domain in use, `None` where all of it is.
-        version: Format version.
-        name: The schema's file name, "" while it is not stored.
+        dimensions: the dimensions.
+        attributes: the attributes' columns.
+        dense: whether every cell of the domain exists.
+        allows_duplicates: whether several cells may have the same coordinates.
+        tile_order, cell_order: the order of space tiles, and of cells in them.
+        capacity: cells of a tile of a sparse fragment.
+        coords_filters, offsets_filters, validity_filters: what their names say.
+        enumerations: file by name of each enumeration.
+        current_domain: the part of the domain in use, `None` where all of it is.
+        version: format version.
+        name: the schema's file name, "" while it is not stored.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -104,7 +104,7 @@ class ArraySchema:
         """The columns of these names, or all.
 
         Raises:
-            InvalidInputError: There is no such column.
+            InvalidInputError: there is no such column.
         """
         if columns is None:
             return list(self.fields.values())
@@ -119,7 +119,7 @@ class ArraySchema:
         """Check that the current domain is a part of the domain.
 
         Raises:
-            InvalidInputError: It is not.
+            InvalidInputError: it is not.
         """
         if self.current_domain is None:
             return
@@ -133,8 +133,8 @@ class ArraySchema:
         """Read a schema from the payload of its generic tile.
 
         Raises:
-            ArrayFormatError: The bytes are broken.
-            UnsupportedError: Dimension labels, or a version or filter that is not supported.
+            ArrayFormatError: the bytes are broken.
+            UnsupportedError: dimension labels, or a version or filter that is not supported.
         """
         file = f"__schema/{name}"
         with reading(file, "schema"):

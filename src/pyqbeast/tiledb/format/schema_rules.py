@@ -28,11 +28,11 @@ def check_new_schema(schema: ArraySchema, enumerations: Mapping[str, Enumeration
     """Check a schema that an array is to be made with.
 
     Args:
-        schema: The schema.
-        enumerations: The enumerations that come with it, by name.
+        schema: the schema.
+        enumerations: the enumerations that come with it, by name.
 
     Raises:
-        InvalidInputError: No array can have it, or one that nobody could write or read.
+        InvalidInputError: no array can have it, or one that nobody could write or read.
     """
     _check_options(schema)
     if schema.dense and not schema.attributes:
@@ -78,7 +78,7 @@ def check_dimension(dimension: Dimension) -> None:
     """Check a dimension by itself.
 
     Raises:
-        InvalidInputError: Its type, domain, extent and filters do not go together.
+        InvalidInputError: its type, domain, extent and filters do not go together.
     """
     field, domain, extent = dimension.field, dimension.domain, dimension.extent
     _check_field(field)
@@ -108,7 +108,7 @@ def check_dimension_filters(field: Field, filters: FilterPipeline) -> None:
     """Check the filters that apply to a dimension.
 
     Raises:
-        InvalidInputError: They cannot keep its coordinates.
+        InvalidInputError: they cannot keep its coordinates.
     """
     about = f"dimension {field.name!r}"
     if any(isinstance(step, FloatScale) for step in filters.filters):
@@ -171,7 +171,7 @@ def check_attribute(attribute: Field) -> None:
     """Check an attribute by itself.
 
     Raises:
-        InvalidInputError: Its name, type, fill value and filters do not go together.
+        InvalidInputError: its name, type, fill value and filters do not go together.
     """
     _check_field(attribute)
     about, count, fill = f"attribute {attribute.name!r}", attribute.cell_val_num, attribute.fill

@@ -21,7 +21,7 @@ class _PerTile:
     """A count and as many 64-bit integers.
 
     Attributes:
-        values: One per tile.
+        values: one per tile.
     """
 
     values: npt.NDArray[np.uint64]
@@ -63,8 +63,8 @@ class TileMinsMaxs:
     """The least, or the greatest, value of each tile.
 
     Attributes:
-        fixed: One value per tile; for fields that vary in length 64-bit offsets into `var`.
-        var: The values of such fields, one after another.
+        fixed: one value per tile; for fields that vary in length 64-bit offsets into `var`.
+        var: the values of such fields, one after another.
     """
 
     fixed: bytes = b""

@@ -43,8 +43,8 @@ def tile_statistics(tiles: list[pa.Array], field: Field) -> TileStatistics:
     """The statistics of a column.
 
     Args:
-        tiles: The raw cells of each tile (without padding).
-        field: The column. Dimensions have sums alone: the R-tree holds their ranges.
+        tiles: the raw cells of each tile (without padding).
+        field: the column. Dimensions have sums alone: the R-tree holds their ranges.
     """
     nulls = np.array([tile.null_count for tile in tiles] if field.nullable else [], dtype="<u8")
     mins = maxs = TileMinsMaxs()

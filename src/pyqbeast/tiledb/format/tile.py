@@ -30,10 +30,10 @@ class StoredTile:
     """A tile as stored, cut into its chunks; nothing is decoded yet.
 
     Attributes:
-        size: Bytes that the chunks claim to hold.
+        size: bytes that the chunks claim to hold.
 
     Raises:
-        ArrayFormatError: The chunks do not fill the bytes exactly.
+        ArrayFormatError: the chunks do not fill the bytes exactly.
     """
 
     def __init__(self, data: Bytes) -> None:
@@ -64,7 +64,7 @@ class StoredTile:
         """Decode text whose first filter keeps the cells' lengths.
 
         Returns:
-            The characters and the offsets of the cells in them, one more than cells.
+            the characters and the offsets of the cells in them, one more than cells.
         """
         if len(self._chunks) > 1:
             raise ArrayFormatError(f"a tile of encoded text has {len(self._chunks)} chunks")
@@ -85,10 +85,10 @@ def encode_tile(
     """Filter and serialise a tile.
 
     Args:
-        data: The values.
-        pipeline: The filters to apply.
-        context: What the values are.
-        offsets: Where cells begin, one more than cells, if they vary in length: no cell is cut in two.
+        data: the values.
+        pipeline: the filters to apply.
+        context: what the values are.
+        offsets: where cells begin, one more than cells, if they vary in length: no cell is cut in two.
     """
     if offsets is not None and pipeline.is_text(context):
         return _encode_text_tile(data, offsets, pipeline, context)

@@ -39,11 +39,11 @@ class Array:
     """An array at a time. Fragments are listed when it is opened; everything else is read when asked for.
 
     Attributes:
-        uri: Where it is.
-        window: The span of time looked at.
-        store: Its files.
-        folder: Its listing.
-        schema: What its cells are. `create.plan_array` gives one that is not stored yet (`unstored`), so that
+        uri: where it is.
+        window: the span of time looked at.
+        store: its files.
+        folder: its listing.
+        schema: what its cells are. `create.plan_array` gives one that is not stored yet (`unstored`), so that
             fragments can be staged for an array that nobody sees.
     """
 
@@ -118,7 +118,7 @@ class Array:
         """A fragment by its name, committed or not.
 
         Raises:
-            InvalidInputError: That is no fragment's name.
+            InvalidInputError: that is no fragment's name.
         """
         parsed = TimestampedName.parse(name)
         if parsed is None:
@@ -198,18 +198,18 @@ class Array:
         """Read cells.
 
         Args:
-            columns: Dimensions and attributes to return, in this order; all of them by default.
-            where: Conditions that all must hold, as (column, operator, value); see `Predicate`.
+            columns: dimensions and attributes to return, in this order; all of them by default.
+            where: conditions that all must hold, as (column, operator, value); see `Predicate`.
             box: (low, high) by dimension, both included; `None` for an end leaves it open.
             order: "row-major" by coordinates, or "unordered", which saves a sparse array the sorting.
 
         Returns:
-            One row per cell. A dense array gives every cell of the box, those that nobody wrote with their
+            one row per cell. A dense array gives every cell of the box, those that nobody wrote with their
             fill values.
 
         Raises:
-            InvalidInputError: No such column, or a condition that makes no sense for it.
-            ArrayFormatError: A file is missing or broken.
+            InvalidInputError: no such column, or a condition that makes no sense for it.
+            ArrayFormatError: a file is missing or broken.
         """
         request = self.request(columns, where, box)
         if not request.columns:

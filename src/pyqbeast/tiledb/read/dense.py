@@ -43,7 +43,7 @@ def clipped(box: MBR | None, schema: ArraySchema, fragments: Sequence[Fragment])
     """The cells to read: those of `box` that exist, or all of them. `None` where there are none.
 
     Raises:
-        InvalidInputError: No box, or one with open ends, and there are far more cells than were written.
+        InvalidInputError: no box, or one with open ends, and there are far more cells than were written.
     """
     whole = whole_box(schema)
     if box is None:
@@ -81,14 +81,14 @@ def read_dense(
     """The cells of a box in row-major order, those that nobody wrote with their fill values.
 
     Args:
-        schema: The array's schema.
-        fragments: Oldest first.
-        box: Closed, and inside the domain.
-        columns: The columns wanted.
-        predicates: What cells must satisfy.
+        schema: the array's schema.
+        fragments: oldest first.
+        box: closed, and inside the domain.
+        columns: the columns wanted.
+        predicates: what cells must satisfy.
 
     Raises:
-        InvalidInputError: The box does not fit into memory.
+        InvalidInputError: the box does not fit into memory.
     """
     names = {f.name: f for f in columns} | {p.column: schema.fields[p.column] for p in predicates}
     tiles, source = _sources(fragments, box)

@@ -24,9 +24,9 @@ class Fragment(FragmentMetadata):
     """A fragment of an array: what is stored of it, and what follows of its tiles.
 
     Attributes:
-        name: Its name, with the times it spans.
-        path: Its folder, relative to the array.
-        store: The array's files.
+        name: its name, with the times it spans.
+        path: its folder, relative to the array.
+        store: the array's files.
     """
 
     def __repr__(self) -> str:
@@ -50,7 +50,7 @@ class Fragment(FragmentMetadata):
         """Number of tiles.
 
         Raises:
-            ArrayFormatError: The footer (which no checksum guards) contradicts the sections.
+            ArrayFormatError: the footer (which no checksum guards) contradicts the sections.
         """
         if not self.footer.dense:
             leaves = self.rtree.leaves

@@ -43,10 +43,10 @@ class ColumnFile:
     """A data file of a column.
 
     Attributes:
-        name: Its name in the fragment's folder.
-        path: The same, relative to the array.
-        size: Its bytes, as the footer says.
-        tile_offsets: Reads where its tiles begin.
+        name: its name in the fragment's folder.
+        path: the same, relative to the array.
+        size: its bytes, as the footer says.
+        tile_offsets: reads where its tiles begin.
     """
 
     name: str
@@ -61,9 +61,9 @@ class FragmentMetadata:
     Nothing is read before it is asked for, and each section only once.
 
     Attributes:
-        name: Its name, with the times it spans.
-        path: Its folder, relative to the array.
-        store: The array's files.
+        name: its name, with the times it spans.
+        path: its folder, relative to the array.
+        store: the array's files.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class FragmentMetadata:
         """The position of a column in the lists of the footer.
 
         Raises:
-            InvalidInputError: The fragment has no such column.
+            InvalidInputError: the fragment has no such column.
         """
         if column not in self.fields:
             raise InvalidInputError(f"{self.name.text}: no column {column!r}; there are {list(self.fields)}")
@@ -145,7 +145,7 @@ class FragmentMetadata:
         """The data files of a column.
 
         Raises:
-            InvalidInputError: The fragment has no such column.
+            InvalidInputError: the fragment has no such column.
         """
         slot = self.slot(column)
         field, stem, _ = self.fields[column]

@@ -21,16 +21,16 @@ def open_array(
     """Open an array for reading, as it was at a time.
 
     Args:
-        uri: A path, or a URI that fsspec knows, or one of http(s).
-        timestamp: Take only what was written up to this time (ms since 1970, UTC, inclusive), or in the span
+        uri: a path, or a URI that fsspec knows, or one of http(s).
+        timestamp: take only what was written up to this time (ms since 1970, UTC, inclusive), or in the span
             from the first to the last of two. `None` takes everything.
-        encryption_key: The 32-byte key of an encrypted array.
+        encryption_key: the 32-byte key of an encrypted array.
 
     Raises:
-        TableNotFoundError: There is no array.
-        ArrayFormatError: Its schema is broken.
-        UnsupportedError: It uses something that is not supported.
-        EncryptedArrayError: It is encrypted and no key is given.
+        TableNotFoundError: there is no array.
+        ArrayFormatError: its schema is broken.
+        UnsupportedError: it uses something that is not supported.
+        EncryptedArrayError: it is encrypted and no key is given.
 
     Example:
         >>> array = open_array("s3://bucket/array", timestamp=1_700_000_000_000)  # doctest: +SKIP
@@ -55,7 +55,7 @@ def key_bytes(encryption_key: str | bytes | None) -> bytes | None:
     """The bytes of an encryption key.
 
     Raises:
-        InvalidInputError: They are not 32.
+        InvalidInputError: they are not 32.
     """
     if isinstance(encryption_key, str):
         encryption_key = encryption_key.encode("utf-8", "surrogatepass")

@@ -44,9 +44,9 @@ class Predicate:
     """A comparison of a column with a value; null cells satisfy none but `is null`.
 
     Attributes:
-        column: The column's name.
-        operator: One of `<`, `<=`, `>`, `>=`, `==`, `!=`, `in`, `is null`, `is not null`.
-        value: What to compare with: a sequence for `in`, `None` for the two about nulls.
+        column: the column's name.
+        operator: one of `<`, `<=`, `>`, `>=`, `==`, `!=`, `in`, `is null`, `is not null`.
+        value: what to compare with: a sequence for `in`, `None` for the two about nulls.
     """
 
     column: str
@@ -57,7 +57,7 @@ class Predicate:
         """Where it holds in a column as readers get it.
 
         Raises:
-            InvalidInputError: The value cannot be compared with the column.
+            InvalidInputError: the value cannot be compared with the column.
         """
         try:
             if self.operator.startswith("is"):
@@ -143,7 +143,7 @@ def parse_where(where: Sequence[Any] | None, schema: ArraySchema) -> list[Predic
     """The predicates of a `where` argument: triples of column, operator and value, all of which must hold.
 
     Raises:
-        InvalidInputError: No such column or operator, or something else than triples.
+        InvalidInputError: no such column or operator, or something else than triples.
     """
     if where is not None and not isinstance(where, list | tuple):
         raise InvalidInputError(f"where takes a list of triples like ('a', '<', 5), not {where!r}")
@@ -172,7 +172,7 @@ def parse_box(box: Mapping[str, Any] | None, schema: ArraySchema) -> MBR | None:
     """The rectangle of a `box` argument: (low, high) by dimension, both included, `None` for an open end.
 
     Raises:
-        InvalidInputError: No such dimension, something else than pairs, or ends of numbers in the wrong order.
+        InvalidInputError: no such dimension, something else than pairs, or ends of numbers in the wrong order.
     """
     if box is None:
         return None

@@ -42,9 +42,9 @@ def tiles_matching(fragment: Fragment, predicates: Sequence[Predicate], schema: 
     """Which tiles of a sparse fragment may hold cells that satisfy all predicates.
 
     Args:
-        fragment: The fragment.
-        predicates: What cells must satisfy.
-        schema: The array's schema at the time that is read.
+        fragment: the fragment.
+        predicates: what cells must satisfy.
+        schema: the array's schema at the time that is read.
     """
     keep = np.ones(fragment.tile_count, dtype=bool)
     for predicate in predicates:

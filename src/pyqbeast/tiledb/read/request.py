@@ -19,9 +19,9 @@ class Deletion:
     """A delete condition at its time.
 
     Attributes:
-        timestamp: When it was made; cells written later are not touched.
-        file: The name of its file, without the folder.
-        keeps: Holds for the cells that stay.
+        timestamp: when it was made; cells written later are not touched.
+        file: the name of its file, without the folder.
+        keeps: holds for the cells that stay.
     """
 
     timestamp: int
@@ -34,13 +34,13 @@ class Request:
     """The cells wanted of an array.
 
     Attributes:
-        schema: The array's schema.
-        columns: The columns wanted.
-        predicates: What cells must satisfy.
-        box: Where cells must lie, `None` for anywhere.
-        window: The span of time looked at.
-        deletions: The delete conditions in it.
-        hints: Predicates that tiles are chosen by, and cells are not.
+        schema: the array's schema.
+        columns: the columns wanted.
+        predicates: what cells must satisfy.
+        box: where cells must lie, `None` for anywhere.
+        window: the span of time looked at.
+        deletions: the delete conditions in it.
+        hints: predicates that tiles are chosen by, and cells are not.
     """
 
     schema: ArraySchema

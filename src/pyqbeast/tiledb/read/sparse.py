@@ -75,9 +75,9 @@ def read_group(fragments: Sequence[Fragment], request: Request, chosen: Selectio
     """The cells of fragments that may overwrite each other (or of a single one), in no particular order.
 
     Args:
-        fragments: The fragments, oldest first.
-        request: What is asked.
-        chosen: The tiles to read, where the caller has divided them.
+        fragments: the fragments, oldest first.
+        request: what is asked.
+        chosen: the tiles to read, where the caller has divided them.
     """
     unique = not request.schema.allows_duplicates and (
         len(fragments) > 1 or any(f.footer.has_timestamps for f in fragments)

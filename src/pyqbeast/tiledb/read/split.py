@@ -33,9 +33,9 @@ class Part:
     """One part of a read.
 
     Attributes:
-        fragments: Positions in `Array.fragments`.
-        tiles: Numbers of the tiles of the only fragment, `None` where the box says what to read.
-        box: What the part covers, `None` for everything.
+        fragments: positions in `Array.fragments`.
+        tiles: numbers of the tiles of the only fragment, `None` where the box says what to read.
+        box: what the part covers, `None` for everything.
     """
 
     fragments: tuple[int, ...]
@@ -50,7 +50,7 @@ def split(array: Array, request: Request) -> list[Part]:
     the first dimension, each of which is read from all of them.
 
     Raises:
-        InvalidInputError: A box of a dense array with more cells than anybody could read.
+        InvalidInputError: a box of a dense array with more cells than anybody could read.
     """
     if array.schema.dense:
         return _split_dense(array, request)

@@ -26,12 +26,12 @@ def read_column(fragment: Fragment, column: str, tiles: Tiles) -> pa.Array:
     """The cells of a column in these tiles, in the order of the tiles, as a raw Arrow array.
 
     Args:
-        fragment: The fragment.
-        column: A name in `fragment.fields`.
-        tiles: Tile numbers.
+        fragment: the fragment.
+        column: a name in `fragment.fields`.
+        tiles: tile numbers.
 
     Raises:
-        ArrayFormatError: A file is missing or broken.
+        ArrayFormatError: a file is missing or broken.
     """
     field = fragment.fields[column][0]
     cells = fragment.tile_cells(tiles)
@@ -52,7 +52,7 @@ def read_as(fragment: Fragment, current: Field, tiles: Tiles) -> pa.Array:
     """As `read_column`, for a column as the array has it today.
 
     Raises:
-        UnsupportedError: It has another type.
+        UnsupportedError: it has another type.
     """
     stored_field(fragment, current.name, current)
     cells = read_column(fragment, current.name, tiles)

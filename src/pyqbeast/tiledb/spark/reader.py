@@ -29,12 +29,12 @@ class ArrayReader(DataSourceReader):
     """Plans and runs the read. The opened array travels to the workers, so that all see the same fragments.
 
     Args:
-        array: The array.
-        schema: The columns of the DataFrame: all of them, or those that the user's schema names.
-        where, box: As in `Array.read`.
+        array: the array.
+        schema: the columns of the DataFrame: all of them, or those that the user's schema names.
+        where, box: as in `Array.read`.
 
     Raises:
-        InvalidInputError: The array has no such column, or its values are not cast to the type asked for.
+        InvalidInputError: the array has no such column, or its values are not cast to the type asked for.
     """
 
     def __init__(

@@ -71,11 +71,11 @@ def check_types(schema: StructType, array: ArraySchema) -> pa.Schema:
     """Arrow's types for the columns of a DataFrame over an array.
 
     Args:
-        schema: The columns of the DataFrame, all of which the array has.
-        array: The array's schema.
+        schema: the columns of the DataFrame, all of which the array has.
+        array: the array's schema.
 
     Raises:
-        InvalidInputError: A type that the values of a column are never cast to.
+        InvalidInputError: a type that the values of a column are never cast to.
     """
     target = []
     for column in schema:
@@ -97,12 +97,12 @@ def to_spark(table: pa.Table, target: pa.Schema) -> pa.Table:
     """A table as read, in the types that Spark takes.
 
     Args:
-        table: What `Array.read` gives.
-        target: The Arrow schema of the DataFrame, from `check_types`.
+        table: what `Array.read` gives.
+        target: the Arrow schema of the DataFrame, from `check_types`.
 
     Raises:
-        ArrayFormatError: A time that Spark does not count to.
-        InvalidInputError: A value that the type of the user's schema does not have.
+        ArrayFormatError: a time that Spark does not count to.
+        InvalidInputError: a value that the type of the user's schema does not have.
     """
     columns = [_converted(table[field.name], field) for field in target]
     return pa.Table.from_arrays(columns, schema=target)

@@ -45,10 +45,10 @@ class ArrayWriter(DataSourceArrowWriter):
     """One write into an array.
 
     Args:
-        array: The array as it is when the write begins, or as `plan_array` gives it.
-        timestamp: The time of all fragments, in ms since 1970 (UTC).
-        replace: Whether the cells that are there already are deleted in the same step.
-        create: Whether the array is still to be made.
+        array: the array as it is when the write begins, or as `plan_array` gives it.
+        timestamp: the time of all fragments, in ms since 1970 (UTC).
+        replace: whether the cells that are there already are deleted in the same step.
+        create: whether the array is still to be made.
     """
 
     def __init__(self, array: Array, timestamp: int, *, replace: bool = False, create: bool = False) -> None:
@@ -68,10 +68,10 @@ class ArrayWriter(DataSourceArrowWriter):
         """Make the fragments of all tasks visible in one step.
 
         Raises:
-            InvalidInputError: Two tasks wrote the same coordinates, and the array allows no duplicates.
-            CommitConflictError: Another writer changed the array so that cells would be lost.
-            StorageError: The storage failed; no cell is visible.
-            UncertainWriteError: The storage does not say whether the fragments are visible.
+            InvalidInputError: two tasks wrote the same coordinates, and the array allows no duplicates.
+            CommitConflictError: another writer changed the array so that cells would be lost.
+            StorageError: the storage failed; no cell is visible.
+            UncertainWriteError: the storage does not say whether the fragments are visible.
         """
         array = self.array
         with telling("there is no array, as before" if self.create else "the array is as it was"):

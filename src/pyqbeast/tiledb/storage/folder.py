@@ -23,12 +23,12 @@ class ArrayFolder:
     """The listing of an array, and which fragments take part in a read.
 
     Attributes:
-        store: The array's files.
-        schemas: Schema files, oldest first.
-        fragments: The folder of each committed fragment, by name.
-        vacuumed: Names of fragments that each vacuum file hides.
+        store: the array's files.
+        schemas: schema files, oldest first.
+        fragments: the folder of each committed fragment, by name.
+        vacuumed: names of fragments that each vacuum file hides.
         conditions: (name in the array, bytes or `None` where they are in a file of that name) of each delete.
-        metadata: Array metadata files, oldest first.
+        metadata: array metadata files, oldest first.
     """
 
     store: Store

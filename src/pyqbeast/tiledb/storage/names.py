@@ -24,9 +24,9 @@ class TimestampedName:
     """A name of a fragment, schema or metadata file. They sort as they were written.
 
     Attributes:
-        start, end: The first and last time of what it holds, in ms since 1970 (UTC).
-        text: The whole name.
-        version: Format version, `None` where the name has none.
+        start, end: the first and last time of what it holds, in ms since 1970 (UTC).
+        text: the whole name.
+        version: format version, `None` where the name has none.
     """
 
     start: int
@@ -48,12 +48,12 @@ class TimestampedName:
         """A fresh name for this time.
 
         Args:
-            timestamp: In ms since 1970 (UTC).
-            version: The format version, for fragments and conditions.
-            job: Hexadecimal digits that the number in the name begins with; see `TimestampedName.job`.
+            timestamp: in ms since 1970 (UTC).
+            version: the format version, for fragments and conditions.
+            job: hexadecimal digits that the number in the name begins with; see `TimestampedName.job`.
 
         Raises:
-            InvalidInputError: The format has no such time, or no name has such a number.
+            InvalidInputError: the format has no such time, or no name has such a number.
         """
         if type(timestamp) is not int or not 0 <= timestamp <= LAST_TIMESTAMP:
             raise InvalidInputError(

@@ -111,7 +111,7 @@ class Store:
         """When a file was written, in seconds since 1970.
 
         Raises:
-            UnsupportedError: The storage does not say.
+            UnsupportedError: the storage does not say.
         """
         try:
             with self._using("looking for", path, NotImplementedError):
@@ -124,7 +124,7 @@ class Store:
         """The bytes from `start` up to `end`.
 
         Raises:
-            ArrayFormatError: There is no such file, or it ends before `end`.
+            ArrayFormatError: there is no such file, or it ends before `end`.
         """
         if end is not None and end - start > _UNCHECKED and end > (self.size(path) or 0):
             # A broken length must not make the file system reserve that much memory.

@@ -25,19 +25,19 @@ def write_array(
     """Write cells into a sparse array, as one fragment.
 
     Args:
-        uri: The array.
-        table: A column for each dimension and attribute, in any order.
-        timestamp: When, in ms since 1970 (UTC); now by default. Cells of a later time overwrite earlier ones.
-        encryption_key: The array's key, if it is encrypted.
+        uri: the array.
+        table: a column for each dimension and attribute, in any order.
+        timestamp: when, in ms since 1970 (UTC); now by default. Cells of a later time overwrite earlier ones.
+        encryption_key: the array's key, if it is encrypted.
 
     Returns:
-        The fragment's name.
+        the fragment's name.
 
     Raises:
-        InvalidInputError: The cells do not fit the schema.
-        UnsupportedError: The array is in Hilbert order, or older than format version 12.
-        StorageError: The storage failed; the array is as it was.
-        UncertainWriteError: The storage failed and does not say whether the cells are there.
+        InvalidInputError: the cells do not fit the schema.
+        UnsupportedError: the array is in Hilbert order, or older than format version 12.
+        StorageError: the storage failed; the array is as it was.
+        UncertainWriteError: the storage failed and does not say whether the cells are there.
     """
     array = open_array(uri, encryption_key=encryption_key)
     return commit_staged(array.store, stage_fragment(array, table, timestamp))
@@ -48,10 +48,10 @@ def stage_fragment(array: Array, table: pa.Table, timestamp: int | None = None, 
     """Write a fragment that nobody sees until `commit_fragments`. The same as `write_array` otherwise.
 
     Args:
-        array: The array.
-        table: Its cells.
-        timestamp: When, in ms since 1970 (UTC); now by default.
-        job: Digits that are common to the names of a job's fragments; see `TimestampedName.job`.
+        array: the array.
+        table: its cells.
+        timestamp: when, in ms since 1970 (UTC); now by default.
+        job: digits that are common to the names of a job's fragments; see `TimestampedName.job`.
     """
     check_type(array, Array, "stage_fragment takes an array, as open_array gives it")
     schema = array.schema

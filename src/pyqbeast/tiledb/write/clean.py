@@ -18,17 +18,17 @@ def clean(uri: Location, *, retain_hours: float = _WEEK_HOURS, dry_run: bool = T
     """Delete fragments that were never committed, and parts of files that a local write left.
 
     Args:
-        uri: The array.
-        retain_hours: What was touched in the last so many hours stays: it may belong to a write that still runs.
-        dry_run: Only say what would be deleted.
+        uri: the array.
+        retain_hours: what was touched in the last so many hours stays: it may belong to a write that still runs.
+        dry_run: only say what would be deleted.
 
     Returns:
-        The files, and folders of fragments, relative to the array's folder.
+        the files, and folders of fragments, relative to the array's folder.
 
     Raises:
-        TableNotFoundError: There is no array.
-        InvalidInputError: A time below zero.
-        UnsupportedError: The storage does not say how old files are.
+        TableNotFoundError: there is no array.
+        InvalidInputError: a time below zero.
+        UnsupportedError: the storage does not say how old files are.
     """
     if not isinstance(retain_hours, int | float) or not retain_hours >= 0:
         raise InvalidInputError(f"retain_hours has to be a number of hours, not {retain_hours!r}")

@@ -17,7 +17,7 @@ def columns_to_write(table: pa.Table, array: Array) -> dict[str, pa.Array]:
     """The raw columns of a table to be written, by name.
 
     Raises:
-        InvalidInputError: As `raw_columns`; or a number stands for no value of its enumeration.
+        InvalidInputError: as `raw_columns`; or a number stands for no value of its enumeration.
     """
     check_table(table)
     columns = raw_columns(table, array.schema)

@@ -31,9 +31,9 @@ def commit_fragments(store: Store, names: Iterable[str]) -> None:
     """Make staged fragments visible, all in one step: by a file of their own, or by one that lists them all.
 
     Raises:
-        InvalidInputError: There is no such fragment; nothing was made visible.
-        StorageError: The storage failed; nothing was made visible.
-        UncertainWriteError: The storage failed and does not say whether they are visible.
+        InvalidInputError: there is no such fragment; nothing was made visible.
+        StorageError: the storage failed; nothing was made visible.
+        UncertainWriteError: the storage failed and does not say whether they are visible.
     """
     names = _fragments(store, names)
     staged = {entry.name for entry in store.entries(FRAGMENTS)}
@@ -56,9 +56,9 @@ def replace_cells(array: Array, names: Sequence[str], timestamp: int) -> None:
     """Delete every cell up to a time and make staged fragments of later times visible, all in one step.
 
     Args:
-        array: The sparse array.
-        names: The staged fragments, all later than `timestamp`.
-        timestamp: In ms since 1970 (UTC). The cells can still be read as of a time before it.
+        array: the sparse array.
+        names: the staged fragments, all later than `timestamp`.
+        timestamp: in ms since 1970 (UTC). The cells can still be read as of a time before it.
     """
     version = array.schema.version
     name = TimestampedName.new(timestamp, version).text
@@ -88,13 +88,13 @@ def write_landed(store: Store, path: str, data: bytes, meaning: str) -> None:
     """Write a file that changes what readers see. It counts as written if it is there whole, whatever the storage says.
 
     Args:
-        store: The array's files.
-        path: The file.
-        data: Its bytes.
-        meaning: What is true once the file is there, for messages.
+        store: the array's files.
+        path: the file.
+        data: its bytes.
+        meaning: what is true once the file is there, for messages.
 
     Raises:
-        UncertainWriteError: The storage failed, and again when it was asked for the file.
+        UncertainWriteError: the storage failed, and again when it was asked for the file.
     """
     try:
         store.write(path, data)
@@ -118,7 +118,7 @@ def abort_fragments(store: Store, names: Iterable[str]) -> None:
     """Delete staged fragments that were not committed.
 
     Raises:
-        InvalidInputError: One is committed, or is no fragment; nothing was deleted.
+        InvalidInputError: one is committed, or is no fragment; nothing was deleted.
     """
     names = _fragments(store, names)
     committed = ArrayFolder.load(store).fragments
@@ -132,9 +132,9 @@ def drop_uncommitted(store: Store, job: str, keep: Collection[str] = ()) -> None
     """Delete what a job staged and nobody committed: also what a lost worker or a slower copy of a task left.
 
     Args:
-        store: The array's files.
-        job: The digits that the names of its fragments begin with; see `TimestampedName.job`.
-        keep: Fragments that are known to be committed.
+        store: the array's files.
+        job: the digits that the names of its fragments begin with; see `TimestampedName.job`.
+        keep: fragments that are known to be committed.
     """
     committed = {name.text for name in ArrayFolder.load(store).fragments} | set(keep)
     for entry in store.entries(FRAGMENTS):
@@ -154,12 +154,12 @@ def refuse_conflicts(array: Array, timestamp: int, *, replaces: bool) -> None:
     """Check that no other writer's commit since the array was opened goes wrong with a commit now.
 
     Args:
-        array: The array as it was when the write began.
-        timestamp: The time of the staged fragments.
-        replaces: Whether all earlier cells are deleted with the commit.
+        array: the array as it was when the write began.
+        timestamp: the time of the staged fragments.
+        replaces: whether all earlier cells are deleted with the commit.
 
     Raises:
-        CommitConflictError: The other writer's delete hides the staged cells, or ours would hide its cells.
+        CommitConflictError: the other writer's delete hides the staged cells, or ours would hide its cells.
     """
     before, now = array.folder, ArrayFolder.load(array.store)
     if array.schema.name not in {name.text for name in now.schemas} and now.schemas:
@@ -181,7 +181,7 @@ def refuse_duplicates(array: Array, names: Sequence[str]) -> None:
     """Check that staged fragments of one time have no coordinates in common.
 
     Raises:
-        InvalidInputError: They have, and chance would decide which cell wins.
+        InvalidInputError: they have, and chance would decide which cell wins.
     """
     staged = [array.fragment(name) for name in names]
     for i, fragment in enumerate(staged):

@@ -34,14 +34,14 @@ def create_array(
     """Make an array without cells, in the format version that is written.
 
     Args:
-        uri: Where; a folder that is there already must hold no array.
-        schema: What its cells are. It may be that of another array, of any version.
-        enumerations: The enumerations that attributes refer to, by name, as in `Array.enumerations`.
-        timestamp: When, in ms since 1970 (UTC); now by default.
+        uri: where; a folder that is there already must hold no array.
+        schema: what its cells are. It may be that of another array, of any version.
+        enumerations: the enumerations that attributes refer to, by name, as in `Array.enumerations`.
+        timestamp: when, in ms since 1970 (UTC); now by default.
         encryption_key: 32 bytes, for an array to be encrypted.
 
     Raises:
-        InvalidInputError: There is an array, the storage is read-only, or the schema is one that no reader could
+        InvalidInputError: there is an array, the storage is read-only, or the schema is one that no reader could
             open or no writer could write.
     """
     known = enumerations or {}

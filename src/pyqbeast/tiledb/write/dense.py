@@ -40,18 +40,18 @@ def write_dense(
     """Write a box of cells into a dense array, as one fragment.
 
     Args:
-        uri: The array.
-        table: A column for each attribute, with one row per cell of the box in row-major order. Columns of
+        uri: the array.
+        table: a column for each attribute, with one row per cell of the box in row-major order. Columns of
             dimensions may be there and say nothing.
         box: (low, high) by dimension, both included; the whole domain by default.
-        timestamp: When, in ms since 1970 (UTC); now by default.
-        encryption_key: The array's key, if it is encrypted.
+        timestamp: when, in ms since 1970 (UTC); now by default.
+        encryption_key: the array's key, if it is encrypted.
 
     Returns:
-        The fragment's name.
+        the fragment's name.
 
     Raises:
-        InvalidInputError: The array is sparse, the box is not in its domain, or the rows do not fill it.
+        InvalidInputError: the array is sparse, the box is not in its domain, or the rows do not fill it.
     """
     check_table(table)
     array = open_array(uri, encryption_key=encryption_key)

@@ -70,11 +70,11 @@ def encode_column(
     """Filter a column's tiles.
 
     Args:
-        tiles: The raw cells of each tile.
-        field: The column.
-        schema: The array's schema.
-        key: The encryption key, if the array is encrypted.
-        counted: The cells of each tile that statistics are of, where these are not all.
+        tiles: the raw cells of each tile.
+        field: the column.
+        schema: the array's schema.
+        key: the encryption key, if the array is encrypted.
+        counted: the cells of each tile that statistics are of, where these are not all.
     """
     version, files = schema.version, FieldFiles()
 
@@ -141,12 +141,12 @@ class FragmentFiles:
     """A whole fragment.
 
     Attributes:
-        schema: The schema it is written with.
-        columns: The columns' files by name; a dense fragment has none for its dimensions.
-        tile_count: Number of tiles.
-        last_tile_cells: Cells of the last tile.
-        domain: The rectangle around all cells.
-        rtree: The R-tree; without levels for a dense fragment.
+        schema: the schema it is written with.
+        columns: the columns' files by name; a dense fragment has none for its dimensions.
+        tile_count: number of tiles.
+        last_tile_cells: cells of the last tile.
+        domain: the rectangle around all cells.
+        rtree: the R-tree; without levels for a dense fragment.
     """
 
     schema: ArraySchema

@@ -36,13 +36,13 @@ def global_order(columns: Mapping[str, pa.Array], schema: ArraySchema) -> Rows |
     """The positions of cells in global order, `None` where they are in it already.
 
     Args:
-        columns: Raw columns.
-        schema: The array's schema.
+        columns: raw columns.
+        schema: the array's schema.
 
     Raises:
-        InvalidInputError: A coordinate is outside the domain or no number, or two cells have the same
+        InvalidInputError: a coordinate is outside the domain or no number, or two cells have the same
             coordinates in an array that does not allow it.
-        UnsupportedError: The array's cells are in Hilbert order.
+        UnsupportedError: the array's cells are in Hilbert order.
     """
     if schema.cell_order is Layout.HILBERT:
         raise UnsupportedError(
