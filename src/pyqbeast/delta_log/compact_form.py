@@ -19,7 +19,7 @@ Fields = tuple[str, str, int | None, int, int]
 
 
 def encode(letter: str, text: str, offset: int | None, size: int, cardinality: int) -> str:
-    """Return the compact form of these fields."""
+    """The compact form of these fields."""
     encoded = _to_java(text)
     if len(encoded) > 0xFFFF:
         raise InvalidInputError(
@@ -32,7 +32,7 @@ def encode(letter: str, text: str, offset: int | None, size: int, cardinality: i
 
 
 def decode(text: str) -> Fields:
-    """Return storage letter, text, offset, size and cardinality of the compact form `text`.
+    """Storage letter, text, offset, size and cardinality of the compact form `text`.
 
     Raises `FormatError` where it is not base64, or too short or long. The values themselves are not judged.
     """

@@ -117,7 +117,7 @@ class DeletionVectorDescriptor:
         return f"{self.storage_type}{self.path_or_inline_dv}{at}"
 
     def absolute_path(self, table: Location) -> str:
-        """Return the location of the vector's file, for a table at `table`.
+        """The location of the vector's file, for a table at `table`.
 
         Raises `InvalidInputError` for an inline vector: it has no file.
         """
@@ -130,18 +130,18 @@ class DeletionVectorDescriptor:
 
     @staticmethod
     def assemble_path(parent: Location, id: uuid.UUID, prefix: str = "") -> str:  # noqa: A002
-        """Return the location of the vector file of `id` below `parent`, in the folder `prefix` if any."""
+        """The location of the vector file of `id` below `parent`, in the folder `prefix` if any."""
         return locations.child(parent, prefix, f"deletion_vector_{id}.bin")
 
     def copy_with_absolute_path(self, table: Location) -> DeletionVectorDescriptor:
-        """Return this descriptor with `u` turned into `p`, for a table at `table`; `i` and `p` unchanged."""
+        """The descriptor with `u` turned into `p`, for a table at `table`; `i` and `p` unchanged."""
         if self.storage_type != UUID:
             return self
         path = locations.url_encode(self.absolute_path(table))
         return dataclasses.replace(self, storage_type=PATH, path_or_inline_dv=path)
 
     def inline_data(self) -> bytes:
-        """Return the serialized vector that an inline descriptor carries.
+        """The serialized vector that an inline descriptor carries.
 
         Raises `InvalidInputError` for a vector in a file.
         """
@@ -150,7 +150,7 @@ class DeletionVectorDescriptor:
         return z85.decode(self.path_or_inline_dv)[: self.size_in_bytes]
 
     def to_json(self) -> str:
-        """Return the struct of the log as JSON text; absent fields are left out."""
+        """The struct of the log as JSON text; absent fields are left out."""
         struct = {"storageType": self.storage_type, "pathOrInlineDv": self.path_or_inline_dv}
         struct |= {field: getattr(self, name) for name, field, _, _ in _NUMBERS}
         present = {field: value for field, value in struct.items() if value is not None}
@@ -158,19 +158,19 @@ class DeletionVectorDescriptor:
 
     @classmethod
     def from_json(cls, text: str) -> DeletionVectorDescriptor:
-        """Return the descriptor in `text`, the log's struct as JSON; `FormatError` where it holds none."""
+        """The descriptor in `text`, the log's struct as JSON; `FormatError` where it holds none."""
         return cls.from_struct(read_json(text, "deletionVector"))
 
     @classmethod
     def from_struct(cls, struct: object) -> DeletionVectorDescriptor:
-        """Return the descriptor of a parsed `deletionVector` struct of the log, by JSON or Parquet."""
+        """The descriptor of a parsed `deletionVector` struct of the log, by JSON or Parquet."""
         if not isinstance(struct, Mapping):
             raise FormatError(f"deletionVector: a struct is expected, not {shown(struct)}")
         fields: dict[str, Any] = {name: struct.get(field) for name, field, _, _ in _NUMBERS}
         return cls(struct.get("storageType"), struct.get("pathOrInlineDv"), **fields)  # type: ignore[arg-type]
 
     def to_base64(self) -> str:
-        """Return the compact form that Delta hands to its Parquet reader; `max_row_index` is not part of it.
+        """The compact form that Delta hands to its Parquet reader; `max_row_index` is not part of it.
 
         Raises `InvalidInputError` for a path or inline text over the form's limit of 65,535 bytes.
         """
@@ -180,7 +180,7 @@ class DeletionVectorDescriptor:
 
     @classmethod
     def from_base64(cls, text: str) -> DeletionVectorDescriptor:
-        """Return the descriptor of the compact form `text`; `FormatError` where it is none."""
+        """The descriptor of the compact form `text`; `FormatError` where it is none."""
         check_type(text, (str, bytes), "the compact form of a descriptor is a text")
         return cls(*compact_form.decode(text))
 

@@ -136,7 +136,7 @@ def _statistics(add: Mapping[str, Any], source: str) -> str | None:
 
 
 def _physical_rows(add: Mapping[str, Any], text: str | None, source: str) -> int | None:
-    """Return `numRecords` of the statistics: a struct, which checkpoints may hold, or JSON text."""
+    """`numRecords` of the statistics: a struct, which checkpoints may hold, or JSON text."""
     parsed = add.get("stats_parsed")
     rows = parsed.get(NUM_RECORDS) if isinstance(parsed, dict) else None
     if rows is None and text:

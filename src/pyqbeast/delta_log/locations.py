@@ -35,7 +35,7 @@ def _join(scheme: str | None, authority: str | None, path: str) -> str:
 
 
 def hadoop_path(location: Location) -> str:
-    """Return `location` as Hadoop's `Path` spells it: no empty authority, no double slash."""
+    """`location` as Hadoop's `Path` spells it: no empty authority, no double slash."""
     text = location if isinstance(location, str) else location_text(location)
     # Most are names of files, and there may be 100,000 of them.
     if ":" not in text and "//" not in text:
@@ -45,7 +45,7 @@ def hadoop_path(location: Location) -> str:
 
 
 def is_absolute(location: str) -> bool:
-    """Say whether `location` stands by itself: it has a scheme, or starts at the root."""
+    """Whether `location` stands by itself: it has a scheme, or starts at the root."""
     if ":" not in location:
         return location.startswith("/")
     scheme, _, path = _split(location)
@@ -53,12 +53,12 @@ def is_absolute(location: str) -> bool:
 
 
 def child(parent: Location, *names: str) -> str:
-    """Return the location of `names` below `parent`; empty names are left out."""
+    """The location of `names` below `parent`; empty names are left out."""
     return hadoop_path("/".join([location_text(parent).rstrip("/"), *filter(None, names)]))
 
 
 def url_encode(path: str) -> str:
-    """Return `path` as a URL the way `java.net.URI` quotes it: letters outside ASCII stay as they are."""
+    """`path` as a URL the way `java.net.URI` quotes it: letters outside ASCII stay as they are."""
     scheme, authority, rest = _split(path)
     return _join(scheme, authority, "".join(_quote(character) for character in rest))
 
@@ -70,12 +70,12 @@ def _quote(character: str) -> str:
 
 
 def url_decode(url: str) -> str:
-    """Return the path that the URL-encoded `url` names, in Hadoop's spelling."""
+    """The path that the URL-encoded `url` names, in Hadoop's spelling."""
     return hadoop_path(unquote(url))
 
 
 def file_location(folder: Location, path: str) -> str:
-    """Return where a file lies that a log calls `path`: below `folder`, or anywhere if `path` is absolute.
+    """Where a file lies that a log calls `path`: below `folder`, or anywhere if `path` is absolute.
 
     `path` is URL-encoded. What stands there before a colon is a scheme; in the name of a file a colon is encoded.
     """
@@ -84,12 +84,12 @@ def file_location(folder: Location, path: str) -> str:
 
 
 def is_plain(path: str) -> bool:
-    """Say whether `path`, as a log has it, is spelled as the file is called, like nearly all of 100,000 files."""
+    """Whether `path`, as a log has it, is spelled as the file is called, like nearly all of 100,000 files."""
     return "%" not in path and ":" not in path and "//" not in path and "./" not in path
 
 
 def same_file_key(path: str) -> str:
-    """Return what is equal for all spellings by which entries of a log name one file, as Delta compares them.
+    """What is equal for all spellings by which entries of a log name one file, as Delta compares them.
 
     Delta compares normalized URIs: `./a` is `a`, and `%2b` is `%2B`. It decodes nothing: `%61` is another file than
     `a`. `path` is as the log has it, relative to the table or absolute.
@@ -101,7 +101,7 @@ def same_file_key(path: str) -> str:
 
 
 def open_location(location: Location, storage_options: Options = None) -> tuple[Any, str]:
-    """Return the fsspec file system of `location`, made with `storage_options`, and the path in it.
+    """The fsspec file system of `location`, made with `storage_options`, and the path in it.
 
     Raises `InvalidInputError` where fsspec knows no such scheme, or its package is not installed, and `StorageError`
     where the store cannot be reached or lacks what it needs.

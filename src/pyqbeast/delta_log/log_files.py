@@ -39,7 +39,7 @@ def find_log_files(
     timestamp: int | None = None,
     options: locations.Options = None,
 ) -> LogFiles:
-    """Return the log files of a version of `table`: the newest one unless `version` names another, or `timestamp`
+    """The log files of a version of `table`: the newest one unless `version` names another, or `timestamp`
     (epoch milliseconds) the newest one of that time.
 
     The hint in `_last_checkpoint` is left alone: it spares its reader a full listing but can be stale, and
@@ -125,7 +125,7 @@ def _has_bytes(file_system: Any, folder: str, checkpoint: Iterable[str]) -> bool
 
 
 def _version_at(timestamp: int, file_system: Any, commits: Mapping[int, str]) -> int:  # noqa: ANN401 (fsspec's)
-    """Return the newest version that was committed at `timestamp` or before, by the times of the commits' files.
+    """The newest version that was committed at `timestamp` or before, by the times of the commits' files.
 
     A file that is not newer than the one before it counts as a millisecond newer, as in Delta.
     """
@@ -154,7 +154,7 @@ def _modified(file_system: Any, path: str) -> int:  # noqa: ANN401 (fsspec's)
 
 
 def _complete_checkpoints(names: list[str]) -> dict[int, list[str]]:
-    """Return the files of a complete checkpoint for each version that has one."""
+    """The files of a complete checkpoint for each version that has one."""
     parts: dict[tuple[int, int], list[str]] = {}
     complete: dict[int, list[str]] = {}
     for name in sorted(names):

@@ -15,13 +15,13 @@ _ALPHABET = frozenset(_Z85.decode("ascii"))
 
 
 def encode(data: bytes) -> str:
-    """Return `data` as Z85, padded with zero bytes to a multiple of 4 as Delta does."""
+    """`data` as Z85, padded with zero bytes to a multiple of 4 as Delta does."""
     padded = data + bytes(-len(data) % 4)
     return base64.b85encode(padded).translate(_TO_Z85).decode("ascii")
 
 
 def decode(text: str) -> bytes:
-    """Return the bytes of `text`, padding included: 4 for each 5 characters.
+    """The bytes of `text`, padding included: 4 for each 5 characters.
 
     Raises `FormatError` for a foreign character, a length that is no multiple of 5, and for five characters
     that stand for more than 32 bits.
