@@ -63,12 +63,12 @@ class _Bytes:
 
 
 def serialize(bitmap: BitMap64) -> bytes:
-    """Return `bitmap` in the portable layout."""
+    """`bitmap` in the portable layout."""
     return struct.pack("<I", PORTABLE_MAGIC) + bitmap.serialize()
 
 
 def deserialize(data: bytes, source: str) -> BitMap64:
-    """Return the bitmap that `data` holds, in either layout.
+    """The bitmap that `data` holds, in either layout.
 
     `source` names the bytes in messages. Raises `FormatError` for a wrong magic, truncated or left-over
     bytes, keys or values out of order, and row indexes over `MAX_ROW_INDEX`.
@@ -119,7 +119,7 @@ def _native(reader: _Bytes, word: str) -> Iterator[tuple[int, bytes]]:
 
 
 def _count(reader: _Bytes, form: str, word: int) -> int:
-    """Return the number of bitmaps to come, each of at least a word and an empty bitmap."""
+    """The number of bitmaps to come, each of at least a word and an empty bitmap."""
     count = reader.number(form, "bitmap count")
     remaining = len(reader.data) - reader.position
     if count * (word + _SMALLEST_BITMAP) > remaining:

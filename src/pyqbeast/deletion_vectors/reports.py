@@ -12,7 +12,7 @@ from pyqbeast.delta_log.reader import read_snapshot
 
 
 def table_report(table: Location) -> dict[str, Any]:
-    """Return the vectors of `table` as JSON-able data: `table`, `version`, `deleted_rows`, and `files`.
+    """The vectors of `table` as JSON-able data: `table`, `version`, `deleted_rows`, and `files`.
 
     Each of `files` has the fields of `FileVector`. Raises what `read_snapshot` and `file_vectors` raise.
     """
@@ -27,7 +27,7 @@ def table_report(table: Location) -> dict[str, Any]:
 
 
 def rows_report(table: Location, file: str) -> dict[str, Any]:
-    """Return the deleted rows of `file` as JSON-able data: `table`, `file`, `cardinality`, ascending `rows`.
+    """The deleted rows of `file` as JSON-able data: `table`, `file`, `cardinality`, ascending `rows`.
 
     Raises what `deleted_rows` raises.
     """

@@ -33,7 +33,7 @@ class FileVector:
 
 
 def file_vectors(snapshot: Snapshot) -> list[FileVector]:
-    """Return one `FileVector` for each live file of `snapshot`, in the order of their paths.
+    """One `FileVector` for each live file of `snapshot`, in the order of their paths.
 
     Raises `FormatError` for a vector that counts more rows than its file has. No vector is opened for this.
     """
@@ -42,7 +42,7 @@ def file_vectors(snapshot: Snapshot) -> list[FileVector]:
 
 
 def deleted_rows(table: Location, file: Location) -> DeletionVector:
-    """Return the deleted rows of one live file of `table`: an empty vector where it has none.
+    """The deleted rows of one live file of `table`: an empty vector where it has none.
 
     `file` is what `find_file` takes. Raises `InvalidInputError` for a file that is not live, `FormatError` for
     a vector that is broken or reaches beyond the file's rows.
@@ -59,7 +59,7 @@ def read_vector(
     table: Location,
     storage_options: locations.Options = None,
 ) -> DeletionVector:
-    """Return the vector of a data file of `table` that stores `rows` rows (None if unknown); empty without one.
+    """The vector of a data file of `table` that stores `rows` rows (None if unknown); empty without one.
 
     Raises, naming the file, `FormatError` for a vector that is broken or reaches beyond the rows, and
     `InvalidInputError` for one in a store that fsspec does not know.
@@ -76,7 +76,7 @@ def read_vector(
 
 
 def find_file(file: Location, live: Iterable[str], table: Location) -> str:
-    """Return the one of the paths `live`, as the log of `table` has them, that `file` names.
+    """The path among `live`, as the log of `table` has them, that `file` names.
 
     `file` is that path, the same without URL encoding, or the whole location of the file, as Spark's
     `_metadata.file_path` has it. Raises `InvalidInputError` where none of them is meant.

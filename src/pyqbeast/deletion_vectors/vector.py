@@ -41,7 +41,7 @@ class DeletionVector(Collection[int]):
 
     @classmethod
     def from_bytes(cls, data: bytes, *, source: str = "deletion vector") -> DeletionVector:
-        """Return the vector that `data` holds: the portable layout, or the older native one.
+        """The vector that `data` holds: the portable layout, or the older native one.
 
         `source` names the bytes in messages. Raises `FormatError` for bytes that are no vector.
         """
@@ -54,7 +54,7 @@ class DeletionVector(Collection[int]):
     def read(
         cls, descriptor: DeletionVectorDescriptor, table: Location, *, storage_options: Options = None
     ) -> DeletionVector:
-        """Return the vector that `descriptor` describes, of the table at `table` (a path or an fsspec URL).
+        """The vector that `descriptor` describes, of the table at `table` (a path or an fsspec URL).
 
         `storage_options` go to fsspec.
 
@@ -79,15 +79,15 @@ class DeletionVector(Collection[int]):
         return vector
 
     def to_array(self) -> npt.NDArray[np.int64]:
-        """Return the row indexes, ascending."""
+        """The row indexes, ascending."""
         return np.fromiter(self._bitmap, np.int64, len(self._bitmap))
 
     def to_bytes(self) -> bytes:
-        """Return the vector in the portable layout."""
+        """The vector in the portable layout."""
         return bitmaps.serialize(self._bitmap)
 
     def to_inline(self) -> DeletionVectorDescriptor:
-        """Return a descriptor that carries the vector itself; `EMPTY` for one without rows."""
+        """A descriptor that carries the vector itself; `EMPTY` for one without rows."""
         if not self:
             return DeletionVectorDescriptor.EMPTY
         return DeletionVectorDescriptor.inline_in_log(self.to_bytes(), len(self))
@@ -98,7 +98,7 @@ class DeletionVector(Collection[int]):
         return self._bitmap.max() if self._bitmap else None
 
     def union(self, other: DeletionVector) -> DeletionVector:
-        """Return the vector of the rows that are in either."""
+        """The vector of the rows that are in either."""
         check_type(other, DeletionVector, "union takes a deletion vector")
         vector = DeletionVector()
         vector._bitmap = self._bitmap | other._bitmap

@@ -24,7 +24,7 @@ _LIMIT = 2**31 - 1
 
 
 def read_bytes(location: str, offset: int, size: int, storage_options: locations.Options = None) -> bytes:
-    """Return the `size` serialized bytes of the vector whose size word is at byte `offset` of `location`.
+    """The `size` serialized bytes of the vector whose size word is at byte `offset` of `location`.
 
     Raises `FormatError` where the file is missing, too short, of another version, or has another size or
     checksum.
