@@ -60,7 +60,7 @@ def test_a_client_of_spark_connect_is_told_in_a_terminal_too(terminal):
     ):
         with pytest.raises(SessionError, match="a client of Spark Connect"):
             call()
-    with progress_line.shown(client, "nothing that shows"):
+    with progress_line.line_while(client, "nothing that shows"):
         assert terminal.is_blank
 
 
@@ -80,7 +80,7 @@ def test_the_text():
 
 @pytest.mark.jvm
 def test_the_line_tells_of_tasks_and_goes_away(spark, terminal):
-    with progress_line.shown(spark, "outer"), progress_line.shown(spark, "inner"):
+    with progress_line.line_while(spark, "outer"), progress_line.line_while(spark, "inner"):
         assert len(tags(spark)) == 1
         work(spark)
     assert any(line.startswith("outer [") and "of 1 tasks" in line for line in terminal.lines)
@@ -89,7 +89,7 @@ def test_the_line_tells_of_tasks_and_goes_away(spark, terminal):
     assert not tags(spark)
 
     def interrupted():
-        with progress_line.shown(spark, "ended"):
+        with progress_line.line_while(spark, "ended"):
             time.sleep(0.5)
             raise KeyboardInterrupt
 
@@ -116,7 +116,7 @@ def test_operations_have_a_line(spark, terminal, tmp_path):
 @pytest.mark.jvm
 def test_nothing_happens_where_nobody_sees_it_or_wants_it(spark, terminal, monkeypatch):
     def is_off():
-        with progress_line.shown(spark, "off"):
+        with progress_line.line_while(spark, "off"):
             return not tags(spark)
 
     assert not is_off()
@@ -151,7 +151,7 @@ def test_writes_land_whatever_stands_for_the_standard_error(spark, tmp_path, mon
 
 @pytest.mark.jvm
 def test_a_line_that_cannot_be_taken_away_is_no_failure_of_the_operation(spark, terminal):
-    with progress_line.shown(spark, "writing"):
+    with progress_line.line_while(spark, "writing"):
         work(spark)
         terminal.close()
     assert not tags(spark)

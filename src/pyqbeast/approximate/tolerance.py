@@ -32,7 +32,7 @@ from pyqbeast.core.errors import UnsupportedError
 _DOING = "estimating an answer"
 
 
-@failures.words(_DOING, "")
+@failures.readable(_DOING, "")
 def tolerance(
     df: DataFrame,
     error: float | None = None,
@@ -81,7 +81,7 @@ def tolerance(
         return _exact(query, confidence, ())
     rows = QueryRows(query)
     progress = Progress(rows, selection_of(query, rows.asked))
-    with progress_line.shown(df.sparkSession, _DOING):
+    with progress_line.line_while(df.sparkSession, _DOING):
         by_aggregate = read_until(progress, goal, limit, confidence)
     if by_aggregate is None:
         return _exact(query, confidence, tuple(progress.readings))
@@ -114,7 +114,7 @@ def _refined(df: DataFrame, query: AggregateQuery, rows: QueryRows, confidence: 
         if must_run_in_full(progress, step):
             yield _exact(query, confidence, tuple(progress.readings))
             return
-        with failures.words(_DOING, ""), progress_line.shown(df.sparkSession, _DOING):
+        with failures.readable(_DOING, ""), progress_line.line_while(df.sparkSession, _DOING):
             progress.read(step)
         by_aggregate = progress.estimates(confidence)
         if progress.overflows or (step.exact and not progress.is_mergeable):
@@ -149,7 +149,7 @@ def _in_full(df: DataFrame, confidence: float) -> Estimate:
 def _exact(query: AggregateQuery, confidence: float, readings: tuple[Reading, ...]) -> Estimate:
     """The query run as it was asked, after whatever was read before."""
     exact = query.exact()
-    with progress_line.shown(exact.sparkSession, "answering exactly"):
+    with progress_line.line_while(exact.sparkSession, "answering exactly"):
         answer, cost = exact_answer(exact, query)
     worth = {
         name: WORTH[Status.EXACT] for name, ordinal in query.result if query.outputs[ordinal].group is None

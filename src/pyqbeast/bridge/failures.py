@@ -93,7 +93,7 @@ def _error_of(failure: Any) -> QbeastError:  # noqa: ANN401 (a Java throwable)
 
 
 @contextlib.contextmanager
-def words(doing: str, outcome: str = UNCHANGED) -> Iterator[None]:
+def readable(doing: str, outcome: str = UNCHANGED) -> Iterator[None]:
     """Raises an error with a readable message for exceptions of Spark or Delta whose message is a Java stack trace.
 
     The error of a single step, such as reading the log, is readable already. What became of the table is added to it.

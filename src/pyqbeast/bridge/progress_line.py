@@ -27,7 +27,7 @@ _one_at_a_time = threading.Lock()
 
 
 @contextlib.contextmanager
-def shown(spark: SparkSession, doing: str) -> Iterator[None]:
+def line_while(spark: SparkSession, doing: str) -> Iterator[None]:
     """Shows the line while its body runs; an operation inside another one has none of its own.
 
     Args:

@@ -55,7 +55,7 @@ class _PythonCallbacks:
             assert _functions is not None
             frame, write_options = _frame(data), json.loads(options)
             doing = f"writing to {write_options.get('path')}"
-            with failures.words(doing), progress_line.shown(frame.sparkSession, doing):
+            with failures.readable(doing), progress_line.line_while(frame.sparkSession, doing):
                 _functions[0](frame.sparkSession, frame, mode, write_options)
         except BaseException as e:
             return failures.keep(e)

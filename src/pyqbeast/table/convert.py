@@ -67,20 +67,20 @@ def convert(
     """
     identifier = location_text(identifier)
     _check_wanted(columns_to_index)
-    with progress_line.shown(spark, doing := f"converting {identifier}"):
+    with progress_line.line_while(spark, doing := f"converting {identifier}"):
         return _convert(spark, identifier, columns_to_index, cube_size, doing)
 
 
 def _convert(
     spark: SparkSession, identifier: str, columns_to_index: Sequence[str], cube_size: int | None, doing: str
 ) -> QbeastTable:
-    with failures.words(doing):
+    with failures.readable(doing):
         kind, path = _kind_and_path(spark, identifier)
         size = default_cube_size(spark) if cube_size is None else cube_size
         size = checked_cube_size(size, "cube_size")
     is_made_delta = False
     try:
-        with failures.words(doing):
+        with failures.readable(doing):
             lost = 0
             while lost <= number_of_retries(spark):
                 transaction = bridge.Transaction(spark, path)

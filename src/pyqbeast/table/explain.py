@@ -10,7 +10,7 @@ from pyqbeast.bridge.query_scans import scans_of
 from pyqbeast.core.explanation.explanation import Explanation
 
 
-@failures.words("explaining a query", "")
+@failures.readable("explaining a query", "")
 def explain(df: DataFrame, *, run: bool = False) -> Explanation:
     """What a query will open of each table, of how much, who has ruled out the rest, and what would help.
 

@@ -172,7 +172,7 @@ class QbeastTable:
             CommitConflictError: another writer changed the same rows first. Nothing is deleted.
             UnsupportedError: the table is append-only, or has to be upgraded first.
         """
-        with failures.words(f"deleting rows of {self._path}"):
+        with failures.readable(f"deleting rows of {self._path}"):
             delete(self._spark, self._path, condition)
 
     def delete_rows(self, file: str, indexes: Iterable[int]) -> int:
@@ -192,7 +192,7 @@ class QbeastTable:
             UnsupportedError: the table does not take deletion vectors, is append-only, or has to be upgraded first.
             CommitConflictError: other writers kept changing the file. Nothing is deleted.
         """
-        with failures.words(f"deleting rows of {self._path}"):
+        with failures.readable(f"deleting rows of {self._path}"):
             return delete_rows(self._spark, self._path, file, indexes)
 
     def verify(self, level: str = "data") -> VerifyReport:
@@ -208,7 +208,7 @@ class QbeastTable:
             InvalidInputError: another level.
         """
         doing = f"verifying {self._path}"
-        with failures.words(doing, ""), progress_line.shown(self._spark, doing):
+        with failures.readable(doing, ""), progress_line.line_while(self._spark, doing):
             return verify(self._spark, self._path, level)
 
     def repair(self, dry_run: bool = True) -> RepairReport:
@@ -225,7 +225,7 @@ class QbeastTable:
             CommitConflictError: other writers changed the same files first, or the table's properties. Nothing is
                 changed.
         """
-        with failures.words(f"repairing {self._path}"):
+        with failures.readable(f"repairing {self._path}"):
             return repair(self._spark, self._path, dry_run=dry_run)
 
     def optimize(
@@ -266,7 +266,7 @@ class QbeastTable:
         Raises:
             InvalidInputError: fewer hours than the table's property says, which Delta refuses.
         """
-        with failures.words(f"cleaning {self._path}", "; no file that the table needs was deleted"):
+        with failures.readable(f"cleaning {self._path}", "; no file that the table needs was deleted"):
             return clean(self._spark, self._path, retain_hours, dry_run=dry_run)
 
     def plot(

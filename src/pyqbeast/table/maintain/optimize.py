@@ -104,7 +104,7 @@ def _partly(error: QbeastError, path: str, failed: int, done: Sequence[int]) -> 
 
 
 def _by_revision(spark: SparkSession, path: str, files: Sequence[str]) -> dict[int, set[str]]:
-    with failures.words(f"optimizing {path}"):
+    with failures.readable(f"optimizing {path}"):
         transaction = bridge.Transaction(spark, path)
         stored = stored_revisions(transaction, path)
         dimensions_of = stored.dimensions.get
@@ -136,7 +136,10 @@ class _Optimize:
         self.fraction = fraction
 
     def run(self) -> OptimizeResult:
-        with failures.words(doing := f"optimizing {self.path}"), progress_line.shown(self.spark, doing):
+        with (
+            failures.readable(doing := f"optimizing {self.path}"),
+            progress_line.line_while(self.spark, doing),
+        ):
             return self._run()
 
     def _run(self) -> OptimizeResult:

@@ -135,7 +135,7 @@ def upgrade(
         FormatError: the tags of a file are damaged. Nothing is changed.
         CommitConflictError: other writers came first again and again. Nothing is changed.
     """
-    with failures.words(doing := f"upgrading {path}"), progress_line.shown(spark, doing):
+    with failures.readable(doing := f"upgrading {path}"), progress_line.line_while(spark, doing):
         return _upgrade(spark, find_path(spark, path), dry_run=dry_run, drop_replicated=drop_replicated)
 
 
