@@ -65,14 +65,16 @@ def line_of(doing: str, tasks: Tasks, seconds: float, width: int) -> str:
         seconds: for how long these stages have run.
         width: the most characters that fit.
     """
-    told = ""
+    progress = ""
     if tasks.all:
         full = _BAR * tasks.done // tasks.all
-        told = f" [{'#' * full}{'-' * (_BAR - full)}] step {tasks.jobs}: {tasks.done} of {tasks.all} tasks"
+        progress = (
+            f" [{'#' * full}{'-' * (_BAR - full)}] step {tasks.jobs}: {tasks.done} of {tasks.all} tasks"
+        )
         if tasks.done:
-            told += f", about {_duration(seconds * (tasks.all - tasks.done) / tasks.done)} left of it"
-    room = max(0, width - len(told))
-    return (doing if len(doing) <= room else f"{doing[: max(0, room - 1)]}…") + told
+            progress += f", about {_duration(seconds * (tasks.all - tasks.done) / tasks.done)} left of it"
+    room = max(0, width - len(progress))
+    return (doing if len(doing) <= room else f"{doing[: max(0, room - 1)]}…") + progress
 
 
 def _duration(seconds: float) -> str:

@@ -70,7 +70,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     check_delta_package()
     check_jvm()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    options: dict[str, Any] = given_settings.given(builder._options)
+    options: dict[str, Any] = given_settings.session_settings(builder._options)
     jars = [*listed(options, given_settings.JARS), *missing_jars(options)]
     builder.config(given_settings.JARS, ",".join(jars))
     extensions = [e for e in listed(options, "spark.sql.extensions") if e not in (EXTENSION, DELTA_EXTENSION)]

@@ -53,14 +53,14 @@ def check_jvm() -> None:
     if command is None:
         where = f"JAVA_HOME ({home}) holds no bin/java" if home else "there is no java on the path"
         raise SessionError(f"Spark needs Java 17 or newer, and {where}; install a JDK 17 or set JAVA_HOME")
-    told = subprocess.run([command, "-version"], capture_output=True, text=True, check=False)
-    if told.returncode != 0:
+    java_version = subprocess.run([command, "-version"], capture_output=True, text=True, check=False)
+    if java_version.returncode != 0:
         # macOS has a java that only says where to get one.
-        reason = " ".join(told.stderr.split())
+        reason = " ".join(java_version.stderr.split())
         raise SessionError(
             f"Spark needs Java 17 or newer, and {command} does not run: {reason}; set JAVA_HOME"
         )
-    version = re.search(r'version "(\d+)', told.stderr)
+    version = re.search(r'version "(\d+)', java_version.stderr)
     if version and int(version[1]) < 17:
         raise SessionError(f"Spark needs Java 17 or newer, and {command} is Java {version[1]}; set JAVA_HOME")
     spark = minor(pyspark.__version__)

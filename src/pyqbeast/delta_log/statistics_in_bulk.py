@@ -46,12 +46,12 @@ def tables_in_order(texts: Sequence[str | None]) -> Iterator[tuple[list[int], pa
     ]
     for start in range(0, len(usual), AT_ONCE):
         part = usual[start : start + AT_ONCE]
-        told = _decoded([text for _, text in part])
-        if told is not None:
-            keeps = _keep_the_rules(told)
+        decoded = _decoded([text for _, text in part])
+        if decoded is not None:
+            keeps = _keep_the_rules(decoded)
             yield (
                 [at for (at, _), keep in zip(part, keeps, strict=True) if keep],
-                told.filter(pa.array(keeps)),
+                decoded.filter(pa.array(keeps)),
             )
 
 
@@ -67,27 +67,30 @@ def _decoded(texts: Sequence[str]) -> pa.Table | None:
         return None
 
 
-def _keep_the_rules(told: pa.Table) -> list[bool]:
-    if NUM_RECORDS not in told.column_names or not pa.types.is_int64(told[NUM_RECORDS].type):
-        return [False] * len(told)
-    rows = told[NUM_RECORDS]
+def _keep_the_rules(decoded: pa.Table) -> list[bool]:
+    if NUM_RECORDS not in decoded.column_names or not pa.types.is_int64(decoded[NUM_RECORDS].type):
+        return [False] * len(decoded)
+    rows = decoded[NUM_RECORDS]
     parts = {
-        name: dict(_leaves(told[name])) if name in told.column_names else {}
+        name: dict(_leaves(decoded[name])) if name in decoded.column_names else {}
         for name in (MIN_VALUES, MAX_VALUES, NULL_COUNT)
     }
     rules = [pc.and_kleene(pc.greater_equal(rows, _ZERO), pc.is_valid(rows))]
     for nulls in parts[NULL_COUNT].values():
         if not pa.types.is_int64(nulls.type):
-            return [False] * len(told)
+            return [False] * len(decoded)
         rules.append(pc.and_(pc.greater_equal(nulls, _ZERO), pc.less_equal(nulls, rows)))
     for path, low in parts[MIN_VALUES].items():
         high = parts[MAX_VALUES].get(path)
         if high is not None and low.type == high.type and _is_number(low.type):
             rules.append(pc.less_equal(low, high))
         elif high is not None and (_is_number(low.type) or _is_number(high.type)):
-            return [False] * len(told)
+            return [False] * len(decoded)
     doubles = [
-        values for name in told.column_names for _, values in _leaves(told[name]) if _is_double(values.type)
+        values
+        for name in decoded.column_names
+        for _, values in _leaves(decoded[name])
+        if _is_double(values.type)
     ]
     rules += [pc.less(pc.abs(values), _INEXACT) for values in doubles]
     keeps = rules[0]

@@ -91,7 +91,7 @@ def check_log(table: LoggedTable) -> LogFindings:
     problems = check_revisions(table.revisions)
     files = _files(table, problems)
     problems += check_live_once((file.path, file.location) for file in files)
-    notes = [*_check_index(table, files, problems), *_told(table.orphans)]
+    notes = [*_check_index(table, files, problems), *_note_of_orphans(table.orphans)]
     return LogFindings(files, problems, notes)
 
 
@@ -100,17 +100,17 @@ def _files(table: LoggedTable, problems: list[Problem]) -> list[VerifiedFile]:
     files = []
     in_order = statistics_in_bulk.in_order([file.statistics for file in table.entries])
     by_weight = rows_of_files([file.tags.get(TAG_WEIGHTS) for file in table.entries])
-    told = zip(table.entries, table.on_disk, table.tags, in_order, by_weight, strict=True)
-    for file, found, tags, has_statistics, rows in told:
-        vector, of_vector = _check_vector(file, found)
+    entries = zip(table.entries, table.on_disk, table.tags, in_order, by_weight, strict=True)
+    for file, on_disk, tags, has_statistics, rows in entries:
+        vector, of_vector = _check_vector(file, on_disk)
         broken = [
-            *check_on_disk(file.path, file.size, found.size),
+            *check_on_disk(file.path, file.size, on_disk.size),
             *(() if has_statistics else _check_statistics(file)),
             *of_vector,
             *_check_tags(file, tags, rows),
         ]
         problems += broken
-        files.append(VerifiedFile(file, found, tags, vector, tuple(broken)))
+        files.append(VerifiedFile(file, on_disk, tags, vector, tuple(broken)))
     return files
 
 
@@ -206,7 +206,7 @@ def _unpruned(revision: Revision, files: int) -> str:
     )
 
 
-def _told(orphans: Sequence[tuple[str, int]]) -> list[str]:
+def _note_of_orphans(orphans: Sequence[tuple[str, int]]) -> list[str]:
     if not orphans:
         return []
     size = sum(size for _, size in orphans)

@@ -38,9 +38,11 @@ def verify_log(table: Location, storage_options: locations.Options = None) -> Ve
         StorageError: its folder cannot be listed.
     """
     snapshot = read_snapshot(table, storage_options=storage_options, with_removed=True)
-    told = snapshot.metadata
-    is_partitioned = bool(told.partition_columns)
-    revisions = revisions_of_indexed(location_text(table), told.configuration, is_partitioned=is_partitioned)
+    metadata = snapshot.metadata
+    is_partitioned = bool(metadata.partition_columns)
+    revisions = revisions_of_indexed(
+        location_text(table), metadata.configuration, is_partitioned=is_partitioned
+    )
     index = IndexedSnapshot(table, snapshot, revisions)
     prunable = index.prunable_revisions
     try:

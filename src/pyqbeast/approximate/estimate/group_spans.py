@@ -71,8 +71,8 @@ class GroupSpans:
 
     def rows_of(self, files: NDArray[np.bool_]) -> float:
         """The rows of some of the files; infinite where one does not tell."""
-        told = [rows for rows, is_chosen in zip(self.rows, files, strict=True) if is_chosen]
-        return math.inf if None in told else float(sum(rows or 0 for rows in told))
+        rows_of_files = [rows for rows, is_chosen in zip(self.rows, files, strict=True) if is_chosen]
+        return math.inf if None in rows_of_files else float(sum(rows or 0 for rows in rows_of_files))
 
 
 class _Codes:

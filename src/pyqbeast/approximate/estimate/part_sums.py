@@ -155,11 +155,11 @@ def _unlike_most(rows: FloatArray, values: FloatArray, rounded: FloatArray) -> F
         rounded: how far rounding may have moved these.
     """
     values = np.where(rows > 0, values, np.nan)
-    told = np.count_nonzero(~np.isnan(values), axis=1)
-    middle = np.take_along_axis(np.sort(values, axis=1), np.maximum(told - 1, 0)[:, None] // 2, axis=1)
+    filled = np.count_nonzero(~np.isnan(values), axis=1)
+    middle = np.take_along_axis(np.sort(values, axis=1), np.maximum(filled - 1, 0)[:, None] // 2, axis=1)
     is_unlike = np.abs(values - middle) > rounded
     others = np.count_nonzero(is_unlike, axis=1)
-    return np.where(2 * others < told, distinct_keys(np.where(is_unlike, rows, 0.0)), np.inf)
+    return np.where(2 * others < filled, distinct_keys(np.where(is_unlike, rows, 0.0)), np.inf)
 
 
 def holds_nonfinite(state: State, requested: Requested) -> NDArray[np.bool_]:

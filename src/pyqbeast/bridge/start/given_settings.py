@@ -23,7 +23,7 @@ _PROPERTY = re.compile(r"\s*([^\s=:#!][^\s=:]*)\s*[\s=:]\s*(.*?)\s*", re.DOTALL)
 _SHORT = {"--jars": JARS, "--packages": "spark.jars.packages", "--master": "spark.master"}
 
 
-def given(options: Mapping[str, Any]) -> dict[str, Any]:
+def session_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a session, with those of its builder, which come before all others.
 
     Args:

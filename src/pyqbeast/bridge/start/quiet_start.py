@@ -62,9 +62,9 @@ def start_jvm(options: Mapping[str, Any]) -> None:
         for key, value in options.items():
             conf.set(key, value)
         end, beginning = os.pipe()
-        told = _StandardError(end)
-        atexit.register(told.rest)
-        lines = threading.Thread(target=told.hand_on, name="pyqbeast-jvm-stderr", daemon=True)
+        stderr = _StandardError(end)
+        atexit.register(stderr.rest)
+        lines = threading.Thread(target=stderr.hand_on, name="pyqbeast-jvm-stderr", daemon=True)
         lines.start()
         try:
             with _jars_are_kept(options):
@@ -142,15 +142,15 @@ def _write(some: bytes) -> None:
 
 
 def _has_log_settings(options: Mapping[str, Any]) -> bool:
-    told = [str(options.get(key, "")) for key in (_DRIVER_OPTIONS, "spark.driver.extraJavaOptions")]
-    told += [os.environ.get(name, "") for name in _VARIABLES]
+    settings_texts = [str(options.get(key, "")) for key in (_DRIVER_OPTIONS, "spark.driver.extraJavaOptions")]
+    settings_texts += [os.environ.get(name, "") for name in _VARIABLES]
     folder = given_settings.configuration_folder()
     defaults = folder / "spark-defaults.conf"
     if defaults.is_file():
         text = defaults.read_text(encoding="utf-8", errors="replace")
-        told.append(text.replace(_DRIVER_OPTIONS, "log4j"))  # what stands there would be lost
+        settings_texts.append(text.replace(_DRIVER_OPTIONS, "log4j"))  # what stands there would be lost
     return (
-        any("log4j" in each for each in told)
+        any("log4j" in each for each in settings_texts)
         or "LOG4J_CONFIGURATION_FILE" in os.environ
         or str(options.get("spark.log.structuredLogging.enabled", "")).lower() == "true"
         or any(folder.glob("log4j*"))

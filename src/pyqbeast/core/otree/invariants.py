@@ -190,9 +190,9 @@ def check_weights(
         weights: n weights of its rows.
     """
     problems = []
-    told = tags.get(TAG_MAX_ROW_WEIGHT)
-    if told is not None and told != str(weights.max()):
-        text = f"its heaviest row has weight {weights.max()}, the log says {told}"
+    recorded = tags.get(TAG_MAX_ROW_WEIGHT)
+    if recorded is not None and recorded != str(weights.max()):
+        text = f"its heaviest row has weight {weights.max()}, the log says {recorded}"
         problems.append(Problem(HEAVIEST, file, "", text, truth=str(weights.max())))
     if TAG_WEIGHTS in tags and parse_weights_tag(tags) != count_weights(weights):
         text = f"its rows have other weights than the tag {TAG_WEIGHTS} counts"

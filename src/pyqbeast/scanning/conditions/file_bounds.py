@@ -97,8 +97,8 @@ def _stored_values(
     """For each column, by its name in statistics, what JSON holds as its smallest and largest value and its nulls."""
     found = {name: ([None] * len(texts), [None] * len(texts), [None] * len(texts)) for name in kinds}
     left = dict.fromkeys(range(len(texts)))
-    for positions, told in tables_in_order(texts):
-        leaves = {(part, name): _leaf(told, part, name) for part in _PARTS for name in kinds}
+    for positions, decoded in tables_in_order(texts):
+        leaves = {(part, name): _leaf(decoded, part, name) for part in _PARTS for name in kinds}
         if not all(_is_as_stored(leaf, kinds[name]) for (_, name), leaf in leaves.items()):
             continue
         for (part, name), leaf in leaves.items():
@@ -117,12 +117,12 @@ def _stored_values(
     return found
 
 
-def _leaf(told: pa.Table, part: str, name: str) -> pa.ChunkedArray | None:
+def _leaf(decoded: pa.Table, part: str, name: str) -> pa.ChunkedArray | None:
     """The values of a column in a part of decoded statistics; None where they have none."""
-    if part not in told.column_names or not pa.types.is_struct(told[part].type):
+    if part not in decoded.column_names or not pa.types.is_struct(decoded[part].type):
         return None
-    at = told[part].type.get_field_index(name)
-    return pc.struct_field(told[part], [at]) if at >= 0 else None
+    at = decoded[part].type.get_field_index(name)
+    return pc.struct_field(decoded[part], [at]) if at >= 0 else None
 
 
 def _is_as_stored(leaf: pa.ChunkedArray | None, kind: pa.DataType) -> bool:

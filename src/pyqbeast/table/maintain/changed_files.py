@@ -46,12 +46,12 @@ def changed_files(log: bridge.TableLog, changes: Mapping[str, FileChange]) -> Da
         for path, of in changes.items()
     ]
     columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in _CHANGES]
-    told = bridge.local_frame(files.sparkSession, _CHANGES, columns)
+    changes_frame = bridge.local_frame(files.sparkSession, _CHANGES, columns)
     vector = F.col("deletionVector")
     counted = vector.withField("cardinality", F.coalesce("new_cardinality", vector["cardinality"]))
     # The last row may be as wrong as the number, and no log has to say it.
     counted = counted.withField("maxRowIndex", F.when(F.isnull("new_cardinality"), vector["maxRowIndex"]))
-    changed = files.join(F.broadcast(told), "path").withColumns(
+    changed = files.join(F.broadcast(changes_frame), "path").withColumns(
         {
             "tags": F.coalesce("new_tags", "tags"),
             "stats": F.coalesce("new_stats", "stats"),

@@ -18,7 +18,7 @@ from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.table.coordinates import weight
 from pyqbeast.verification.log_checks import VerifiedFile
 
-_TOLD = (
+_PARTS = (
     StructType()
     .add("location", "string")
     .add("path", "string")
@@ -63,13 +63,13 @@ def check_parts(
 def _check(
     spark: SparkSession, log: bridge.TableLog, revision: Revision, begun: Sequence[_Begun]
 ) -> list[Problem]:
-    told: list[list[object]] = [
+    columns: list[list[object]] = [
         [each.file.location for each in begun],
         [each.file.path for each in begun],
         [each.part.heaviest_before for each in begun],
         [each.part.lightest for each in begun],
     ]
-    of_parts = F.broadcast(bridge.local_frame(spark, _TOLD, told))
+    of_parts = F.broadcast(bridge.local_frame(spark, _PARTS, columns))
 
     def seen(size: Mapping[str, tuple[int, int]], suffix: str) -> DataFrame:
         rows = live_rows(log, spark, size).select(

@@ -82,9 +82,10 @@ class _Leaf:
         return lies
 
 
-def _lie(is_wrong: str, name: str, path: Sequence[str], told: str, seen: str) -> str:
+def _lie(is_wrong: str, name: str, path: Sequence[str], stored: str, seen: str) -> str:
     column = ".".join(path).replace("\\", "\\\\").replace("'", "\\'")
-    parts = f"'{name} of {column} is ', left({told}, 200), ' in its statistics and ', left({seen}, 200), ' in its rows'"
+    in_log, in_rows = f"left({stored}, 200)", f"left({seen}, 200)"
+    parts = f"'{name} of {column} is ', {in_log}, ' in its statistics and ', {in_rows}, ' in its rows'"
     return f"if({is_wrong}, concat({parts}), null)"
 
 
@@ -148,20 +149,22 @@ def check_statistics(
     stored = [bridge.field_in_files(field) for field in log.schema]
     row = F.struct(*map(_as_in_files, log.schema, stored))
     seen = rows.select("*", row.alias(_ROW), file_location(spark, F.input_file_name()).alias(_LOCATION))
-    told = [
+    leaves = [
         _Leaf(number, path, kind, is_told=path in columns)
         for number, (path, kind) in enumerate(_leaves(StructType(stored)))
     ]
     # One text for all columns: a table may have hundreds, and each expression takes several calls to the JVM.
-    figures = ", ".join(["count(*) AS rows", *(text for leaf in told for text in leaf.figures())])
+    figures = ", ".join(["count(*) AS rows", *(text for leaf in leaves for text in leaf.figures())])
     counted = (
         seen.groupBy(F.col(_inside(_LOCATION)).alias("location"))
         .agg(F.expr(f"struct({figures}) AS seen"), file_statistics(log).alias("right"))
         .select("location", "seen.*", "right")
     )
-    compared = counted.join(F.broadcast(_stored(spark, files, told)), "location")
-    lies = F.expr(f"array_compact(array({', '.join(lie for leaf in told for lie in leaf.lies())})) AS lies")
-    found = compared.select("path", "rows", "is_asked", lies, _right(compared, told).alias("right")).collect()
+    compared = counted.join(F.broadcast(_stored(spark, files, leaves)), "location")
+    lies = F.expr(f"array_compact(array({', '.join(lie for leaf in leaves for lie in leaf.lies())})) AS lies")
+    found = compared.select(
+        "path", "rows", "is_asked", lies, _right(compared, leaves).alias("right")
+    ).collect()
     return SeenStatistics(
         [Problem(BOUNDS, each["path"], "", lie) for each in found for lie in each["lies"]],
         {each["path"]: each["right"] for each in found if each["lies"] or each["is_asked"]},
@@ -176,13 +179,13 @@ def _as_in_files(field: StructField, stored: StructField) -> Column:
     return F.col(_inside(field.name)).cast(stored.dataType).alias(stored.name)
 
 
-def _right(compared: DataFrame, told: Sequence[_Leaf]) -> Column:
+def _right(compared: DataFrame, leaves: Sequence[_Leaf]) -> Column:
     """The right statistics, as a text. Delta wants those of a file with deleted rows to count them too.
 
     A text that is no UTF-8 has no bound: JSON would hold another text.
     """
     right, held = F.col("right"), compared.schema["right"].dataType
-    for leaf in (each for each in told if each.is_text):
+    for leaf in (each for each in leaves if each.is_text):
         for part, seen in ((MIN_VALUES, leaf.low), (MAX_VALUES, leaf.high)):
             if _holds(held, part, *leaf.path):
                 bound = f"if(is_valid_utf8({seen}), {_inside('right', part, *leaf.path)}, null)"
@@ -200,18 +203,18 @@ def _holds(data_type: DataType, *path: str) -> bool:
     return True
 
 
-def _stored(spark: SparkSession, files: Sequence[FileToRead], told: Sequence[_Leaf]) -> DataFrame:
+def _stored(spark: SparkSession, files: Sequence[FileToRead], leaves: Sequence[_Leaf]) -> DataFrame:
     schema = StructType().add("path", "string").add("location", "string").add("size", "long")
     schema = schema.add("stored_rows", "long").add("deleted", "long").add("statistics", "string")
     schema = schema.add("is_asked", "boolean")
     frame = bridge.local_frame(spark, schema, [list(column) for column in zip(*files, strict=True)])
-    bounds = _nested({leaf.path: leaf.data_type for leaf in told if leaf.is_bounded})
+    bounds = _nested({leaf.path: leaf.data_type for leaf in leaves if leaf.is_bounded})
     parts = {
         NUM_RECORDS: LongType(),
         TIGHT_BOUNDS: BooleanType(),
         MIN_VALUES: bounds,
         MAX_VALUES: bounds,
-        NULL_COUNT: _nested({leaf.path: LongType() for leaf in told}),
+        NULL_COUNT: _nested({leaf.path: LongType() for leaf in leaves}),
     }
     return frame.withColumn(_STORED, F.from_json("statistics", _nested({(k,): v for k, v in parts.items()})))
 
