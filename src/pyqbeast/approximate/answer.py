@@ -20,7 +20,7 @@ from pyqbeast.approximate.estimate.rounding import (
     known_numbers,
 )
 from pyqbeast.approximate.estimate.selection import Choice, Verdict, choice
-from pyqbeast.approximate.requested_aggregates import AGGREGATES, RequestedAggregates
+from pyqbeast.approximate.requested_aggregates import KIND_OF_SPARK_CLASS, RequestedAggregates
 from pyqbeast.approximate.selected_groups import first_groups
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order, OutputColumn
 from pyqbeast.core.errors import UnsupportedError
@@ -65,7 +65,7 @@ def exact_answer(query_frame: DataFrame, query: AggregateQuery | None) -> tuple[
         output = query.outputs[query.result[i][1]] if query else OutputColumn(group=0)
         value = F.col(f"c{i}")
         if output.group is None:
-            kind = AGGREGATES.get(output.function, "")
+            kind = KIND_OF_SPARK_CLASS.get(output.function, "")
             shown += _with_bounds(name, value, value, value, kind, query_frame.schema[i].dataType)
         else:
             shown.append(value.alias(name))

@@ -23,7 +23,7 @@ from pyqbeast.bridge.aggregate_query import AggregateQuery, OutputColumn, TableC
 from pyqbeast.core.errors import UnsupportedError
 
 #: The kind of each aggregate, by the name of Spark's class.
-AGGREGATES = {
+KIND_OF_SPARK_CLASS = {
     "Count": "count",
     "CountIf": "count_if",
     "Sum": "sum",
@@ -127,7 +127,7 @@ class RequestedAggregates:
         return list(dict.fromkeys(part for part in parts if part.kind == "percentile"))
 
     def _add(self, output: OutputColumn, query: AggregateQuery, schema: T.StructType) -> Aggregate:
-        kind = AGGREGATES.get(output.function)
+        kind = KIND_OF_SPARK_CLASS.get(output.function)
         if kind is None:
             raise _refused(f"there is no estimate of the function {output.function}")
         if kind == "count" and len(output.inputs) > 1 and not output.distinct:

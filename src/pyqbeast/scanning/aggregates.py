@@ -19,7 +19,7 @@ from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.scanning.arrays import mask_of, numbers_of
 
 #: The kinds of estimates, by the names that Spark has for functions.
-AGGREGATES = {
+KIND_OF_FUNCTION = {
     "count": "count",
     "count_if": "count_if",
     "count_distinct": "count_distinct",
@@ -191,10 +191,10 @@ def _asked(name: Any, asked: Any, schema: pa.Schema) -> tuple[list[pa.Field], st
             f"{name!r} takes a column and a function, and a share after a percentile, not {asked!r}"
         )
     columns, function, *percentage = asked
-    kind = AGGREGATES.get(str(function).lower())
+    kind = KIND_OF_FUNCTION.get(str(function).lower())
     if kind is None:
         raise InvalidInputError(
-            f"{name!r}: there is no estimate of {function!r}, only of {', '.join(AGGREGATES)}"
+            f"{name!r}: there is no estimate of {function!r}, only of {', '.join(KIND_OF_FUNCTION)}"
         )
     if isinstance(columns, str):
         chosen = [columns]

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pyqbeast.core.extras import of_extra
 from pyqbeast.core.location import Location
-from pyqbeast.scanning.conditions.comparisons import MIRRORED, Constant, RowAndFileCondition, compared
+from pyqbeast.scanning.conditions.comparisons import MIRRORED, RowAndFileCondition, SqlConstant, compared
 from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.scan import Scan, narrowed, scan
 
@@ -141,24 +141,24 @@ def _comparison(left: Any, operator: str, right: Any, schema: pa.Schema) -> RowA
     return compared(column, of, sign, constant) if fits[constant.kind] else None
 
 
-def _constant(node: Any) -> Constant | None:  # noqa: ANN401 (what JSON holds)
+def _constant(node: Any) -> SqlConstant | None:  # noqa: ANN401 (what JSON holds)
     kind, value = _only(node)
     if kind == "Literal":
         _, value = _only(value)
         kind, value = _only(value)
         if kind in _WHOLE and type(value) is int:
-            return Constant("number", str(value))
+            return SqlConstant("number", str(value))
         if kind in ("Float", "Float64") and type(value) is float and math.isfinite(value):
-            return Constant("number", repr(value))
+            return SqlConstant("number", repr(value))
         if kind in ("String", "Str") and isinstance(value, str):
-            return Constant("text", value)
+            return SqlConstant("text", value)
         # Python knows fewer days than Polars.
         with contextlib.suppress(OverflowError):
             if kind == "Date" and type(value) is int:
-                return Constant("date", (dt.date(1970, 1, 1) + dt.timedelta(value)).isoformat())
+                return SqlConstant("date", (dt.date(1970, 1, 1) + dt.timedelta(value)).isoformat())
             if kind == "Datetime" and value[1:] == ["Microseconds", {"inner": "UTC"}]:
                 when = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc) + dt.timedelta(microseconds=value[0])
-                return Constant("timestamp", when.isoformat())
+                return SqlConstant("timestamp", when.isoformat())
     return None
 
 

@@ -13,7 +13,7 @@ from pyqbeast.approximate.estimate.selection import Comparison, Condition, Junct
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.weight import is_whole
 from pyqbeast.scanning.aggregates import Request
-from pyqbeast.scanning.conditions.comparisons import Constant, typed_constant
+from pyqbeast.scanning.conditions.comparisons import SqlConstant, typed_constant
 from pyqbeast.scanning.conditions.sql_text import SortColumn, condition_of_text, order_of_text
 
 
@@ -80,7 +80,7 @@ class _OfEstimates:
     def __init__(self, aggregates: Mapping[str, Aggregate]) -> None:
         self._aggregates = aggregates
 
-    def compared(self, field: pa.Field, sign: str, constant: Constant) -> _OnEstimates:
+    def compared(self, field: pa.Field, sign: str, constant: SqlConstant) -> _OnEstimates:
         number, aggregate = _number(field, constant), self._aggregates[field.name]
         if sign == "!=":
             return _OnEstimates(Negation(Comparison(aggregate, "=", number)))
@@ -89,11 +89,11 @@ class _OfEstimates:
     def null(self, field: pa.Field, *, negated: bool) -> _OnEstimates:
         raise InvalidInputError(f"having compares {field.name!r} with constants, not with NULL")
 
-    def among(self, field: pa.Field, constants: Sequence[Constant], *, negated: bool) -> None:
+    def among(self, field: pa.Field, constants: Sequence[SqlConstant], *, negated: bool) -> None:
         """None: an estimate is compared with one number after the other."""
 
 
-def _number(field: pa.Field, constant: Constant) -> float:
+def _number(field: pa.Field, constant: SqlConstant) -> float:
     """A constant as estimates are numbers: days since 1970 for dates, microseconds for timestamps."""
     kind = field.type
     if constant.kind == "number" and not pa.types.is_temporal(kind):

@@ -102,11 +102,11 @@ def lay_out(
     first = 0
     for last in np.searchsorted(part_weight, weight).tolist():
         begin, end = np.searchsorted(part, (first, last + 1))
-        cells = _Cells(
+        band = _BandFiles(
             points[begin:end], counts[begin:end], part[begin:end] - first, last + 1 - first, file_rows
         )
-        root += [nodes.join(tree, files) for tree in cells.trees]
-        files += cells.files
+        root += [nodes.join(tree, files) for tree in band.trees]
+        files += band.files
         first = last + 1
     return FileLayout(
         weight,
@@ -154,7 +154,7 @@ class _Nodes:
         return root
 
 
-class _Cells:
+class _BandFiles:
     """The files of one band: a tree for each of its parts. The trees are alike down to the files.
 
     Args:

@@ -13,7 +13,7 @@ from pyqbeast.plot.gather.axes import Axis
 from pyqbeast.plot.gather.files import FileArrays
 from pyqbeast.plot.gather.fractions import FRACTIONS
 from pyqbeast.plot.gather.table import TablePicture
-from pyqbeast.plot.gather.tree import Tree
+from pyqbeast.plot.gather.tree import TreePicture
 
 
 def table_data(picture: TablePicture) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def _axes(axes: tuple[Axis, ...], columns: list[str]) -> list[dict[str, Any]]:
     ]
 
 
-def _tree(tree: Tree, axes: tuple[Axis, ...], picture: TablePicture) -> dict[str, Any]:
+def _tree(tree: TreePicture, axes: tuple[Axis, ...], picture: TablePicture) -> dict[str, Any]:
     places = picture.points.coordinates(tree.revision)
     return {
         "axes": _axes(axes, tree.revision.columns),

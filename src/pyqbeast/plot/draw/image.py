@@ -22,7 +22,7 @@ from pyqbeast.plot.gather.axes import Axis
 from pyqbeast.plot.gather.fractions import FRACTIONS
 from pyqbeast.plot.gather.levels import levels_of
 from pyqbeast.plot.gather.table import TablePicture
-from pyqbeast.plot.gather.tree import Tree
+from pyqbeast.plot.gather.tree import TreePicture
 
 #: Rectangles of more cubes are drawn as pixels in an SVG too, which would be too large otherwise.
 _MOST_SHAPES = 5_000
@@ -90,7 +90,7 @@ def _draw_table(figure: Figure, picture: TablePicture) -> None:
     parts["share"].yaxis.set_major_formatter(_PERCENT)
 
 
-def _draw_tree(axes: Axes, tree: Tree) -> None:
+def _draw_tree(axes: Axes, tree: TreePicture) -> None:
     axes.set_title("The tree: cubes by level, coloured by their fill")
     depth = tree.depth.astype(float)
     sides = (tree.begin, depth + 0.05, tree.end, depth + 0.95)
@@ -123,7 +123,7 @@ def _draw_map(axes: Axes, picture: TablePicture) -> None:
     _label(axes, sides[across], sides[up])
 
 
-def _draw_levels(axes: Axes, tree: Tree) -> None:
+def _draw_levels(axes: Axes, tree: TreePicture) -> None:
     levels = levels_of(tree)
     axes.set_title("Weights by level")
     depths = [level.depth for level in levels]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyqbeast.plot.gather.tree import Tree
+from pyqbeast.plot.gather.tree import TreePicture
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Level:
     weights: tuple[float, float, float, float, float]
 
 
-def levels_of(tree: Tree) -> list[Level]:
+def levels_of(tree: TreePicture) -> list[Level]:
     """The levels of a tree, the root first."""
     levels = []
     for depth in np.unique(tree.depth).tolist():

@@ -17,7 +17,7 @@ from pyqbeast.plot.gather.axes import Axis, tree_axes
 from pyqbeast.plot.gather.files import FileArrays, files_of
 from pyqbeast.plot.gather.fractions import Fractions
 from pyqbeast.plot.gather.points import Points, points_of
-from pyqbeast.plot.gather.tree import Tree, trees_of
+from pyqbeast.plot.gather.tree import TreePicture, trees_of
 from pyqbeast.scanning.scan import Scan
 from pyqbeast.scanning.scanned_rows import ScannedRows
 
@@ -46,7 +46,7 @@ class TablePicture:
     fractions: Fractions
     files: FileArrays
     unindexed_files: int
-    trees: list[Tree]
+    trees: list[TreePicture]
     axes: list[tuple[Axis, ...]]
     points: Points
     history: list[VersionFigures]

@@ -17,7 +17,7 @@ from pyqbeast.plot.gather.fractions import Fractions
 
 
 @dataclass(frozen=True)
-class Tree:
+class TreePicture:
     """The cubes of a revision that has any.
 
     Attributes:
@@ -47,7 +47,7 @@ class Tree:
         return self.rows / self.revision.cube_size
 
 
-def trees_of(index: IndexedSnapshot, fractions: Fractions) -> list[Tree]:
+def trees_of(index: IndexedSnapshot, fractions: Fractions) -> list[TreePicture]:
     """The trees of a table's revisions, the newest first; revisions without cubes have none."""
     blocks = [(file.revision_id, block) for file, block in index.blocks() if not block.replicated]
     trees = []
@@ -58,13 +58,13 @@ def trees_of(index: IndexedSnapshot, fractions: Fractions) -> list[Tree]:
     return trees
 
 
-def _tree(status: IndexStatus, fractions: Fractions, *, is_prunable: bool) -> Tree:
+def _tree(status: IndexStatus, fractions: Fractions, *, is_prunable: bool) -> TreePicture:
     cubes = [*status.cubes]
     figures = [*status.cubes.values()]
     rows = np.array([cube.element_count for cube in figures], np.int64)
     begin, end = _stretches(cubes, rows)
     read = fractions.first_read(cube.min_weight for cube in figures)
-    return Tree(
+    return TreePicture(
         status.revision,
         tuple(cube.to_string() for cube in cubes),
         np.array([cube.depth for cube in cubes], np.uint16),

@@ -40,7 +40,7 @@ MIRRORED = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _INTEGER_DIGITS = 19
 
 
-class Constant(NamedTuple):
+class SqlConstant(NamedTuple):
     """A constant in a condition: `number`, `text`, `boolean`, `date` or `timestamp`, and how it was written."""
 
     kind: str
@@ -60,16 +60,16 @@ class RowAndFileCondition(NamedTuple):
         return RowAndFileCondition(self.rows | other.rows, any_of(self.files, other.files))
 
 
-def padded(constant: Constant, field: pa.Field) -> Constant:
+def padded(constant: SqlConstant, field: pa.Field) -> SqlConstant:
     """A constant as Spark compares it with a column: as long as the texts of a CHAR column, which end in blanks."""
     length = char_length(field)
     if length is None or constant.kind != "text":
         return constant
     # Blanks beyond the column's length make no difference.
-    return Constant("text", constant.text[:length].ljust(length) + constant.text[length:].rstrip(" "))
+    return SqlConstant("text", constant.text[:length].ljust(length) + constant.text[length:].rstrip(" "))
 
 
-def compared(column: str, kind: pa.DataType, sign: str, constant: Constant) -> RowAndFileCondition:
+def compared(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) -> RowAndFileCondition:
     """A column of an Arrow type compared with a constant. Raises InvalidInputError where the two do not fit."""
     if constant.kind == "number":
         if pa.types.is_integer(kind):
@@ -81,7 +81,7 @@ def compared(column: str, kind: pa.DataType, sign: str, constant: Constant) -> R
     return _plain(column, sign, typed_constant(column, kind, constant))
 
 
-def typed_constant(column: str, kind: pa.DataType, constant: Constant) -> pa.Scalar:
+def typed_constant(column: str, kind: pa.DataType, constant: SqlConstant) -> pa.Scalar:
     """A constant that is no number, in a column's type. Raises InvalidInputError where the two do not fit."""
     value = _other(kind, constant)
     if value is None:
@@ -105,7 +105,7 @@ def null(column: str, *, negated: bool) -> RowAndFileCondition:
 
 
 def among(
-    column: str, kind: pa.DataType, constants: Sequence[Constant], *, negated: bool
+    column: str, kind: pa.DataType, constants: Sequence[SqlConstant], *, negated: bool
 ) -> RowAndFileCondition | None:
     """A column of an Arrow type that equals one of some constants, or none where `negated`.
 
@@ -125,7 +125,7 @@ def among(
     return RowAndFileCondition(rows, may_be_among(column, values, negated=negated))
 
 
-def _equal_value(kind: pa.DataType, constant: Constant) -> pa.Scalar | None:
+def _equal_value(kind: pa.DataType, constant: SqlConstant) -> pa.Scalar | None:
     """The only value of a type that equals a constant; None where that is not as simple."""
     if constant.kind != "number":
         return _other(kind, constant)
@@ -135,7 +135,7 @@ def _equal_value(kind: pa.DataType, constant: Constant) -> pa.Scalar | None:
     return pa.scalar(int(constant.text), kind) if -limit <= int(constant.text) < limit else None
 
 
-def _integers(column: str, kind: pa.DataType, sign: str, constant: Constant) -> RowAndFileCondition:
+def _integers(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) -> RowAndFileCondition:
     exact = Decimal(constant.text)
     if abs(exact) >= 10**_INTEGER_DIGITS or exact.as_tuple().exponent < -_INTEGER_DIGITS:  # type: ignore[operator]
         raise InvalidInputError(f"the number {constant.text} has too many digits to compare it with integers")
@@ -151,7 +151,7 @@ def _integers(column: str, kind: pa.DataType, sign: str, constant: Constant) -> 
     return RowAndFileCondition(rows, may_compare(column, sign[0] + "=", pa.scalar(near, kind)))
 
 
-def _floats(column: str, kind: pa.DataType, sign: str, constant: Constant) -> RowAndFileCondition:
+def _floats(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) -> RowAndFileCondition:
     field, double = pc.field(column), float(constant.text)
     if pa.types.is_float64(kind):
         rows, files = _plain(column, sign, pa.scalar(double, pa.float64()))
@@ -184,7 +184,7 @@ def _near(column: str, sign: str, near: np.float32) -> FileTest:
     return all_of(above, below) if sign == "=" else above if sign in (">", ">=") else below
 
 
-def _decimals(column: str, kind: pa.DataType, sign: str, constant: Constant) -> RowAndFileCondition:
+def _decimals(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) -> RowAndFileCondition:
     if "e" in constant.text.lower():
         raise InvalidInputError(f"compare a decimal with a number without an exponent, not {constant.text}")
     exact = Decimal(constant.text)
@@ -200,7 +200,7 @@ def _decimals(column: str, kind: pa.DataType, sign: str, constant: Constant) -> 
             raise InvalidInputError(f"the number {constant.text} has too many digits: {error}") from error
 
 
-def _other(kind: pa.DataType, constant: Constant) -> pa.Scalar | None:
+def _other(kind: pa.DataType, constant: SqlConstant) -> pa.Scalar | None:
     """The constant as a scalar of a type; None where they do not fit."""
     if constant.kind == "boolean":
         return pa.scalar(constant.text == "TRUE") if pa.types.is_boolean(kind) else None
@@ -216,7 +216,7 @@ def _other(kind: pa.DataType, constant: Constant) -> pa.Scalar | None:
     return None
 
 
-def _instant(kind: pa.DataType, constant: Constant) -> pa.Scalar | None:
+def _instant(kind: pa.DataType, constant: SqlConstant) -> pa.Scalar | None:
     is_day = constant.kind == "date"
     when = dt.datetime.combine(day_of(constant.text), dt.time()) if is_day else moment_of(constant.text)
     if kind.tz is None:

@@ -18,8 +18,8 @@ from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.stored_text import shown
 from pyqbeast.scanning.conditions.comparisons import (
     MIRRORED,
-    Constant,
     RowAndFileCondition,
+    SqlConstant,
     among,
     compared,
     null,
@@ -70,27 +70,27 @@ C_co = TypeVar("C_co", bound=_Joinable, covariant=True)
 class Comparisons(Protocol[C_co]):
     """What the parts of a condition mean that joins and negations are made of."""
 
-    def compared(self, field: pa.Field, sign: str, constant: Constant) -> C_co:
+    def compared(self, field: pa.Field, sign: str, constant: SqlConstant) -> C_co:
         """A column beside a constant: `=`, `!=`, `<`, `<=`, `>` or `>=`."""
 
     def null(self, field: pa.Field, *, negated: bool) -> C_co:
         """A column that is null, or is not where `negated`."""
 
-    def among(self, field: pa.Field, constants: Sequence[Constant], *, negated: bool) -> C_co | None:
+    def among(self, field: pa.Field, constants: Sequence[SqlConstant], *, negated: bool) -> C_co | None:
         """A column that is one of some constants, or none where `negated`; None to compare them one by one."""
 
 
 class _OfRows:
     """Conditions on rows, and on the files that hold them."""
 
-    def compared(self, field: pa.Field, sign: str, constant: Constant) -> RowAndFileCondition:
+    def compared(self, field: pa.Field, sign: str, constant: SqlConstant) -> RowAndFileCondition:
         return compared(field.name, field.type, sign, constant)
 
     def null(self, field: pa.Field, *, negated: bool) -> RowAndFileCondition:
         return null(field.name, negated=negated)
 
     def among(
-        self, field: pa.Field, constants: Sequence[Constant], *, negated: bool
+        self, field: pa.Field, constants: Sequence[SqlConstant], *, negated: bool
     ) -> RowAndFileCondition | None:
         return among(field.name, field.type, constants, negated=negated)
 
@@ -188,7 +188,7 @@ class _Parser(Generic[C]):
         if self._takes("word", "IN"):
             return self._among(column, negated=negated)
         if pa.types.is_boolean(self._schema.field(column).type) and self._peek().text not in _OPERATORS:
-            return self._compared(column, "=", Constant("boolean", "TRUE"), negated=negated)
+            return self._compared(column, "=", SqlConstant("boolean", "TRUE"), negated=negated)
         operator = self._operator()
         return self._compared(column, operator, self._constant(), negated=negated)
 
@@ -207,11 +207,11 @@ class _Parser(Generic[C]):
         join: Callable[[C, C], C] = and_ if negated else or_
         return reduce(join, parts)
 
-    def _compared(self, column: str, operator: str, constant: Constant, *, negated: bool) -> C:
+    def _compared(self, column: str, operator: str, constant: SqlConstant, *, negated: bool) -> C:
         constant = padded(constant, self._schema.field(column))
         return self._compared_as_it_is(column, operator, constant, negated=negated)
 
-    def _compared_as_it_is(self, column: str, operator: str, constant: Constant, *, negated: bool) -> C:
+    def _compared_as_it_is(self, column: str, operator: str, constant: SqlConstant, *, negated: bool) -> C:
         self._count()
         sign = _NEGATED[operator] if negated else operator
         return self._parts.compared(self._schema.field(column), sign, constant)
@@ -234,22 +234,22 @@ class _Parser(Generic[C]):
             or (token.kind == "word" and token.text.upper() in ("TRUE", "FALSE"))
         )
 
-    def _constant(self) -> Constant:
+    def _constant(self) -> SqlConstant:
         if not self._is_constant():
             raise self._error("a constant is expected")
         token = self._take()
         if token.text == "-" and token.kind == "sign":
             if self._peek().kind != "number":
                 raise self._error("a number is expected")
-            return Constant("number", "-" + self._take().text)
+            return SqlConstant("number", "-" + self._take().text)
         if token.kind in ("number", "text"):
-            return Constant(token.kind, token.text)
+            return SqlConstant(token.kind, token.text)
         word = token.text.upper()
         if word in ("TRUE", "FALSE"):
-            return Constant("boolean", word)
+            return SqlConstant("boolean", word)
         if word not in ("DATE", "TIMESTAMP"):
             raise self._error(f"{word} before a text is not known, only DATE and TIMESTAMP")
-        return Constant(word.lower(), self._take().text)
+        return SqlConstant(word.lower(), self._take().text)
 
     def _column(self) -> str:
         token = self._take()
