@@ -80,7 +80,7 @@ def estimated_answer(
     state: State,
     estimates: Mapping[Requested, Estimates],
     query_frame: DataFrame,
-    kept: Verdict | None = None,
+    verdict: Verdict | None,
 ) -> tuple[DataFrame, Choice | None]:
     """The estimates of the groups that the query keeps, in its columns and its order, and how sure that choice is.
 
@@ -90,15 +90,15 @@ def estimated_answer(
         state: what the estimates were made of.
         estimates: by aggregate.
         query_frame: the query, for its schema.
-        kept: which groups the query keeps; None for all.
+        verdict: which groups the query keeps; None for all.
     """
     fields, columns = _values_of(asked, state, estimates)
     chosen = None
-    if kept is not None:
-        rows = first_groups(query, asked, state, estimates, kept.having)
-        chosen = choice(state.groups, rows, kept)
+    if verdict is not None:
+        rows = first_groups(query, asked, state, estimates, verdict.having)
+        chosen = choice(state.groups, rows, verdict)
         fields.append(T.StructField(SURE, T.BooleanType()))
-        columns.append(kept.sure.tolist())
+        columns.append(verdict.sure.tolist())
         columns = [
             [value for value, is_shown in zip(column, rows, strict=True) if is_shown] for column in columns
         ]
@@ -108,7 +108,7 @@ def estimated_answer(
     shown = outputs.columns()
     if query.order:
         held = held.orderBy(*outputs.order())
-    if kept is not None:
+    if verdict is not None:
         shown.append(F.col(SURE))
     return held.select(*shown), chosen
 

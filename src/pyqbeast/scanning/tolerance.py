@@ -39,7 +39,7 @@ from pyqbeast.approximate.estimate.selection import (
     estimated_values,
     nulls_of,
     sorted_groups,
-    verdict,
+    verdict_of,
 )
 from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.approximate.steps.loop import read_until
@@ -90,12 +90,12 @@ def estimated(
         steps, fraction = (*progress.readings, Reading(0.0, 1.0, progress.exact_bytes)), 1.0
         is_exact = True
         groups = Completeness(complete=True) if request.groups else None
-        said = _exact_verdict(kept, state, by_aggregate)
+        verdict = _exact_verdict(kept, state, by_aggregate)
     else:
         state, steps, fraction = progress.state, tuple(progress.readings), progress.fraction
-        groups, said = progress.completeness(confidence), progress.verdict(confidence)
+        groups, verdict = progress.completeness(confidence), progress.verdict(confidence)
         is_exact = fraction >= 1 and progress.is_mergeable
-    table, chosen = _answer(request, kept, state, by_aggregate, said, exact=is_exact)
+    table, chosen = _answer(request, kept, state, by_aggregate, verdict, exact=is_exact)
     return ScanEstimate(
         table=table,
         fraction=fraction,
@@ -133,7 +133,7 @@ def _exact_verdict(kept: Kept, state: State, estimates: Mapping[Requested, Estim
         return None
     rows = state.sums[..., 0].sum(axis=1)
     nulls = nulls_of(state, estimates)
-    return verdict(kept.selection, estimates, nulls, rows, Completeness(complete=True))
+    return verdict_of(kept.selection, estimates, nulls, rows, Completeness(complete=True))
 
 
 def _answer(
@@ -141,23 +141,23 @@ def _answer(
     kept: Kept,
     state: State,
     estimates: Mapping[Requested, Estimates],
-    said: Verdict | None,
+    verdict: Verdict | None,
     *,
     exact: bool,
 ) -> tuple[pa.Table, Choice | None]:
     """The groups that are kept, in their order, and how sure that choice is."""
-    having: Mask = np.ones(len(state.groups), dtype=bool) if said is None else said.having
+    having: Mask = np.ones(len(state.groups), dtype=bool) if verdict is None else verdict.having
     numbers = sorted_groups([_sort_key(request, state, estimates, each) for each in kept.order], having)
     table = _table(request, state, estimates)
-    if said is None or kept.selection is None:
+    if verdict is None or kept.selection is None:
         return table.take(pa.array(numbers, pa.int64())), None
     numbers = numbers[: kept.selection.limit]
     is_shown = np.isin(np.arange(len(state.groups)), numbers)
     # Of groups that are equal the exact answer has any.
-    table = table.append_column(SURE, [pa.array(is_shown if exact else said.sure, pa.bool_())])
+    table = table.append_column(SURE, [pa.array(is_shown if exact else verdict.sure, pa.bool_())])
     return (
         table.take(pa.array(numbers, pa.int64())),
-        Choice() if exact else choice(state.groups, is_shown, said),
+        Choice() if exact else choice(state.groups, is_shown, verdict),
     )
 
 

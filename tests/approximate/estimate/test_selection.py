@@ -27,7 +27,7 @@ from pyqbeast.approximate.estimate.selection import (
     Selection,
     choice,
     nulls_of,
-    verdict,
+    verdict_of,
 )
 
 COUNT, AVG, LARGEST = Aggregate("count"), Aggregate("avg", ("y",)), Aggregate("max", ("y",))
@@ -47,7 +47,9 @@ def made(bounds, aggregate=AVG, status=Status.BOUNDED):
 def found(selection, bounds, missing=COMPLETE, aggregate=AVG, status=Status.BOUNDED):
     rows = np.full(len(bounds), 1_000.0)
     estimates = made(bounds, aggregate, status)
-    return verdict(selection, {aggregate: estimates}, {aggregate: np.isnan(estimates.value)}, rows, missing)
+    return verdict_of(
+        selection, {aggregate: estimates}, {aggregate: np.isnan(estimates.value)}, rows, missing
+    )
 
 
 def test_bounds_clear_of_the_threshold_are_sure():
@@ -229,7 +231,7 @@ def test_the_sure_groups_belong_and_the_impossible_do_not(name):
                 estimates = {AVG: one_of(estimated, sample)}
                 rows_of_groups = most.reshape(50, GROUPS)[sample]
                 nulls = {AVG: np.zeros(GROUPS, bool)}
-                said = verdict(selection, estimates, nulls, rows_of_groups, COMPLETE)
+                said = verdict_of(selection, estimates, nulls, rows_of_groups, COMPLETE)
                 order = truth[AVG] > (half if each == "having" else np.sort(truth[AVG])[-5])
                 by_value = estimates[AVG].value > (
                     half if each == "having" else np.sort(estimates[AVG].value)[-5]
@@ -256,7 +258,7 @@ def test_nan_is_the_largest_number_and_null_is_none():
             nulls = nulls_of(state, estimates)
 
             def kept(selection, estimates=estimates, nulls=nulls):
-                return verdict(selection, estimates, nulls, np.full(4, 9.0), COMPLETE)
+                return verdict_of(selection, estimates, nulls, np.full(4, 9.0), COMPLETE)
 
             above = kept(Selection(Comparison(aggregate, ">", 5)))
             assert above.having.tolist() == [True, True, False, False]

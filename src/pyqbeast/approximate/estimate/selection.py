@@ -115,7 +115,7 @@ class _Truth(NamedTuple):
     false: Mask
 
 
-def verdict(
+def verdict_of(
     selection: Selection,
     estimates: Mapping[Requested, Estimates],
     nulls: Mapping[Requested, Mask],
@@ -259,13 +259,13 @@ class Choice:
     missing: bool = False
 
 
-def choice(groups: Sequence[Group], shown: Mask, found: Verdict) -> Choice:
+def choice(groups: Sequence[Group], shown: Mask, verdict: Verdict) -> Choice:
     """What is to be said of the groups [group] that an answer shows."""
 
     def named(mask: Mask) -> tuple[Group, ...]:
         return tuple(group for group, is_named in zip(groups, mask, strict=True) if is_named)
 
-    return Choice(named(shown & ~found.sure), named(~shown & found.possible), found.missing)
+    return Choice(named(shown & ~verdict.sure), named(~shown & verdict.possible), verdict.missing)
 
 
 class SortKey(NamedTuple):

@@ -137,9 +137,9 @@ def _needs(
     small = np.zeros(len(progress.state.groups), dtype=bool)
     if goal.smallest_group > 0:
         small |= progress.rows_at_most(confidence) < goal.smallest_group
-    kept = progress.verdict(confidence)
-    if kept is not None:
-        small |= ~kept.possible
+    verdict = progress.verdict(confidence)
+    if verdict is not None:
+        small |= ~verdict.possible
     wanted = wanted_fractions(estimates, goal, progress.fraction, len(progress.readings), small)
     done = wanted == 0
     fraction = float(wanted.max(initial=0.0 if len(wanted) else 1.0))
@@ -147,7 +147,7 @@ def _needs(
     are_rare = fraction == 1 and planning.rest_of_groups(progress, wanted < 1, left) is not None
     if are_rare:
         fraction = float(wanted.max(initial=0.0, where=wanted < 1))
-    if kept is None or kept.missing:
+    if verdict is None or verdict.missing:
         are_missing, by_size = _missing(progress, goal, confidence)
         are_rare, fraction = are_rare or are_missing, max(fraction, by_size)
     return Needs(done, fraction, are_rare)

@@ -26,7 +26,7 @@ from pyqbeast.approximate.estimate.rounding import (
     is_rounded,
     left_to_query,
 )
-from pyqbeast.approximate.estimate.selection import Selection, Verdict, nulls_of, verdict
+from pyqbeast.approximate.estimate.selection import Selection, Verdict, nulls_of, verdict_of
 from pyqbeast.approximate.estimate.state import (
     BUCKETS_OF_ALL,
     FloatArray,
@@ -222,7 +222,7 @@ class Progress:
         missing = self.completeness(each) or Completeness(complete=True)
         found = self.estimates(each)
         nulls = nulls_of(self.state, found)
-        return verdict(self._selection, found, nulls, self.rows_at_most(each), missing)
+        return verdict_of(self._selection, found, nulls, self.rows_at_most(each), missing)
 
     def rows_at_most(self, confidence: float) -> FloatArray:
         """An upper bound of the rows of each group [group]."""
