@@ -323,26 +323,19 @@ class Scan:
         from pyqbeast.scanning.selected_groups import Kept
         from pyqbeast.scanning.tolerance import estimated
 
-        given = self._rows
-        if given.fraction is not None:
+        if self._rows.fraction is not None:
             raise InvalidInputError("tolerance chooses its sample itself: call it on a scan without one")
-        spent = Limit() if exact else Limit.of(budget)
-        goal = goal_within(error, spent, relative=relative, smallest_group=smallest_group)
+        most = Limit() if exact else Limit.of(budget)
+        goal = goal_within(error, most, relative=relative, smallest_group=smallest_group)
         check_confidence(confidence)
-        problem = None if exact else given.index.weighing_problem
+        index = self._rows.index
+        problem = None if exact else index.weighing_problem
         if problem is not None:
             raise UnsupportedError(
-                f"the table at {given.index.table} cannot be estimated: {problem}; pass exact=True"
+                f"the table at {index.table} cannot be estimated: {problem}; pass exact=True"
             )
-        hashed = None if exact else given.index.revision().hashed_columns
-        request = Request.of(aggregates, by, given.readable_schema, hashed)
+        hashed = None if exact else index.revision().hashed_columns
+        request = Request.of(aggregates, by, self._rows.readable_schema, hashed)
         kept = Kept.of(request, having, order_by, limit)
-        told_apart = {*request.groups, *request.distinct.values()}
-        given.refuse_collations(told_apart, "pyqbeast.tolerance groups and counts them on Spark")
-        needed = [*request.columns, *(sorted(given.predicate.columns) if given.predicate else [])]
-        weighed = [] if exact else given.weighed_names
-        data = given.data_with([*needed, *weighed])
-        opened = given.opened()
-        files = [file for file in given.index.files if file.path in opened]
-        rows = ScanRows(given.index, data, files, given.predicate, request, weighed)
-        return estimated(rows, request, kept, None if exact else goal, spent, confidence)
+        rows = ScanRows(self._rows, request, by_weight=not exact)
+        return estimated(rows, request, kept, None if exact else goal, most, confidence)

@@ -31,17 +31,14 @@ from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL, FloatArray, Grou
 from pyqbeast.approximate.estimate.value_spans import column_bounds
 from pyqbeast.core.format.key_frequency import most_rows_of_a_key
 from pyqbeast.core.format.statistics_keys import NUM_RECORDS
-from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.core.sampling.weight_scale import WeightScale
 from pyqbeast.delta_log.file_checks import usable_statistics
-from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.conditions.column_types import may_hold_floats
-from pyqbeast.scanning.conditions.predicate import Predicate
-from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.scanning.exact_sums import ExactSums
 from pyqbeast.scanning.row_sums import Rows, Thresholds, quantiles, sums_of
+from pyqbeast.scanning.scanned_rows import ScannedRows
 from pyqbeast.scanning.spreads import Spreads
 from pyqbeast.scanning.weighed_rows import rows_that_meet, weighed_rows
 
@@ -49,29 +46,26 @@ from pyqbeast.scanning.weighed_rows import rows_that_meet, weighed_rows
 class ScanRows:
     """A `RowReader` of a scan."""
 
-    def __init__(
-        self,
-        index: IndexedSnapshot,
-        data: DataFiles,
-        files: Sequence[LoggedFile],
-        predicate: Predicate | None,
-        request: Request,
-        hashed: Sequence[str],
-    ) -> None:
-        """The rows of some files.
+    def __init__(self, scanned: ScannedRows, request: Request, *, by_weight: bool) -> None:
+        """Of a scan that is no sample.
 
         Args:
-            index: the version of the table.
-            data: its data files, with all columns that the request, the predicate and the weights need.
-            files: those that may hold rows of the predicate, each row once.
-            predicate: which rows take part.
+            scanned: the rows.
             request: what is asked of them.
-            hashed: the columns of `data` that make weights, in order; none where only `read_all` is called.
+            by_weight: whether they have weights; without them only `read_all` may be called.
+
+        Raises:
+            UnsupportedError: the request tells texts apart that are compared by a collation.
         """
-        self._index, self._data, self._predicate, self._request = index, data, predicate, request
-        self._hashed = hashed
-        self._chosen = files
-        self._live = {file.path: file for file in index.snapshot.files}
+        told_apart = {*request.groups, *request.distinct.values()}
+        scanned.refuse_collations(told_apart, "pyqbeast.tolerance groups and counts them on Spark")
+        self._index, self._predicate, self._request = scanned.index, scanned.predicate, request
+        self._hashed = scanned.weighed_names if by_weight else []
+        of_predicate = sorted(self._predicate.columns) if self._predicate else []
+        self._data = scanned.data_with([*request.columns, *of_predicate, *self._hashed])
+        opened = scanned.opened()
+        self._chosen = [file for file in self._index.files if file.path in opened]
+        self._live = {file.path: file for file in self._index.snapshot.files}
         self._thresholds: Thresholds | None = None
 
     @property
