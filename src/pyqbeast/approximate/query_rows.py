@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from pyspark.sql import DataFrame
@@ -17,6 +17,7 @@ from pyqbeast.approximate.estimate import (
     StateAxes,
     Step,
 )
+from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.estimate.state import FloatArray, Group
 from pyqbeast.approximate.percentile_grid import PercentileGrid
 from pyqbeast.approximate.queried_files import QueriedFiles
@@ -49,19 +50,9 @@ class QueryRows:
         return self.asked.requested
 
     @property
-    def exact_below(self) -> Mapping[Requested, float]:
+    def limits(self) -> NumberLimits:
         """See `RowReader`."""
-        return self.asked.exact_below
-
-    @property
-    def overflows_at(self) -> Mapping[Requested, float]:
-        """See `RowReader`."""
-        return self.asked.overflows_at
-
-    @property
-    def decimal_places(self) -> Mapping[Requested, int]:
-        """See `RowReader`."""
-        return self.asked.decimal_places
+        return self.asked.limits
 
     @property
     def files(self) -> FileCosts:

@@ -17,7 +17,7 @@ from pyqbeast.approximate.estimate import (
     Requested,
     Term,
 )
-from pyqbeast.approximate.estimate.rounding import EXTREMES, ROUNDED, exact_below
+from pyqbeast.approximate.estimate.rounding import EXTREMES, ROUNDED, NumberLimits, exact_below
 from pyqbeast.approximate.expressions import MOST_DIGITS, number_of, when
 from pyqbeast.bridge.aggregate_query import AggregateQuery, OutputColumn, TableColumn
 from pyqbeast.core.errors import UnsupportedError
@@ -64,16 +64,14 @@ class RequestedAggregates:
         statistics: for each of those names, the column whose statistics bound it, where there is one, or the number
             that it always is.
         group_types: names and types of the group columns.
-        exact_below, overflows_at, decimal_places: see `RowReader`.
+        limits: of the numbers that they are.
     """
 
     aggregates: list[Requested | None] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
     statistics: dict[str, TableColumn | float | None] = field(default_factory=dict)
     group_types: dict[str, T.DataType] = field(default_factory=dict)
-    exact_below: dict[Requested, float] = field(default_factory=dict)
-    overflows_at: dict[Requested, float] = field(default_factory=dict)
-    decimal_places: dict[Requested, int] = field(default_factory=dict)
+    limits: NumberLimits = field(default_factory=lambda: NumberLimits({}, {}, {}))
 
     @classmethod
     def of(cls, query: AggregateQuery, schema: T.StructType) -> RequestedAggregates:
@@ -152,7 +150,7 @@ class RequestedAggregates:
         aggregate = Aggregate(kind, tuple(names), output.percentage)
         if kind == "avg" and isinstance(schema[f"x{output.inputs[0]}"].dataType, T.DecimalType):
             # Spark divides the decimals themselves, and fails where their sum has too many digits.
-            self.exact_below[aggregate] = 0.0
+            self.limits.exact_below[aggregate] = 0.0
         if kind in ROUNDED:
             data_type = schema[f"x{output.inputs[0]}"].dataType
             self._note_limits(aggregate, _type_of_sum(data_type) if kind == "sum" else data_type)
@@ -162,17 +160,19 @@ class RequestedAggregates:
         """Notes up to where an aggregate of this type is told exactly, and where its type ends."""
         if isinstance(data_type, T.IntegralType | T.DecimalType | T.TimestampType):
             limit = exact_below(getattr(data_type, "scale", 0))
-            self.exact_below[aggregate] = min(self.exact_below.get(aggregate, math.inf), limit)
+            self.limits.exact_below[aggregate] = min(self.limits.exact_below.get(aggregate, math.inf), limit)
         if isinstance(data_type, T.DecimalType):
             # A column may show it in a wider type, which holds the same numbers.
-            self.decimal_places.setdefault(aggregate, data_type.scale)
+            self.limits.decimal_places.setdefault(aggregate, data_type.scale)
         if aggregate.kind in EXTREMES:
             return
-        largest = self.overflows_at.get(aggregate, math.inf)
+        largest = self.limits.overflows_at.get(aggregate, math.inf)
         if type(data_type) in _BITS:
-            self.overflows_at[aggregate] = min(largest, 2.0 ** (_BITS[type(data_type)] - 1))
+            self.limits.overflows_at[aggregate] = min(largest, 2.0 ** (_BITS[type(data_type)] - 1))
         elif isinstance(data_type, T.DecimalType):
-            self.overflows_at[aggregate] = min(largest, 10.0 ** (data_type.precision - data_type.scale))
+            self.limits.overflows_at[aggregate] = min(
+                largest, 10.0 ** (data_type.precision - data_type.scale)
+            )
 
     def _combination(self, term: list[Any], outputs: Sequence[Requested | None]) -> Combination:
         """A term of outputs, by their numbers, as one of aggregates.
@@ -205,7 +205,7 @@ class RequestedAggregates:
             self._note_limits(Combination(combination.parts, each), data_type)
             is_rounded = isinstance(data_type, T.DecimalType) and each.sign in "*/" and each is not whole
             if is_rounded:
-                self.exact_below[combination] = 0.0
+                self.limits.exact_below[combination] = 0.0
         return combination
 
     def _named(

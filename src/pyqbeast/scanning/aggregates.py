@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate import Aggregate, Requested
+from pyqbeast.approximate.estimate import Aggregate
 from pyqbeast.approximate.estimate.formulas import COUNTS
-from pyqbeast.approximate.estimate.rounding import EXTREMES, ROUNDED, exact_below
+from pyqbeast.approximate.estimate.rounding import EXTREMES, ROUNDED, NumberLimits, exact_below
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.scanning.arrays import mask_of, numbers_of
@@ -114,29 +114,20 @@ class Request:
         return pa.int64() if aggregate.kind == "sum" and pa.types.is_integer(of) else pa.float64()
 
     @property
-    def exact_below(self) -> dict[Requested, float]:
+    def limits(self) -> NumberLimits:
         """See `RowReader`."""
-        limits: dict[Requested, float] = {}
+        limits = NumberLimits({}, {}, {})
         for each in self.aggregates.values():
-            of = self.sources[each.columns[0]].type if each.kind in ROUNDED else None
-            if of is not None and (
-                pa.types.is_integer(of) or pa.types.is_decimal(of) or pa.types.is_timestamp(of)
-            ):
-                limits[each] = exact_below(getattr(of, "scale", 0))
+            if each.kind not in ROUNDED:
+                continue
+            of = self.sources[each.columns[0]].type
+            if pa.types.is_integer(of) or pa.types.is_decimal(of) or pa.types.is_timestamp(of):
+                limits.exact_below[each] = exact_below(getattr(of, "scale", 0))
+            if each.kind == "sum" and pa.types.is_integer(of):
+                limits.overflows_at[each] = 2.0**63
+            if each.kind == "sum" and pa.types.is_decimal(of):
+                limits.decimal_places[each] = of.scale
         return limits
-
-    @property
-    def decimal_sums(self) -> dict[Aggregate, int]:
-        """The sums of decimals, and the places that these have."""
-        sums = [each for each in self.aggregates.values() if each.kind == "sum"]
-        types = {each: self.sources[each.columns[0]].type for each in sums}
-        return {each: of.scale for each, of in types.items() if pa.types.is_decimal(of)}
-
-    @property
-    def overflows_at(self) -> dict[Requested, float]:
-        """See `RowReader`."""
-        sums = [each for each in self.aggregates.values() if each.kind == "sum"]
-        return {each: 2.0**63 for each in sums if pa.types.is_integer(self.sources[each.columns[0]].type)}
 
     @classmethod
     def of(

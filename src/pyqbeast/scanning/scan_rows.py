@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,6 @@ from pyqbeast.approximate.estimate import (
     GroupKind,
     GroupSpans,
     KnownBounds,
-    Requested,
     State,
     StateAxes,
     Step,
@@ -27,6 +26,7 @@ from pyqbeast.approximate.estimate import (
 )
 from pyqbeast.approximate.estimate.formulas import SPREADS
 from pyqbeast.approximate.estimate.percentile import fewest_keys
+from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL, FloatArray, Group
 from pyqbeast.approximate.estimate.value_spans import column_bounds
 from pyqbeast.core.format.key_frequency import most_rows_of_a_key
@@ -74,20 +74,9 @@ class ScanRows:
         return list(self._request.aggregates.values())
 
     @property
-    def exact_below(self) -> Mapping[Requested, float]:
+    def limits(self) -> NumberLimits:
         """See `RowReader`."""
-        return self._request.exact_below
-
-    @property
-    def overflows_at(self) -> Mapping[Requested, float]:
-        """See `RowReader`."""
-        return self._request.overflows_at
-
-    @property
-    def decimal_places(self) -> Mapping[Requested, int]:
-        """See `RowReader`."""
-        sums = self._request.decimal_sums
-        return {each: sums[each] for each in self.requested if each in sums}
+        return self._request.limits
 
     @cached_property
     def files(self) -> FileCosts:
@@ -191,9 +180,8 @@ class ScanRows:
         axes = axes_for([*others, *counts], BUCKETS_OF_ALL)
         varying = [each for each in dict.fromkeys(others) if each.kind in SPREADS]
         spreads = {columns: Spreads(columns) for columns in dict.fromkeys(each.columns for each in varying)}
-        exact = {
-            each: ExactSums(each.columns[0], scale) for each, scale in self._request.decimal_sums.items()
-        }
+        places = self.limits.decimal_places
+        exact = {each: ExactSums(each.columns[0], places[each]) for each in self.requested if each in places}
         rows = self._all_rows()
         parts = list(rows) if percentiles else rows
         state = self._sums(parts, axes, [*spreads.values(), *exact.values()])

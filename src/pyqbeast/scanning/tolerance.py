@@ -177,7 +177,7 @@ def _exact(rows: ScanRows, request: Request, confidence: float) -> tuple[State, 
     state, known = rows.read_all()
     found: dict[Requested, Estimates] = {}
     for each in dict.fromkeys(rows.requested):
-        limit = rows.exact_below.get(each, np.inf)
+        limit = rows.limits.exact_below.get(each, np.inf)
         if each in known:
             found[each] = _known_exactly(each, state, known[each])
             is_lost = each.kind == "sum" and bool(
@@ -188,7 +188,7 @@ def _exact(rows: ScanRows, request: Request, confidence: float) -> tuple[State, 
             is_lost = is_rounded(state, found[each], 1.0, limit)
         if is_lost:
             column = request.sources[each.columns[0]].column
-            if (np.abs(found[each].value) >= rows.overflows_at.get(each, np.inf)).any():
+            if (np.abs(found[each].value) >= rows.limits.overflows_at.get(each, np.inf)).any():
                 raise UnsupportedError(
                     f"the sum of {column!r} is beyond 64 bits, in which Spark adds whole numbers up: sum "
                     "doubles or decimals made of them, in a query on Spark"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pyqbeast.approximate.estimate import Aggregate, FileCosts, GroupSpans, KnownBounds, State
+from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.estimate.selection import Comparison, Selection
 from pyqbeast.approximate.steps.planning import step_to
 from pyqbeast.approximate.steps.progress import Progress
@@ -20,9 +21,7 @@ class Prices:
     """Groups of prices in cents, each of which adds up to 100.10, in files that are bands of weights."""
 
     requested = (SUM,)
-    exact_below = {SUM: 2.0**53 / 100}  # noqa: RUF012 (nothing changes it)
-    overflows_at = {}  # noqa: RUF012
-    decimal_places = {SUM: 2}  # noqa: RUF012
+    limits = NumberLimits(exact_below={SUM: 2.0**53 / 100}, overflows_at={}, decimal_places={SUM: 2})
     files = FileCosts([1_000] * 10, EDGES[:-1], EDGES[1:] - 1)
     row_count = GROUPS * ROWS
     other_bytes = 0

@@ -10,6 +10,7 @@ import pytest
 
 from pyqbeast.approximate.estimate import Aggregate, FileCosts, Goal, GroupSpans, KnownBounds, Step
 from pyqbeast.approximate.estimate.limit import Limit
+from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.errors import InvalidInputError
@@ -50,9 +51,7 @@ class Table:
     """Rows in ten files of 1,000 bytes, each a band of weights; a step takes a second for each thousand bytes."""
 
     requested = (Aggregate("avg", ("y",)),)
-    exact_below = {}  # noqa: RUF012 (nothing changes it)
-    overflows_at = {}  # noqa: RUF012
-    decimal_places = {}  # noqa: RUF012
+    limits = NumberLimits({}, {}, {})
     edges = np.linspace(START, END, 11).astype(np.int64)
     files = FileCosts([1_000] * 10, edges[:-1], edges[1:] - 1)
     row_count = ROWS

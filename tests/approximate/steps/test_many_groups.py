@@ -7,6 +7,7 @@ import pytest
 
 from pyqbeast.approximate.estimate import Aggregate, FileCosts, Goal, GroupSpans, KnownBounds, Status
 from pyqbeast.approximate.estimate.limit import Limit
+from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.planning import MOST_GROUPS
@@ -21,9 +22,7 @@ class Table:
     """Rows with groups by turns, in files that are bands of weights."""
 
     requested = (AVERAGE,)
-    exact_below = {}  # noqa: RUF012 (nothing changes it)
-    overflows_at = {}  # noqa: RUF012
-    decimal_places = {}  # noqa: RUF012
+    limits = NumberLimits({}, {}, {})
     other_bytes = 0
     scale = EVEN
     known = KnownBounds(1, {"y": (0.0, 20.0)})

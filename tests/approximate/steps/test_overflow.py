@@ -19,7 +19,7 @@ from pyqbeast.approximate.estimate import (
     Status,
 )
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.rounding import known_numbers
+from pyqbeast.approximate.estimate.rounding import NumberLimits, known_numbers
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.sampling.weight_scale import END, EVEN, START
@@ -46,10 +46,9 @@ class Table:
     known = KnownBounds(1, {"y": (0.0, 2e12)})
     group_names = ()
     group_spans = GroupSpans((), [()] * 10, [None] * 10)
-    decimal_places = {}  # noqa: RUF012 (nothing changes it)
 
     def __init__(self, requested, exact_below, overflows_at):
-        self.requested, self.exact_below, self.overflows_at = requested, exact_below, overflows_at
+        self.requested, self.limits = requested, NumberLimits(exact_below, overflows_at, {})
 
     def read(self, step, axes):
         return state_of(step, axes, WEIGHTS, VALUES)

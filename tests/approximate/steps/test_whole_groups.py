@@ -17,6 +17,7 @@ from pyqbeast.approximate.estimate import (
     value_span,
 )
 from pyqbeast.approximate.estimate.limit import Limit
+from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.steps import progress as progress_module
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
@@ -30,9 +31,7 @@ class Table:
     """Rows in files that are bands of weights, and in each band but the lightest one file for each ten groups."""
 
     requested = (COUNT, SUM)
-    exact_below = {}  # noqa: RUF012 (nothing changes it)
-    overflows_at = {}  # noqa: RUF012
-    decimal_places = {}  # noqa: RUF012
+    limits = NumberLimits({}, {}, {})
     other_bytes = 0
     scale = EVEN
     group_names = ("kind",)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
+from pyqbeast.approximate.estimate.combination import Requested
 from pyqbeast.approximate.estimate.estimates import Estimates, Status, is_null
 from pyqbeast.approximate.estimate.selection import Mask
 from pyqbeast.approximate.estimate.state import MOST_BUCKETS, FloatArray, State
@@ -25,6 +27,21 @@ _BESIDE = 2.0**-50
 _NO_HALF = 2.0**-10
 #: The first and the last moment that Python has, in microseconds since 1970, and how far a bound may be rounded there.
 FIRST_MOMENT, LAST_MOMENT, PLACES_OF_MOMENTS = -62_135_596_800_000_000, 253_402_300_799_999_999, 64
+
+
+class NumberLimits(NamedTuple):
+    """Up to where numbers hold the exact answers of a query's aggregates.
+
+    Attributes:
+        exact_below: for aggregates of whole numbers and decimals, and parts of others, the magnitude from which doubles
+            do not hold exact answers.
+        overflows_at: for the same, the magnitude that their type does not hold.
+        decimal_places: for aggregates that are decimals the places of their type, to which an exact value is rounded.
+    """
+
+    exact_below: dict[Requested, float]
+    overflows_at: dict[Requested, float]
+    decimal_places: dict[Requested, int]
 
 
 def exact_below(scale: int) -> float:

@@ -144,16 +144,18 @@ class Progress:
         values = {each: estimates.value for each, estimates in found.items()}
         beyond = {
             each: _is_beyond(_computed(each, values), limit)
-            for each, limit in self.reader.overflows_at.items()
+            for each, limit in self.reader.limits.overflows_at.items()
             if all(part in values for part in each.parts)
         }
         self.overflows = any(mask.any() for mask in beyond.values())
         inexact = {each for each in requested if self._is_inexact_by_sums(each, found)}
         self._is_inexact = bool(inexact)
-        limits, places = self.reader.exact_below, self.reader.decimal_places
+        limits = self.reader.limits
         told = {
             each: decimals_exact(
-                extremes_outward(found[each], limits.get(each, np.inf)), self._shares, places.get(each)
+                extremes_outward(found[each], limits.exact_below.get(each, np.inf)),
+                self._shares,
+                limits.decimal_places.get(each),
             )
             for each in requested
         }
@@ -180,7 +182,7 @@ class Progress:
 
     def _is_inexact_by_sums(self, requested: Requested, found: Mapping[Requested, Estimates]) -> bool:
         """Whether the exact answer does not follow from sums: doubles do not hold them, or zero divides."""
-        limits = self.reader.exact_below
+        limits = self.reader.limits.exact_below
         # A quotient of sums that were rounded is as good as the quotient of doubles that Spark computes.
         summed = (requested, *requested.parts) if requested in limits else (requested,)
         if any(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from pyqbeast.approximate.estimate.aggregate import Aggregate
@@ -10,6 +10,7 @@ from pyqbeast.approximate.estimate.budget import FileCosts, Step
 from pyqbeast.approximate.estimate.combination import Requested
 from pyqbeast.approximate.estimate.estimates import KnownBounds
 from pyqbeast.approximate.estimate.group_spans import GroupSpans
+from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.estimate.state import FloatArray, Group, State, StateAxes
 from pyqbeast.core.sampling.weight_scale import WeightScale
 
@@ -22,19 +23,8 @@ class RowReader(Protocol):
         """What the query aggregates."""
 
     @property
-    def exact_below(self) -> Mapping[Requested, float]:
-        """For aggregates of whole numbers and decimals the magnitude from which doubles do not hold exact answers.
-
-        Also for parts of others.
-        """
-
-    @property
-    def overflows_at(self) -> Mapping[Requested, float]:
-        """For aggregates of whole numbers the magnitude that their type does not hold, also for parts of others."""
-
-    @property
-    def decimal_places(self) -> Mapping[Requested, int]:
-        """For aggregates that are decimals the places of their type, to which an exact value is rounded."""
+    def limits(self) -> NumberLimits:
+        """Up to where doubles, and the types of the aggregates, hold the exact answers."""
 
     @property
     def files(self) -> FileCosts:
