@@ -16,7 +16,7 @@ from pyqbeast.delta_log.log_entry import FileOnDisk
 def files_on_disk(log: TableLog) -> tuple[list[FileOnDisk], list[tuple[str, int]]]:
     """The live files, and the locations and sizes of files in the table's folder that the log names nowhere."""
     with handed_over() as target:
-        java(log._spark).verify.FilesOnDisk.listTo(log._java, str(target))
+        java(log.spark).verify.FilesOnDisk.listTo(log.in_java, str(target))
         with target.open(encoding="utf-8") as lines:
             *files, orphans = [json.loads(line) for line in lines]
     return [FileOnDisk(**file) for file in files], [(location, size) for location, size in orphans]
@@ -26,7 +26,7 @@ def rows_of_footers(log: TableLog, files: Sequence[str]) -> dict[str, int | str]
     """The rows of each data file, of which these are the locations, or why it cannot be read. One Spark job."""
     with handed_over() as request, handed_over() as target:
         request.write_text(json.dumps(files), "utf-8")
-        java(log._spark).verify.Footers.rowsTo(log._java, str(request), str(target))
+        java(log.spark).verify.Footers.rowsTo(log.in_java, str(request), str(target))
         footers = json.loads(target.read_text("utf-8"))
     return {location: rows if problem is None else problem for location, rows, problem in footers}
 
@@ -46,13 +46,13 @@ def live_rows(log: TableLog, spark: SparkSession, files: Mapping[str, tuple[int,
     with handed_over() as request:
         request.write_text(json.dumps(files), "utf-8")
         return DataFrame(
-            java(spark).verify.FileContents.rows(log._java, spark._jsparkSession, str(request)), spark
+            java(spark).verify.FileContents.rows(log.in_java, spark._jsparkSession, str(request)), spark
         )
 
 
 def file_statistics(log: TableLog) -> Column:
     """What Delta stores of the rows of a file: a struct, as an aggregate over columns with their names in the files."""
-    return ClassicColumn(java(log._spark).verify.FileContents.statistics(log._java))
+    return ClassicColumn(java(log.spark).verify.FileContents.statistics(log.in_java))
 
 
 def file_location(spark: SparkSession, name: Column) -> Column:
@@ -66,4 +66,4 @@ def vector_contents(log: TableLog, location: Column, offset: Column, size: Colum
     Null where the location is null. Offset and size are ints.
     """
     columns = map(java_column, (location, offset, size))
-    return ClassicColumn(java(log._spark).verify.FileContents.vector(log._java, *columns))
+    return ClassicColumn(java(log.spark).verify.FileContents.vector(log.in_java, *columns))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
@@ -22,7 +22,14 @@ ConfigureFunction = Callable[[DataFrame, Mapping[str, str]], Mapping[str, str]]
 #: What answers SQL's questions about an index: session, question, arguments by name.
 AnswerFunction = Callable[[SparkSession, str, Mapping[str, Any]], DataFrame]
 
-_functions: tuple[WriteFunction, ConfigureFunction, AnswerFunction] | None = None
+
+class _Functions(NamedTuple):
+    write: WriteFunction
+    configure: ConfigureFunction
+    answer: AnswerFunction
+
+
+_functions: _Functions | None = None
 
 
 def set_functions(write: WriteFunction, configure: ConfigureFunction, answer: AnswerFunction) -> None:
@@ -31,7 +38,7 @@ def set_functions(write: WriteFunction, configure: ConfigureFunction, answer: An
     The package does this when it is imported, as `bridge` may not import `table`.
     """
     global _functions
-    _functions = write, configure, answer
+    _functions = _Functions(write, configure, answer)
 
 
 def _session(session: Any) -> SparkSession:  # noqa: ANN401 (a py4j object)
@@ -56,7 +63,7 @@ class _PythonCallbacks:
             frame, write_options = _frame(data), json.loads(options)
             doing = f"writing to {write_options.get('path')}"
             with failures.readable(doing), progress_line.line_while(frame.sparkSession, doing):
-                _functions[0](frame.sparkSession, frame, mode, write_options)
+                _functions.write(frame.sparkSession, frame, mode, write_options)
         except BaseException as e:
             return failures.keep(e)
         return None
@@ -64,7 +71,7 @@ class _PythonCallbacks:
     def configure(self, options: str, no_rows: Any, configuration: Any) -> Any:  # noqa: ANN401 (py4j objects)
         try:
             assert _functions is not None
-            configuration.update(_functions[1](_frame(no_rows), json.loads(options)))
+            configuration.update(_functions.configure(_frame(no_rows), json.loads(options)))
         except BaseException as e:
             return failures.keep(e)
         return None
@@ -75,7 +82,7 @@ class _PythonCallbacks:
             named = dict(arguments)
             if wrong := named.pop("wrong", None):
                 raise InvalidInputError(wrong)
-            answer.append(_functions[2](_session(session), question, named)._jdf)
+            answer.append(_functions.answer(_session(session), question, named)._jdf)
         except BaseException as e:
             return failures.keep(e)
         return None

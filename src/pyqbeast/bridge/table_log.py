@@ -70,6 +70,16 @@ class TableLog:
         self._java = newest(spark._jsparkSession, path) if in_java is None else in_java
 
     @property
+    def spark(self) -> SparkSession:
+        """The session that reads it."""
+        return self._spark
+
+    @property
+    def in_java(self) -> JavaObject:
+        """The object of the JVM that stands for it."""
+        return self._java
+
+    @property
     def exists(self) -> bool:
         """Whether there is a Delta table."""
         return bool(self._java.exists())

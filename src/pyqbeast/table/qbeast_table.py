@@ -116,7 +116,7 @@ class QbeastTable:
         Raises:
             NotIndexedError: the table has no such revision.
         """
-        log = self._log()
+        log = self._table_log()
         revisions = indexed_revisions(log, self._path)
         chosen = revisions.chosen(revision, self._path)
         return index_metrics(
@@ -132,7 +132,7 @@ class QbeastTable:
 
         Columns: revision, cube, depth, file, file_bytes, min_weight, max_weight, element_count, replicated.
         """
-        log = self._log()
+        log = self._table_log()
         dimensions = indexed_revisions(log, self._path).dimensions
         # A level of a cube's name takes one symbol for six dimensions.
         symbols = F.create_map(
@@ -295,13 +295,13 @@ class QbeastTable:
         Raises:
             InvalidInputError: `function` is none.
         """
-        add_hook(self._log().path, name, function)
+        add_hook(self._table_log().path, name, function)
 
-    def _log(self) -> bridge.TableLog:
+    def _table_log(self) -> bridge.TableLog:
         return bridge.TableLog(self._spark, self._path)
 
     def _revisions(self) -> RevisionSet:
-        return indexed_revisions(self._log(), self._path)
+        return indexed_revisions(self._table_log(), self._path)
 
     def __repr__(self) -> str:
         latest = self.latest_revision
