@@ -99,10 +99,12 @@ def _convert(
                 if transaction.is_clustered:
                     raise _clustered(identifier)
                 columns = _columns(spark.read.format("delta").load(path), columns_to_index)
-                are_dropped = None if is_made_delta else _drops_tags(transaction.log())
-                if are_dropped is None and _store_staging(transaction, path, size, columns):
+                if not is_made_delta and not _tagged_files(log := transaction.log()).isEmpty():
+                    lost += not _drop_tags(log)
+                elif _store_staging(transaction, path, size, columns):
                     return QbeastTable(spark, path)
-                lost += not are_dropped
+                else:
+                    lost += 1
     except StorageError as error:
         became = _became(spark, path) if is_made_delta else ""
         if not became:
@@ -205,19 +207,18 @@ def _store_staging(
     return transaction.commit_stored()
 
 
-def _drops_tags(log: bridge.TableLog) -> bool | None:
-    """Takes the tags of an index that is gone from the files that still have them.
+def _tagged_files(log: bridge.TableLog) -> DataFrame:
+    """The files that still have tags of an index that is gone, as `TableLog.file_frame` has them.
 
     The next revision may have the number in them, and the files would count as laid out by it.
-
-    Returns:
-        None where no file has such tags; otherwise whether the commit landed, and no other writer came first.
     """
-    files = log.file_frame()
+    return log.file_frame().filter(F.col("tags")[TAG_REVISION].isNotNull())
+
+
+def _drop_tags(log: bridge.TableLog) -> bool:
+    """Takes the tags of an index that is gone from its files; false where another writer came first."""
+    tagged = _tagged_files(log)
     tags = F.col("tags")
-    tagged = files.filter(tags[TAG_REVISION].isNotNull())
-    if tagged.isEmpty():
-        return None
     if not tagged.filter(log.tags_are_replicated(tags)).isEmpty():
         raise FormatError(
             f"{log.path} was indexed, its revisions are gone from the table's properties, and some of its files repeat "
@@ -225,7 +226,7 @@ def _drops_tags(log: bridge.TableLog) -> bool | None:
         )
     kept = F.map_filter(tags, lambda name, _: ~name.isin(*INDEX_TAGS))
     changed = tagged.withColumns({"tags": kept, "dataChange": F.lit(False)})
-    landed = log.rewrite_entries(_OPERATION, changed.select(*files.columns), files.limit(0), {}, {})
+    landed = log.rewrite_entries(_OPERATION, changed.select(*tagged.columns), tagged.limit(0), {}, {})
     return landed is not None
 
 
