@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import zoneinfo
+
+from pyqbeast.core.errors import InvalidInputError
 
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _MOMENT = re.compile(
     rf"({_DAY})(?:[ T]((?:[01][0-9]|2[0-3])(?::[0-9]{{2}}(?::[0-9]{{2}}(?:\.([0-9]{{1,9}}))?)?)?)"
     r"(Z|[+-](?:0[0-9]|1[0-8]):[0-5][0-9](?::[0-5][0-9])?)?)?"
 )
+#: What users state in `columnStats`: times have minutes, an offset may follow a blank, and lack its colon.
+_STATED = re.compile(
+    r"(?P<day>\d{4}-\d{2}-\d{2})(?:(?P<gap>[ T])(?P<time>\d{2}:\d{2}(?::\d{2})?)(?:\.(?P<fraction>\d{1,9}))?"
+    r"\s?(?P<offset>Z|[+-](?:0\d|1[0-8]):?[0-5]\d)?)?",
+    re.ASCII,
+)
+_NAMED_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(0?[0-9]|1[0-8])(?::?([0-5][0-9]))?")
 
 
 def day_of(text: str) -> dt.date:
@@ -34,3 +44,37 @@ def moment_of(text: str) -> dt.datetime:
     # Python 3.10 reads fractions of six digits, and no Z.
     whole = time if fraction is None else f"{time.partition('.')[0]}.{fraction[:6]:0<6}"
     return dt.datetime.fromisoformat(f"{day}T{whole}{(zone or '').replace('Z', '+00:00')}")
+
+
+def stated_moment(text: str, zone: str) -> dt.datetime | None:
+    """The moment of a text that a user states, in a zone where the text tells none; None for other texts.
+
+    Raises InvalidInputError for a zone that is not known.
+    """
+    match = _STATED.fullmatch(text)
+    try:
+        moment = dt.datetime.fromisoformat(f"{match['day']}T{match['time'] or '00:00'}") if match else None
+    except ValueError:
+        moment = None
+    if match is None or moment is None:
+        return None
+    micros = int((match["fraction"] or "0").ljust(9, "0")) // 1000
+    offset = match["offset"]
+    # After a day and a space the Z is a plain letter of the older text format, which never meant UTC.
+    is_stated = offset is not None and not (offset == "Z" and match["gap"] == " ")
+    return moment.replace(microsecond=micros, tzinfo=_zone_named(offset if is_stated else zone))
+
+
+def _zone_named(name: str) -> dt.tzinfo:
+    """The time zone of a name or an offset (`Europe/Madrid`, `+02:00`). Raises InvalidInputError for other texts."""
+    offset = _NAMED_OFFSET.fullmatch(name)
+    if offset:
+        shift = dt.timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
+        return dt.timezone(-shift if offset[1] == "-" else shift)
+    if name in {"UTC", "Z", "GMT"}:
+        return dt.timezone.utc
+    try:
+        return zoneinfo.ZoneInfo(name)
+    # Some releases of Python raise OSError for a name that is a folder of zones.
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise InvalidInputError(f"time zone {name!r} is not known here") from None

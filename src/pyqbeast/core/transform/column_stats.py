@@ -6,12 +6,11 @@ import datetime as dt
 import itertools
 import math
 import re
-import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
-from pyqbeast.core.format.iso_time import day_of
+from pyqbeast.core.format.iso_time import day_of, stated_moment
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.stored_text import read_json, shown
 from pyqbeast.core.format.types import (
@@ -31,11 +30,6 @@ _EXAMPLE = '{"price_min": 0.0, "price_max": 100.0, "day_min": "2024-01-01", "day
 #: Seconds since 1970 of the years that timestamps can have in Spark.
 _FIRST_SECOND, _END_OF_SECONDS = -62_135_596_800, 253_402_300_800
 _BITS = {INTEGER: 32, LONG: 64}
-_TIMESTAMP = re.compile(
-    r"(?P<date>\d{4}-\d{2}-\d{2})(?:(?P<gap>[ T])(?P<time>\d{2}:\d{2}(?::\d{2})?)(?:\.(?P<fraction>\d{1,9}))?"
-    r"\s?(?P<offset>Z|[+-](?:0\d|1[0-8]):?[0-5]\d)?)?",
-    re.ASCII,
-)
 
 
 class StatedStatistics(NamedTuple):
@@ -43,6 +37,18 @@ class StatedStatistics(NamedTuple):
 
     columns: dict[str, ColumnStatistics]
     unused: list[str]
+
+
+class _Clock(NamedTuple):
+    """What stated days and moments mean.
+
+    Attributes:
+        zone: the one of texts without an offset.
+        midnight: when a day begins, in milliseconds since 1970.
+    """
+
+    zone: str
+    midnight: Callable[[dt.date], int]
 
 
 def parse_column_stats(
@@ -71,7 +77,7 @@ def parse_column_stats(
         names = _keys(transformer)
         used.update(names)
         if any(stated.get(name) is not None for name in names):
-            columns[transformer.column] = _statistics(transformer, stated, zone, midnight)
+            columns[transformer.column] = _statistics(transformer, stated, _Clock(zone, midnight))
     return StatedStatistics(columns, [key for key in stated if key not in used])
 
 
@@ -113,11 +119,9 @@ def _keys(transformer: Transformer) -> list[str]:
     return [transformer.column + ending for ending in transformer.statistics]
 
 
-def _statistics(
-    transformer: Transformer, stated: Mapping[str, Any], zone: str, midnight: Callable[[dt.date], int]
-) -> ColumnStatistics:
+def _statistics(transformer: Transformer, stated: Mapping[str, Any], clock: _Clock) -> ColumnStatistics:
     if transformer.needs_bounds:
-        return _bounds(transformer, stated, zone, midnight)
+        return _bounds(transformer, stated, clock)
     (ending,) = transformer.statistics
     key = transformer.column + ending
     items: Any = (
@@ -128,9 +132,7 @@ def _statistics(
     return ColumnStatistics(**{ending.removeprefix("_"): items})
 
 
-def _bounds(
-    transformer: Transformer, stated: Mapping[str, Any], zone: str, midnight: Callable[[dt.date], int]
-) -> ColumnStatistics:
+def _bounds(transformer: Transformer, stated: Mapping[str, Any], clock: _Clock) -> ColumnStatistics:
     keys = _keys(transformer)
     missing = [key for key in keys if stated.get(key) is None]
     if missing:
@@ -138,7 +140,7 @@ def _bounds(
             f"columnStats has one bound of column {transformer.column!r} only: "
             f"add {missing[0]!r} or leave both out"
         )
-    low, high = (_bound(key, stated[key], str(transformer.data_type), zone, midnight) for key in keys)
+    low, high = (_bound(key, stated[key], str(transformer.data_type), clock) for key in keys)
     if not low < high:
         raise InvalidInputError(
             f"columnStats has to have {keys[0]} below {keys[1]}, "
@@ -147,13 +149,11 @@ def _bounds(
     return ColumnStatistics(minimum=low, maximum=high)
 
 
-def _bound(
-    key: str, value: object, data_type: str, zone: str, midnight: Callable[[dt.date], int]
-) -> int | float:
+def _bound(key: str, value: object, data_type: str, clock: _Clock) -> int | float:
     if data_type == TIMESTAMP:
-        return _timestamp(key, value, zone)
+        return _timestamp(key, value, clock)
     if data_type == DATE:
-        return midnight(_date(key, value))
+        return clock.midnight(_date(key, value))
     if data_type in _BITS:
         exact = value if type(value) is int else int(_double(key, value))
         if exact != value or not -(1 << _BITS[data_type] - 1) <= exact < 1 << _BITS[data_type] - 1:
@@ -192,7 +192,7 @@ def _date(key: str, value: object) -> dt.date:
         ) from None
 
 
-def _timestamp(key: str, value: object, zone: str) -> int:
+def _timestamp(key: str, value: object, clock: _Clock) -> int:
     """Epoch milliseconds of a text, or of seconds since 1970."""
     if not isinstance(value, str):
         seconds = _double(key, value)
@@ -202,50 +202,13 @@ def _timestamp(key: str, value: object, zone: str) -> int:
                 "timestamps are seconds, and only their quantiles are milliseconds)"
             )
         return math.floor(seconds * 1000.0)
-    match = _TIMESTAMP.fullmatch(value.strip())
-    try:
-        moment = dt.datetime.fromisoformat(f"{match['date']}T{match['time'] or '00:00'}") if match else None
-    except ValueError:
-        moment = None
-    if match is None or moment is None:
+    moment = stated_moment(value.strip(), clock.zone)
+    if moment is None:
         raise InvalidInputError(
-            f"columnStats: {key} has to be a timestamp such as '2024-12-31 23:59:59' (zone {zone}), "
+            f"columnStats: {key} has to be a timestamp such as '2024-12-31 23:59:59' (zone {clock.zone}), "
             f"'2024-12-31T23:59:59Z' or seconds since 1970, not {shown(value)}"
         )
-    micros = int((match["fraction"] or "0").ljust(9, "0")) // 1000
-    return epoch_milliseconds(moment.replace(microsecond=micros, tzinfo=_zone(match, zone)))
-
-
-def _zone(match: re.Match[str], zone: str) -> dt.tzinfo:
-    """The zone of a timestamp text.
-
-    After a date and a space the Z is a plain letter of the older text format, which never meant UTC.
-    """
-    offset = match["offset"]
-    if offset is None or (offset == "Z" and match["gap"] == " "):
-        return session_zone(zone)
-    if offset == "Z":
-        return dt.timezone.utc
-    minutes = int(offset[1:3]) * 60 + int(offset[-2:])
-    return dt.timezone(dt.timedelta(minutes=-minutes if offset[0] == "-" else minutes))
-
-
-def session_zone(name: str) -> dt.tzinfo:
-    """The time zone of this name or offset (`Europe/Madrid`, `+02:00`).
-
-    Raises InvalidInputError for an unknown one.
-    """
-    offset = re.fullmatch(r"(?:UTC|GMT)?([+-])(0?\d|1[0-8])(?::?([0-5]\d))?", name)
-    if offset:
-        shift = dt.timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
-        return dt.timezone(-shift if offset[1] == "-" else shift)
-    if name in {"UTC", "Z", "GMT"}:
-        return dt.timezone.utc
-    try:
-        return zoneinfo.ZoneInfo(name)
-    # Some releases of Python raise OSError for a name that is a folder of zones.
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidInputError(f"time zone {name!r} is not known here") from None
+    return epoch_milliseconds(moment)
 
 
 def _ascending(
