@@ -47,7 +47,7 @@ def panel(tree: Tree, rows: SampledRows, left: int, share: float, title: str) ->
 def main() -> None:
     """Writes the picture."""
     rows = points()
-    tree = build_tree(rows, 2, CUBE_SIZE)
+    tree = build_tree(rows, 2, CUBE_SIZE, ())
     files = lay_out(rows, CUBE_SIZE).files
     panels = (
         (1.0, f"all rows: {files} files, coloured by depth"),

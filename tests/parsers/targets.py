@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from pyqbeast import tiledb
 from pyqbeast.core.format.constants import LAST_REVISION, REVISION_PREFIX
 from pyqbeast.core.format.file_tags import parse_tags
+from pyqbeast.core.format.types import epoch_milliseconds
 from pyqbeast.core.revisions.revision import revisions_from_configuration
 from pyqbeast.core.transform.column_spec import parse_column_spec
 from pyqbeast.core.transform.column_stats import parse_column_stats
@@ -211,7 +212,12 @@ def targets() -> dict[str, Target]:
         "descriptor": Target(_descriptor, [inline.to_json().encode()]),
         "compact descriptor": Target(_compact_descriptor, [inline.to_base64().encode()]),
         "vector": Target(DeletionVector.from_bytes, _vectors()),
-        "column stats": Target(lambda data: parse_column_stats(_text(data), indexed), stated),
+        "column stats": Target(
+            lambda data: parse_column_stats(
+                _text(data), indexed, zone="UTC", midnight=epoch_milliseconds, case_sensitive=False
+            ),
+            stated,
+        ),
         "column spec": Target(
             lambda data: parse_column_spec(_text(data)), [b"a:hashing", b"`x y`:quantiles"]
         ),

@@ -61,7 +61,7 @@ def sent(spark, rows, cube_size):
         ],
         f"i int, {', '.join(f'{name} double' for name in names)}, w int",
     )
-    tree, layout = build_tree(rows, dimensions, cube_size), lay_out(rows, cube_size)
+    tree, layout = build_tree(rows, dimensions, cube_size, ()), lay_out(rows, cube_size)
     columns = [F.col(name) for name in names]
     arranged = bridge.arranged(frame, columns, F.col("w"), tree_bytes(tree, layout))
     found = arranged.select("i", F.spark_partition_id()).collect()
@@ -92,7 +92,7 @@ def test_a_row_goes_to_one_cube(spark, java, dimensions):
     """From the root on to the child that holds its point, until a cube keeps its weight."""
     row = st.tuples(st.lists(COORDINATES, min_size=dimensions, max_size=dimensions), WEIGHTS)
     sampled = sampled_rows(drawn(row, 150))
-    tree = build_tree(sampled, dimensions, 2)
+    tree = build_tree(sampled, dimensions, 2, ())
     java_tree = spark._jvm.io.pyqbeast.layout.Tree(tree_bytes(tree, lay_out(sampled, 2)))
     for point, weight, node in zip(sampled.points, sampled.weights, tree.row_node, strict=True):
         handed = ("double[]", doubles(spark, point)), ("int", int(weight))

@@ -82,13 +82,13 @@ class _SparkColumn:
     def where_equal(self, number: float, then: float, otherwise: float) -> Column:
         return F.when(self.number == F.lit(number), then).otherwise(otherwise)
 
-    def unless_infinite(self, expression: Column, low: float, high: float) -> Column:
+    def unless_infinite(self, expression: Column, high: float) -> Column:
         """NaN counts as the largest number, as it does everywhere in Spark."""
         if self.spark_type not in ("float", "double"):
             return expression
         number, infinite = self.number, F.lit(float("inf"))
         is_high, is_low = F.isnan(number) | (number == infinite), number == -infinite
-        return F.when(is_high, high).when(is_low, low).otherwise(expression)
+        return F.when(is_high, high).when(is_low, 0.0).otherwise(expression)
 
     def jvm(self, function: str, value: Column, argument: Any = None) -> Column:  # noqa: ANN401
         return bridge.coordinate_of(self.spark, function, value, argument)

@@ -20,6 +20,10 @@ FILES = st.lists(FILE, max_size=40)
 WANTED = st.lists(st.floats(0.0001, 1), min_size=1, max_size=6)
 
 
+def step_to(files, wanted, start=START, spent=0, mergeable=True):
+    return next_step(files, wanted, start=start, spent=spent, mergeable=mergeable, scale=EVEN)
+
+
 def files_of(rows):
     rows = [(size, min(a, b), max(a, b)) for size, a, b in rows]
     return FileCosts(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
@@ -31,7 +35,7 @@ def test_the_budget_holds_whatever_is_wanted(rows, wanted, mergeable):
     files = files_of(rows)
     start, spent = START, 0
     for share in (*wanted, 1.0):
-        step = next_step(files, share, start, spent, mergeable)
+        step = step_to(files, share, start, spent, mergeable)
         assert step.start == (START if step.restart else start)
         assert step.cost == files.cost(step.start, step.stop)
         assert step.stop > start
@@ -48,7 +52,7 @@ def test_the_budget_holds_whatever_is_wanted(rows, wanted, mergeable):
 @settings(max_examples=200)
 def test_a_step_reads_what_was_asked_and_all_that_comes_with_it(rows, share):
     files = files_of(rows)
-    step = next_step(files, share)
+    step = step_to(files, share)
     assert step.fraction >= share
     if not step.exact:
         assert files.cost(START, step.stop + 1) > step.cost or (files.low == step.stop).any()
@@ -64,28 +68,28 @@ def level_files():
 
 def test_a_step_ends_where_files_do():
     files = level_files()
-    pilot = next_step(files, 0.01)
+    pilot = step_to(files, 0.01)
     assert pilot.fraction == pytest.approx(0.02)
     assert pilot.cost == 100
     # 0.05 would read the second level twice, which is more than a tenth of all bytes: its end is taken.
-    second = next_step(files, 0.05, pilot.stop, pilot.cost)
+    second = step_to(files, 0.05, pilot.stop, pilot.cost)
     assert second.fraction == pytest.approx(0.2)
     assert second.cost == 8 * 140
-    last = next_step(files, 0.4, second.stop, pilot.cost + second.cost)
+    last = step_to(files, 0.4, second.stop, pilot.cost + second.cost)
     assert last.exact
     assert pilot.cost + second.cost + last.cost == files.total
 
 
 def test_an_exact_answer_that_does_not_add_up_starts_again():
     files = level_files()
-    pilot = next_step(files, 0.01, mergeable=False)
-    last = next_step(files, 0.1, pilot.stop, pilot.cost, mergeable=False)
+    pilot = step_to(files, 0.01, mergeable=False)
+    last = step_to(files, 0.1, pilot.stop, pilot.cost, mergeable=False)
     assert last.restart
     assert (last.start, last.stop, last.cost) == (START, END, files.total)
 
 
 def test_one_file_is_read_once():
-    step = next_step(FileCosts([10], [START], [END - 1]), 0.01)
+    step = step_to(FileCosts([10], [START], [END - 1]), 0.01)
     assert step.exact
     assert step.cost == 10
 

@@ -25,7 +25,7 @@ def made(margin=1.0, value=100.0, status=Status.BOUNDED, keys=5_000.0, unseen=0.
 
 
 def wanted_fraction(estimates, goal, fraction, steps):
-    (found,) = wanted_fractions(estimates, goal, fraction, steps)
+    (found,) = wanted_fractions(estimates, goal, fraction, steps, np.array([False]))
     return found
 
 

@@ -6,6 +6,7 @@ What is taken can be used: a revision places values, and its own text reads back
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.format.constants import TAG_KEY_ROWS
 from pyqbeast.core.format.file_tags import parse_tags, weight_bounds
 from pyqbeast.core.format.key_frequency import parse_key_frequency
+from pyqbeast.core.format.types import epoch_milliseconds
 from pyqbeast.core.revisions.revision import Revision, revisions_from_configuration
 from pyqbeast.core.transform.column_stats import parse_column_stats
 from pyqbeast.core.transform.registry import transformer_for
@@ -114,7 +116,10 @@ TRANSFORMERS = [
 @given(hostile_texts([text.replace("'", '"') for text in STATISTICS]).flatmap(damaged), st.booleans())
 def test_column_statistics_are_taken_or_refused(text, single_quoted):
     text = text.replace('"', "'") if single_quoted else text
-    found = taken(parse_column_stats, text, TRANSFORMERS, "Europe/Madrid", refusal=InvalidInputError)
+    read = partial(
+        parse_column_stats, zone="Europe/Madrid", midnight=epoch_milliseconds, case_sensitive=False
+    )
+    found = taken(read, text, TRANSFORMERS, refusal=InvalidInputError)
     for transformer in TRANSFORMERS:
         if found and transformer.column in found.columns:
             transformer.build(found.columns[transformer.column], random.Random(1))

@@ -23,7 +23,7 @@ quick = settings(max_examples=60)
 def new_trees(draw):
     rows = draw(samples())
     cube_size = draw(cube_sizes)
-    return rows, cube_size, build_tree(rows, rows.points.shape[1], cube_size)
+    return rows, cube_size, build_tree(rows, rows.points.shape[1], cube_size, ())
 
 
 @st.composite
@@ -32,7 +32,7 @@ def grown_trees(draw):
     first = draw(samples())
     d = first.points.shape[1]
     cube_size = draw(cube_sizes)
-    statuses = stored_cubes(first, build_tree(first, d, cube_size))
+    statuses = stored_cubes(first, build_tree(first, d, cube_size, ()))
     missing = draw(st.sets(st.sampled_from([status.cube for status in statuses]), max_size=3))
     stored = [status for status in statuses if status.cube not in missing]
     rows = draw(samples(d))
@@ -82,7 +82,7 @@ def test_a_small_tree():
     """The root keeps the two lightest rows; the others go to the lower left and the upper right quarter."""
     points = np.array([[0.9, 0.9], [0.1, 0.1], [0.2, 0.2], [0.5, 1.0]])
     rows = SampledRows(points, np.array([-9, 0, 5, 8], np.int32), np.ones(4))
-    tree = build_tree(rows, 2, 2)
+    tree = build_tree(rows, 2, 2, ())
     assert [tree.cube(node).path for node in tree.row_node] == [(), (), (0,), (3,)]
     assert tree.max_weight.tolist() == [0, WEIGHT_MAX, WEIGHT_MAX]
     assert tree.expected.tolist() == [2.0, 1.0, 1.0]
@@ -138,43 +138,43 @@ def test_no_cube_is_deeper_than_the_limit(made):
 
 def test_equal_points_go_down_to_the_limit_and_stay_there():
     rows = by_weight(*range(100))
-    tree = build_tree(rows, 1, 1)
+    tree = build_tree(rows, 1, 1, ())
     assert len(tree) == MAX_DEPTH + 1
     assert tree.expected.tolist() == [1.0] * MAX_DEPTH + [100.0 - MAX_DEPTH]
     assert tree.max_weight[-1] == WEIGHT_MAX
 
 
 def test_identical_rows_end_in_one_cube():
-    assert len(build_tree(by_weight(*[7] * 1000), 1, 10)) == 1
-    tree = build_tree(by_weight(*range(10), *[50] * 1000), 1, 10)
+    assert len(build_tree(by_weight(*[7] * 1000), 1, 10, ())) == 1
+    tree = build_tree(by_weight(*range(10), *[50] * 1000), 1, 10, ())
     assert tree.expected.tolist() == [10.0, 1000.0]
 
 
 def test_rows_of_one_weight_stay_together():
-    tree = build_tree(by_weight(1, 2, 2, 2, 3), 1, 2)
+    tree = build_tree(by_weight(1, 2, 2, 2, 3), 1, 2, ())
     assert tree.max_weight.tolist() == [2, WEIGHT_MAX]
     assert tree.row_node.tolist() == [0, 0, 0, 0, 1]
 
 
 def test_a_sampled_row_counts_as_the_rows_that_it_stands_for():
-    tree = build_tree(by_weight(*range(10), stands_for=100.0), 1, 500)
+    tree = build_tree(by_weight(*range(10), stands_for=100.0), 1, 500, ())
     assert tree.expected.tolist() == [500.0, 500.0]
 
 
 @pytest.mark.parametrize(("rows", "cubes"), [(1_300, 1), (1_301, 5)])
 def test_a_cube_is_cut_where_it_would_hold_a_third_more_than_the_cube_size(rows, cubes):
-    assert len(build_tree(uniform_rows(rows, 2), 2, 1_000)) == cubes
+    assert len(build_tree(uniform_rows(rows, 2), 2, 1_000, ())) == cubes
 
 
 def test_a_cube_that_is_full_just_before_a_common_fraction_goes_on_to_it():
     """The root would be full at 0.0095, and a sample of one percent would need its children."""
-    tree = build_tree(uniform_rows(100_000, 2), 2, 950)
+    tree = build_tree(uniform_rows(100_000, 2), 2, 950, ())
     assert tree.max_weight[0] == weight_of(0.01) - 1
     assert tree.expected[0] == pytest.approx(1_000, rel=0.1)
 
 
 def test_a_uniform_sample_fills_cubes_level_by_level():
-    tree = build_tree(uniform_rows(4_000, 2), 2, 1_000)
+    tree = build_tree(uniform_rows(4_000, 2), 2, 1_000, ())
     assert [tree.cube(node).depth for node in range(len(tree))] == [0, 1, 1, 1, 1]
     assert tree.expected[0] == 1_000
     assert all(650 < expected < 850 for expected in tree.expected[1:])
@@ -247,7 +247,7 @@ def test_a_stored_leaf_takes_rows_until_it_is_twice_full(appended, cubes):
 
 def test_a_second_write_of_few_rows_makes_no_new_cubes():
     rows = uniform_rows(4_000, 2)
-    first = build_tree(rows, 2, 1_000)
+    first = build_tree(rows, 2, 1_000, ())
     second = build_tree(uniform_rows(400, 2, seed=1), 2, 1_000, stored_cubes(rows, first))
     assert second.max_weight.tolist() == first.max_weight.tolist()
     assert second.expected.sum() == 400

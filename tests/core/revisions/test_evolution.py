@@ -20,7 +20,18 @@ from pyqbeast.core.transform.text_quantiles import StringHistogram, StringQuanti
 INT, LONG, STRING = "IntegerDataType", "LongDataType", "StringDataType"
 
 
-def write(current, columns="c", low=None, high=None, *, stated=None, cube_size=None, types=INT, **options):
+def write(
+    current,
+    columns="c",
+    low=None,
+    high=None,
+    *,
+    stated=None,
+    cube_size=None,
+    types=INT,
+    is_prunable=True,
+    next_id=None,
+):
     specs = parse_column_spec(columns)
     transformers = updated_transformers(current, specs, {spec.name: types for spec in specs})
     return evolve(
@@ -32,7 +43,8 @@ def write(current, columns="c", low=None, high=None, *, stated=None, cube_size=N
         table_id="/t",
         now_ms=current.timestamp + 1 if current else 1,
         rng=random.Random(5),
-        **options,
+        is_prunable=is_prunable,
+        next_id=next_id,
     )
 
 

@@ -33,6 +33,7 @@ def test_counted_rows_are_told_at_the_weights_where_they_were_counted():
 
 def test_a_step_over_counted_rows_ends_where_they_were_counted():
     files = FileCosts([100, 900], [0, 501], [500, 20_000])
-    step = next_step(files, 0.01, scale=COUNTED)
+    first = {"start": START, "spent": 0, "mergeable": True, "scale": COUNTED}
+    step = next_step(files, 0.01, **first)
     assert (step.start, step.stop, step.fraction) == (START, 500, 0.01)
-    assert next_step(files, 1.0, scale=COUNTED).fraction == 1.0
+    assert next_step(files, 1.0, **first).fraction == 1.0

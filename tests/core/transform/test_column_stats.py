@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.types import epoch_milliseconds
 from pyqbeast.core.transform.base import ColumnStatistics
 from pyqbeast.core.transform.column_stats import parse_column_stats
 from pyqbeast.core.transform.registry import transformer_for
@@ -16,8 +17,14 @@ def column(kind, data_type):
     return [transformer_for("c", kind, f"{data_type}DataType")]
 
 
+def parsed(text, transformers, zone="UTC"):
+    return parse_column_stats(
+        text, transformers, zone=zone, midnight=epoch_milliseconds, case_sensitive=False
+    )
+
+
 def bounds(text, data_type, zone="UTC"):
-    found = parse_column_stats(text, column("linear", data_type), zone).columns["c"]
+    found = parsed(text, column("linear", data_type), zone).columns["c"]
     return found.minimum, found.maximum
 
 
@@ -66,28 +73,28 @@ def test_what_is_less_than_a_millisecond_is_dropped_downward():
 
 
 def test_quantiles_and_histograms():
-    numbers = parse_column_stats('{"c_quantiles": [1, 2.5, 2.5]}', column("quantiles", "Integer"))
+    numbers = parsed('{"c_quantiles": [1, 2.5, 2.5]}', column("quantiles", "Integer"))
     assert numbers.columns == {"c": ColumnStatistics(quantiles=(1.0, 2.5, 2.5))}
-    texts = parse_column_stats('{"c_quantiles": ["a", "😀", "～"]}', column("quantiles", "String"))
+    texts = parsed('{"c_quantiles": ["a", "😀", "～"]}', column("quantiles", "String"))
     assert texts.columns == {"c": ColumnStatistics(quantiles=("a", "😀", "～"))}
-    histogram = parse_column_stats('{"c_histogram": ["a", "b"]}', column("histogram", "String"))
+    histogram = parsed('{"c_histogram": ["a", "b"]}', column("histogram", "String"))
     assert histogram.columns == {"c": ColumnStatistics(histogram=("a", "b"))}
 
 
 def test_single_quotes_are_accepted():
     text = """{"c_quantiles": ['a', 'b "x"', 'it\\'s', "o'k"]}"""
-    found = parse_column_stats(text, column("quantiles", "String")).columns["c"]
+    found = parsed(text, column("quantiles", "String")).columns["c"]
     assert found.quantiles == ("a", 'b "x"', "it's", "o'k")
 
 
 def test_keys_that_fit_no_indexed_column_are_named():
-    found = parse_column_stats('{"c_min": 1, "c_max": 2, "d_min": 3}', column("hashing", "Integer"))
+    found = parsed('{"c_min": 1, "c_max": 2, "d_min": 3}', column("hashing", "Integer"))
     assert (found.columns, found.unused) == ({}, ["c_min", "c_max", "d_min"])
 
 
 @pytest.mark.parametrize("text", ["", "  ", "{}", '{"c_min": null, "c_max": null}'])
 def test_nothing_said_is_nothing_known(text):
-    assert parse_column_stats(text, column("linear", "Integer")).columns == {}
+    assert parsed(text, column("linear", "Integer")).columns == {}
 
 
 @pytest.mark.parametrize(
@@ -129,7 +136,7 @@ def test_nothing_said_is_nothing_known(text):
 )
 def test_what_is_refused(kind, data_type, text, message):
     with pytest.raises(InvalidInputError, match=message):
-        parse_column_stats(text, column(kind, data_type))
+        parsed(text, column(kind, data_type))
 
 
 def test_an_unknown_zone_is_refused():

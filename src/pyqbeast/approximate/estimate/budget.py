@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.sampling.weight_scale import END, EVEN, START, WeightScale
+from pyqbeast.core.sampling.weight_scale import END, START, WeightScale
 
 #: Most bytes that all steps together may read, by the bytes of the exact query.
 MOST_BYTES = 1.1
@@ -86,10 +86,11 @@ class Step:
 def next_step(
     files: FileCosts,
     wanted: float,
-    start: int = START,
-    spent: int = 0,
-    mergeable: bool = True,
-    scale: WeightScale = EVEN,
+    *,
+    start: int,
+    spent: int,
+    mergeable: bool,
+    scale: WeightScale,
 ) -> Step:
     """The step from `start` to the wanted fraction or a bit beyond; to the exact answer if that is too dear.
 
@@ -122,7 +123,7 @@ def next_step(
 
 
 def largest_step(
-    files: FileCosts, most: float, start: int = START, mergeable: bool = True, scale: WeightScale = EVEN
+    files: FileCosts, most: float, *, start: int, mergeable: bool, scale: WeightScale
 ) -> Step | None:
     """The step from `start` that reads the most rows for at most so many bytes; None where each costs more.
 

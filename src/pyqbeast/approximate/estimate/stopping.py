@@ -114,7 +114,7 @@ def wanted_fractions(
     goal: Goal,
     fraction: float,
     steps: int,
-    small: NDArray[np.bool_] | None = None,
+    small: NDArray[np.bool_],
 ) -> FloatArray:
     """The fraction [group] to read up to next: the largest that any estimate of the group asks for.
 
@@ -130,7 +130,7 @@ def wanted_fractions(
     asked = np.maximum.reduce([wanted(each, goal, fraction) for each in estimates])
     if steps > PREDICTED_STEPS:
         asked = np.where(asked > 0, 1.0, 0.0)
-    return np.asarray(asked if small is None else np.where(small, 0.0, asked))
+    return np.asarray(np.where(small, 0.0, asked))
 
 
 def wanted(estimates: Estimates, goal: Goal, fraction: float | FloatArray) -> FloatArray:

@@ -49,7 +49,9 @@ def step_within(progress: Progress, wanted: float, left: float) -> Step | None:
     step = step_to(progress, wanted)
     if step.cost <= left:
         return step
-    return largest_step(reader.files, left, progress.stop, progress.is_mergeable, reader.scale)
+    return largest_step(
+        reader.files, left, start=progress.stop, mergeable=progress.is_mergeable, scale=reader.scale
+    )
 
 
 def refining_step(progress: Progress) -> Step:

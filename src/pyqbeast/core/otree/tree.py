@@ -87,7 +87,7 @@ class Tree:
         return CubeId(self.dimensions, tuple(reversed(path)))
 
 
-def build_tree(rows: SampledRows, dimensions: int, cube_size: int, stored: Iterable[CubeStatus] = ()) -> Tree:
+def build_tree(rows: SampledRows, dimensions: int, cube_size: int, stored: Iterable[CubeStatus]) -> Tree:
     """The tree for a write of `rows` on top of the cubes that the revision holds already (`stored`)."""
     builder = _Builder(rows, dimensions, cube_size)
     builder.take_over(stored)

@@ -70,15 +70,15 @@ def evolve(
     table_id: str,
     now_ms: int,
     rng: random.Random,
-    is_prunable: bool = True,
-    next_id: int | None = None,
+    is_prunable: bool,
+    next_id: int | None,
 ) -> Revision:
     """The revision that rows with these statistics go to: `current` where they fit it, else the next one.
 
     `statistics` come from the data and `stated` from the user, both by column. The range of a column covers the
     old revision, the data and what was stated. `cube_size` None keeps the current one. Without `is_prunable` a
     new revision is needed, because the rows of the current one were hashed from other columns or types. `next_id` is
-    the number of a new revision of a table that has others, by default the one after the current. Raises
+    the number of a new revision of a table that has others, None for the one after the current. Raises
     InvalidInputError for a cube size out of 1..2^31-1 and for a column of which not enough is known.
     """
     size = cube_size if cube_size is not None or current is None else current.cube_size

@@ -54,10 +54,10 @@ class _Clock(NamedTuple):
 def parse_column_stats(
     text: str,
     transformers: Sequence[Transformer],
-    zone: str = "UTC",
     *,
-    midnight: Callable[[dt.date], int] = epoch_milliseconds,
-    case_sensitive: bool = False,
+    zone: str,
+    midnight: Callable[[dt.date], int],
+    case_sensitive: bool,
 ) -> StatedStatistics:
     """The statistics in a JSON object such as `{"a_min": 0, "a_max": 9, "b_quantiles": [0.0, 1.5, 9.0]}`.
 

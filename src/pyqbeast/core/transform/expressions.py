@@ -49,8 +49,8 @@ class IndexedColumn(Protocol[C]):
     def where_equal(self, number: float, then: float, otherwise: float) -> C:
         """`then` where the column has this number, else `otherwise`."""
 
-    def unless_infinite(self, expression: C, low: float, high: float) -> C:
-        """The expression, but `low` where the column is -infinity, and `high` where it is +infinity or NaN."""
+    def unless_infinite(self, expression: C, high: float) -> C:
+        """The expression, but 0.0 where the column is -infinity, and `high` where it is +infinity or NaN."""
 
     def jvm(self, function: str, value: C, argument: Any = None) -> C:  # noqa: ANN401 (whatever JSON holds)
         """What a `CoordinateFunction` of the bridge, by its class name, makes of a value.

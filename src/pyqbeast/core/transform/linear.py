@@ -109,7 +109,7 @@ class Linear(Transformation):
     def coordinate_column(self, of: IndexedColumn[C]) -> C:
         """See `Transformation.coordinate_column`."""
         measured = of.number if self.unit == 1.0 else of.number * self.unit
-        return of.unless_infinite((measured - float(self.minimum) * self.unit) * self.scale, 0.0, 1.0)
+        return of.unless_infinite((measured - float(self.minimum) * self.unit) * self.scale, 1.0)
 
     def borders(self) -> Sequence[float]:
         """See `Transformation.borders`."""
@@ -169,8 +169,8 @@ class Identity(Constant):
         Any other value lies outside, because a query for it would not look at coordinate 0.
         """
         if self.value is None:
-            return of.unless_infinite(of.literal(OUTSIDE), 0.0, 0.0)
-        return of.unless_infinite(of.where_equal(float(self.value), 0.0, OUTSIDE), 0.0, 0.0)
+            return of.unless_infinite(of.literal(OUTSIDE), 0.0)
+        return of.unless_infinite(of.where_equal(float(self.value), 0.0, OUTSIDE), 0.0)
 
     def borders(self) -> Sequence[float]:
         """See `Transformation.borders`."""

@@ -58,7 +58,7 @@ def profile(
     transformers: Sequence[Transformer],
     known: Mapping[str, Transformation],
     types: Mapping[str, str],
-    weight_columns: Sequence[str] = (),
+    weight_columns: Sequence[str],
 ) -> Profile:
     """Looks at the indexed columns of all rows, and at their weight, once. One Spark job.
 

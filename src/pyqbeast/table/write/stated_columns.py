@@ -65,7 +65,7 @@ def stated_statistics(
     stated = parse_column_stats(
         options.column_stats,
         transformers,
-        zone,
+        zone=zone,
         midnight=partial(bridge.midnight_of, spark),
         case_sensitive=is_case_sensitive(spark),
     )
