@@ -9,9 +9,11 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from pyqbeast.core.format.constants import WEIGHT_MAX
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import blocks_to_json, parse_tags
 from pyqbeast.core.format.types import epoch_milliseconds
+from pyqbeast.core.format.weight import fraction_of
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.revisions.revision import revisions_from_configuration
 from pyqbeast.core.transform.linear import Linear
@@ -104,6 +106,13 @@ def test_leaving_out_replicated_blocks_gives_every_row_once(golden):
         assert sum(kept) == expected["distinct_ids"]
 
 
+def normalized_weight(status, cube_size):
+    """What the Scala project calls so: of a leaf the cube size by its rows."""
+    if status.max_weight < WEIGHT_MAX:
+        return fraction_of(status.max_weight)
+    return cube_size / status.element_count if status.element_count else 1.0
+
+
 def test_the_status_of_each_revision(golden):
     seen = 0
     for folder, expected in tables(golden, "qbeast"):
@@ -120,7 +129,7 @@ def test_the_status_of_each_revision(golden):
                     cube.to_string(),
                     cube.depth,
                     of.max_weight,
-                    of.normalized_weight(revision.cube_size),
+                    normalized_weight(of, revision.cube_size),
                     of.element_count,
                 ]
                 for cube, of in status.cubes.items()

@@ -127,18 +127,16 @@ def test_a_child_extends_its_parent(cube, index):
     assert child.parent == cube
     assert child.to_string().startswith(cube.to_string())
     assert child.width == cube.width / 2
-    assert cube.is_ancestor_of(child)
-    assert cube.is_ancestor_of(cube)
-    assert not child.is_ancestor_of(cube)
+    assert child.ancestors() == [cube, *cube.ancestors()]
 
 
 @given(st.lists(cubes(dimensions=2), max_size=30))
 def test_an_ancestor_comes_right_before_its_subtree(found):
     ordered = sorted(set(found))
     for place, ancestor in enumerate(ordered):
-        inside = [ancestor.is_ancestor_of(cube) for cube in ordered[place:]]
+        inside = [ancestor in (cube, *cube.ancestors()) for cube in ordered[place:]]
         assert inside == sorted(inside, reverse=True)
-        assert not any(ancestor.is_ancestor_of(cube) for cube in ordered[:place])
+        assert not any(ancestor in cube.ancestors() for cube in ordered[:place])
 
 
 def test_no_stored_id_makes_a_cube_that_no_double_reaches():

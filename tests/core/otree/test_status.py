@@ -36,12 +36,6 @@ def test_blocks_of_a_cube_add_up_in_cube_order():
     ]
 
 
-def test_the_normalized_weight_of_a_leaf_says_how_full_it_is():
-    assert CubeStatus(cube(""), 0, 50).normalized_weight(100) == 0.5000000001164153
-    assert CubeStatus(cube(""), WEIGHT_MAX, 50).normalized_weight(100) == 2.0
-    assert CubeStatus(cube(""), WEIGHT_MAX, 0).normalized_weight(100) == 1.0
-
-
 def test_files_that_are_not_indexed_are_one_root_without_rows():
     status = IndexStatus.from_blocks(Revision.staging("/t", 100, ["a", "b"], 0), [])
     assert list(status.cubes.values()) == [CubeStatus(cube(""), WEIGHT_MAX, 0)]
@@ -52,4 +46,4 @@ def test_a_leaf_has_no_stored_descendant(stored):
     status = IndexStatus.from_blocks(REVISION, [Block(found, 0, 1, 1) for found in stored])
     are_leaves = dict(zip(status.cubes, status.leaves, strict=True))
     for one in stored:
-        assert are_leaves[one] == (not any(one != other and one.is_ancestor_of(other) for other in stored))
+        assert are_leaves[one] == (not any(one in other.ancestors() for other in stored))

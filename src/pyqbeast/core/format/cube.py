@@ -109,10 +109,6 @@ class CubeId:
         """The 2^d children in order; the last dimension changes fastest."""
         return (self.child(index) for index in range(1 << self.dimensions))
 
-    def is_ancestor_of(self, other: CubeId) -> bool:
-        """Whether `other` lies in this cube; every cube is its own ancestor."""
-        return self.dimensions == other.dimensions and other.path[: len(self.path)] == self.path
-
     @property
     def width(self) -> float:
         """The length of every side."""

@@ -9,7 +9,6 @@ from itertools import pairwise
 from pyqbeast.core.format.constants import WEIGHT_MAX
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
-from pyqbeast.core.format.weight import fraction_of
 from pyqbeast.core.revisions.revision import Revision
 
 
@@ -28,15 +27,6 @@ class CubeStatus:
     max_weight: int
     element_count: int
     min_weight: int = WEIGHT_MAX
-
-    def normalized_weight(self, cube_size: int) -> float:
-        """The weight as a fraction; of a cube that takes everything, `cube_size` by the number of its rows.
-
-        A half-full leaf has 2.0. A leaf without rows has 1.0.
-        """
-        if self.max_weight < WEIGHT_MAX:
-            return fraction_of(self.max_weight)
-        return cube_size / self.element_count if self.element_count else 1.0
 
 
 @dataclass(frozen=True, slots=True)
