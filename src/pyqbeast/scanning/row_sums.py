@@ -84,21 +84,12 @@ def sums_of(
             state = _with_room(state, len(number_of))
         seeds = np.full(len(rows.weights), BUCKET_SEED, np.uint32)
         bucket = (hash_ints(rows.weights, seeds) & np.uint32(axes.buckets - 1)).astype(np.int64)
-        number, buckets = numbers[rows.group], state.axes.buckets
+        number = numbers[rows.group]
         for of_moment in distinct.values():
             of_moment.add(number * axes.buckets + bucket, rows.values)
         for each in beside:
             each.add(number, len(number_of), rows.numbers)
-        slots, slot = np.unique(number * buckets + (bucket & (buckets - 1)), return_inverse=True)
-        group, bucket = np.divmod(slots, buckets)
-        # Infinities of both signs add up to NaN, and the squares of very large numbers are infinite.
-        with np.errstate(invalid="ignore", over="ignore"):
-            state.sums[group, bucket] += _sums(rows, axes, thresholds, slot, len(slots))
-        lows, highs = _extremes(rows, axes, slot, len(slots))
-        spans = state.spans[group, bucket]
-        state.spans[group, bucket] = np.stack(
-            [np.fmin(spans[..., 0], lows), np.maximum(spans[..., 1], highs)], axis=-1
-        )
+        _add(state, rows, axes, thresholds, number, bucket)
     for at, of_moment in distinct.items():
         places, values = of_moment.counts()
         group, bucket = np.divmod(places, axes.buckets)
@@ -108,6 +99,37 @@ def sums_of(
         axes = replace(axes, centres={name: axes.centres.get(name, 0.0) for name in squared_columns(axes)})
     axes = replace(axes, buckets=state.axes.buckets)
     return State(axes, tuple(number_of), state.sums[:count], state.spans[:count])
+
+
+def _add(
+    state: State,
+    rows: Rows,
+    axes: StateAxes,
+    thresholds: Thresholds,
+    number: NDArray[np.int64],
+    bucket: NDArray[np.int64],
+) -> None:
+    """Adds rows to the sums and spans of a state in place.
+
+    Args:
+        state: it may have fewer buckets than the axes.
+        rows: those of one part.
+        axes: the sums, with centres.
+        thresholds: of percentiles.
+        number: for each row that of its group in the state.
+        bucket: for each row that of the axes.
+    """
+    buckets = state.axes.buckets
+    slots, slot = np.unique(number * buckets + (bucket & (buckets - 1)), return_inverse=True)
+    group, of_slot = np.divmod(slots, buckets)
+    # Infinities of both signs add up to NaN, and the squares of very large numbers are infinite.
+    with np.errstate(invalid="ignore", over="ignore"):
+        state.sums[group, of_slot] += _sums(rows, axes, thresholds, slot, len(slots))
+    lows, highs = _extremes(rows, axes, slot, len(slots))
+    spans = state.spans[group, of_slot]
+    state.spans[group, of_slot] = np.stack(
+        [np.fmin(spans[..., 0], lows), np.maximum(spans[..., 1], highs)], axis=-1
+    )
 
 
 def _with_centres(axes: StateAxes, rows: Rows) -> StateAxes:
