@@ -186,10 +186,12 @@ class _Builder:
         limit = self.weight[node]
         within = int(np.searchsorted(weights, limit, side="right"))
         lowest = float(self.weight[self.parent[node]]) if node else float(constants.WEIGHT_MIN)
+        # For each row that reached the node, the share of the stored rows that is lighter.
         share = np.clip((weights - lowest) / max(limit - lowest, 1.0), 0.0, 1.0)
+        # How many rows the node holds if it keeps those up to each row.
         filled = np.cumsum(self.rows.counts[at]) + self.count[node] * share
-        slack = ROOM_OF_STORED if self.is_stored[node] else ROOM
-        if not within or filled[within - 1] <= slack * self.cube_size:
+        room = ROOM_OF_STORED if self.is_stored[node] else ROOM
+        if not within or filled[within - 1] <= room * self.cube_size:
             return within
         full = int(np.searchsorted(filled[:within], self.cube_size))
         kept_weight = self.rows.weights[at[min(full, within - 1)]]

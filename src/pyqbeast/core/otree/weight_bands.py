@@ -18,9 +18,9 @@ from pyqbeast.core.otree.tree import ROOM, Ints, SampledRows
 # The numbers below are tuned. `python -m benchmarks.suite --only samples boxes scan` shows what they cost and bring:
 # the bytes that samples open, the rows and files of boxes, and how long a full scan takes.
 #: Where rows may be cut unless users say otherwise: at the powers of ten, and at 0.3. Each further cut makes box
-#: queries open more files. Cuts at 0.03 and 0.003 too make the slowest tenth of them a seventh slower, a cut at 0.5 as
-#: well, which parts do for less; without the one at 0.3 they are faster by a seventh, and samples of a third read the
-#: whole table.
+#: queries open more files. With cuts at 0.03 and 0.003, or at 0.5, the slowest tenth of box queries takes a seventh
+#: longer. Parts serve samples of a half at less cost. Without the cut at 0.3 box queries are a seventh faster, and a
+#: sample of a third reads the whole table.
 DEFAULT_FRACTIONS = (*(float(f"1e-{k}") for k in range(6, 0, -1)), 0.3)
 #: So many rows are a band of their own, and so is this share of the cube size where that is less. The lightest band
 #: then has at most ten times as many. Without the first number a sample of 0.1 % of 40 million rows in cubes of a

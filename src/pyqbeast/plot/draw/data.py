@@ -1,4 +1,4 @@
-"""What the script of a page needs, in its order of things; numbers are packed."""
+"""What a page's script needs, as JSON: files, trees, axes and points; arrays of numbers are packed as base64."""
 
 from __future__ import annotations
 
