@@ -8,6 +8,7 @@ import numpy as np
 
 from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.tree import SampledRows, Tree, build_tree
+from pyqbeast.core.otree.weight_bands import DEFAULT_FRACTIONS
 
 ROWS, CUBE_SIZE, SIDE, GAP = 40_000, 1_500, 250, 24
 COLOURS = ("#d62728", "#ff7f0e", "#2ca02c", "#1f77b4", "#9467bd", "#8c564b")
@@ -48,7 +49,7 @@ def main() -> None:
     """Writes the picture."""
     rows = points()
     tree = build_tree(rows, 2, CUBE_SIZE, ())
-    files = lay_out(rows, CUBE_SIZE).files
+    files = lay_out(rows, CUBE_SIZE, DEFAULT_FRACTIONS).files
     panels = (
         (1.0, f"all rows: {files} files, coloured by depth"),
         (0.1, "10 %: the lightest rows, the upper cubes"),

@@ -24,6 +24,7 @@ from pyqbeast.core.format.weight_counts import BORDERS
 from pyqbeast.core.otree import file_layout, weight_bands
 from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.tree import SampledRows, build_tree
+from pyqbeast.core.otree.weight_bands import DEFAULT_FRACTIONS
 from pyqbeast.core.sampling.weight_scale import EVEN, START
 from pyqbeast.table.write.arrange import tree_bytes
 from tests.core.hostile import drawn
@@ -61,7 +62,7 @@ def sent(spark, rows, cube_size):
         ],
         f"i int, {', '.join(f'{name} double' for name in names)}, w int",
     )
-    tree, layout = build_tree(rows, dimensions, cube_size, ()), lay_out(rows, cube_size)
+    tree, layout = build_tree(rows, dimensions, cube_size, ()), lay_out(rows, cube_size, DEFAULT_FRACTIONS)
     columns = [F.col(name) for name in names]
     arranged = bridge.arranged(frame, columns, F.col("w"), tree_bytes(tree, layout))
     found = arranged.select("i", F.spark_partition_id()).collect()
@@ -93,7 +94,7 @@ def test_a_row_goes_to_one_cube(spark, java, dimensions):
     row = st.tuples(st.lists(COORDINATES, min_size=dimensions, max_size=dimensions), WEIGHTS)
     sampled = sampled_rows(drawn(row, 150))
     tree = build_tree(sampled, dimensions, 2, ())
-    java_tree = spark._jvm.io.pyqbeast.layout.Tree(tree_bytes(tree, lay_out(sampled, 2)))
+    java_tree = spark._jvm.io.pyqbeast.layout.Tree(tree_bytes(tree, lay_out(sampled, 2, DEFAULT_FRACTIONS)))
     for point, weight, node in zip(sampled.points, sampled.weights, tree.row_node, strict=True):
         handed = ("double[]", doubles(spark, point)), ("int", int(weight))
         assert bridge.read_cube(java("layout.Tree", "cubeOf", *handed, of=java_tree)) == (node, None)

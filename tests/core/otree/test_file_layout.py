@@ -41,7 +41,7 @@ def planned_rows(layout, rows):
 @quick
 @given(samples(), cube_sizes)
 def test_there_are_bands_for_all_weights_and_files_for_all_points(rows, cube_size):
-    layout = lay_out(rows, cube_size)
+    layout = lay_out(rows, cube_size, DEFAULT_FRACTIONS)
     assert (np.diff(layout.weight.astype(np.int64)) > 0).all()
     assert layout.weight[-1] == WEIGHT_MAX
     corners = np.array([[0.0, 1.0]] * rows.points.shape[1]).T
@@ -52,7 +52,7 @@ def test_there_are_bands_for_all_weights_and_files_for_all_points(rows, cube_siz
 @quick
 @given(samples(), cube_sizes)
 def test_files_and_their_stretches_are_numbered_without_gaps(rows, cube_size):
-    layout = lay_out(rows, cube_size)
+    layout = lay_out(rows, cube_size, DEFAULT_FRACTIONS)
     leaves = layout.dimension == -1
     pairs = list(zip(layout.target[leaves].tolist(), layout.stretch[leaves].tolist(), strict=True))
     assert pairs == sorted(set(pairs))
@@ -64,14 +64,14 @@ def test_files_and_their_stretches_are_numbered_without_gaps(rows, cube_size):
 @given(samples(), cube_sizes)
 def test_rows_of_one_point_and_weight_lie_in_one_stretch(rows, cube_size):
     twice = SampledRows(rows.points.repeat(2, axis=0), rows.weights.repeat(2), rows.counts.repeat(2))
-    leaves = lay_out(twice, cube_size).leaf_of(twice.points, twice.weights)
+    leaves = lay_out(twice, cube_size, DEFAULT_FRACTIONS).leaf_of(twice.points, twice.weights)
     assert (leaves[::2] == leaves[1::2]).all()
 
 
 @quick
 @given(samples(), cube_sizes)
 def test_rows_of_a_band_lie_in_files_of_the_band(rows, cube_size):
-    layout = lay_out(rows, cube_size)
+    layout = lay_out(rows, cube_size, DEFAULT_FRACTIONS)
     bands_of_file = {}
     for file, band in zip(files_of(layout, rows), np.searchsorted(layout.weight, rows.weights), strict=True):
         bands_of_file.setdefault(file, set()).add(band)
@@ -82,7 +82,7 @@ def test_rows_of_a_band_lie_in_files_of_the_band(rows, cube_size):
 @pytest.mark.parametrize("dimensions", [1, 2, 4])
 def test_files_hold_about_a_cube(cube_size, dimensions):
     rows = uniform_rows(200_000, dimensions, stands_for=50.0)
-    planned = planned_rows(lay_out(rows, cube_size), rows) / cube_size
+    planned = planned_rows(lay_out(rows, cube_size, DEFAULT_FRACTIONS), rows) / cube_size
     assert planned.max() < 1.5 * FILE_ROWS * 1.1
     assert planned.min() * cube_size > least_rows(cube_size) * 0.9
     assert planned.mean() == pytest.approx(FILE_ROWS, rel=0.15)
@@ -91,7 +91,7 @@ def test_files_hold_about_a_cube(cube_size, dimensions):
 def test_a_write_of_many_files_uses_every_sampled_row():
     """Ten thousand files of forty sampled rows each. With half of these rows the smallest would be half empty."""
     rows = uniform_rows(400_000, 2, stands_for=25_000.0)
-    layout = lay_out(rows, 1_000_000)
+    layout = lay_out(rows, 1_000_000, DEFAULT_FRACTIONS)
     planned = planned_rows(layout, rows) / 1_000_000
     heaviest = np.unique(files_of(layout, rows)[rows.weights > layout.weight[-2]])
     assert len(heaviest) > 6_000
@@ -102,14 +102,14 @@ def test_a_write_of_many_files_uses_every_sampled_row():
 def test_crowded_rows_make_files_as_full_as_spread_ones():
     points = np.random.default_rng(3).random((200_000, 3)) ** [1, 8, 30]
     rows = SampledRows(points, uniform_rows(200_000, 1).weights, np.full(200_000, 50.0))
-    planned = planned_rows(lay_out(rows, 500_000), rows) / 500_000
+    planned = planned_rows(lay_out(rows, 500_000, DEFAULT_FRACTIONS), rows) / 500_000
     assert planned.max() < 1.5 * FILE_ROWS * 1.1
     assert planned.min() * 500_000 > least_rows(500_000) * 0.9
 
 
 def test_cells_of_a_band_do_not_overlap_and_are_divided_across_every_column():
     rows = uniform_rows(200_000, 2, stands_for=50.0)
-    layout = lay_out(rows, 500_000)
+    layout = lay_out(rows, 500_000, DEFAULT_FRACTIONS)
     files = files_of(layout, rows)
     heaviest = rows.weights > layout.weight[-2]
     corners = [
@@ -127,23 +127,23 @@ def test_cells_of_a_band_do_not_overlap_and_are_divided_across_every_column():
 
 
 def test_few_rows_make_one_file():
-    assert lay_out(uniform_rows(1_000, 2), 10_000).files == 1
+    assert lay_out(uniform_rows(1_000, 2), 10_000, DEFAULT_FRACTIONS).files == 1
 
 
 def test_a_table_of_one_cube_is_cut_by_weight_only_where_both_parts_are_large():
-    assert lay_out(uniform_rows(100_000, 2), 200_000).files == 1
+    assert lay_out(uniform_rows(100_000, 2), 200_000, DEFAULT_FRACTIONS).files == 1
     rows = uniform_rows(100_000, 2, stands_for=10.0)
-    layout = lay_out(rows, 1_000_000)
+    layout = lay_out(rows, 1_000_000, DEFAULT_FRACTIONS)
     assert layout.weight.tolist() == [weight_of(0.3) - 1, WEIGHT_MAX]
     assert rows.counts.sum() * 0.1 < SMALLEST_BAND * 1_000_000
     fewer = uniform_rows(100_000, 2, stands_for=4.0)
-    assert lay_out(fewer, 400_000).weight.tolist() == [weight_of(0.3) - 1, WEIGHT_MAX]
+    assert lay_out(fewer, 400_000, DEFAULT_FRACTIONS).weight.tolist() == [weight_of(0.3) - 1, WEIGHT_MAX]
     assert fewer.counts.sum() * 0.1 < SMALLEST_ROWS_OF_ONE_CUBE < fewer.counts.sum() * 0.3
 
 
 def test_rows_are_cut_at_round_fractions():
     """Of twenty cubes, a thousandth is too small a part of one."""
-    layout = lay_out(uniform_rows(200_000, 2, stands_for=50.0), 500_000)
+    layout = lay_out(uniform_rows(200_000, 2, stands_for=50.0), 500_000, DEFAULT_FRACTIONS)
     assert layout.weight.tolist() == [*(weight_of(f) - 1 for f in (0.01, 0.1, 0.3)), WEIGHT_MAX]
     assert set(layout.weight[:-1].tolist()) <= {weight_of(fraction) - 1 for fraction in DEFAULT_FRACTIONS}
 
@@ -171,7 +171,7 @@ def test_rows_that_were_chosen_by_weight_are_cut_among_their_weights():
     rows = uniform_rows(200_000, 2, stands_for=50.0)
     some = rows.weights < weight_of(0.01)
     chosen = SampledRows(rows.points[some], rows.weights[some], rows.counts[some] * 100)
-    assert lay_out(chosen, 600_000).weight.tolist() == [
+    assert lay_out(chosen, 600_000, DEFAULT_FRACTIONS).weight.tolist() == [
         *(weight_of(f) - 1 for f in (0.0001, 0.001)),
         WEIGHT_MAX,
     ]
@@ -181,7 +181,7 @@ def test_rows_that_were_chosen_by_weight_are_cut_among_their_weights():
 def test_a_sample_of_a_fraction_opens_little_more_than_its_rows(cube_size):
     """Of ten million rows: no more than a fifth above the fraction, and one file."""
     rows = uniform_rows(200_000, 2, stands_for=50.0)
-    layout = lay_out(rows, cube_size)
+    layout = lay_out(rows, cube_size, DEFAULT_FRACTIONS)
     planned = planned_rows(layout, rows)
     lightest = np.full(layout.files, WEIGHT_MAX, np.int64)
     np.minimum.at(lightest, files_of(layout, rows), rows.weights)
@@ -193,7 +193,7 @@ def test_a_sample_of_a_fraction_opens_little_more_than_its_rows(cube_size):
 def test_a_part_of_a_file_holds_the_rows_of_a_half():
     """A sample of a half ends where the first stretch of heavier rows begins, in each file of the heaviest band."""
     rows = uniform_rows(200_000, 2, stands_for=50.0)
-    layout = lay_out(rows, 500_000)
+    layout = lay_out(rows, 500_000, DEFAULT_FRACTIONS)
     assert layout.part_weight.tolist() == sorted([*layout.weight.tolist(), weight_of(0.5) - 1])
     files, leaves = files_of(layout, rows), layout.leaf_of(rows.points, rows.weights)
     stretches, is_light = layout.stretch[leaves], rows.weights < weight_of(0.5)
@@ -229,6 +229,6 @@ def test_a_file_is_cut_into_stretches_that_are_alike_and_compact():
 
 def test_rows_of_one_point_cannot_be_cut():
     rows = SampledRows.of(np.full((50_000, 1), 0.25), np.arange(50_000, dtype=np.int32), np.ones(50_000))
-    layout = lay_out(rows, 10_000)
+    layout = lay_out(rows, 10_000, DEFAULT_FRACTIONS)
     assert layout.files == 1
     assert layout.dimension.tolist() == [-1]

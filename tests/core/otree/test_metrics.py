@@ -27,6 +27,12 @@ def file(name, size, *blocks, revision_id=1, rows=None, deleted=0):
     return MeasuredFile(name, size, rows, deleted, revision_id, blocks)
 
 
+def metrics_of(revision, files, *, is_prunable=True, key_granularity=0.0, bound_of=weight_of):
+    return index_metrics(
+        revision, files, is_prunable=is_prunable, key_granularity=key_granularity, bound_of=bound_of
+    )
+
+
 #: A root cut at a tenth of the weights into two files, and two of its children in a third one.
 ROOT_1 = file("root 1", 100, Block(cube(), WEIGHT_MIN, TENTH, 60))
 ROOT_2 = file("root 2", 200, Block(cube(), weight_of(0.05), TENTH, 40), deleted=7)
@@ -38,7 +44,7 @@ INDEXED = [ROOT_1, ROOT_2, CHILDREN]
 
 def test_more_deleted_rows_than_there_are():
     with pytest.raises(FormatError, match=r"root 2: .*41 of its rows are deleted, and that it has 40"):
-        index_metrics(REVISION, [ROOT_1, ROOT_2._replace(deleted=41), CHILDREN])
+        metrics_of(REVISION, [ROOT_1, ROOT_2._replace(deleted=41), CHILDREN])
 
 
 def test_size_stats_of_nothing():
@@ -69,7 +75,7 @@ def test_numbers_beyond_64_bits():
     assert found.avg == pytest.approx(2**65 / 3)
     whole = CubeId(2, (0,))
     files = [file(name, 1, Block(whole, 0, 1, 2**63 - 1)) for name in ("a", "b", "c")]
-    metrics = index_metrics(REVISION, files)
+    metrics = metrics_of(REVISION, files)
     assert metrics.element_count == 3 * (2**63 - 1)
     assert metrics.leaf_levels[0].cube_element_count.quartiles[0] == 3 * (2**63 - 1)
 
@@ -87,7 +93,7 @@ def test_least_height_of_quadtrees_with_a_hundred_rows_a_cube(rows, height):
 
 
 def test_counts_and_shape_of_the_tree():
-    found = index_metrics(REVISION, INDEXED)
+    found = metrics_of(REVISION, INDEXED)
     assert (found.revision_id, found.element_count, found.desired_cube_size) == (1, 150, 100)
     assert found.indexing_columns == "a:linear,b:linear"
     assert (found.cube_count, found.block_count, found.file_count, found.bytes) == (3, 4, 3, 1000)
@@ -106,16 +112,16 @@ def test_the_fanout_is_cut_to_two_decimals():
     """Five children of three inner cubes: 1.666…"""
     tree = [cube(), cube(0), cube(1), cube(2), cube(0, 0), cube(1, 1)]
     files = [file(str(each), 1, Block(each, 0, 1, 1)) for each in tree]
-    assert index_metrics(REVISION, files).avg_fanout == 1.66
+    assert metrics_of(REVISION, files).avg_fanout == 1.66
 
 
 def test_a_file_with_two_blocks_of_a_cube_counts_once():
     twice = file("twice", 1, Block(cube(), 0, 1, 1), Block(cube(), 2, 3, 1))
-    assert index_metrics(REVISION, [twice]).file_count_per_cube_stats == SizeStats.of([1])
+    assert metrics_of(REVISION, [twice]).file_count_per_cube_stats == SizeStats.of([1])
 
 
 def test_levels_tell_inner_cubes_from_leaves():
-    found = index_metrics(REVISION, INDEXED)
+    found = metrics_of(REVISION, INDEXED)
     (root,) = found.inner_levels
     assert (root.depth, root.cube_count, root.block_count) == (0, 1, 2)
     assert root.avg_weight == pytest.approx(0.1)
@@ -132,37 +138,37 @@ def test_levels_tell_inner_cubes_from_leaves():
 
 def test_a_sample_opens_the_files_that_hold_lighter_rows():
     """The root's first file always, its second above 5 percent, that of the children above 10."""
-    assert index_metrics(REVISION, INDEXED).read_shares == {0.001: 0.1, 0.01: 0.1, 0.1: 0.3, 0.3: 1.0}
+    assert metrics_of(REVISION, INDEXED).read_shares == {0.001: 0.1, 0.01: 0.1, 0.1: 0.3, 0.3: 1.0}
     assert SAMPLED == (0.001, 0.01, 0.1, 0.3)
 
 
 def test_what_a_sample_reads_by_what_it_needs():
     """A tenth of the bytes for a thousandth of the rows is a hundred times too much."""
-    found = index_metrics(REVISION, INDEXED)
+    found = metrics_of(REVISION, INDEXED)
     assert found.read_amplification == pytest.approx({0.001: 100, 0.01: 10, 0.1: 3, 0.3: 1 / 0.3})
-    assert index_metrics(REVISION, []).read_amplification == dict.fromkeys(SAMPLED, 0.0)
+    assert metrics_of(REVISION, []).read_amplification == dict.fromkeys(SAMPLED, 0.0)
 
 
 def test_samples_that_cannot_skip_files_read_them_all():
-    found = index_metrics(REVISION, INDEXED, is_prunable=False)
+    found = metrics_of(REVISION, INDEXED, is_prunable=False)
     assert found.read_shares == dict.fromkeys(SAMPLED, 1.0)
     assert found.read_amplification[0.01] == 100
 
 
 def test_what_no_index_holds_is_measured_against_the_whole_table():
     plain = [file("new", 900, revision_id=0, rows=50), file("old", 100, revision_id=0, rows=4)]
-    found = index_metrics(REVISION, INDEXED + plain)
+    found = metrics_of(REVISION, INDEXED + plain)
     assert (found.unindexed_files, found.unindexed_bytes, found.unindexed_rows) == (2, 1000, 54)
     assert found.unindexed_share == 0.5
     assert found.read_shares[0.01] == 0.1
-    unknown = index_metrics(REVISION, [*INDEXED, *plain, file("no statistics", 1, revision_id=0)])
+    unknown = metrics_of(REVISION, [*INDEXED, *plain, file("no statistics", 1, revision_id=0)])
     assert unknown.unindexed_rows is None
 
 
 def test_revision_0_is_what_no_index_holds():
     """As in the Scala project every such file is a root of which the rows are not counted."""
     staging = Revision.staging("/t", 100, ["a", "b"], 0)
-    found = index_metrics(
+    found = metrics_of(
         staging, [*INDEXED, file("x", 300, revision_id=0, rows=5), file("y", 100, revision_id=0)]
     )
     assert (found.element_count, found.cube_count, found.block_count, found.file_count, found.bytes) == (
@@ -181,13 +187,13 @@ def test_revision_0_is_what_no_index_holds():
 def test_files_of_other_revisions_count_for_the_table_only():
     other = file("other", 500, Block(cube(1), 0, 1, 999), revision_id=2)
     plain = file("plain", 500, revision_id=0)
-    found = index_metrics(REVISION, [*INDEXED, other, plain])
+    found = metrics_of(REVISION, [*INDEXED, other, plain])
     assert (found.element_count, found.bytes, found.file_count) == (150, 1000, 3)
     assert found.unindexed_share == 0.25
 
 
 def test_a_table_without_files():
-    found = index_metrics(REVISION, [])
+    found = metrics_of(REVISION, [])
     assert (found.element_count, found.cube_count, found.bytes, found.min_height) == (0, 0, 0, 0)
     assert found.read_shares == dict.fromkeys(SAMPLED, 0.0)
     assert found.unindexed_share == 0.0
@@ -195,7 +201,7 @@ def test_a_table_without_files():
 
 
 def test_the_figures_as_json():
-    figures = index_metrics(REVISION, INDEXED).to_dict()
+    figures = metrics_of(REVISION, INDEXED).to_dict()
     told = json.loads(json.dumps(figures, allow_nan=False))
     assert figures["read_shares"] == told["read_shares"]
     assert told["element_count"] == 150
@@ -208,7 +214,7 @@ def test_the_figures_as_json():
 
 
 def test_the_figures_as_text():
-    text = str(index_metrics(REVISION, [*INDEXED, file("plain", 1000, revision_id=0)]))
+    text = str(metrics_of(REVISION, [*INDEXED, file("plain", 1000, revision_id=0)]))
     assert text.splitlines()[:12] == [
         "OTree Index Metrics:",
         "revisionId: 1",

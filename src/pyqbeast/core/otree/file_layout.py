@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pyqbeast.core.otree.tree import Doubles, Ints, Longs, SampledRows
-from pyqbeast.core.otree.weight_bands import DEFAULT_FRACTIONS, bands_of, parts_of
+from pyqbeast.core.otree.weight_bands import bands_of, parts_of
 
 # Both numbers are tuned. `python -m benchmarks.suite --only boxes` shows how many files and rows boxes open.
 #: Rows of a file, as a share of the cube size. Opening a file costs as much as scanning half a million rows, and pages
@@ -77,9 +77,7 @@ class FileLayout:
         return node
 
 
-def lay_out(
-    rows: SampledRows, cube_size: int, sample_fractions: Sequence[float] = DEFAULT_FRACTIONS
-) -> FileLayout:
+def lay_out(rows: SampledRows, cube_size: int, sample_fractions: Sequence[float]) -> FileLayout:
     """Lays out a write.
 
     Args:

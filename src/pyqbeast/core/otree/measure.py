@@ -14,7 +14,7 @@ from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
-from pyqbeast.core.format.weight import fraction_of, weight_of
+from pyqbeast.core.format.weight import fraction_of
 from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.otree.size_stats import LevelStats, SizeStats
 from pyqbeast.core.otree.status import CubeStatus, IndexStatus
@@ -39,9 +39,9 @@ def index_metrics(
     revision: Revision,
     files: Sequence[MeasuredFile],
     *,
-    is_prunable: bool = True,
-    key_granularity: float = 0.0,
-    bound_of: Callable[[float], int] = weight_of,
+    is_prunable: bool,
+    key_granularity: float,
+    bound_of: Callable[[float], int],
 ) -> IndexMetrics:
     """The metrics of one revision, given all live files of the table.
 
