@@ -64,7 +64,7 @@ class RequestedAggregates:
         statistics: for each of those names, the column whose statistics bound it, where there is one, or the number
             that it always is.
         group_types: names and types of the group columns.
-        limits: of the numbers that they are.
+        limits: see `RowReader`.
     """
 
     aggregates: list[Requested | None] = field(default_factory=list)
