@@ -26,7 +26,7 @@ from pyqbeast.cli.app import app
 from pyqbeast.cli.demo import next_steps
 from pyqbeast.cli.flights import read_flights
 from tests.deletion_vectors.tables import PROTOCOL, commit
-from tests.scanning.tables import by_weight, indexed_add, indexed_table, metadata
+from tests.scanning.tables import NUMBERS, by_weight, fields_of, indexed_add, indexed_table, metadata
 
 #: Runs a command and refuses what a session would need.
 SCRIPT = """
@@ -35,6 +35,14 @@ sys.modules.update({"pyspark": None, "py4j": None, "delta": None})
 from pyqbeast.cli import main
 main()
 """
+
+#: What commands need beside the table.
+ARGUMENTS = {
+    "plot": ("--to", "/nowhere/page.html"),
+    "sample": ("--fraction", 0.5),
+    "estimate": ("count(*)",),
+    "verify": ("--level", "log"),
+}
 
 
 @pytest.fixture
@@ -110,6 +118,34 @@ def test_figures_are_those_that_the_writer_told(pyqbeast, golden, name):
     assert {block["file"] for block in blocks} <= {
         file["path"].rpartition("/")[2] for file in expected["files"]
     }
+
+
+@pytest.mark.parametrize("command", ["info", "blocks", "plot", "sample", "estimate", "verify"])
+def test_a_table_that_delta_has_overwritten_by_partitions_is_not_indexed(pyqbeast, tmp_path, command):
+    """Its properties still tell of an index, of rows that are gone."""
+    path = indexed_table(tmp_path, NUMBERS)
+    commit(path, 1, metadata(fields_of(NUMBERS.schema), partitions=["text"]))
+    done = pyqbeast(command, path, *ARGUMENTS.get(command, ()))
+    assert done.exit_code == 1
+    assert "is partitioned, so it is not indexed: write its rows to a new table" in done.output
+
+
+@pytest.mark.parametrize("command", ["info", "plot", "sample", "estimate"])
+def test_a_table_that_has_lost_its_latest_revision_is_for_repair(pyqbeast, tmp_path, command):
+    """`convert` makes no new index of it: its files belong to the old one."""
+    path = without_latest(indexed_table(tmp_path, NUMBERS))
+    done = pyqbeast(command, path, *ARGUMENTS.get(command, ()))
+    assert done.exit_code == 1
+    assert f"run first: pyqbeast repair {shlex.quote(str(path))} --yes" in done.output
+    assert "qbeast.lastRevisionID is missing" in pyqbeast("verify", path, "--level", "log").output
+    assert "1000" in pyqbeast("blocks", path).output
+
+
+def without_latest(path):
+    told = metadata(fields_of(NUMBERS.schema))
+    told["metaData"]["configuration"].pop("qbeast.lastRevisionID")
+    commit(path, 1, told)
+    return path
 
 
 def test_pictures(pyqbeast, golden, table, tmp_path):

@@ -57,7 +57,7 @@ def test_what_cannot_be_scanned(golden, tmp_path):
         pyqbeast.scan(plain)
     fields = fields_of(NUMBERS.schema)
     commit(plain, 1, metadata(fields, partitions=["text"]))
-    with pytest.raises(UnsupportedError, match="partitioned"):
+    with pytest.raises(NotIndexedError, match="is partitioned, so it is not indexed"):
         pyqbeast.scan(plain)
     commit(plain, 2, metadata(fields, **{"delta.columnMapping.mode": "colour"}))
     with pytest.raises(UnsupportedError, match="colour"):

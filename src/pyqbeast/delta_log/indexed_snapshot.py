@@ -10,10 +10,10 @@ from pyqbeast.core.errors import FormatError, UnsupportedError
 from pyqbeast.core.format.file_tags import Block, FileTags
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.format.weight import checked_fraction
-from pyqbeast.core.location import Location
+from pyqbeast.core.location import Location, location_text
 from pyqbeast.core.otree.measure import MeasuredFile, index_metrics
 from pyqbeast.core.otree.metrics import IndexMetrics
-from pyqbeast.core.revisions.revision import Revision, RevisionSet, not_indexed, revisions_from_configuration
+from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_of_indexed
 from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.core.sampling.prunable_revisions import prunable_revisions
 from pyqbeast.core.sampling.replicated_cubes import ReplicatedCubes
@@ -42,19 +42,27 @@ class IndexedSnapshot:
         timestamp: int | None = None,
         storage_options: locations.Options = None,
     ) -> IndexedSnapshot:
-        """The table at a path or an fsspec URL; see `read_snapshot`, also for what it raises.
+        """The table at a path or an fsspec URL; see `read_snapshot`. Raises as that and as `of`."""
+        return cls.of(table, read_snapshot(table, version, timestamp, storage_options))
 
-        Raises NotIndexedError for a table that is not indexed.
+    @classmethod
+    def of(cls, table: Location, snapshot: Snapshot) -> IndexedSnapshot:
+        """A version that has been read. Its revisions may be damaged.
+
+        Raises:
+            NotIndexedError: it is not indexed.
+            FormatError: the log tells of files and of no table.
         """
-        snapshot = read_snapshot(table, version, timestamp, storage_options)
-        if snapshot.metadata is NO_METADATA:
+        told = snapshot.metadata
+        if told is NO_METADATA:
             raise FormatError(
                 f"{table}/_delta_log: no commit and no checkpoint up to version {snapshot.version} holds the action "
                 "metaData"
             )
-        revisions = revisions_from_configuration(snapshot.metadata.configuration)
-        if revisions.last_id < 0:
-            raise not_indexed(table)
+        is_partitioned = bool(told.partition_columns)
+        revisions = revisions_of_indexed(
+            location_text(table), told.configuration, is_partitioned=is_partitioned
+        )
         return cls(table, snapshot, revisions)
 
     @property

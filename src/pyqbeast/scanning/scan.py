@@ -53,9 +53,6 @@ def scan(
         UnsupportedError: reading it takes something that a scan does not know.
     """
     index = IndexedSnapshot.read(path, version, _milliseconds(timestamp), storage_options)
-    metadata = index.snapshot.metadata
-    if metadata.partition_columns:
-        raise UnsupportedError(f"the table at {path} is partitioned: a scan cannot read it")
     index.mapping_mode  # noqa: B018 (raises for a way that is not known)
     return Scan(ScannedRows(index, storage_options))
 

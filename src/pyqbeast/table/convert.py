@@ -35,7 +35,6 @@ from pyqbeast.table.locate import delta_location
 from pyqbeast.table.maintain.plan_repair import INDEX_TAGS
 from pyqbeast.table.options import default_cube_size, number_of_retries
 from pyqbeast.table.qbeast_table import QbeastTable
-from pyqbeast.table.write.table_checks import check_is_not_damaged
 
 #: The name in the table's history of a commit that takes tags away.
 _OPERATION = "DROP QBEAST TAGS"
@@ -95,7 +94,7 @@ def _convert(
                 stored = revisions_from_configuration(transaction.configuration)
                 if stored.last_id >= 0:
                     return QbeastTable.for_path(spark, path)
-                check_is_not_damaged(stored, path)
+                stored.check_latest_is_known(path)
                 if transaction.is_clustered:
                     raise _clustered(identifier)
                 columns = _columns(spark.read.format("delta").load(path), columns_to_index)

@@ -13,9 +13,8 @@ from pyqbeast.core.format.constants import (
 from pyqbeast.core.format.file_tags import FileTags
 from pyqbeast.core.format.json_text import compact_json
 from pyqbeast.core.format.stored_text import read_json
-from pyqbeast.core.location import Location, location_text
+from pyqbeast.core.location import Location
 from pyqbeast.core.problems import REPLICATED, Problem
-from pyqbeast.core.revisions.revision import revisions_of_indexed
 from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
@@ -38,12 +37,7 @@ def verify_log(table: Location, storage_options: locations.Options = None) -> Ve
         StorageError: its folder cannot be listed.
     """
     snapshot = read_snapshot(table, storage_options=storage_options, with_removed=True)
-    metadata = snapshot.metadata
-    is_partitioned = bool(metadata.partition_columns)
-    revisions = revisions_of_indexed(
-        location_text(table), metadata.configuration, is_partitioned=is_partitioned
-    )
-    index = IndexedSnapshot(table, snapshot, revisions)
+    index = IndexedSnapshot.of(table, snapshot)
     prunable = index.prunable_revisions
     try:
         index.replicated_cubes  # noqa: B018 (worked out here)
@@ -56,7 +50,9 @@ def verify_log(table: Location, storage_options: locations.Options = None) -> Ve
         FileTags(file.revision_id, index.replicated_cubes.true_blocks(file), file.problem)
         for file in index.files
     ]
-    table_to_check = LoggedTable(revisions, index.physical_names, prunable, entries, tags, on_disk, orphans)
+    table_to_check = LoggedTable(
+        index.revisions, index.physical_names, prunable, entries, tags, on_disk, orphans
+    )
     found = check_log(table_to_check)
     problems = tuple(dict.fromkeys(found.problems))
     return VerifyReport("log", len(found.files), problems, tuple(found.notes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast import NotIndexedError, QbeastTable, UnsupportedError, convert, tolerance
+from pyqbeast import NotIndexedError, QbeastTable, UnsupportedError, convert, scan, tolerance
 from pyqbeast.verification.without_spark import verify_log
 from tests.table.help import ids, load, save
 
@@ -36,8 +36,13 @@ def test_conditions_on_partitions_hold(spark, overwritten, rows):
         assert ids(spark.table("partitioned").where(condition)) == ids(rows.where(condition)), condition
 
 
-def test_nobody_opens_it_as_indexed(spark, overwritten):
-    for ask in (lambda: QbeastTable.for_path(spark, overwritten), lambda: verify_log(overwritten)):
+def test_nobody_opens_it_as_indexed(spark, overwritten, rows):
+    for ask in (
+        lambda: QbeastTable.for_path(spark, overwritten),
+        lambda: verify_log(overwritten),
+        lambda: scan(overwritten),
+        lambda: save(rows, overwritten, mode="append"),
+    ):
         with pytest.raises(NotIndexedError, match=r"is partitioned.* write its rows to a new table"):
             ask()
     with pytest.raises(UnsupportedError, match="is partitioned"):

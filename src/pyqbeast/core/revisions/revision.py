@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -170,9 +171,10 @@ class RevisionSet:
         Raises:
             NotIndexedError: The table has none of this number.
             InvalidInputError: `number` is no number.
-            FormatError: The latest cannot be read.
+            FormatError: The latest cannot be read, or nothing says which one it is.
         """
         if number is None:
+            self.check_latest_is_known(table)
             return self.get(self.last_id)
         given: object = number
         if not is_whole(given):
@@ -191,6 +193,18 @@ class RevisionSet:
                 f"revision {revision_id} cannot be read from the table's configuration: {reason}"
             )
         return self.revisions[revision_id]
+
+    def check_latest_is_known(self, table: str) -> None:
+        """Checks that the table at a location says which of its revisions is the latest.
+
+        Raises:
+            FormatError: it does not, and has revisions, to which its files belong. It is no plain Delta table then.
+        """
+        if self.last_id < 0 and self.problems:
+            raise FormatError(
+                f"the index of the table at {table} is damaged: {'; '.join(self.problems)}; run first: "
+                f"pyqbeast repair {shlex.quote(table)} --yes"
+            )
 
 
 def revisions_from_configuration(configuration: Mapping[str, str]) -> RevisionSet:
@@ -234,13 +248,8 @@ def revisions_of_indexed(
         )
     revisions = revisions_from_configuration(configuration)
     if revisions.last_id < 0 and not revisions.problems:
-        raise not_indexed(table)
+        raise NotIndexedError(f"the Delta table at {table} is not indexed; call pyqbeast.convert on it first")
     return revisions
-
-
-def not_indexed(table: object) -> NotIndexedError:
-    """The error that says that the table at a location is not indexed."""
-    return NotIndexedError(f"the Delta table at {table} is not indexed; call pyqbeast.convert on it first")
 
 
 def configuration_entries(revision: Revision, configuration: Mapping[str, str]) -> dict[str, str]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import shlex
 
 from pyqbeast import bridge
-from pyqbeast.core.errors import FormatError, InvalidInputError, NotIndexedError, UnsupportedError
-from pyqbeast.core.format.constants import STAGING_REVISION
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.format.names import column_named
-from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_from_configuration
+from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_of_indexed
 
 
 def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
@@ -19,33 +18,16 @@ def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
         FormatError: there is one, and none of its revisions is the latest.
         UnsupportedError: the table was written before format 0.6.
     """
-    if transaction.is_partitioned:
-        raise NotIndexedError(f"the table at {path} is partitioned; such tables cannot be indexed")
-    stored = revisions_from_configuration(transaction.configuration)
-    if transaction.exists and stored.last_id < STAGING_REVISION:
-        check_is_not_damaged(stored, path)
-        raise NotIndexedError(
-            f"the Delta table at {path} is not indexed; call pyqbeast.convert on it first, or write to another path"
-        )
+    if not transaction.exists:
+        return RevisionSet({}, -1)
+    stored = revisions_of_indexed(path, transaction.configuration, is_partitioned=transaction.is_partitioned)
+    stored.check_latest_is_known(path)
     if transaction.has_legacy_files:
         raise UnsupportedError(
             f"the table at {path} was written before format 0.6 and can only be read; to write to it, run first: "
             f"pyqbeast upgrade {shlex.quote(path)}"
         )
     return stored
-
-
-def check_is_not_damaged(stored: RevisionSet, path: str) -> None:
-    """Checks that a table without a latest revision has no other one either. It is no plain Delta table then.
-
-    Raises:
-        FormatError: it has revisions, to which its files belong.
-    """
-    if stored.last_id < STAGING_REVISION and stored.problems:
-        raise FormatError(
-            f"the index of the table at {path} is damaged: {'; '.join(stored.problems)}; run first: "
-            f"pyqbeast repair {shlex.quote(path)} --yes"
-        )
 
 
 def check_indexed_columns(transaction: bridge.Transaction, current: Revision | None) -> None:
