@@ -202,6 +202,20 @@ def test_a_table_without_rows(tmp_path):
     plot.image(tmp_path / "table", tmp_path / "image.svg")
 
 
+@pytest.mark.parametrize(
+    "given", [{"version": 0}, {"estimates": iter([1])}, {"storage_options": {"key": "x"}}], ids=str
+)
+def test_an_array_has_nothing_of_what_only_tables_have(golden, tmp_path, given):
+    uri = golden("tiledb/sp_multifrag") / "array"
+    (name,) = given
+    with pytest.raises(InvalidInputError, match=f"is a TileDB array, and {name} is for tables: leave it out"):
+        plot.page(uri, **given)
+    if name != "estimates":
+        with pytest.raises(InvalidInputError, match=f"and {name} is for tables"):
+            plot.image(uri, tmp_path / "image.svg", **given)
+    assert plot.page(uri, version=None, estimates=[], storage_options={}).html
+
+
 def test_an_older_version(golden):
     path = golden("qbeast/d_append_revisions") / "table"
     assert "<dt>Version</dt><dd>1</dd>" in plot.page(path, version=1).html

@@ -35,7 +35,7 @@ class Page:
         _write(target, self.html.encode())
 
     def _repr_html_(self) -> str:
-        frame = 'width="100%" height="900" style="border: 0" title="The picture of a table"'
+        frame = 'width="100%" height="900" style="border: 0" title="A picture by pyqbeast"'
         return f'<iframe {frame} srcdoc="{escape(self.html)}"></iframe>'
 
 
@@ -54,15 +54,17 @@ def page(
     Args:
         path: a local path or the URL of a store that fsspec knows.
         target: a file to write the page to.
-        version: of a table; by default the newest.
+        version: of a table; by default the newest. This and all that follows is for tables, not for arrays.
         estimates: what `pyqbeast.refine` gives step by step for a query of the table, or `pyqbeast.tolerance` or
             `Scan.tolerance` once: how its bounds shrank.
-        storage_options: keywords for fsspec, such as credentials, for a table.
+        storage_options: keywords for fsspec, such as credentials.
 
     Raises:
         TableNotFoundError: there is neither a table nor an array.
         NotIndexedError: there is a table, and it is not indexed.
-        InvalidInputError: the table has no such version.
+        InvalidInputError: the table has no such version, the target ends in .png or .svg, or something is given that
+            arrays do not have.
+        StorageError: the page cannot be written.
         MissingPackageError: Bokeh is not installed.
         QbeastError: log or files cannot be read.
     """
@@ -93,7 +95,8 @@ def image(
     Needs `pyqbeast[plot]`, and neither Spark nor Java. Arguments are those of `page`.
 
     Raises:
-        InvalidInputError: another ending.
+        InvalidInputError: another ending, no such version, or something that arrays do not have.
+        StorageError: the image cannot be written.
         MissingPackageError: Matplotlib is not installed.
         QbeastError: as `page`.
     """
@@ -116,11 +119,20 @@ def _gathered(
         return gather_table(path, version, estimates, storage_options)
     except TableNotFoundError:
         try:
-            return gather_array(path)
+            picture = gather_array(path)
         except TableNotFoundError as error:
             raise TableNotFoundError(
                 f"there is neither a Delta table nor a TileDB array at {path}: it has no _delta_log and no __schema"
             ) from error
+    given = {
+        "version": version is not None,
+        "estimates": bool(estimates),
+        "storage_options": bool(storage_options),
+    }
+    for name, is_given in given.items():
+        if is_given:
+            raise InvalidInputError(f"{path} is a TileDB array, and {name} is for tables: leave it out")
+    return picture
 
 
 def _write(target: Location, data: bytes) -> None:
