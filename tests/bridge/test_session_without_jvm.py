@@ -98,7 +98,9 @@ def test_the_python_package_of_delta_is_not_needed(monkeypatch):
     monkeypatch.setattr(setup_checks.importlib.metadata, "version", version)
     setup_checks.check_delta_package()
     monkeypatch.setattr(setup_checks.importlib.metadata, "version", lambda _: "9.9")
-    with pytest.raises(SessionError, match=r"finds delta-spark 9\.9"):
+    with pytest.raises(
+        SessionError, match=r"finds delta-spark 9\.9; pip install delta-spark==.* or uninstall it"
+    ):
         setup_checks.check_delta_package()
 
 

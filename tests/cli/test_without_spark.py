@@ -367,6 +367,14 @@ def test_files_that_versions_before_needed_are_no_orphans(pyqbeast, table, tmp_p
         assert (report["files"], len(report["notes"])) == (20, orphans), properties
 
 
+def test_a_time_of_no_known_unit_is_refused_with_one_that_is(pyqbeast, tmp_path):
+    path = indexed_table(tmp_path, NUMBERS)
+    commit(path, 1, metadata(fields_of(NUMBERS.schema), **{"delta.deletedFileRetentionDuration": "a while"}))
+    done = pyqbeast("verify", path, "--level", "log")
+    assert done.exit_code == 1
+    assert "'a while', which is not understood without Spark; write it like 'interval 7 days'" in done.output
+
+
 def test_spark_is_asked_what_is_wrong_with_a_log_that_cannot_be_read(pyqbeast, table, tmp_path):
     copy = shutil.copytree(table, tmp_path / "copy")
     log = copy / "_delta_log" / "00000000000000000000.json"

@@ -34,7 +34,10 @@ def check_delta_package() -> None:
     except importlib.metadata.PackageNotFoundError:
         return
     if delta != DELTA_VERSION:
-        raise SessionError(f"pyqbeast is built for Delta {DELTA_VERSION} and finds delta-spark {delta}")
+        raise SessionError(
+            f"pyqbeast is built for Delta {DELTA_VERSION} and finds delta-spark {delta}; pip install "
+            f"delta-spark=={DELTA_VERSION}, or uninstall it: the jars are what runs"
+        )
 
 
 def check_jvm() -> None:
@@ -77,7 +80,9 @@ def check_spark(spark: SparkSession) -> None:
     It may differ from that of the Python package, because spark-submit brings its own Spark.
     """
     if minor(spark.version) not in SPARK_VERSIONS:
-        raise SessionError(f"{BUILT_FOR}, and this session runs Spark {spark.version}")
+        raise SessionError(
+            f"{BUILT_FOR}, and this session runs Spark {spark.version}; start it on one of these"
+        )
 
 
 def check_jar(spark: SparkSession) -> None:
@@ -87,7 +92,8 @@ def check_jar(spark: SparkSession) -> None:
     bridge: Any = java(spark).python.Bridge
     if bridge.version() != __version__:
         raise SessionError(
-            f"the session's jar is that of pyqbeast {bridge.version()}, and this is pyqbeast {__version__}"
+            f"the session's jar is that of pyqbeast {bridge.version()}, and this is pyqbeast {__version__}; "
+            f"pass --jars {bridge_jar(spark.version)} to spark-submit"
         )
     if bridge.sparkVersion() != minor(spark.version):
         raise SessionError(
@@ -107,5 +113,6 @@ def check_delta(spark: SparkSession) -> None:
         )
     if delta.VERSION() != DELTA_VERSION:
         raise SessionError(
-            f"pyqbeast is built for Delta {DELTA_VERSION}, and this session runs Delta {delta.VERSION()}"
+            f"pyqbeast is built for Delta {DELTA_VERSION}, and this session runs Delta {delta.VERSION()}; pass "
+            f"--packages {delta_package(minor(spark.version))} to spark-submit"
         )

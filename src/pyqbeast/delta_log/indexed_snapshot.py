@@ -70,7 +70,10 @@ class IndexedSnapshot:
         """How files name their columns: `none`, `name` or `id`. Raises UnsupportedError for another way."""
         mode = self.snapshot.metadata.configuration.get(_MAPPING_MODE, "none").lower()
         if mode not in ("none", "name", "id"):
-            raise UnsupportedError(f"the table at {self.table} maps its columns by {mode!r}: not supported")
+            raise UnsupportedError(
+                f"the table at {self.table} maps its columns by {mode!r}, which is not known without Spark; "
+                "read it with Spark, or upgrade pyqbeast"
+            )
         return mode
 
     @property

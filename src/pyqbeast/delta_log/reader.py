@@ -223,11 +223,15 @@ def _check_readable(protocol: Protocol, where: str) -> None:
     """Only the protocol of the version itself counts: features of earlier ones may have been dropped since."""
     if protocol.reader_version not in (1, 2, 3):
         raise UnsupportedError(
-            f"{where}: the table needs reader version {protocol.reader_version}; 1 to 3 are known"
+            f"{where}: the table needs reader version {protocol.reader_version}, and 1 to 3 are known without Spark; "
+            "read it with Spark, or upgrade pyqbeast"
         )
     unknown = sorted(protocol.reader_features - _READER_FEATURES)
     if unknown:
-        raise UnsupportedError(f"{where}: the table needs the reader feature {unknown[0]}: not supported")
+        raise UnsupportedError(
+            f"{where}: the table needs the reader feature {unknown[0]}, which is not known without Spark; "
+            "read it with Spark, or upgrade pyqbeast"
+        )
 
 
 def _names(action: Action, name: str, source: str) -> frozenset[str]:

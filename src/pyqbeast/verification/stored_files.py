@@ -168,6 +168,9 @@ def _retention(configuration: Mapping[str, Any]) -> float:
     """For how many seconds removed files are kept."""
     text = configuration.get(RETENTION, "interval 1 week")
     if not _INTERVAL.fullmatch(text):
-        raise UnsupportedError(f"{RETENTION} is {text!r}, which is not understood here")
+        raise UnsupportedError(
+            f"{RETENTION} is {text!r}, which is not understood without Spark; write it like 'interval 7 days', or "
+            "call QbeastTable.verify"
+        )
     parts = re.findall(_PART, text, re.IGNORECASE)
     return float(sum(int(count) * _SECONDS[unit.lower()] for count, unit in parts))

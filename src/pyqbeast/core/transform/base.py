@@ -155,7 +155,8 @@ class Transformer(ABC):
     def nothing_known(self) -> InvalidInputError:
         """The error for a write that needs statistics which nobody has stated."""
         return InvalidInputError(
-            f"column {self.column!r} cannot be indexed by {self.kind}: nothing is known of it"
+            f"column {self.column!r} cannot be indexed by {self.kind}: nothing is known of it; state that in "
+            "columnStats, or name another kind in columnsToIndex"
         )
 
     @property

@@ -203,11 +203,11 @@ def _conformed(held: pa.Array, stored: Any, mapping: str, column: str) -> pa.Arr
         # A cast of the whole would find the fields of structs inside by names that the file does not have.
         held = _plain_lists(held, column)
         values = _conformed(held.values, stored["elementType"], mapping, column)
-        return pa.ListArray.from_arrays(held.offsets, values, type=wanted, mask=_mask(held))
+        return pa.ListArray.from_arrays(held.offsets, values, type=wanted, mask=_mask(held, column))
     if pa.types.is_map(wanted) and pa.types.is_map(held.type):
         keys = _conformed(held.keys, stored["keyType"], mapping, column)
         items = _conformed(held.items, stored["valueType"], mapping, column)
-        return pa.MapArray.from_arrays(held.offsets, keys, items, type=wanted, mask=_mask(held))
+        return pa.MapArray.from_arrays(held.offsets, keys, items, type=wanted, mask=_mask(held, column))
     if pa.types.is_nested(wanted) and not pa.types.is_null(held.type):
         raise FormatError(f"column {column!r} is {held.type} in the file and {wanted} in the table")
     return _cast(held, wanted, column)
@@ -224,12 +224,14 @@ def _plain_lists(held: pa.Array, column: str) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, held.flatten(), type=kind, mask=held.is_null())
 
 
-def _mask(held: pa.Array) -> pa.Array | None:
+def _mask(held: pa.Array, column: str) -> pa.Array | None:
     """Which lists are null. Arrow takes no mask for an array that is a slice of another."""
     if not held.null_count:
         return None
     if held.offset:
-        raise UnsupportedError("a scan cannot read nulls among lists here")
+        raise UnsupportedError(
+            f"a scan cannot read the nulls among the lists of column {column!r}; leave the column out by `select`"
+        )
     return held.is_null()
 
 

@@ -24,7 +24,9 @@ def choose_columns(data: DataFrame, types: Mapping[str, str], most: int) -> list
     """
     usable = [name for name in types if _is_usable(name, types[name])]
     if not usable:
-        raise InvalidInputError(f"none of the columns can be indexed: {dict(types)}")
+        raise InvalidInputError(
+            f"none of the columns can be indexed: {dict(types)}; add one that is derived from them, such as a text"
+        )
     counts = data.agg(*(F.approx_count_distinct(quoted(name)) for name in usable)).first()
     assert counts is not None
     ordered = sorted(range(len(usable)), key=lambda i: -counts[i])
