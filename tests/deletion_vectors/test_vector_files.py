@@ -145,7 +145,7 @@ def test_without_offset_the_vector_starts_the_file(written):
 
 
 def test_a_file_does_not_outgrow_its_offsets(tmp_path, monkeypatch):
-    monkeypatch.setattr(vector_files, "_LIMIT", 100)
+    monkeypatch.setattr(vector_files, "INT_MAX", 100)
     with pytest.raises(InvalidInputError, match="2 GiB"):
         write_vectors(tmp_path, [DeletionVector([1])] * 4)
     assert list(tmp_path.iterdir()) == []

@@ -10,8 +10,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 
 from pyqbeast.bridge.jvm import java, java_column
-
-_FIRST_DAY = dt.date(1970, 1, 1)
+from pyqbeast.core.format.types import EPOCH_DAY
 
 
 def coordinate_of(
@@ -35,7 +34,7 @@ def date_milliseconds(spark: SparkSession, date: Column) -> Column:
 
 def midnight_of(spark: SparkSession, day: dt.date) -> int:
     """The same of one day."""
-    return int(java(spark).expressions.Midnights.of((day - _FIRST_DAY).days))
+    return int(java(spark).expressions.Midnights.of((day - EPOCH_DAY).days))
 
 
 def is_midnight(spark: SparkSession, milliseconds: float) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import IO
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.core.format.constants import INT_MAX
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
@@ -19,8 +20,6 @@ _VERSION = b"\x01"
 _WORD = struct.Struct(">I")
 # The size before a vector and the checksum behind it.
 _FRAME_SIZE = 2 * _WORD.size
-# Sizes and offsets are 4-byte signed numbers in the log.
-_LIMIT = 2**31 - 1
 
 
 def read_bytes(location: str, offset: int, size: int, storage_options: locations.Options = None) -> bytes:
@@ -79,7 +78,8 @@ def write_bytes(
     """
     parts, positions, position = [_VERSION], [], len(_VERSION)
     for data in vectors:
-        if position + len(data) > _LIMIT:
+        # Sizes and offsets are 4-byte signed numbers in the log.
+        if position + len(data) > INT_MAX:
             raise InvalidInputError(
                 f"{len(vectors)} vectors do not fit a file of 2 GiB; write fewer into each"
             )

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, check_type
+from pyqbeast.core.format.constants import INT_MAX, LONG_MAX
 from pyqbeast.core.format.stored_text import read_json, shown
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import compact_form, locations, z85
@@ -17,14 +18,12 @@ from pyqbeast.delta_log import compact_form, locations, z85
 UUID, INLINE, PATH = "u", "i", "p"
 
 _ENCODED_UUID = 20
-_INT_MAX = 2**31 - 1
-_LONG_MAX = 2**63 - 1
 #: Python name, name in the log, largest value, may be absent.
 _NUMBERS = (
-    ("offset", "offset", _INT_MAX, True),
-    ("size_in_bytes", "sizeInBytes", _INT_MAX, False),
-    ("cardinality", "cardinality", _LONG_MAX, False),
-    ("max_row_index", "maxRowIndex", _LONG_MAX, True),
+    ("offset", "offset", INT_MAX, True),
+    ("size_in_bytes", "sizeInBytes", INT_MAX, False),
+    ("cardinality", "cardinality", LONG_MAX, False),
+    ("max_row_index", "maxRowIndex", LONG_MAX, True),
 )
 
 

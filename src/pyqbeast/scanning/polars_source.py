@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from pyqbeast.core.extras import of_extra
+from pyqbeast.core.format.types import EPOCH, EPOCH_DAY
 from pyqbeast.core.location import Location
 from pyqbeast.scanning.conditions.comparisons import MIRRORED, RowAndFileCondition, SqlConstant, compared
 from pyqbeast.scanning.conditions.predicate import Predicate
@@ -155,9 +156,9 @@ def _constant(node: Any) -> SqlConstant | None:  # noqa: ANN401 (what JSON holds
         # Python knows fewer days than Polars.
         with contextlib.suppress(OverflowError):
             if kind == "Date" and type(value) is int:
-                return SqlConstant("date", (dt.date(1970, 1, 1) + dt.timedelta(value)).isoformat())
+                return SqlConstant("date", (EPOCH_DAY + dt.timedelta(value)).isoformat())
             if kind == "Datetime" and value[1:] == ["Microseconds", {"inner": "UTC"}]:
-                when = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc) + dt.timedelta(microseconds=value[0])
+                when = EPOCH + dt.timedelta(microseconds=value[0])
                 return SqlConstant("timestamp", when.isoformat())
     return None
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, timedelta, timezone
 from typing import Any, NamedTuple
 
+from pyqbeast.core.format.constants import LONG_MAX, LONG_MIN
 from pyqbeast.core.format.iso_time import day_of, moment_of
 from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS
 from pyqbeast.core.format.stored_text import may_be_cut, stored_float
+from pyqbeast.core.format.types import EPOCH, EPOCH_DAY
 
-_EPOCH = date(1970, 1, 1).toordinal()
-_LEAST, _MOST = -(2**63), 2**63 - 1
+_FIRST_DAY = EPOCH_DAY.toordinal()
 _WITHOUT_ZONE = "timestamp_ntz"
 _MOMENTS = ("timestamp", _WITHOUT_ZONE)
 
@@ -62,12 +63,10 @@ def _number(stored: Any, kind: str) -> float | None:  # noqa: ANN401 (any JSON v
             moment = moment_of(stored)
             if (moment.tzinfo is None) != (kind == _WITHOUT_ZONE):
                 return None
-            since = moment.replace(tzinfo=moment.tzinfo or timezone.utc) - datetime(
-                1970, 1, 1, tzinfo=timezone.utc
-            )
+            since = moment.replace(tzinfo=moment.tzinfo or timezone.utc) - EPOCH
             return float(since // timedelta(microseconds=1))
         if kind == "date":
-            return float(day_of(stored).toordinal() - _EPOCH)
+            return float(day_of(stored).toordinal() - _FIRST_DAY)
         if kind.startswith("decimal") and may_be_cut(stored):
             return None
         return float(stored)
@@ -143,17 +142,17 @@ def code_of(stored: object, kind: GroupKind) -> int | str | None:
             day = day_of(stored) if isinstance(stored, str) else stored
         except ValueError:
             return None
-        return day.toordinal() - _EPOCH if isinstance(day, date) else None
+        return day.toordinal() - _FIRST_DAY if isinstance(day, date) else None
     if kind is GroupKind.TEXT:
         return stored if isinstance(stored, str) else None
     if kind is GroupKind.BOOLEAN:
         return int(stored) if isinstance(stored, bool) else None
-    whole = isinstance(stored, int) and not isinstance(stored, bool) and _LEAST <= stored <= _MOST
+    whole = isinstance(stored, int) and not isinstance(stored, bool) and LONG_MIN <= stored <= LONG_MAX
     return stored if whole else None  # type: ignore[return-value]
 
 
 def value_of(code: Any, kind: GroupKind | None) -> Any:  # noqa: ANN401 (a value of a row)
     """The value that a code stands for."""
     if kind is GroupKind.DATE:
-        return date.fromordinal(code + _EPOCH)
+        return date.fromordinal(code + _FIRST_DAY)
     return bool(code) if kind is GroupKind.BOOLEAN else code

@@ -34,8 +34,9 @@ _FORMAT_TYPE_OF = dict(pair.split("=") for pair in FORMAT_TYPES.split())
 #: Names in the JSON of a schema that differ from Spark's simple texts.
 _SIMPLE_TEXT = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
 
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
-_EPOCH_DAY = dt.date(1970, 1, 1)
+#: Where times and days are counted from.
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+EPOCH_DAY = dt.date(1970, 1, 1)
 MILLISECONDS_PER_DAY = 86_400_000
 
 
@@ -87,8 +88,8 @@ def epoch_milliseconds(value: dt.date | dt.datetime) -> int:
     if isinstance(value, dt.datetime):
         if value.tzinfo is None:
             raise InvalidInputError(f"the datetime {value} has no time zone: attach one")
-        return (value - _EPOCH) // dt.timedelta(milliseconds=1)
-    return (value - _EPOCH_DAY).days * MILLISECONDS_PER_DAY
+        return (value - EPOCH) // dt.timedelta(milliseconds=1)
+    return (value - EPOCH_DAY).days * MILLISECONDS_PER_DAY
 
 
 def float32(value: float) -> float:

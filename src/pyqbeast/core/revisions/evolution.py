@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.constants import INT_MAX
 from pyqbeast.core.format.weight import is_whole
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.base import ColumnStatistics, Transformation, Transformer
@@ -18,13 +19,11 @@ from pyqbeast.core.transform.column_spec import ColumnSpec
 from pyqbeast.core.transform.empty import Empty
 from pyqbeast.core.transform.registry import transformer_for
 
-_MAX_CUBE_SIZE = 2**31 - 1
-
 
 def checked_cube_size(size: object, what: str) -> int:
     """The size, if it is a number of rows that a cube can have. Raises InvalidInputError, which calls it `what`."""
-    if not is_whole(size) or not 1 <= int(size) <= _MAX_CUBE_SIZE:
-        raise InvalidInputError(f"{what} has to be a number of rows from 1 to {_MAX_CUBE_SIZE}, not {size!r}")
+    if not is_whole(size) or not 1 <= int(size) <= INT_MAX:
+        raise InvalidInputError(f"{what} has to be a number of rows from 1 to {INT_MAX}, not {size!r}")
     return int(size)
 
 

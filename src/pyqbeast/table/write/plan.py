@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.constants import STAGING_REVISION
+from pyqbeast.core.format.constants import INT_MAX, STAGING_REVISION
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.status import CubeStatus, IndexStatus
@@ -108,7 +108,7 @@ def rows_per_file(revision: Revision, limit: int | None) -> int:
 
     Estimates of a file's rows can be too low.
     """
-    return min(2 * revision.cube_size, limit or 2**31 - 1, 2**31 - 1)
+    return min(2 * revision.cube_size, limit or INT_MAX, INT_MAX)
 
 
 def plan_new(rows: RowsToWrite, replaced: Revision | None) -> WritePlan:
