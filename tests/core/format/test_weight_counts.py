@@ -5,8 +5,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pyqbeast.core.format.constants import TAG_MAX_ROW_WEIGHT, TAG_WEIGHTS, WEIGHT_MAX, WEIGHT_MIN
-from pyqbeast.core.format.weight import COMMON_FRACTIONS, weight_of
+from pyqbeast.core.format.constants import (
+    COMMON_FRACTIONS,
+    TAG_MAX_ROW_WEIGHT,
+    TAG_WEIGHTS,
+    WEIGHT_MAX,
+    WEIGHT_MIN,
+)
+from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.format.weight_counts import (
     BORDERS,
     count_weights,
@@ -20,7 +26,7 @@ WEIGHTS = st.lists(st.integers(WEIGHT_MIN, WEIGHT_MAX), min_size=1, max_size=50)
 
 
 def test_samples_that_people_take_end_at_borders():
-    assert {weight_of(fraction) for fraction in COMMON_FRACTIONS} <= set(BORDERS.tolist())
+    assert {weight_of(float(text)) for text in COMMON_FRACTIONS.split()} <= set(BORDERS.tolist())
     assert (np.diff(BORDERS.astype(np.int64)) > 0).all()
 
 

@@ -22,7 +22,8 @@ JSON_DEPTH = 100
 JSON_DIGITS = 1_000
 #: Levels of the deepest cube that is read: a double can be halved so often.
 MOST_CUBE_LEVELS = 1_074
-#: Symbols of the longest cube id where the number of columns is not known: those of so many levels of 384 columns.
+#: Symbols of the longest cube id that Java reads. It does not know the number of columns then, and allows 64 symbols a
+#: level: enough for 384 columns.
 MOST_CUBE_SYMBOLS = 64 * MOST_CUBE_LEVELS
 #: fraction = (weight - WEIGHT_OFFSET) / WEIGHT_RANGE, in doubles.
 WEIGHT_OFFSET = -2147483648.0
@@ -32,14 +33,12 @@ HASH_SEED = 42
 #: Seed of the hash of a weight that puts rows into buckets of keys. The bits of the weight itself would not do,
 #: because a query may pick rows by them.
 BUCKET_SEED = 1_031_517_029
-#: Fractions, ascending. The rows of a file are counted by weight between them. They are the fractions that
-#: people sample by (1, 2, 3, 5 and 7 times each power of ten), and the multiples of 1/32 from 1/8 on.
+#: Fractions that people sample by, ascending: 1, 2, 3, 5 and 7 times each power of ten.
+COMMON_FRACTIONS = " ".join(f"{m}e-{k}" for k in range(6, 0, -1) for m in (1, 2, 3, 5, 7))
+#: Fractions, ascending. The rows of a file are counted by weight between them. They are the common fractions, and the
+#: multiples of 1/32 from 1/8 on.
 WEIGHT_BORDERS = " ".join(
-    str(border)
-    for border in sorted(
-        {float(f"{m}e-{k}") for k in range(6, 0, -1) for m in (1, 2, 3, 5, 7)}
-        | {i / 32 for i in range(4, 32)}
-    )
+    str(border) for border in sorted({*map(float, COMMON_FRACTIONS.split())} | {i / 32 for i in range(4, 32)})
 )
 
 #: How rarely an even spread of rows over the weights is taken for an uneven one: with a chance of e to the power of

@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN, WEIGHT_OFFSET, WEIGHT_RANGE
-
-#: Fractions that people sample by: 1, 2, 3, 5 and 7 times each power of ten.
-COMMON_FRACTIONS = tuple(float(f"{m}e-{k}") for k in range(6, 0, -1) for m in (1, 2, 3, 5, 7))
+from pyqbeast.core.format.constants import (
+    COMMON_FRACTIONS,
+    WEIGHT_MAX,
+    WEIGHT_MIN,
+    WEIGHT_OFFSET,
+    WEIGHT_RANGE,
+)
 
 
 def is_number(given: object) -> bool:
@@ -68,4 +71,4 @@ def weight_of(fraction: float | NDArray[np.float64]) -> int | NDArray[np.int32]:
 
 
 #: The weights of the common fractions.
-COMMON_WEIGHTS = weight_of(np.array(COMMON_FRACTIONS))
+COMMON_WEIGHTS = weight_of(np.array([float(text) for text in COMMON_FRACTIONS.split()]))
