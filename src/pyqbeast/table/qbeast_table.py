@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyqbeast import bridge
 from pyqbeast.bridge import failures, progress_line
 from pyqbeast.core.format import constants
+from pyqbeast.core.format.cube import symbols_of_level
 from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.html import block_html, table_html, texts_html
@@ -134,9 +135,12 @@ class QbeastTable:
         """
         log = self._table_log()
         dimensions = indexed_revisions(log, self._path).dimensions
-        # A level of a cube's name takes one symbol for six dimensions.
         symbols = F.create_map(
-            [x for number, d in dimensions.items() for x in (F.lit(number).cast("bigint"), F.lit(-(-d // 6)))]
+            [
+                column
+                for number, count in dimensions.items()
+                for column in (F.lit(number).cast("bigint"), F.lit(symbols_of_level(count)))
+            ]
         )
         tags = F.col("tags")
         block = F.col("block")

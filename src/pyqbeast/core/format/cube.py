@@ -160,26 +160,26 @@ class CubeId:
 @lru_cache(maxsize=4096)
 def _symbols(index: int, dimensions: int) -> str:
     """The symbols of one level: groups of six bits, the last one filled with zeros on the right."""
-    count = _symbols_of_level(dimensions)
+    count = symbols_of_level(dimensions)
     padded = index << (count * _SYMBOL_BITS - dimensions)
     return "".join(CUBE_SYMBOLS[padded >> (_SYMBOL_BITS * n) & 63] for n in reversed(range(count)))
 
 
-def _symbols_of_level(dimensions: int) -> int:
+def symbols_of_level(dimensions: int) -> int:
     """How many symbols a level of a stored id takes."""
     return -(-dimensions // _SYMBOL_BITS)
 
 
 def most_symbols(dimensions: int) -> int:
     """How many symbols the longest id has that is read."""
-    return MOST_CUBE_LEVELS * _symbols_of_level(dimensions)
+    return MOST_CUBE_LEVELS * symbols_of_level(dimensions)
 
 
 # A table names the same cube in many files: one decoded object serves them all.
 @lru_cache(maxsize=1 << 17)
 def _decode(text: str, dimensions: int) -> CubeId:
     """The cube of a stored id, see `CubeId.from_string`."""
-    count = _symbols_of_level(dimensions)
+    count = symbols_of_level(dimensions)
     unused = count * _SYMBOL_BITS - dimensions
     if len(text) > most_symbols(dimensions):
         raise FormatError(
