@@ -58,7 +58,8 @@ def weight_of(fraction: NDArray[np.float64]) -> NDArray[np.int32]: ...
 def weight_of(fraction: float | NDArray[np.float64]) -> int | NDArray[np.int32]:
     """The weight at a fraction of the range: truncated toward zero, held inside 32 bits, 0 for NaN.
 
-    A sample of fraction f holds the rows whose weight is below `weight_of(f)`.
+    A sample of fraction f holds the rows whose weight is below `weight_of(f)`. Where somebody has chosen the rows by
+    their weight, `WeightProfile.weight_of` takes its place.
     """
     if isinstance(fraction, np.ndarray):
         scaled = np.trunc(fraction * WEIGHT_RANGE + WEIGHT_OFFSET)

@@ -120,7 +120,11 @@ class WeightProfile:
         return list(zip(_ENDS.tolist(), self._below.tolist(), strict=True))
 
     def weight_of(self, fraction: float) -> int:
-        """The smallest weight above the lightest `fraction` of the rows, for a fraction below 1."""
+        """The smallest weight above the lightest `fraction` of the rows, for a fraction below 1.
+
+        Where rows are uneven, those of one interval of counts are taken to be spread evenly over it. The result is
+        that of `WeightProfile.java`, so that samples with and without Spark have the same rows.
+        """
         if not self.is_uneven:
             return weight_of(fraction)
         wanted, before, start = fraction * self._rows, 0.0, self._lightest

@@ -37,7 +37,11 @@ class WeightScale:
         return 1.0 if stop == END else dict(self.counted)[stop] / self.counted[-1][1]
 
     def threshold(self, share: float) -> int:
-        """The smallest stop below which the share of the rows lies."""
+        """The smallest stop below which the share of the rows lies.
+
+        Rounded up, and only to weights below which rows were counted, unlike `WeightProfile.weight_of`: a step may read
+        a row more, and a sample has to be that of the bridge to the row.
+        """
         if not self.counted:
             return START + math.ceil(min(max(share, 0.0), 1.0) * (END - START))
         wanted = share * self.counted[-1][1]
