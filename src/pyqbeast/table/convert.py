@@ -23,6 +23,7 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.core.format.constants import TAG_REVISION
+from pyqbeast.core.format.file_tags import INDEX_TAGS
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import format_type
 from pyqbeast.core.location import location_text
@@ -32,7 +33,6 @@ from pyqbeast.core.transform.column_spec import check_number_of_columns
 from pyqbeast.core.transform.registry import kind_names
 from pyqbeast.delta_log import locations
 from pyqbeast.table.locate import delta_location
-from pyqbeast.table.maintain.plan_repair import INDEX_TAGS
 from pyqbeast.table.options import default_cube_size, number_of_retries
 from pyqbeast.table.qbeast_table import QbeastTable
 

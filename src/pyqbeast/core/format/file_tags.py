@@ -24,14 +24,34 @@ from pyqbeast.core.format.constants import (
     STATE_ANNOUNCED,
     STATE_REPLICATED,
     TAG_BLOCKS,
+    TAG_KEY_ROWS,
     TAG_MAX_ROW_WEIGHT,
+    TAG_PARTS,
     TAG_REVISION,
+    TAG_WEIGHTS,
     WEIGHT_MAX,
     WEIGHT_MIN,
 )
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.json_text import compact_json
 from pyqbeast.core.format.stored_text import read_json, shown, whole_number
+
+#: All tags that tell of an index.
+INDEX_TAGS = frozenset(
+    {
+        TAG_REVISION,
+        TAG_BLOCKS,
+        TAG_KEY_ROWS,
+        TAG_MAX_ROW_WEIGHT,
+        TAG_PARTS,
+        TAG_WEIGHTS,
+        LEGACY_TAG_STATE,
+        LEGACY_TAG_CUBE,
+        LEGACY_TAG_MIN_WEIGHT,
+        LEGACY_TAG_MAX_WEIGHT,
+        LEGACY_TAG_ELEMENT_COUNT,
+    }
+)
 
 _INT = r"(-?[1-9][0-9]{0,9}|0)"
 #: A block as `blocks_to_json` writes it, with what follows.

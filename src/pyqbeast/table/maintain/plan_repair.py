@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pyqbeast.core.format.constants import (
-    LEGACY_TAG_CUBE,
-    LEGACY_TAG_ELEMENT_COUNT,
-    LEGACY_TAG_MAX_WEIGHT,
-    LEGACY_TAG_MIN_WEIGHT,
-    LEGACY_TAG_STATE,
     STAGING_REVISION,
     TAG_BLOCKS,
     TAG_KEY_ROWS,
@@ -23,7 +19,7 @@ from pyqbeast.core.format.constants import (
     TAG_REVISION,
     TAG_WEIGHTS,
 )
-from pyqbeast.core.format.file_tags import are_legacy, blocks_to_json
+from pyqbeast.core.format.file_tags import INDEX_TAGS, are_legacy, blocks_to_json
 from pyqbeast.core.otree.compaction import is_copy
 from pyqbeast.core.otree.gaps import closing
 from pyqbeast.core.otree.invariants import check_tree
@@ -58,22 +54,6 @@ from pyqbeast.table.maintain.changed_files import FileChange
 from pyqbeast.table.maintain.repair_texts import Remedy
 from pyqbeast.verification.log_checks import VerifiedFile
 
-#: All tags that tell of an index.
-INDEX_TAGS = frozenset(
-    {
-        TAG_REVISION,
-        TAG_BLOCKS,
-        TAG_KEY_ROWS,
-        TAG_MAX_ROW_WEIGHT,
-        TAG_PARTS,
-        TAG_WEIGHTS,
-        LEGACY_TAG_STATE,
-        LEGACY_TAG_CUBE,
-        LEGACY_TAG_MIN_WEIGHT,
-        LEGACY_TAG_MAX_WEIGHT,
-        LEGACY_TAG_ELEMENT_COUNT,
-    }
-)
 _OWN_TAG = {
     HEAVIEST: TAG_MAX_ROW_WEIGHT,
     ROWS_BY_WEIGHT: TAG_WEIGHTS,
@@ -134,6 +114,13 @@ def plan_repair(
     return RepairPlan(plan.changes(), settings or {}, tuple(plan.healed), tuple(plan.left))
 
 
+class _Outcome(NamedTuple):
+    """What becomes of the problems of one rule in a file."""
+
+    is_healed: bool
+    text: str
+
+
 class _Plan:
     """The plan as it grows, file by file."""
 
@@ -150,37 +137,40 @@ class _Plan:
         """Decides on the problems of one file."""
         rules = {problem.rule for problem in problems}
         tags = self._tags(path, problems)
-        unreadable = rules & {EXISTS, READABLE}
         right = self.statistics.get(path) if rules & set(_OF_STATISTICS) else None
-        texts = {
-            **dict.fromkeys(_OF_TAGS, repair_texts.COPIES if self.has_copies else repair_texts.UNINDEXED),
-            REPLICATED: repair_texts.UNMARKED,
-            **dict.fromkeys(_OWN_TAG, repair_texts.CORRECTED),
-        }
-        healed = set() if self.has_copies else {*_OF_TAGS}
-        healed |= {REPLICATED, *_OWN_TAG}
-        if right is not None:
-            healed |= set(_OF_STATISTICS)
-            texts |= dict.fromkeys(_OF_STATISTICS, repair_texts.RECOUNTED)
-        else:
-            texts |= dict.fromkeys(_OF_STATISTICS, repair_texts.FIRST_READ)
+        outcomes = {rule: _Outcome(False, text) for rule, text in repair_texts.ADVICE.items()}
+        outcomes |= dict.fromkeys(_OWN_TAG, _Outcome(True, repair_texts.CORRECTED))
+        outcomes[REPLICATED] = _Outcome(True, repair_texts.UNMARKED)
+        of_tags = (
+            _Outcome(False, repair_texts.COPIES)
+            if self.has_copies
+            else _Outcome(True, repair_texts.UNINDEXED)
+        )
+        outcomes |= dict.fromkeys(_OF_TAGS, of_tags)
+        of_statistics = (
+            _Outcome(False, repair_texts.FIRST_READ)
+            if right is None
+            else _Outcome(True, repair_texts.RECOUNTED)
+        )
+        outcomes |= dict.fromkeys(_OF_STATISTICS, of_statistics)
+        is_unreadable = bool(rules & {EXISTS, READABLE})
+        # Statistics or tags are wrong, and have a problem of their own where the rows have been looked at.
+        outcomes[BLOCK_ROWS] = (
+            of_statistics
+            if right is not None or (tags is None and is_unreadable)
+            else _Outcome(tags is not None, of_tags.text)
+        )
         size = deleted = None
         for problem in problems:
-            if problem.rule == SIZE and not unreadable:
-                size, texts[SIZE] = int(problem.truth), repair_texts.RESIZED
-                healed.add(SIZE)
+            if problem.rule == SIZE and not is_unreadable:
+                size = int(problem.truth)
+                outcomes[SIZE] = _Outcome(True, repair_texts.RESIZED)
             elif problem.rule == VECTOR_ROWS and problem.truth and VECTOR not in rules:
-                deleted, texts[VECTOR_ROWS] = int(problem.truth), repair_texts.COUNTED
-                healed.add(VECTOR_ROWS)
-        # One of the two is wrong, and has a problem of its own where the rows have been looked at.
-        texts[BLOCK_ROWS] = repair_texts.RECOUNTED if right is not None else texts[ELEMENT_COUNT]
-        if right is not None or tags is not None:
-            healed.add(BLOCK_ROWS)
-        elif unreadable:
-            texts[BLOCK_ROWS] = repair_texts.FIRST_READ
+                deleted = int(problem.truth)
+                outcomes[VECTOR_ROWS] = _Outcome(True, repair_texts.COUNTED)
         for problem in problems:
-            decided = self.healed if problem.rule in healed else self.left
-            decided.append(Remedy(problem, texts.get(problem.rule) or repair_texts.ADVICE[problem.rule]))
+            outcome = outcomes[problem.rule]
+            (self.healed if outcome.is_healed else self.left).append(Remedy(problem, outcome.text))
         if tags is not None:
             self.tags[path] = tags
         if (right, size, deleted) != (None, None, None):

@@ -31,6 +31,8 @@ COUNTED = "the log gets the true number"
 REVISED = "the table goes on with the revisions that can be read"
 CLOSED = "a block without rows closes the tree"
 
+_FILE_BACK = "bring the file back from a backup, or RESTORE a version that does not name it"
+_UPGRADED = "upgrade the table to format 0.6 first; optimize() builds the tree anew then"
 #: What users can do about the others.
 ADVICE = {
     REVISIONS: "no revision is left: RESTORE a version that has one, or write the table anew",
@@ -39,15 +41,15 @@ ADVICE = {
     SAME_COLUMNS: "rename the columns back, or call optimize(revision=…)",
     LIVE_ONCE: "RESTORE a version in which it is there once, or, if the paths differ, delete the rows of one of the "
     "two by a condition on _metadata.file_path",
-    EXISTS: "bring the file back from a backup, or RESTORE a version that does not name it; its rows are in no other",
-    READABLE: "bring the file back from a backup, or RESTORE a version that does not name it",
-    SIZE: "bring the file back from a backup, or RESTORE a version that does not name it",
+    EXISTS: f"{_FILE_BACK}; its rows are in no other",
+    READABLE: _FILE_BACK,
+    SIZE: _FILE_BACK,
     VECTOR: "bring the file of the vector back from a backup, or RESTORE the version before the rows were deleted, and "
     "delete them again",
     VECTOR_ROWS: "first mend what keeps the file or its vector from being read",
     VECTOR_FITS: "optimize(files=[…]) writes the file anew, without its deleted rows and its vector",
-    GAP: "upgrade the table to format 0.6 first; optimize() builds the tree anew then",
-    KEPT: "upgrade the table to format 0.6 first; optimize() builds the tree anew then",
+    GAP: _UPGRADED,
+    KEPT: _UPGRADED,
 }
 FIRST_READ = "first mend what keeps the file from being read"
 COPIES = "files that repeat rows of others are told by their tags: run upgrade(drop_replicated=True) first"
