@@ -24,7 +24,7 @@ def read_lock(path: Path) -> dict[str, str]:
 
 
 def cache_folder() -> Path:
-    """Where fetched jars are kept: `$XDG_CACHE_HOME/pyqbeast`, or `~/.cache/pyqbeast`."""
+    """Where fetched jars are kept: `$XDG_CACHE_HOME/pyqbeast/jars`, or `~/.cache/pyqbeast/jars`."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pyqbeast" / "jars"
 
 

@@ -12,7 +12,12 @@ from pyqbeast.cli import common
 @click.argument("path")
 @click.option("--revision", type=int, help="By default the latest.")
 @click.option(
-    "--fraction", type=float, default=1.0, show_default=True, help="What samples of this share read."
+    "--fraction",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="Rewrite only files that a sample of this share reads; of revision 0 the oldest, up to this share of its "
+    "bytes.",
 )
 def optimize(path: str, revision: int | None, fraction: float, output: common.Output) -> None:
     """Put scattered rows of the table at PATH in order.

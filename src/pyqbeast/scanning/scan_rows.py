@@ -107,7 +107,7 @@ class ScanRows:
 
     @property
     def other_bytes(self) -> int:
-        """None: a scan joins nothing."""
+        """0: a scan joins nothing."""
         return 0
 
     @cached_property

@@ -37,13 +37,14 @@ class Range:
 
 @dataclass(frozen=True)
 class FileArrays:
-    """The files that hold each row of a table once.
+    """The files that hold each row of a table once, or the tiles of an array.
 
     Attributes:
         size: bytes.
         rows: rows that are not deleted; 0 where the log does not say.
         first_read: the first fraction, by its position, whose sample opens the file.
-        ranges: of the indexed columns that have an order and bounds in the log.
+        ranges: of the indexed columns that have an order and bounds in the log, or of the dimensions that have an
+            order.
     """
 
     size: NDArray[np.float64]

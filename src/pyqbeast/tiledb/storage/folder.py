@@ -27,7 +27,7 @@ class ArrayFolder:
         schemas: schema files, oldest first.
         fragments: the folder of each committed fragment, by name.
         vacuumed: names of fragments that each vacuum file hides.
-        conditions: (name in the array, bytes or `None` where they are in a file of that name) of each delete.
+        conditions: (path in the array, bytes or `None` where they are in a file of that path) of each delete.
         metadata: array metadata files, oldest first.
     """
 
