@@ -21,7 +21,8 @@ from pyqbeast.approximate.estimate import Step
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
-from pyqbeast.core.sampling.weight_scale import EVEN, START
+from pyqbeast.core.format.constants import WEIGHT_MIN
+from pyqbeast.core.sampling.weight_scale import EVEN
 from tests.approximate.bounds import SURE, answers, assert_holds
 from tests.spark_session import under
 from tests.table.help import load, rows_2d, save
@@ -55,7 +56,7 @@ ODD_COLUMNS = {
     "x": "cast(571.046875D + id AS float)",
     "whole": "9007199254740993L + id * 1000000007L",
     "price": "cast(12345678901234567.89BD + id AS decimal(20, 2))",
-    "ends": "CASE id WHEN 6 THEN 9223372036854775807L WHEN 8 THEN -9223372036854775808L ELSE id END",
+    "ends": "CASE id WHEN 6 THEN 9223372036854775807L WHEN 8 THEN -9223372036854775808L ELSE id WEIGHT_END",
     "huge": "cast(123456789012345678901234567890BD + id AS decimal(38, 0))",
     "largest": f"{'9' * 38}BD - id",
     "half": "id + 0.5D",
@@ -258,7 +259,7 @@ def test_second_moments(table):
     assert_holds(pyqbeast.tolerance(query, error=0.05), query)
     truth = query.first()
     progress = Progress(QueryRows(AggregateQuery(query)))
-    progress.read(Step(START, EVEN.threshold(0.2), 0, 0.2))
+    progress.read(Step(WEIGHT_MIN, EVEN.threshold(0.2), 0, 0.2))
     progress.read(Step(EVEN.threshold(0.2), EVEN.threshold(0.4), 0, 0.4))
     for name, found in zip(("sd", "v", "r"), progress.estimates(SURE).values(), strict=True):
         assert found.low[0] < truth[name] < found.high[0], name

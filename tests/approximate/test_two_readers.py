@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 import pyqbeast
 from pyqbeast.approximate import tolerance as of_spark
 from pyqbeast.approximate.estimate import Step
-from pyqbeast.core.sampling.weight_scale import START
+from pyqbeast.core.format.constants import WEIGHT_MIN
 from pyqbeast.scanning import tolerance as of_scan
 from tests.table.help import load, save
 
@@ -62,7 +62,7 @@ def path(spark, tmp_path_factory):
 def two_steps(progress, _goal, _limit, confidence):
     """Instead of as many as a goal takes: a tenth of the rows, and then up to half of them."""
     fractions = (0.1, 0.5)
-    stops = [START, *map(progress.reader.scale.threshold, fractions)]
+    stops = [WEIGHT_MIN, *map(progress.reader.scale.threshold, fractions)]
     for (start, stop), fraction in zip(pairwise(stops), fractions, strict=True):
         progress.read(Step(start, stop, progress.reader.files.cost(start, stop), fraction))
     return progress.estimates(confidence)

@@ -25,7 +25,7 @@ from pyqbeast.core.otree import file_layout, weight_bands
 from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.tree import SampledRows, build_tree
 from pyqbeast.core.otree.weight_bands import DEFAULT_FRACTIONS
-from pyqbeast.core.sampling.weight_scale import EVEN, START
+from pyqbeast.core.sampling.weight_scale import EVEN
 from pyqbeast.table.write.arrange import tree_bytes
 from tests.core.hostile import drawn
 from tests.delta_log.block_texts import USUAL, texts
@@ -109,7 +109,7 @@ def test_a_fraction_has_one_weight(java):
     for weight in drawn(WEIGHTS, 200):
         assert abs(EVEN.share(weight) - fraction_of(weight)) < 1e-9
         assert abs(EVEN.threshold(EVEN.share(weight)) - weight) <= 1
-    assert EVEN.share(START) == fraction_of(WEIGHT_MIN) == 0.0
+    assert EVEN.share(WEIGHT_MIN) == fraction_of(WEIGHT_MIN) == 0.0
 
 
 def test_a_number_in_statistics_stands_for_one_float(spark):

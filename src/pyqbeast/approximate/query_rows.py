@@ -24,7 +24,8 @@ from pyqbeast.approximate.queried_files import QueriedFiles
 from pyqbeast.approximate.requested_aggregates import RequestedAggregates
 from pyqbeast.approximate.row_sums import numbers_of, state_of
 from pyqbeast.bridge.aggregate_query import AggregateQuery
-from pyqbeast.core.sampling.weight_scale import START, WeightScale
+from pyqbeast.core.format.constants import WEIGHT_MIN
+from pyqbeast.core.sampling.weight_scale import WeightScale
 
 #: Files of fewer bytes in all are read by one task. It is done before two tasks would have exchanged their
 #: sums.
@@ -41,7 +42,7 @@ class QueryRows:
     def __init__(self, query: AggregateQuery) -> None:
         self._query = query
         self._files = QueriedFiles.of(query)
-        self.asked = RequestedAggregates.of(query, query.rows([], START, START, 1).schema)
+        self.asked = RequestedAggregates.of(query, query.rows([], WEIGHT_MIN, WEIGHT_MIN, 1).schema)
         self._grid: PercentileGrid | None = None
 
     @property

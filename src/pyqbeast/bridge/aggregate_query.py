@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame
 
 from pyqbeast import bridge
-from pyqbeast.core.format.constants import WEIGHT_MAX
+from pyqbeast.core.format.constants import WEIGHT_END
 from pyqbeast.delta_log.file_checks import usable_statistics
 
 
@@ -181,10 +181,10 @@ class AggregateQuery:
         Args:
             files: of `files()`.
             start: a weight.
-            stop: a weight, or one more than the largest.
+            stop: a weight, or WEIGHT_END.
             buckets: a power of two; a row's bucket is a hash of its weight, modulo so many.
         """
-        assert stop <= WEIGHT_MAX + 1
+        assert stop <= WEIGHT_END
         frame = self._java.rows(_paths(files), start, stop, buckets)
         return DataFrame(frame, self._spark)
 

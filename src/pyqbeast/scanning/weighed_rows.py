@@ -36,7 +36,7 @@ def weighed_rows(
         batch: rows, with all columns that are needed.
         hashed: the columns that make weights.
         start: a weight.
-        stop: a weight, or one more than the largest.
+        stop: a weight, or WEIGHT_END.
         predicate: the condition.
     """
     chosen = rows_that_meet(batch, predicate)

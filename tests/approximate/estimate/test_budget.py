@@ -10,17 +10,18 @@ from hypothesis import strategies as st
 from pyqbeast.approximate.estimate import FileCosts
 from pyqbeast.approximate.estimate.budget import MOST_BYTES, next_step
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.sampling.weight_scale import END, EVEN, START
+from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
+from pyqbeast.core.sampling.weight_scale import EVEN
 
 threshold, fraction = EVEN.threshold, EVEN.share
 
-WEIGHT = st.one_of(st.integers(START, END - 1), st.integers(-5, 5))
+WEIGHT = st.one_of(st.integers(WEIGHT_MIN, WEIGHT_END - 1), st.integers(-5, 5))
 FILE = st.tuples(st.integers(0, 10**9), WEIGHT, WEIGHT)
 FILES = st.lists(FILE, max_size=40)
 WANTED = st.lists(st.floats(0.0001, 1), min_size=1, max_size=6)
 
 
-def step_to(files, wanted, start=START, spent=0, mergeable=True):
+def step_to(files, wanted, start=WEIGHT_MIN, spent=0, mergeable=True):
     return next_step(files, wanted, start=start, spent=spent, mergeable=mergeable, scale=EVEN)
 
 
@@ -33,10 +34,10 @@ def files_of(rows):
 @settings(max_examples=300)
 def test_the_budget_holds_whatever_is_wanted(rows, wanted, mergeable):
     files = files_of(rows)
-    start, spent = START, 0
+    start, spent = WEIGHT_MIN, 0
     for share in (*wanted, 1.0):
         step = step_to(files, share, start, spent, mergeable)
-        assert step.start == (START if step.restart else start)
+        assert step.start == (WEIGHT_MIN if step.restart else start)
         assert step.cost == files.cost(step.start, step.stop)
         assert step.stop > start
         spent += step.cost
@@ -45,7 +46,7 @@ def test_the_budget_holds_whatever_is_wanted(rows, wanted, mergeable):
         if step.exact:
             break
     assert step.exact
-    assert mergeable or step.start == START
+    assert mergeable or step.start == WEIGHT_MIN
 
 
 @given(FILES, st.floats(0.0001, 0.9999))
@@ -55,7 +56,7 @@ def test_a_step_reads_what_was_asked_and_all_that_comes_with_it(rows, share):
     step = step_to(files, share)
     assert step.fraction >= share
     if not step.exact:
-        assert files.cost(START, step.stop + 1) > step.cost or (files.low == step.stop).any()
+        assert files.cost(WEIGHT_MIN, step.stop + 1) > step.cost or (files.low == step.stop).any()
 
 
 def level_files():
@@ -85,17 +86,17 @@ def test_an_exact_answer_that_does_not_add_up_starts_again():
     pilot = step_to(files, 0.01, mergeable=False)
     last = step_to(files, 0.1, pilot.stop, pilot.cost, mergeable=False)
     assert last.restart
-    assert (last.start, last.stop, last.cost) == (START, END, files.total)
+    assert (last.start, last.stop, last.cost) == (WEIGHT_MIN, WEIGHT_END, files.total)
 
 
 def test_one_file_is_read_once():
-    step = step_to(FileCosts([10], [START], [END - 1]), 0.01)
+    step = step_to(FileCosts([10], [WEIGHT_MIN], [WEIGHT_END - 1]), 0.01)
     assert step.exact
     assert step.cost == 10
 
 
 def test_thresholds_and_fractions():
-    assert (threshold(0), threshold(1), threshold(0.5)) == (START, END, 0)
-    assert (fraction(START), fraction(END), fraction(0)) == (0, 1, 0.5)
+    assert (threshold(0), threshold(1), threshold(0.5)) == (WEIGHT_MIN, WEIGHT_END, 0)
+    assert (fraction(WEIGHT_MIN), fraction(WEIGHT_END), fraction(0)) == (0, 1, 0.5)
     with pytest.raises(InvalidInputError):
         FileCosts([1, 2], [0], [1])

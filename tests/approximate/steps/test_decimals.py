@@ -10,11 +10,12 @@ from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.estimate.selection import Comparison, Selection
 from pyqbeast.approximate.steps.planning import step_to
 from pyqbeast.approximate.steps.progress import Progress
-from pyqbeast.core.sampling.weight_scale import END, EVEN, START
+from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
+from pyqbeast.core.sampling.weight_scale import EVEN
 
 SUM = Aggregate("sum", ("price",))
 GROUPS, ROWS = 100, 300
-EDGES = np.linspace(START, END, 11).astype(np.int64)
+EDGES = np.linspace(WEIGHT_MIN, WEIGHT_END, 11).astype(np.int64)
 
 
 class Prices:
@@ -33,7 +34,7 @@ class Prices:
     def __init__(self):
         rng = np.random.default_rng(5)
         self.group = np.repeat(np.arange(GROUPS), ROWS)
-        self.weight = rng.integers(START, END, self.row_count)
+        self.weight = rng.integers(WEIGHT_MIN, WEIGHT_END, self.row_count)
         cents = 1 + rng.multinomial(10_010 - ROWS, np.ones(ROWS) / ROWS, GROUPS)
         self.price = cents.ravel() / 100
 

@@ -12,7 +12,8 @@ from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.planning import MOST_GROUPS
 from pyqbeast.approximate.steps.progress import Progress
-from pyqbeast.core.sampling.weight_scale import END, EVEN, START
+from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
+from pyqbeast.core.sampling.weight_scale import EVEN
 from tests.approximate.steps.rows import state_of
 
 AVERAGE = Aggregate("avg", ("y",))
@@ -30,8 +31,8 @@ class Table:
 
     def __init__(self, rows, groups, files):
         rng = np.random.default_rng(1)
-        edges = np.linspace(START, END, files + 1).astype(np.int64)
-        self.weight = rng.integers(START, END, rows)
+        edges = np.linspace(WEIGHT_MIN, WEIGHT_END, files + 1).astype(np.int64)
+        self.weight = rng.integers(WEIGHT_MIN, WEIGHT_END, rows)
         self.y = rng.normal(10, 2, rows)
         self.group = np.arange(rows) % groups
         self.row_count = rows

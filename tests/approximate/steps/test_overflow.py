@@ -22,11 +22,12 @@ from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.rounding import NumberLimits, known_numbers
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
-from pyqbeast.core.sampling.weight_scale import END, EVEN, START
+from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
+from pyqbeast.core.sampling.weight_scale import EVEN
 from tests.approximate.steps.rows import state_of
 
 ROWS = 200_000
-WEIGHTS = np.random.default_rng(1).integers(START, END, ROWS)
+WEIGHTS = np.random.default_rng(1).integers(WEIGHT_MIN, WEIGHT_END, ROWS)
 VALUES = np.random.default_rng(2).normal(10, 2, ROWS) * 1e11
 SUM, AVERAGE = Aggregate("sum", ("y",)), Aggregate("avg", ("y",))
 DOUBLE = Operation("*", Part(0), 2.0)
@@ -38,7 +39,7 @@ DIFFERENCE = Combination((SUM,), Operation("-", Part(0), 1e9))
 class Table:
     """Rows in ten files of 1,000 bytes, each a band of weights."""
 
-    edges = np.linspace(START, END, 11).astype(np.int64)
+    edges = np.linspace(WEIGHT_MIN, WEIGHT_END, 11).astype(np.int64)
     files = FileCosts([1_000] * 10, edges[:-1], edges[1:] - 1)
     row_count = ROWS
     other_bytes = 0

@@ -21,10 +21,11 @@ from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.steps import progress as progress_module
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
-from pyqbeast.core.sampling.weight_scale import END, EVEN, START
+from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
+from pyqbeast.core.sampling.weight_scale import EVEN
 
 COUNT, SUM = Aggregate("count"), Aggregate("sum", ("y",))
-BANDS = np.linspace(START, END, 9).astype(np.int64)
+BANDS = np.linspace(WEIGHT_MIN, WEIGHT_END, 9).astype(np.int64)
 
 
 class Table:
@@ -44,7 +45,7 @@ class Table:
             rows = np.ceil(rng.lognormal(0.5, 0.6, len(rows)))
         key = np.repeat(np.arange(len(rows)), rows.astype(int))
         self.group = group_of_key[key]
-        self.weight = rng.integers(START, END, len(rows))[key]
+        self.weight = rng.integers(WEIGHT_MIN, WEIGHT_END, len(rows))[key]
         self.y = {
             "gamma": lambda: rng.gamma(2, 1, len(key)),
             "heavy": lambda: rng.lognormal(0, 1, len(key)),

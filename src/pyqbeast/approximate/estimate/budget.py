@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.sampling.weight_scale import END, START, WeightScale
+from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
+from pyqbeast.core.sampling.weight_scale import WeightScale
 
 #: Most bytes that all steps together may read, by the bytes of the exact query.
 MOST_BYTES = 1.1
@@ -63,7 +64,7 @@ class Step:
 
     Attributes:
         start: where the last step stopped.
-        stop: END if this step ends with the exact answer.
+        stop: WEIGHT_END if this step ends with the exact answer.
         cost: bytes of this step.
         fraction: the share of the table's rows that are lighter than `stop`.
         only: the numbers of the files to read, which hold all rows of some groups; None for all files.
@@ -80,7 +81,7 @@ class Step:
     @property
     def exact(self) -> bool:
         """Whether the answer after this step is exact."""
-        return self.stop == END and self.only is None
+        return self.stop == WEIGHT_END and self.only is None
 
 
 def next_step(
@@ -110,16 +111,16 @@ def next_step(
     if wanted < 1:
         rest = _cost_from(files, stops) if mergeable else np.full(len(stops), files.total)
         now = _cost_below(files, start, stops)
-        fits = (stops < END) & (spent + now + rest <= MOST_BYTES * files.total)
+        fits = (stops < WEIGHT_END) & (spent + now + rest <= MOST_BYTES * files.total)
         if fits.any():
             at = int(fits.argmax())
             return Step(start, int(stops[at]), int(now[at]), scale.share(int(stops[at])))
     # The query itself runs faster than the sums of an estimate, so it is preferred if both are within the
     # budget.
     affordable = spent + files.total <= MOST_BYTES * files.total
-    if start == START or (mergeable and not affordable):
-        return Step(start, END, files.cost(start, END), 1.0)
-    return Step(START, END, files.total, 1.0, restart=True)
+    if start == WEIGHT_MIN or (mergeable and not affordable):
+        return Step(start, WEIGHT_END, files.cost(start, WEIGHT_END), 1.0)
+    return Step(WEIGHT_MIN, WEIGHT_END, files.total, 1.0, restart=True)
 
 
 def largest_step(
@@ -136,11 +137,11 @@ def largest_step(
     """
     stops = scale.stops(files.low, start + 1)
     cost = _cost_below(files, start, stops)
-    fits = np.flatnonzero((cost > 0) & (cost <= most) & ((stops < END) | mergeable))
+    fits = np.flatnonzero((cost > 0) & (cost <= most) & ((stops < WEIGHT_END) | mergeable))
     if not len(fits):
         return None
     stop = int(stops[fits[-1]])
-    return Step(start, stop, int(cost[fits[-1]]), 1.0 if stop == END else scale.share(stop))
+    return Step(start, stop, int(cost[fits[-1]]), 1.0 if stop == WEIGHT_END else scale.share(stop))
 
 
 def _cost_below(files: FileCosts, start: int, stops: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -152,7 +153,7 @@ def _cost_below(files: FileCosts, start: int, stops: NDArray[np.int64]) -> NDArr
 
 
 def _cost_from(files: FileCosts, stops: NDArray[np.int64]) -> NDArray[np.int64]:
-    """`files.cost(stop, END)` for every stop."""
+    """`files.cost(stop, WEIGHT_END)` for every stop."""
     order = np.argsort(files.high)
     sums = np.append(0, np.cumsum(files.size[order]))
     return np.asarray(sums[-1] - sums[np.searchsorted(files.high[order], stops, side="left")])

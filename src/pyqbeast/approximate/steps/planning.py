@@ -10,7 +10,7 @@ from pyqbeast.approximate.estimate.groups import groups_at
 from pyqbeast.approximate.estimate.stopping import pilot_keys
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.approximate.steps.row_reader import RowReader
-from pyqbeast.core.sampling.weight_scale import END
+from pyqbeast.core.format.constants import WEIGHT_END
 
 #: The most groups that an estimate should have. With more of them each group has too few rows for a sample to help.
 MOST_GROUPS = 50_000
@@ -72,7 +72,9 @@ def rest_of_groups(progress: Progress, done: NDArray[np.bool_], left: float) -> 
     opened = cost + reader.other_bytes if cost else 0
     if opened > left or progress.bytes_read + opened >= progress.exact_bytes:
         return None
-    return Step(progress.stop, END, cost, progress.fraction, only=tuple(np.flatnonzero(files).tolist()))
+    return Step(
+        progress.stop, WEIGHT_END, cost, progress.fraction, only=tuple(np.flatnonzero(files).tolist())
+    )
 
 
 def must_run_in_full(progress: Progress, step: Step) -> bool:

@@ -38,7 +38,7 @@ from pyqbeast.approximate.estimate.state import (
     without,
 )
 from pyqbeast.approximate.steps.row_reader import RowReader
-from pyqbeast.core.sampling.weight_scale import END, START
+from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
 
 
 class Progress:
@@ -64,7 +64,7 @@ class Progress:
         self._is_inexact = self.overflows = self.query_costs_too_much = False
         self.readings: list[Reading] = []
         self.exact_bytes = reader.files.total + reader.other_bytes
-        self.stop = START
+        self.stop = WEIGHT_MIN
         self.fraction = 0.0
         self._state: State | None = None
         self._sampled: frozenset[Group] | None = None
@@ -95,7 +95,7 @@ class Progress:
 
     def files_of_others(self, groups: Sequence[Group]) -> NDArray[np.bool_]:
         """The files [file] with rows not read that may be of none of these groups."""
-        return self.reader.group_spans.others(groups) & self.reader.files.needed(self.stop, END)
+        return self.reader.group_spans.others(groups) & self.reader.files.needed(self.stop, WEIGHT_END)
 
     def read(self, step: Step) -> None:
         """Reads a step and adds its rows. It must not be one with `restart`."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 #: Smallest and largest weight of a row or a block: the bounds of a signed 32-bit integer.
 WEIGHT_MIN = -(2**31)
 WEIGHT_MAX = 2**31 - 1
+#: The end of a range that takes all weights: one more than the largest.
+WEIGHT_END = WEIGHT_MAX + 1
 #: Bounds of the other whole numbers in a stored text: the values of 32-bit columns, and everything else.
 INT_MIN = WEIGHT_MIN
 INT_MAX = WEIGHT_MAX

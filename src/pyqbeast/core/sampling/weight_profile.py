@@ -21,6 +21,7 @@ from pyqbeast.core.format.constants import (
     TAG_WEIGHTS,
     UNEVEN_EVIDENCE,
     UNRECORDED_KEY_SHARE,
+    WEIGHT_END,
     WEIGHT_MAX,
     WEIGHT_MIN,
 )
@@ -30,7 +31,7 @@ from pyqbeast.core.sampling.key_granularity import key_excess, key_granularity
 from pyqbeast.core.sampling.logged_file import LoggedFile
 
 #: For each interval of counts the smallest weight above it.
-_ENDS = np.append(BORDERS.astype(np.int64), WEIGHT_MAX + 1)
+_ENDS = np.append(BORDERS.astype(np.int64), WEIGHT_END)
 
 
 class _Spread:
@@ -106,7 +107,7 @@ class WeightProfile:
         if not all(TAG_KEY_ROWS in file.tags for file in files):
             key_rows = max(key_rows, UNRECORDED_KEY_SHARE * self._rows)
         self._key_rows = key_rows
-        self.is_uneven = not self._are_spread_over(WEIGHT_MIN, WEIGHT_MAX + 1)
+        self.is_uneven = not self._are_spread_over(WEIGHT_MIN, WEIGHT_END)
         self.problem = self._problem(configuration, has_deleted=any(file.deleted for file in files))
 
     @property

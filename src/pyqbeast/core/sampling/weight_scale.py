@@ -13,10 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
-
-#: The weights are the integers in [START, END).
-START, END = WEIGHT_MIN, WEIGHT_MAX + 1
+from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
 
 
 @dataclass(frozen=True)
@@ -33,8 +30,8 @@ class WeightScale:
     def share(self, stop: int) -> float:
         """The share of the rows lighter than a weight, which has to be one of `stops`."""
         if not self.counted:
-            return (stop - START) / (END - START)
-        return 1.0 if stop == END else dict(self.counted)[stop] / self.counted[-1][1]
+            return (stop - WEIGHT_MIN) / (WEIGHT_END - WEIGHT_MIN)
+        return 1.0 if stop == WEIGHT_END else dict(self.counted)[stop] / self.counted[-1][1]
 
     def threshold(self, share: float) -> int:
         """The smallest stop below which the share of the rows lies.
@@ -43,18 +40,18 @@ class WeightScale:
         a row more, and a sample has to be that of the bridge to the row.
         """
         if not self.counted:
-            return START + math.ceil(min(max(share, 0.0), 1.0) * (END - START))
+            return WEIGHT_MIN + math.ceil(min(max(share, 0.0), 1.0) * (WEIGHT_END - WEIGHT_MIN))
         wanted = share * self.counted[-1][1]
-        return next((weight for weight, rows in self.counted if rows >= wanted and rows > 0), END)
+        return next((weight for weight, rows in self.counted if rows >= wanted and rows > 0), WEIGHT_END)
 
     def stops(self, lows: NDArray[np.int64], least: int) -> NDArray[np.int64]:
-        """The weights from `least` on where a step can stop; ascending, END last.
+        """The weights from `least` on where a step can stop; ascending, WEIGHT_END last.
 
         `lows` are the smallest weights of the files. If rows are spread evenly, a step that stops just at such
         a weight reads the most rows without opening that file.
         """
         weights = np.array([weight for weight, _ in self.counted], dtype=np.int64) if self.counted else lows
-        return np.unique(np.append(weights[(weights >= least) & (weights < END)], END))
+        return np.unique(np.append(weights[(weights >= least) & (weights < WEIGHT_END)], WEIGHT_END))
 
 
 #: Rows spread evenly.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.core.errors import UnsupportedError
-from pyqbeast.core.format.constants import WEIGHT_MAX
+from pyqbeast.core.format.constants import WEIGHT_END
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 
 #: From a hundred-thousandth to the whole.
@@ -52,9 +52,8 @@ class Fractions:
 
 
 def _bound(index: IndexedSnapshot, fraction: float) -> tuple[int, str]:
-    above_all = WEIGHT_MAX + 1
     try:
         bound = index.bound_of(fraction)
     except UnsupportedError as error:
-        return above_all, str(error)
-    return (above_all if bound is None else bound), ""
+        return WEIGHT_END, str(error)
+    return (WEIGHT_END if bound is None else bound), ""

@@ -19,7 +19,7 @@ from pyqbeast.core.errors import (
     StorageError,
     UnsupportedError,
 )
-from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX
+from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_END
 from pyqbeast.core.format.file_tags import FileTags, parse_tags, recorded_weight
 from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.otree.compaction import StoredFile, files_to_rewrite, is_copy
@@ -228,7 +228,7 @@ class _Optimize:
         ]
         if self.named is not None:
             return plan_optimize(transaction, revision, indexed, self._still_there(indexed))
-        bound = WEIGHT_MAX + 1 if self.fraction == 1 else log.weight_of(self.fraction)
+        bound = WEIGHT_END if self.fraction == 1 else log.weight_of(self.fraction)
         within = [file for file in indexed if any(block.min_weight < bound for block in file.blocks)]
         due = files_to_rewrite(within, revision.cube_size) | {
             file.path for file, _ in own if file.falsely_replicated
