@@ -42,7 +42,11 @@ def test_a_span_of_time_is_any_two_whole_numbers(array):
 
 
 @pytest.mark.parametrize(
-    "span", ["15", (15,), [1, 2, 3], [25, 15], [-1, 5], [1.0, 2.0], "ab", 1.5, True, {1: 2}]
+    "span",
+    [
+        *("15", (15,), [1, 2, 3], [25, 15], [-1, 5], [1.0, 2.0], "ab", 1.5, True, {1: 2}),
+        *((True, True), [False, 20], [15, np.True_], b"\x0f\x19", bytearray(b"\x0f\x19")),
+    ],
 )
 def test_what_is_no_span_of_time(array, span):
     with pytest.raises(

@@ -42,9 +42,10 @@ def open_array(
 def _window(timestamp: Timestamp) -> Window:
     if timestamp is None:
         return EVERYTHING
-    ends = timestamp if isinstance(timestamp, Sequence) else (0, timestamp)
-    are_numbers = len(ends) == 2 and all(isinstance(end, (int, np.integer)) for end in ends)
-    if not are_numbers or isinstance(timestamp, bool) or not 0 <= ends[0] <= ends[1]:
+    # Bytes are a sequence of whole numbers too, and nobody means a span by them.
+    ends = timestamp if isinstance(timestamp, (list, tuple, range)) else (0, timestamp)
+    are_whole = all(isinstance(end, (int, np.integer)) and not isinstance(end, bool) for end in ends)
+    if len(ends) != 2 or not are_whole or not 0 <= ends[0] <= ends[1]:
         raise InvalidInputError(
             f"timestamp takes a whole number of ms since 1970, or the first and the last, not {timestamp!r}"
         )
