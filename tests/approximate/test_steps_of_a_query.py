@@ -34,7 +34,8 @@ def test_the_current_time_is_the_same_in_each_step(table):
     )
     of_age = table.withColumn("age", F.expr("unix_micros(now()) - id % 2")).groupBy("age").count()
     of_text = table.groupBy(F.expr("cast('now' AS timestamp)").alias("asof")).count()
-    for query, groups in ((of_column, 1), (of_age, 2), (of_text, 1)):
+    of_parsed = table.groupBy(F.to_timestamp(F.lit("now")).alias("asof")).count()
+    for query, groups in ((of_column, 1), (of_age, 2), (of_text, 1), (of_parsed, 1)):
         answers = list(pyqbeast.refine(query))
         assert len(answers[-1].steps) > 1
         assert [answer.df.count() for answer in answers] == [groups] * len(answers)

@@ -15,6 +15,10 @@ TIMES = {
     "local": "cast(localtimestamp() AS timestamp)",
     "micros": "unix_micros(current_timestamp())",
     "written": "cast('now' AS timestamp)",
+    "parsed": "to_timestamp('now')",
+    "tried": "try_to_timestamp(' Now ')",
+    "zoned": "to_timestamp_ltz('now')",
+    "unzoned": "cast(to_timestamp_ntz('now') AS timestamp)",
     "asked": "cast((SELECT max(cast(' Now ' AS timestamp_ntz)) FROM range(3)) AS timestamp)",
 }
 
@@ -35,6 +39,18 @@ def test_rows_lie_where_their_time_is(spark, table_path):
     assert is_indexed(spark, table_path)
     told = load(spark, table_path).agg(*map(F.countDistinct, TIMES)).first()
     assert set(told) == {3}
+
+
+def test_texts_that_are_parsed_to_no_current_time_stay(spark, table_path):
+    told = (
+        "to_timestamp('2024-02-29 12:00:00')",
+        "to_timestamp('29.02.2024', 'dd.MM.yyyy')",
+        "to_date('epoch')",
+    )
+    rows = spark.range(500).selectExpr("id", *(f"{time} AS t{n}" for n, time in enumerate(told)))
+    save(rows, table_path, columnsToIndex="id,t0,t1", cubeSize=200)
+    assert is_indexed(spark, table_path)
+    assert load(spark, table_path).exceptAll(rows).isEmpty()
 
 
 def test_times_of_a_subquery_and_of_the_catalog(spark, table_path):

@@ -5,19 +5,29 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime$;
 import org.apache.spark.sql.catalyst.optimizer.SpecialDatetimeValues$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.rules.UnknownRuleId$;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
+import org.apache.spark.sql.catalyst.trees.TreePatternBits;
 import org.apache.spark.sql.types.StringType;
+import scala.Enumeration;
+import scala.collection.immutable.Seq;
 
 /**
  * The current time in a plan, for which Spark puts in the time when the query begins: functions such as {@code now()},
  * and texts such as {@code 'now'} and {@code 'today'} that are cast to a time.
  */
 public final class CurrentTime {
+  /** Where texts become times. Plans without them are not searched. */
+  private static final Seq<Enumeration.Value> CASTS =
+      ScalaInterop.seq(List.of(TreePattern.CAST(), TreePattern.RUNTIME_REPLACEABLE()));
+
   /**
    * The time of each text. Spark's rule reads the clock for each, and a group and the column that shows it must agree.
    */
@@ -36,16 +46,30 @@ public final class CurrentTime {
   }
 
   private LogicalPlan withoutTexts(LogicalPlan plan) {
-    return plan.transformAllExpressions(ScalaInterop.partial(Expression.class, this::withoutText));
+    return plan.transformAllExpressionsWithPruning(
+        ScalaInterop.<TreePatternBits>predicate(part -> part.containsAnyPattern(CASTS)), UnknownRuleId$.MODULE$,
+        ScalaInterop.partial(Expression.class, this::withoutText));
   }
 
   private Expression withoutText(Expression expression) {
     if (expression instanceof SubqueryExpression subquery) {
       return subquery.withNewPlan(withoutTexts(subquery.plan()));
     }
-    return expression instanceof Cast cast && cast.child().dataType() instanceof StringType && cast.child().foldable()
-        ? times.computeIfAbsent(cast.canonicalized(), each -> timeOf(cast))
-        : expression;
+    Cast cast = castOf(expression);
+    if (cast == null) {
+      return expression;
+    }
+    Expression time = times.computeIfAbsent(cast.canonicalized(), each -> timeOf(cast));
+    return time.fastEquals(cast) ? expression : time;
+  }
+
+  /**
+   * The cast of a constant text that an expression is; null for any other. {@code to_timestamp('now')} is one too, and
+   * Spark puts the cast in its place before it looks for such texts.
+   */
+  private static Cast castOf(Expression expression) {
+    Expression run = expression instanceof RuntimeReplaceable replaced ? replaced.replacement() : expression;
+    return run instanceof Cast cast && cast.child().dataType() instanceof StringType && cast.child().foldable() ? cast : null;
   }
 
   /** What Spark's rule makes of a text that is cast. */
