@@ -114,6 +114,13 @@ def test_copies_that_lost_their_index_are_refused_and_not_doubled(spark, with_co
         load(spark, path).count()
 
 
+def without_index(spark, path):
+    names = ", ".join(
+        f"'{key}'" for key in bridge.TableLog(spark, path).configuration if key.startswith("qbeast.")
+    )
+    spark.sql(f"ALTER TABLE delta.`{path}` UNSET TBLPROPERTIES ({names})")
+
+
 @pytest.mark.parametrize("is_upgraded", [True, False])
 def test_copies_of_an_index_that_is_gone_become_no_rows(spark, golden, table_path, is_upgraded):
     """A conversion takes the tags of such an index away, and with them what tells the copies from other rows."""
@@ -121,12 +128,27 @@ def test_copies_of_an_index_that_is_gone_become_no_rows(spark, golden, table_pat
     if is_upgraded:
         pyqbeast.upgrade(spark, path)
     before = bridge.TableLog(spark, path)
-    names = ", ".join(f"'{key}'" for key in before.configuration if key.startswith("qbeast."))
-    spark.sql(f"ALTER TABLE delta.`{path}` UNSET TBLPROPERTIES ({names})")
+    without_index(spark, path)
     with pytest.raises(FormatError, match="some of its files repeat rows of others"):
         pyqbeast.convert(spark, f"delta.`{path}`", columns_to_index=["a", "b"])
     spark.sql(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF {before.version}")
     counts_once(spark, path)
+
+
+def test_copies_that_share_a_file_with_other_rows_become_no_rows(spark, with_copies):
+    """No reader takes such a file, since nobody can tell its copies from its other rows."""
+
+    def joined(add, blocks):
+        if any(block["replicated"] for block in blocks):
+            other = {**blocks[0], "replicated": False, "cubeId": "w" * 20, "minWeight": 2**31 - 2}
+            blocks.append(other | {"maxWeight": 2**31 - 1})
+
+    path = relogged(with_copies, joined)
+    with pytest.raises(UnsupportedError, match="holds replicated blocks beside others"):
+        load(spark, path).count()
+    without_index(spark, path)
+    with pytest.raises(FormatError, match="some of its files repeat rows of others"):
+        pyqbeast.convert(spark, f"delta.`{path}`", columns_to_index=["a", "b"])
 
 
 @pytest.mark.parametrize("source", ["qbeast", "delta"])

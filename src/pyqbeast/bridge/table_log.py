@@ -209,8 +209,12 @@ class TableLog:
         return ClassicColumn(self._tag_columns.areLegacy(java_column(tags)))
 
     def tags_are_replicated(self, tags: Column) -> Column:
-        """Whether the tags of a file (map) say truly that other files hold its rows too (boolean)."""
+        """Whether the tags of a file (map) say truly that other files hold all of its rows too (boolean)."""
         return ClassicColumn(self._tag_columns.areReplicated(java_column(tags), self._java))
+
+    def tags_hold_copies(self, tags: Column) -> Column:
+        """Whether the tags of a file (map) say truly that other files hold some of its rows too (boolean)."""
+        return ClassicColumn(self._tag_columns.holdCopies(java_column(tags), self._java))
 
     def clean(self, hours: int | None, *, dry_run: bool) -> list[str]:
         """Deletes what stayed behind when writes failed; see `Leftovers.java`. Several Spark jobs.

@@ -218,7 +218,7 @@ def _drop_tags(log: bridge.TableLog) -> bool:
     """Takes the tags of an index that is gone from its files; false where another writer came first."""
     tagged = _tagged_files(log)
     tags = F.col("tags")
-    if not tagged.filter(log.tags_are_replicated(tags)).isEmpty():
+    if not tagged.filter(log.tags_hold_copies(tags)).isEmpty():
         raise FormatError(
             f"{log.path} was indexed, its revisions are gone from the table's properties, and some of its files repeat "
             "rows of others: restore a version that has the properties, and run pyqbeast.upgrade on it"

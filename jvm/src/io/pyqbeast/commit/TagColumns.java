@@ -59,6 +59,11 @@ public final class TagColumns {
     return asked(tags, log.replicatedCubes()::holdsOnlyCopies);
   }
 
+  /** Whether a file holds rows that other files hold too, beside rows of its own or not. */
+  public static Column holdCopies(Column tags, TableLog log) {
+    return asked(tags, log.replicatedCubes()::holdsCopies);
+  }
+
   /** A predicate that can be sent to where the rows are. */
   private interface Question extends Predicate<Map<String, String>>, Serializable {}
 

@@ -167,7 +167,7 @@ public final class ReplicatedCubes implements Serializable {
   }
 
   /** Whether a file of these tags holds a block whose rows other files hold too. */
-  boolean holdsCopies(Map<String, String> tags) {
+  public boolean holdsCopies(Map<String, String> tags) {
     return !copied.isEmpty()
         && FileTags.isMarked(tags)
         && FileTags.blocks(tags).stream().anyMatch(block -> isCopied(FileTags.revision(tags), block));
