@@ -94,6 +94,20 @@ def test_a_property_changes_the_cube_size_of_what_is_written_next(spark, name, s
         spark.sql(f"INSERT INTO {name} SELECT * FROM source")
 
 
+def test_a_cube_size_that_a_write_states_is_the_one_that_the_table_keeps(spark, name, source):
+    """Otherwise the next write without the option would go back, and two writers begin a revision in each turn."""
+    spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'a,b')")
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (cubeSize = 1000)")
+    spark.sql(f"INSERT INTO {name} SELECT * FROM source")
+    for _ in range(2):
+        spark.table("source").write.format("qbeast").mode("append").option("cubeSize", 500).saveAsTable(name)
+        spark.sql(f"INSERT INTO {name} SELECT * FROM source")
+    table = QbeastTable.for_name(spark, name)
+    assert [each.cube_size for each in table.revisions()][1:] == [1000, 500]
+    assert spark.sql(f"SHOW TBLPROPERTIES {name} (cubeSize)").first()["value"] == "500"
+    assert (count(spark.table(name)), table.verify().ok) == (15_000, True)
+
+
 @pytest.mark.parametrize(
     ("properties", "told"),
     [

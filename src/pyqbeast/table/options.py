@@ -107,6 +107,15 @@ class WriteOptions:
         stated = _own_options(configuration).get("cubesize") if self.cube_size is None else None
         return replace(self, cube_size=self.cube_size or _cube_size(stated, "table property cubeSize"))
 
+    def restated_size(self, configuration: Mapping[str, str]) -> dict[str, str]:
+        """The table's properties that state a cube size, with the one that this write states, where it is another.
+
+        The next write without the option goes by them. It would go back to the old size, and begin a revision for it.
+        """
+        stored = (key for key in configuration if _own_name(key) == "cubesize")
+        stated = str(self.cube_size or "")
+        return {key: stated for key in stored if stated and configuration[key] != stated}
+
     def file_limit(self, spark: SparkSession) -> int | None:
         """Rows that a file may hold by Spark's own option or, without it, by its setting; None for any number."""
         text = self.delta.get(_FILE_ROWS) or _setting(spark, _FILE_ROWS_SETTING) or "0"

@@ -163,6 +163,18 @@ def test_files_are_written_once_when_a_property_of_the_user_comes_first(
     assert ids(load(spark, table_path)) == list(range(1_010))
 
 
+def test_the_cube_size_of_a_write_goes_with_it_when_a_property_comes_first(
+    spark, table_path, before_commit, layouts
+):
+    save(rows_2d(spark, 1_000), table_path)
+    spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES (cubeSize = 500)")
+    before_commit(lambda: spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES (team = 'maps')"))
+    save(rows_2d(spark, 10), table_path, cubeSize=1000)
+    stored = bridge.TableLog(spark, table_path).configuration
+    assert (stored["cubeSize"], stored["team"], len(layouts)) == ("1000", "maps", 2)
+    assert [each.id for each in holds(spark, table_path).revisions()] == [0, 1]
+
+
 def test_the_number_of_a_write_goes_with_it_when_a_property_comes_first(spark, table_path, before_commit):
     """Otherwise the next write would pass for this one, and its rows be left out."""
     save(rows_2d(spark, 100), table_path)

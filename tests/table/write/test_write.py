@@ -139,8 +139,8 @@ def test_merge_schema_and_overwrite_schema(spark, table_path):
 def test_no_option_of_an_older_index_stays(spark, table_path):
     """The Scala project keeps options of a write among the properties, and its samples in SQL go by them."""
     save(rows_2d(spark, 100), table_path)
-    options = {"columnsToIndex": "a,b", "columnstoindex": "a,b", "cubeSize": "500", "columnStats": "{}"}
-    options["qbeast.cubeSize"] = "500"
+    options = {"columnsToIndex": "a,b", "columnstoindex": "a,b", "cubeSize": "1000", "columnStats": "{}"}
+    options["qbeast.cubeSize"] = "1000"
     told = ", ".join(f"'{key}' = '{value}'" for key, value in {**options, "mine": "stays"}.items())
     spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ({told})")
     save(rows_2d(spark, 100), table_path)

@@ -127,9 +127,7 @@ class _Write:
         }
 
     def _write_files(self, transaction: bridge.Transaction, plan: WritePlan) -> None:
-        if plan.is_new:
-            kept = {} if self.is_fresh else transaction.configuration
-            transaction.store(configuration_entries(plan.revision, kept), fresh=self.is_fresh)
+        self._store(transaction, plan)
         delta_options = self.options.with_file_rows(
             rows_per_file(plan.revision, self.options.file_limit(self.spark))
         )
@@ -140,6 +138,13 @@ class _Write:
         except BaseException:
             transaction.discard()
             raise
+
+    def _store(self, transaction: bridge.Transaction, plan: WritePlan) -> None:
+        kept = {} if self.is_fresh else transaction.configuration
+        entries = configuration_entries(plan.revision, kept) if plan.is_new else {}
+        entries = entries | self.options.restated_size(kept)
+        if entries:
+            transaction.store(entries, fresh=self.is_fresh)
 
     def _commit(self, transaction: bridge.Transaction, plan: WritePlan, *, may_rebuild: bool) -> bool:
         """Returns False if the rows have to be laid out again; the files are deleted then."""
@@ -194,15 +199,16 @@ class _Write:
         ):
             return None
         revisions = revisions_from_configuration(newer.configuration)
-        if not plan.is_new:
-            return plan if revisions.revisions.get(plan.revision.id) == plan.revision else None
         latest = revisions.latest
-        if latest != revisions_from_configuration(old.configuration).latest:
+        if not plan.is_new:
+            if revisions.revisions.get(plan.revision.id) != plan.revision:
+                return None
+        elif latest != revisions_from_configuration(old.configuration).latest:
             same_columns = latest is not None and latest.hashed_columns == plan.revision.hashed_columns
             if may_rebuild or not same_columns:
                 return None
             plan = plan.renumbered(max(revisions.next_id, plan.revision.id))
-        newer.store(configuration_entries(plan.revision, newer.configuration), fresh=False)
+        self._store(newer, plan)
         return plan
 
 
