@@ -134,6 +134,14 @@ def test_options_of_the_index_may_have_a_prefix(prefix):
     assert not parsed.delta
 
 
+@pytest.mark.parametrize("other", ["cubesize", "CUBESIZE", "qbeast.cubeSize", "Qbeast.CubeSize"])
+def test_of_two_properties_the_one_as_it_is_spelled_counts(other):
+    """Another program may have stored both, in any order."""
+    stored = {"cubeSize": "5", other: "6"}
+    for configuration in (stored, dict(reversed(stored.items()))):
+        assert WriteOptions.parse({"path": "/t"}).in_table(configuration).cube_size == 5
+
+
 def test_options_of_delta_and_spark_are_no_misspelt_ones():
     assert set(options._SPELLED) == set(INDEX_OPTIONS.split())
     theirs = re.findall(

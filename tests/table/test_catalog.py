@@ -108,6 +108,36 @@ def test_a_cube_size_that_a_write_states_is_the_one_that_the_table_keeps(spark, 
     assert (count(spark.table(name)), table.verify().ok) == (15_000, True)
 
 
+def test_a_cube_size_is_one_property_whatever_it_is_called(spark, name, source):
+    """Of two under two names the newer would count for nothing."""
+    spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'a,b')")
+    for size, key in ((1000, "cubeSize"), (500, "qbeast.cubeSize"), (200, "CUBESIZE")):
+        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{key}' = '{size}', team = 'maps')")
+        spark.sql(f"INSERT INTO {name} SELECT * FROM source")
+        assert QbeastTable.for_name(spark, name).cube_size == size
+    with pytest.raises(UnsupportedError, match=r"two things of the option .*: say it once"):
+        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (cubeSize = 300, 'qbeast.cubeSize' = 400)")
+    spark.sql(f"ALTER TABLE {name} UNSET TBLPROPERTIES ('qbeast.CubeSize')")
+    kept = {row["key"].lower() for row in spark.sql(f"SHOW TBLPROPERTIES {name}").collect()}
+    assert "team" in kept
+    assert not any(key.endswith("cubesize") for key in kept)
+
+
+@pytest.mark.parametrize("kind", ["OPTIONS", "TBLPROPERTIES"])
+def test_a_new_table_has_one_cube_size(spark, name, kind):
+    with pytest.raises(UnsupportedError, match=r"two things of the option .*: say it once"):
+        spark.sql(
+            f"CREATE TABLE {name} {SCHEMA} USING qbeast {kind} (columnsToIndex = 'a', cubeSize = 300, "
+            "'qbeast.cubeSize' = 400)"
+        )
+    assert not spark.catalog.tableExists(name)
+    spark.sql(
+        f"CREATE TABLE {name} {SCHEMA} USING qbeast {kind} (columnsToIndex = 'a', cubeSize = 300, "
+        "'qbeast.cubeSize' = 300)"
+    )
+    assert QbeastTable.for_name(spark, name).cube_size == 300
+
+
 @pytest.mark.parametrize(
     ("properties", "told"),
     [

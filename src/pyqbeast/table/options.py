@@ -211,9 +211,12 @@ def _own_name(option: str) -> str | None:
 
 
 def _own_options(options: Mapping[str, str]) -> dict[str, str]:
-    """The options that pyqbeast reads itself. One without prefix comes before the same one with it."""
-    by_length = sorted(options, key=len, reverse=True)
-    return {name: options[key] for key in by_length if (name := _own_name(key)) is not None}
+    """The options that pyqbeast reads itself.
+
+    One without prefix comes before the same one with it, and one as we spell it before the same one in another case.
+    """
+    ascending = sorted(options, key=lambda key: (-len(key), key in _SPELLED.values(), key))
+    return {name: options[key] for key in ascending if (name := _own_name(key)) is not None}
 
 
 def _named(option: str) -> str:

@@ -1,5 +1,6 @@
 package io.pyqbeast;
 
+import io.pyqbeast.catalog.CubeSizeProperty;
 import io.pyqbeast.catalog.IndexedTable;
 import io.pyqbeast.catalog.OptimizeProcedure;
 import io.pyqbeast.catalog.StagedIndexedTable;
@@ -120,6 +121,11 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   @Override
   public Table alterTable(Identifier name, TableChange[] changes) {
     checkProperties(name, changes);
+    boolean isOfSize = Arrays.stream(changes).anyMatch(CubeSizeProperty::isOf);
+    TableChange[] all =
+        isOfSize && loadTable(name) instanceof IndexedTable table && table.isIndexed()
+            ? CubeSizeProperty.inAllSpellings(changes, table)
+            : changes;
     for (TableChange change : changes) {
       if (isClustered(change)
           && loadTable(name) instanceof IndexedTable table
@@ -144,7 +150,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
                 + " with other columnsToIndex first");
       }
     }
-    return super.alterTable(name, changes);
+    return super.alterTable(name, all);
   }
 
   /** Of the options of an index only the cube size counts as a property of a table that exists: writes go by it. */

@@ -1,5 +1,6 @@
 package io.pyqbeast.catalog;
 
+import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.IndexOptions;
 import java.util.HashMap;
 import java.util.Locale;
@@ -18,7 +19,13 @@ public record TableDefinition(Map<String, String> options, Map<String, String> p
           TableCatalog.PROP_PROVIDER, TableCatalog.PROP_LOCATION, TableCatalog.PROP_OWNER, TableCatalog.PROP_EXTERNAL,
           TableCatalog.PROP_IS_MANAGED_LOCATION);
 
+  /**
+   * Takes a statement apart.
+   *
+   * @throws Refusal where it says two things of one option of the index, under two spellings of its name
+   */
   public static TableDefinition of(Map<String, String> given) {
+    checkSpellings(given);
     Map<String, String> options = new HashMap<>();
     Map<String, String> properties = new HashMap<>();
     given.forEach(
@@ -33,6 +40,22 @@ public record TableDefinition(Map<String, String> options, Map<String, String> p
           }
         });
     return new TableDefinition(options, properties);
+  }
+
+  private static void checkSpellings(Map<String, String> given) {
+    Map<String, String> said = new HashMap<>();
+    given.forEach(
+        (key, value) -> {
+          String plain = key.startsWith(TableCatalog.OPTION_PREFIX) ? key.substring(TableCatalog.OPTION_PREFIX.length()) : key;
+          IndexOptions.nameOf(plain)
+              .map(name -> said.putIfAbsent(name.toLowerCase(Locale.ROOT), value))
+              .filter(other -> !other.equals(value))
+              .ifPresent(
+                  other -> {
+                    throw new Refusal(
+                        "the statement says two things of the option " + key + ", " + value + " and " + other + ": say it once");
+                  });
+        });
   }
 
   /** Whether what is no option of the index stays with the table: as Delta has it, also an option of Delta's. */
