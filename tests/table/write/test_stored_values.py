@@ -281,6 +281,35 @@ def test_rows_are_put_in_order_whatever_their_columns_hold_new_rows_to(spark, ta
     holds(spark, table_path)
 
 
+def test_rows_are_put_in_order_whatever_has_become_not_null_since(spark, table_path):
+    """Another engine made it so, and nobody looked at the rows that were there."""
+    spark.sql(
+        f"""CREATE TABLE delta.`{table_path}` (id BIGINT, v STRING, s STRUCT<v: STRING>)
+            USING qbeast OPTIONS (columnsToIndex = 'id')"""
+    )
+    rows = spark.sql(
+        "SELECT id, nullif('a', if(id < 5, 'a', 'b')) AS v, struct(nullif('a', if(id < 7, 'a', 'b')) AS v) AS s "
+        "FROM range(10)"
+    )
+    rows.write.format("delta").mode("append").save(table_path)
+    metadata = log_entries(table_path, "metaData")[-1]
+    schema = json.loads(metadata["schemaString"])
+    schema["fields"][1]["nullable"] = False
+    schema["fields"][2]["type"]["fields"][0]["nullable"] = False
+    commit = Path(table_path, "_delta_log", f"{2:020d}.json")
+    commit.write_text(json.dumps({"metaData": {**metadata, "schemaString": json.dumps(schema)}}))
+    table = QbeastTable.for_path(spark, table_path)
+    assert table.optimize(revision=0).changed
+    assert load(spark, table_path).exceptAll(rows).isEmpty()
+    kept = log_entries(table_path, "metaData")[-1]["schemaString"]
+    assert (
+        kept.count('"nullable":false')
+        == json.dumps(schema, separators=(",", ":")).count('"nullable":false')
+        == 2
+    )
+    assert (table.metrics().unindexed_files, table.verify("log").ok) == (0, True)
+
+
 def test_columns_without_a_type_are_what_they_are_in_a_plain_table(spark, table_path, tmp_path):
     """Delta stores no values of such a column. It shows the column since Spark 4.1."""
     rows = rows_2d(spark, 500).selectExpr("id", "null AS nothing", "a", "b")

@@ -42,7 +42,7 @@ final class AcceptedRows {
       DataType type = column.dataType() instanceof StructType inner ? unconditional(inner) : column.dataType();
       MetadataBuilder said = new MetadataBuilder().withMetadata(column.metadata());
       CONDITIONS.forEach(said::remove);
-      accepting = accepting.add(new StructField(column.name(), type, column.nullable(), said.build()));
+      accepting = accepting.add(new StructField(column.name(), type, true, said.build()));
     }
     return accepting;
   }
