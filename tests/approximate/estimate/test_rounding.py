@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,10 +15,10 @@ from pyqbeast.approximate.estimate.rounding import decimals_exact
 PLACE = Decimal("0.000001")
 
 
-def told(value: float, share: float = 1.0) -> Decimal:
+def told(value: float, share: float = 1.0, exactly=None) -> Decimal:
     values, nothing = np.array([value]), np.zeros(1)
     found = Estimates(None, values, values, values, nothing.astype(np.int8), nothing, nothing, nothing)
-    return Decimal(repr(float(decimals_exact(found, share, 6).value[0])))
+    return Decimal(repr(float(decimals_exact(found, share, 6, exactly).value[0])))
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -26,6 +28,19 @@ def test_a_half_of_the_last_place_goes_away_from_zero(sign, parts):
     for cents in range(1, 2_000):
         exact = sign * Decimal(cents) / 100 / parts
         assert told(sign * cents / 100 / parts).quantize(PLACE) == exact.quantize(PLACE, ROUND_HALF_UP), cents
+
+
+@pytest.mark.parametrize("bits", [20, 34, 42])
+def test_a_quotient_of_many_rows_is_no_half_where_it_lies_just_below_one(bits):
+    """A double does not tell the two apart, so the quotient itself is asked for."""
+    rng = random.Random(bits)
+    for _ in range(2_000):
+        rows, last = rng.randrange(600, 200_000), rng.getrandbits(bits) | 1 << bits - 1
+        for above in (rows // 2 - 1, rows // 2, (rows + 1) // 2, rng.randrange(rows)):
+            exact = Fraction(last * rows + above, rows)
+            rounded = Decimal((exact + Fraction(1, 2)).__floor__()) * PLACE
+            double = (last * rows + above) / 10**6 / rows
+            assert told(double, exactly=lambda _, value=exact / 10**6: value) == Decimal(repr(float(rounded)))
 
 
 @pytest.mark.parametrize("digits", range(1, 16))

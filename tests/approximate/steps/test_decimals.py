@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from pyqbeast.approximate.estimate import Aggregate, FileCosts, GroupSpans, KnownBounds, State
+from pyqbeast.approximate.estimate.combination import Combination, Operation, Part
 from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.estimate.selection import Comparison, Selection
 from pyqbeast.approximate.steps.planning import step_to
@@ -14,6 +18,7 @@ from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
 from pyqbeast.core.sampling.weight_scale import EVEN
 
 SUM = Aggregate("sum", ("price",))
+SHARE = Combination((SUM, Aggregate("count", ("price",))), Operation("/", Part(0), Part(1)))
 GROUPS, ROWS = 100, 300
 EDGES = np.linspace(WEIGHT_MIN, WEIGHT_END, 11).astype(np.int64)
 
@@ -67,6 +72,33 @@ def test_a_condition_holds_for_an_exact_sum_or_does_not(sign, is_kept):
     said = verdict(Selection(Comparison(SUM, sign, 100.1)))
     for mask in (said.having, said.sure, said.possible):
         assert (mask == is_kept).all()
+
+
+def test_a_share_of_many_rows_is_rounded_as_decimals_are():
+    """It lies so little below a half of its last place that its double passes for the half."""
+
+    class Shares(Prices):
+        requested = (SHARE,)
+        limits = NumberLimits(
+            exact_below={SUM: 2.0**53 / 100, SHARE: 2.0**53 / 10**6},
+            overflows_at={},
+            decimal_places={SUM: 2, SHARE: 6},
+        )
+        row_count = 999
+
+        def __init__(self):
+            super().__init__()
+            self.group, self.weight = np.zeros(999, dtype=int), self.weight[:999]
+            more = next(cents for cents in range(999) if cents * 10**4 % 999 == 499)
+            self.price = (440_000_000 + more * (np.arange(999) == 0)) / 100
+
+    progress = Progress(Shares())
+    progress.read(step_to(progress, 1.0))
+    (value,) = progress.estimates(0.95)[SHARE].value
+    exact = Fraction(sum(round(100 * price) for price in progress.reader.price), 999 * 100)
+    assert progress.is_mergeable
+    assert value == float(Fraction(math.floor(exact * 10**6), 10**6))
+    assert Fraction(499, 1000) < exact * 10**6 % 1 < Fraction(1, 2)
 
 
 def test_groups_of_equal_sums_may_all_be_the_first():

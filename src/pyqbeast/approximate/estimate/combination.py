@@ -7,8 +7,10 @@ are no functions of sums. A formula with one of them lies between bounds that fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +22,9 @@ from pyqbeast.approximate.estimate.state import MOST_BUCKETS, ROWS, FloatArray, 
 from pyqbeast.core.errors import InvalidInputError
 
 SIGNS = ("+", "-", "*", "/")
+_EXACT: dict[str, Callable[[Fraction, Fraction], Fraction]] = dict(
+    zip(SIGNS, (operator.add, operator.sub, operator.mul, operator.truediv), strict=True)
+)
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,15 @@ Requested: TypeAlias = Aggregate | Combination
 def combined(term: Term, values: Sequence[FloatArray]) -> FloatArray:
     """The term's value [...] from those of the parts, each [...]; NaN where it divides by zero."""
     return _with_slopes(term, values)[0]
+
+
+def exactly(term: Term, values: Sequence[Fraction]) -> Fraction:
+    """The term's value from those of the parts. Numbers in it are the decimals that they are written as."""
+    if isinstance(term, Part):
+        return values[term.number]
+    if not isinstance(term, Operation):
+        return Fraction(repr(term))
+    return _EXACT[term.sign](exactly(term.left, values), exactly(term.right, values))
 
 
 def between(

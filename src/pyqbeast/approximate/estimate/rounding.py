@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -20,10 +22,14 @@ ROUNDED = ("sum", *EXTREMES)
 #: How far an exact value may be off, as a share of it, or of 1 where it is a correlation. Sums of doubles are not so
 #: far off, in whatever order Spark adds them up.
 EXACT_TO = 1e-9
-#: How far a double may be beside the number that it stands for after a few operations, as a share of it.
-_BESIDE = 2.0**-50
-#: How far below a half a number is none, however large it is: in units of the last place. Division by 2 to 500 leaves
-#: more between a half and what comes before it.
+#: How far a double may be beside a number that three operations lead to, as a share of it: a decimal is read, divided,
+#: and counted in units of its last place. Each of them rounds by half of a double's last place at the most.
+_BESIDE = 3 * 2.0**-53
+#: How far beside it doubles may lie that were added up from a quarter of a million others, as a share of it. Where the
+#: exact number can be worked out, it is, within this of a half: that takes some microseconds a group.
+_UNSURE = 2.0**-44
+#: How far below a half a number is none where only its double is known, however large it is: in units of the last
+#: place. Division by 2 to 500 leaves more between a half and what comes before it.
 _NO_HALF = 2.0**-10
 #: The first and the last moment that Python has, in microseconds since 1970, and how far a bound may be rounded there.
 FIRST_MOMENT, LAST_MOMENT, PLACES_OF_MOMENTS = -62_135_596_800_000_000, 253_402_300_799_999_999, 64
@@ -96,25 +102,32 @@ def extremes_outward(found: Estimates, limit: float) -> Estimates:
     return replace(found, low=low, high=high)
 
 
-def decimals_exact(found: Estimates, share: float | FloatArray, places: int | None) -> Estimates:
+def decimals_exact(
+    found: Estimates,
+    share: float | FloatArray,
+    places: int | None,
+    exactly: Callable[[int], Fraction] | None = None,
+) -> Estimates:
     """Exact values of decimals as the doubles next to these: sums of doubles lie beside them, and compare otherwise.
 
     Args:
         found: the estimates.
         share: of the rows, sampled; one number or one per group.
         places: of the decimals; None for other numbers.
+        exactly: the value of a group, by its number, before it is rounded to the places; None where it is not known.
+            It is asked for where the double does not tell on which side of a half the value lies.
     """
     if places is None:
         return found
 
     def rounded(values: FloatArray) -> FloatArray:
         is_decimal = (np.asarray(share) >= 1) & (np.abs(values) < exact_below(places))
-        return np.where(is_decimal, _half_up(np.where(is_decimal, values, 0.0), places), values)
+        return np.where(is_decimal, _half_up(np.where(is_decimal, values, 0.0), places, exactly), values)
 
     return replace(found, value=rounded(found.value), low=rounded(found.low), high=rounded(found.high))
 
 
-def _half_up(values: FloatArray, places: int) -> FloatArray:
+def _half_up(values: FloatArray, places: int, exactly: Callable[[int], Fraction] | None = None) -> FloatArray:
     """Values of so many decimal places, of which halves of the last one become whole, away from 0, as Spark has it.
 
     The double next to a half may lie below it. What is less than a half by more than doubles err stays so, and a number
@@ -124,6 +137,10 @@ def _half_up(values: FloatArray, places: int) -> FloatArray:
     of_last = np.abs(values) * scale
     whole = np.floor(of_last)
     is_half = of_last - whole >= 0.5 - np.minimum(of_last * _BESIDE, _NO_HALF)
+    if exactly is not None:
+        for group in np.flatnonzero(np.abs(of_last - whole - 0.5) <= of_last * _UNSURE).tolist():
+            whole[group] = math.floor(abs(exactly(group)) * 10**places + Fraction(1, 2))
+            is_half[group] = False
     # Beyond, doubles have no place behind the last one but a half, and the product may lie beside the number.
     return np.where(of_last < 2.0**51, np.copysign((whole + is_half) / scale, values), values)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,16 @@ from pyqbeast.approximate.estimate.combination import (
     Requested,
     axes_for,
     combined,
+    exactly,
     has_zero_divisor,
     is_computed_for,
 )
 from pyqbeast.approximate.estimate.estimates import Estimates, estimate
+from pyqbeast.approximate.estimate.formulas import COUNTS
 from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
 from pyqbeast.approximate.estimate.outcome import Reading
 from pyqbeast.approximate.estimate.rounding import (
+    ROUNDED,
     decimals_exact,
     extremes_outward,
     is_rounded,
@@ -39,6 +43,9 @@ from pyqbeast.approximate.estimate.state import (
 )
 from pyqbeast.approximate.steps.row_reader import RowReader
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
+
+#: Kinds of aggregates whose exact values are whole numbers, or have the places of their column.
+_OF_DECIMALS = {*COUNTS, *ROUNDED}
 
 
 class Progress:
@@ -156,6 +163,7 @@ class Progress:
                 extremes_outward(found[each], limits.exact_below.get(each, np.inf)),
                 self._shares,
                 limits.decimal_places.get(each),
+                self._exactly(each, values),
             )
             for each in requested
         }
@@ -179,6 +187,23 @@ class Progress:
         known_grids = {part: grid for part, grid in grids.items() if grid is not None}
         grid = known_grids if isinstance(requested, Combination) else grids[requested]
         return estimate(self.state, requested, self._shares, confidence, self.reader.known, grid)
+
+    def _exactly(
+        self, requested: Requested, values: Mapping[Requested, FloatArray]
+    ) -> Callable[[int], Fraction] | None:
+        """What tells the value of a combination of counts and sums, all of whose rows are read; None for any other."""
+        if (
+            not isinstance(requested, Combination)
+            or not {each.kind for each in requested.parts} <= _OF_DECIMALS
+        ):
+            return None
+        term = requested.term
+        parts = [
+            (values[each], 10 ** self.reader.limits.decimal_places.get(each, 0)) for each in requested.parts
+        ]
+        return lambda group: exactly(
+            term, [Fraction(round(Fraction(value[group]) * scale), scale) for value, scale in parts]
+        )
 
     def _is_inexact_by_sums(self, requested: Requested, found: Mapping[Requested, Estimates]) -> bool:
         """Whether the exact answer does not follow from sums: doubles do not hold them, or zero divides."""
