@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 import pyqbeast
 from pyqbeast import FormatError, NotIndexedError, QbeastTable, TableNotFoundError, UnsupportedError, bridge
 from pyqbeast.table.options import VECTORS_PROPERTY
+from tests.spark_session import under
 from tests.table.help import count, ids, load, rows_2d, save
 from tests.table.legacy import CASES, REPLICATED, copy_of, expected_of, reads_right
 
@@ -207,6 +208,18 @@ def test_restore_gives_the_old_table_back(spark, golden, table_path):
     restored = live_files(spark, path)
     assert {name: file.tags for name, file in restored.items()} == {n: e.tags for n, e in before.items()}
     reads_right(spark, path, expected_of(golden, REPLICATED))
+
+
+def test_a_refusal_names_the_whole_place_of_a_table(spark, golden, tmp_path):
+    """Its command is run as it stands, and a path alone would be one of this machine."""
+    copy_of(golden, REPLICATED, tmp_path / "table")
+    with (
+        under(spark, {"fs.viewfs.mounttable.refusals.link./data": f"file://{tmp_path}"}),
+        pytest.raises(
+            UnsupportedError, match="pyqbeast upgrade --drop-replicated viewfs://refusals/data/table"
+        ),
+    ):
+        spark.sql("DELETE FROM delta.`viewfs://refusals/data/table` WHERE id = 1")
 
 
 def test_changes_in_place_are_refused_while_there_are_replicated_files(spark, golden, table_path):

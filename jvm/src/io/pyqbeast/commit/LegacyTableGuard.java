@@ -6,6 +6,8 @@ import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.index.ReplicatedCubes;
 import io.pyqbeast.spark.DeltaCommands;
 import io.pyqbeast.spark.Snapshots;
+import java.net.URI;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -38,7 +40,7 @@ public final class LegacyTableGuard {
   static void check(Snapshot snapshot) {
     boolean isReplicated = !ReplicatedCubes.of(snapshot).isEmpty();
     if (isReplicated || StoredFormat.of(snapshot).legacy()) {
-      String path = snapshot.deltaLog().dataPath().toUri().getPath();
+      String path = place(snapshot.deltaLog().dataPath());
       throw new Refusal(
           isReplicated
               ? "files of the table at " + path + " repeat rows of other files, so it cannot be changed in place;"
@@ -46,6 +48,12 @@ public final class LegacyTableGuard {
               : "the table at " + path + " was written before format 0.6 and can only be read;"
                   + " to change it, run first: pyqbeast upgrade " + ShellWord.of(path));
     }
+  }
+
+  /** A path as a command takes it: whole, but for files of this machine, whose paths need no scheme. */
+  private static String place(Path path) {
+    URI uri = path.toUri();
+    return "file".equals(uri.getScheme()) ? uri.getPath() : path.toString();
   }
 
   /** The log of the table that a command changes; null for every other plan. */
