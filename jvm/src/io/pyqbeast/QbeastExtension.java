@@ -32,9 +32,11 @@ public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensi
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     extensions.injectResolutionRule(ScalaInterop.function(session -> new IndexedOverwrite()));
     extensions.injectResolutionRule(ScalaInterop.function(session -> new IndexedLike()));
-    extensions.injectPostHocResolutionRule(ScalaInterop.function(session -> new TileDBFilters()));
+    if (TileDBFilters.ARE_TAKEN) {
+      extensions.injectPostHocResolutionRule(ScalaInterop.function(session -> new TileDBFilters()));
+      extensions.injectOptimizerRule(ScalaInterop.function(session -> new TileDBConditions()));
+    }
     extensions.injectOptimizerRule(ScalaInterop.function(SampleRule::new));
-    extensions.injectOptimizerRule(ScalaInterop.function(session -> new TileDBConditions()));
     extensions.injectPreCBORule(ScalaInterop.function(IndexedScan::new));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new WholeFiles()));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new ParquetConditions()));

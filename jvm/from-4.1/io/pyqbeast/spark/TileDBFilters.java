@@ -32,6 +32,9 @@ import scala.Option;
  * and counts too few rows. Here they reach this source alone, and each scan keeps its own.
  */
 public final class TileDBFilters extends Rule<LogicalPlan> {
+  /** Whether this version of Spark gives filters to data sources of Python. */
+  public static final boolean ARE_TAKEN = true;
+
   private static final String SOURCE = "tiledb";
 
   /** Tells the Python side to hand over a reader that takes filters; see {@code tiledb/spark/data_source.py}. */

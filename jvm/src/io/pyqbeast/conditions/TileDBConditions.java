@@ -12,6 +12,10 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 public final class TileDBConditions extends Rule<LogicalPlan> {
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
+    // Spark's optimizer asks several times a query, and most queries read no array.
+    if (ScalaInterop.list(plan.collectLeaves()).stream().noneMatch(TileDBFilters::areFor)) {
+      return plan;
+    }
     return LogicalPlans.replaced(
         plan,
         Filter.class,
