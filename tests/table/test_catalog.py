@@ -89,9 +89,10 @@ def test_a_property_changes_the_cube_size_of_what_is_written_next(spark, name, s
     assert [(each.id, each.cube_size) for each in table.revisions()] == [(0, 1000), (1, 1000), (2, 500)]
     spark.sql(f"INSERT OVERWRITE {name} SELECT * FROM source")
     assert QbeastTable.for_name(spark, name).cube_size == 500
-    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{key}' = 'many')")
-    with pytest.raises(InvalidInputError, match="table property cubeSize has to be"):
-        spark.sql(f"INSERT INTO {name} SELECT * FROM source")
+    for wrong in ("many", "5M", "0"):
+        with pytest.raises(InvalidInputError, match="cubeSize has to be"):
+            spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{key}' = '{wrong}')")
+    spark.sql(f"INSERT INTO {name} SELECT * FROM source")
 
 
 def test_a_cube_size_that_a_write_states_is_the_one_that_the_table_keeps(spark, name, source):
@@ -143,7 +144,9 @@ def test_a_new_table_has_one_cube_size(spark, name, kind):
     [
         ("columnsToIndex = 'b'", "overwrite the table with other columnsToIndex"),
         ("'qbeast.columnsToIndex' = 'b,a'", "overwrite the table with other columnsToIndex"),
+        ("columnsToIndex = 'a:hashing,b'", "overwrite the table with other columnsToIndex"),
         ("weightColumns = 'id'", "overwrite the table with other columnsToIndex"),
+        ('columnStats = \'{"a_min": 0, "a_max": 9}\'', "give columnStats to the next write"),
         ("sampleFractions = '0.5'", "the property pyqbeast.sampleFractions: set that one"),
     ],
 )
@@ -152,6 +155,14 @@ def test_a_property_that_would_have_no_effect_is_refused(spark, name, properties
     with pytest.raises(UnsupportedError, match=told):
         spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({properties})")
     spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (columnsToIndex = 'a,b', team = 'maps')")
+
+
+def test_a_property_may_say_again_how_a_table_is_indexed(spark, name):
+    how = "columnsToIndex = 'a:hashing,b'"
+    spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS ({how}, weightColumns = 'id')")
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({how})")
+    with pytest.raises(UnsupportedError, match="overwrite the table with other columnsToIndex"):
+        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (columnsToIndex = 'a,b')")
 
 
 def test_create_then_insert(spark, name, source):

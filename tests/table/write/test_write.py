@@ -141,8 +141,9 @@ def test_no_option_of_an_older_index_stays(spark, table_path):
     save(rows_2d(spark, 100), table_path)
     options = {"columnsToIndex": "a,b", "columnstoindex": "a,b", "cubeSize": "1000", "columnStats": "{}"}
     options["qbeast.cubeSize"] = "1000"
-    told = ", ".join(f"'{key}' = '{value}'" for key, value in {**options, "mine": "stays"}.items())
-    spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ({told})")
+    (metadata,) = log_entries(table_path, "metaData")
+    metadata["configuration"] |= {**options, "mine": "stays"}
+    Path(table_path, "_delta_log", f"{1:020d}.json").write_text(json.dumps({"metaData": metadata}))
     save(rows_2d(spark, 100), table_path)
     assert options.items() <= bridge.TableLog(spark, table_path).configuration.items()
     save(rows_2d(spark, 100), table_path, "overwrite", columnsToIndex="b,id")

@@ -165,16 +165,22 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     if (asked.options().isEmpty() || !(loadTable(name) instanceof IndexedTable table && table.isIndexed())) {
       return;
     }
-    if (asked.names("weightColumns")
-        || asked.namesColumns() && !table.isIndexedAs(index(name, table.schema(), asked))) {
-      throw new Refusal(
-          "a property does not change the columns that " + name + " is indexed by: overwrite the table with other"
-              + " columnsToIndex");
-    }
     if (asked.names("sampleFractions")) {
       throw new Refusal(
           name + " is a table already, whose fractions are the property " + Constants.SAMPLE_FRACTIONS
               + ": set that one");
+    }
+    if (asked.names("columnStats")) {
+      throw new Refusal(
+          name + " is a table already, and no property tells of its columns: give columnStats to the next write of"
+              + " df.write");
+    }
+    // Without columns Python looks at the other options alone.
+    Map<String, String> index = index(name, asked.namesColumns() ? table.schema() : new StructType(), asked);
+    if (asked.names("weightColumns") || asked.namesColumns() && !table.isIndexedAs(index)) {
+      throw new Refusal(
+          "a property does not change the columns that " + name + " is indexed by, nor how: overwrite the table with other"
+              + " columnsToIndex");
     }
   }
 

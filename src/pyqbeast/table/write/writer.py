@@ -43,13 +43,16 @@ def configuration(no_rows: DataFrame, options: Mapping[str, str]) -> dict[str, s
     """The configuration entries of a table that is indexed before it has rows.
 
     Args:
-        no_rows: an empty frame of the table's columns.
+        no_rows: an empty frame of the table's columns. Without columns there are no entries, and the options are
+            only looked at.
         options: those of a write, names in any case.
 
     Raises:
         InvalidInputError: an option or a column that cannot be used.
     """
     parsed = WriteOptions.parse(options)
+    if not no_rows.columns:
+        return {}
     _check_names(no_rows.columns)
     revision = plan_new(RowsToWrite(no_rows, parsed, parsed.fractions({})), None).revision
     return configuration_entries(revision, {}) | parsed.new_table_properties(no_rows.sparkSession)

@@ -108,9 +108,10 @@ public final class IndexedTable extends DeltaTableV2 {
     return indexedColumns().stream().anyMatch(indexed -> ColumnNames.areSame(indexed, column));
   }
 
-  /** Whether configuration entries of an index name the columns of this table's. */
+  /** Whether configuration entries of an index have the columns of this table's, each of the same kind. */
   public boolean isIndexedAs(Map<String, String> index) {
-    return indexedColumns().equals(IndexedColumns.of(ScalaInterop.map(index)));
+    return IndexedColumns.kinds(initialSnapshot().metadata().configuration())
+        .equals(IndexedColumns.kinds(ScalaInterop.map(index)));
   }
 
   private List<String> indexedColumns() {

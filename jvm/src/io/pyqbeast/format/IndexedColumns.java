@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -20,9 +21,23 @@ public final class IndexedColumns {
    * with a damaged revision counts as not indexed: it is read whole, and Spark samples it.
    */
   public static List<String> of(scala.collection.immutable.Map<String, String> configuration) {
+    return of(last(configuration));
+  }
+
+  private static JsonNode last(scala.collection.immutable.Map<String, String> configuration) {
     String last = configuration.get(Constants.LAST_REVISION).getOrElse(() -> null);
     String key = Constants.REVISION_PREFIX + Json.wholeNumber(last);
-    return of(StoredRevision.read(key, configuration.get(key).getOrElse(() -> null)));
+    return StoredRevision.read(key, configuration.get(key).getOrElse(() -> null));
+  }
+
+  /** The indexed columns of the last revision in a configuration, in order, and the kind of each: its transformer's. */
+  public static List<Map.Entry<String, String>> kinds(scala.collection.immutable.Map<String, String> configuration) {
+    List<Map.Entry<String, String>> kinds = new ArrayList<>();
+    for (JsonNode transformer : last(configuration).path("columnTransformers")) {
+      String name = transformer.path("className").asText();
+      kinds.add(Map.entry(transformer.path("columnName").asText(), name.substring(name.lastIndexOf('.') + 1)));
+    }
+    return kinds;
   }
 
   /** Those of a table; empty if it is not indexed. */
