@@ -203,7 +203,7 @@ def test_a_table_without_rows(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "given", [{"version": 0}, {"estimates": iter([1])}, {"storage_options": {"key": "x"}}], ids=str
+    "given", [{"version": 0}, {"estimates": [1]}, {"storage_options": {"key": "x"}}], ids=str
 )
 def test_an_array_has_nothing_of_what_only_tables_have(golden, tmp_path, given):
     uri = golden("tiledb/sp_multifrag") / "array"
