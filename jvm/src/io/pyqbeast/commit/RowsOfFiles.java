@@ -31,7 +31,7 @@ final class RowsOfFiles {
     LogicalPlan every =
         LogicalPlans.replaced(
             Frames.plan(rows), LogicalRelation.class,
-            relation -> LogicalPlans.withOptions(relation, EVERY_FILE));
+            relation -> LogicalPlans.nullable(LogicalPlans.withOptions(relation, EVERY_FILE)));
     return PaddedTexts.in(
         RowTracking$.MODULE$.preserveRowTrackingColumns(Frames.of(rows.sparkSession(), every), snapshot),
         snapshot.metadata().schema());

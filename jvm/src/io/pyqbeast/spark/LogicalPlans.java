@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.analysis.EliminateView$;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
@@ -78,6 +79,22 @@ public final class LogicalPlans {
             && files.location() instanceof TahoeLogFileIndex table
         ? Optional.of(table)
         : Optional.empty();
+  }
+
+  /**
+   * The rows of files, which may hold nulls where the table takes none now: Spark reads a null as 0 there, counts none, or
+   * fails.
+   */
+  public static LogicalRelation nullable(LogicalRelation relation) {
+    List<AttributeReference> columns =
+        ScalaInterop.list(relation.output()).stream()
+            .map(
+                each ->
+                    new AttributeReference(
+                        each.name(), each.dataType().asNullable(), true, each.metadata(), each.exprId(), each.qualifier()))
+            .toList();
+    return relation.copy(
+        relation.relation(), ScalaInterop.seq(columns), relation.catalogTable(), relation.isStreaming(), relation.stream());
   }
 
   private static LogicalPlan pinned(LogicalRelation relation) {

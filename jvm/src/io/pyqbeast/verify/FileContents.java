@@ -5,6 +5,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.commit.TableLog;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.spark.DeltaActions;
+import io.pyqbeast.spark.Frames;
+import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.io.File;
 import java.util.List;
@@ -23,6 +25,7 @@ import org.apache.spark.sql.api.java.UDF3;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.deletionvectors.RoaringBitmapArray;
 import org.apache.spark.sql.delta.storage.dv.DeletionVectorStore$;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
@@ -125,7 +128,10 @@ public final class FileContents {
                       .filter(file -> counts.containsKey(file.path()))
                       .map(file -> DeltaActions.counted(file, counts.get(file.path())[0], counts.get(file.path())[1]))
                       .toList();
-              return log.deltaLog().createDataFrame(log.snapshot(), ScalaInterop.seq(chosen), false, Option.empty());
+              Dataset<Row> rows =
+                  log.deltaLog().createDataFrame(log.snapshot(), ScalaInterop.seq(chosen), false, Option.empty());
+              return Frames.of(
+                  session, LogicalPlans.replaced(Frames.plan(rows), LogicalRelation.class, LogicalPlans::nullable));
             });
   }
 
