@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import FormatError, QbeastTable, UnsupportedError, bridge
+from pyqbeast.table.maintain import repair_texts
 from tests.spark_session import under
 from tests.table.help import count, load, rows_2d, rows_written, save
 from tests.table.legacy import REPLICATED, copy_of
@@ -86,6 +87,24 @@ def with_copies(spark, golden, table_path):
     path = copy_of(golden, REPLICATED, table_path)
     pyqbeast.upgrade(spark, path)
     return path
+
+
+def lose_the_revision(spark, path):
+    spark.sql(f"ALTER TABLE delta.`{path}` UNSET TBLPROPERTIES ('qbeast.revision.1')")
+
+
+@pytest.mark.parametrize("is_upgraded", [True, False])
+def test_a_repair_leaves_the_copies_of_a_lost_revision(spark, golden, table_path, is_upgraded):
+    path = copy_of(golden, REPLICATED, table_path)
+    if is_upgraded:
+        pyqbeast.upgrade(spark, path)
+    lose_the_revision(spark, path)
+    left = QbeastTable.for_path(spark, path).repair(dry_run=False).left
+    assert {(each.problem.rule, each.text) for each in left} == {("tags", repair_texts.COPIES)}
+    counts_once(spark, path)
+    pyqbeast.upgrade(spark, path, drop_replicated=True)
+    assert QbeastTable.for_path(spark, path).repair(dry_run=False).ok
+    counts_once(spark, path)
 
 
 def counts_once(spark, path):

@@ -17,7 +17,7 @@ from pyqbeast.core.format.constants import (
     WEIGHT_MIN,
 )
 from pyqbeast.core.format.cube import CubeId
-from pyqbeast.core.format.file_tags import Block
+from pyqbeast.core.format.file_tags import Block, blocks_to_json
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.format.weight_counts import count_weights, weights_tag
 from pyqbeast.core.sampling.logged_file import LoggedFile
@@ -146,3 +146,23 @@ def test_copies_of_copies():
     random.Random(1).shuffle(files)
     cubes = ReplicatedCubes.among(files)
     assert [each.blocks[0].cube for each in cubes.read_files(files)] == [grandchild]
+
+
+def of_lost_revision(number, block, path):
+    """A file of a revision that the table does not have: nothing but its tags tells of its blocks."""
+    tags = {"revision": str(number), "blocks": blocks_to_json([block])}
+    return LoggedFile(path, 1, block.element_count, 0, tags, 0, (), "no such revision")
+
+
+def test_copies_outlive_their_revision():
+    below = Block(CHILD, -100, 500, 10)
+    files = [of_lost_revision(7, MARKED, "copied"), of_lost_revision(7, below, "below")]
+    assert ReplicatedCubes.among(files).read_files(files) == files[1:]
+    false = [files[0], of_lost_revision(7, below._replace(min_weight=-99), "below")]
+    assert ReplicatedCubes.among(false).read_files(false) == false
+
+
+def test_a_file_of_another_revision_that_is_lost_may_hold_the_copies():
+    other = of_lost_revision(9, Block(CHILD, -100, 500, 10), "other")
+    with pytest.raises(UnsupportedError, match="marked is marked as replicated"):
+        ReplicatedCubes.among([file(MARKED, path="marked"), other])

@@ -53,6 +53,9 @@ INDEX_TAGS = frozenset(
     }
 )
 
+#: Dimensions of cubes where nobody knows how many they have. Each symbol of an id is a level then, so that the id of a
+#: cube still begins with those of the cubes above it.
+_ANY_DIMENSIONS = 6
 _INT = r"(-?[1-9][0-9]{0,9}|0)"
 #: A block as `blocks_to_json` writes it, with what follows.
 _AS_WRITTEN = re.compile(
@@ -122,6 +125,14 @@ def parse_tags(tags: Mapping[str, str] | None, dimensions_of: Callable[[int], in
         return FileTags(revision_id, tuple(_blocks(tags, dimensions)))
     except FormatError as error:
         return FileTags(STAGING_REVISION, (), f"index tags cannot be used: {error}")
+
+
+def parse_alone(tags: Mapping[str, str] | None) -> FileTags:
+    """What the tags of a file say whether the table has their revision or not: marks of copies outlive a revision.
+
+    Cubes are those of `_ANY_DIMENSIONS`. Never raises.
+    """
+    return parse_tags(tags, lambda _: _ANY_DIMENSIONS)
 
 
 def are_legacy(tags: Mapping[str, str]) -> bool:

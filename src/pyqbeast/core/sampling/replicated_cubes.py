@@ -8,16 +8,17 @@ replicated. A mark alone is not believed, because a damaged or foreign one would
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MIN
-from pyqbeast.core.format.cube import CubeId
-from pyqbeast.core.format.file_tags import Block
+from pyqbeast.core.format.file_tags import Block, FileTags, parse_alone
 from pyqbeast.core.sampling.logged_file import LoggedFile
 
-_Name = tuple[int, CubeId]
+#: A revision and the id of a cube, which begins with those of the cubes above it. A table need not have the revision.
+_Name = tuple[int, str]
 
 
 @dataclass
@@ -39,6 +40,66 @@ class _Marked:
         self.seen += below.element_count if below.min_weight <= largest else 0
 
 
+def _told(file: LoggedFile) -> FileTags:
+    """What the tags of a file say, be it of a revision that the table has or not."""
+    return FileTags(file.revision_id, file.blocks) if file.blocks else parse_alone(file.tags)
+
+
+class _Evidence:
+    """What the files of a table show about its marked cubes, before the marks are judged."""
+
+    def __init__(self, marked: dict[_Name, _Marked]) -> None:
+        self._marked = marked
+        self._lengths = {len(cube) for _, cube in marked}
+        self._unindexed = 0.0
+        # Rows of revisions that the table does not have. A file whose number is damaged may hold copies of any other.
+        self._of_lost: Counter[int] = Counter()
+
+    def look_at(self, file: LoggedFile) -> None:
+        """Shows the rows of a file to the marked cubes that they may be copied from."""
+        tags = _told(file)
+        if not tags.blocks:
+            self._unindexed += math.inf if file.rows is None else file.rows
+        elif file.revision_id == STAGING_REVISION:
+            self._of_lost[tags.revision_id] += sum(block.element_count for block in tags.blocks)
+        for block in tags.blocks:
+            if not block.replicated:
+                self._show(tags.revision_id, block)
+
+    def _show(self, revision_id: int, block: Block) -> None:
+        """Shows a block to the marked cubes above it, unless the block has no rows."""
+        if not block.element_count:
+            return
+        cube = block.cube.to_string()
+        for length in self._lengths:
+            above = self._marked.get((revision_id, cube[:length]))
+            if above is not None and length < len(cube):
+                above.see(block)
+
+    def judged(self) -> frozenset[_Name]:
+        """The marked cubes that were copied.
+
+        The deepest come first: a block whose mark turned out to be false may hold the copies of a cube above it.
+        """
+        copied = set()
+        for name in sorted(self._marked, key=lambda name: -len(name[1])):
+            cube = self._marked[name]
+            unindexed = self._unindexed + self._of_lost.total() - self._of_lost[name[0]]
+            is_enough = cube.seen + unindexed >= cube.rows
+            if cube.is_lightest_seen and is_enough:
+                copied.add(name)
+            elif unindexed > 0 and is_enough:
+                raise UnsupportedError(
+                    f"file {cube.path} is marked as replicated: its rows would be in other files too. No file with an "
+                    "index holds them, and files without one may, so nobody can tell. RESTORE a version in which all "
+                    "files have an index, and run pyqbeast upgrade --drop-replicated before other programs change it"
+                )
+            else:
+                for block in cube.blocks:
+                    self._show(name[0], block)
+        return frozenset(copied)
+
+
 @dataclass(frozen=True)
 class ReplicatedCubes:
     """The cubes of a table whose rows are all stored a second time, below them.
@@ -58,34 +119,34 @@ class ReplicatedCubes:
         files = list(files)
         marked: dict[_Name, _Marked] = {}
         for file in files:
-            for block in file.blocks:
-                if block.replicated:
-                    marked.setdefault((file.revision_id, block.cube), _Marked(file.path)).blocks.append(block)
+            if file.is_marked or not file.blocks:
+                tags = _told(file)
+                for block in tags.blocks:
+                    if block.replicated:
+                        name = (tags.revision_id, block.cube.to_string())
+                        marked.setdefault(name, _Marked(file.path)).blocks.append(block)
         if not marked:
             return cls()
-        unindexed = 0.0
+        evidence = _Evidence(marked)
         for file in files:
-            if file.revision_id == STAGING_REVISION:
-                unindexed += math.inf if file.rows is None else file.rows
-            for block in file.blocks:
-                if not block.replicated:
-                    _show(marked, file.revision_id, block)
-        return cls(_judged(marked, unindexed), has_marks=True)
+            evidence.look_at(file)
+        return cls(evidence.judged(), has_marks=True)
 
     def hold_all_of(self, file: LoggedFile) -> bool:
         """Whether other files hold all rows of the file.
 
         Raises UnsupportedError where they hold the rows of some of its blocks only.
         """
-        if not self.copied or not file.is_marked:
+        if not self.copied:
             return False
-        copied = [self._is_copied(file.revision_id, block) for block in file.blocks]
+        tags = _told(file)
+        copied = [self._is_copied(tags.revision_id, block) for block in tags.blocks]
         if any(copied) and not all(copied):
             raise UnsupportedError(
                 f"file {file.path} holds replicated blocks beside others, so its rows cannot be read only once: "
                 "write the table anew from its source"
             )
-        return all(copied)
+        return bool(copied) and all(copied)
 
     def read_files(self, files: Iterable[LoggedFile]) -> list[LoggedFile]:
         """The files that hold each row once. Raises as `hold_all_of`."""
@@ -102,35 +163,4 @@ class ReplicatedCubes:
         return tuple(block._replace(replicated=False) for block in file.blocks)
 
     def _is_copied(self, revision_id: int, block: Block) -> bool:
-        return block.replicated and (revision_id, block.cube) in self.copied
-
-
-def _show(marked: dict[_Name, _Marked], revision_id: int, block: Block) -> None:
-    """Shows a block to the marked cubes above it, unless the block has no rows."""
-    if block.element_count:
-        for above in block.cube.ancestors():
-            if (revision_id, above) in marked:
-                marked[revision_id, above].see(block)
-
-
-def _judged(marked: dict[_Name, _Marked], unindexed: float) -> frozenset[_Name]:
-    """The marked cubes that were copied.
-
-    The deepest come first, because a block whose mark turned out to be false may hold the copies of a cube above it.
-    """
-    copied = set()
-    for name in sorted(marked, key=lambda name: -name[1].depth):
-        cube = marked[name]
-        is_enough = cube.seen + unindexed >= cube.rows
-        if cube.is_lightest_seen and is_enough:
-            copied.add(name)
-        elif unindexed > 0 and is_enough:
-            raise UnsupportedError(
-                f"file {cube.path} is marked as replicated: its rows would be in other files too. No file with an "
-                "index holds them, and files without one may, so nobody can tell. RESTORE a version in which all "
-                "files have an index, and run pyqbeast upgrade --drop-replicated before other programs change it"
-            )
-        else:
-            for block in cube.blocks:
-                _show(marked, name[0], block)
-    return frozenset(copied)
+        return block.replicated and (revision_id, block.cube.to_string()) in self.copied

@@ -19,7 +19,7 @@ from pyqbeast.core.format.constants import (
     TAG_REVISION,
     TAG_WEIGHTS,
 )
-from pyqbeast.core.format.file_tags import INDEX_TAGS, are_legacy, blocks_to_json
+from pyqbeast.core.format.file_tags import INDEX_TAGS, are_legacy, blocks_to_json, parse_alone
 from pyqbeast.core.otree.compaction import is_copy
 from pyqbeast.core.otree.gaps import closing
 from pyqbeast.core.otree.invariants import check_tree
@@ -127,7 +127,11 @@ class _Plan:
     def __init__(self, files: Sequence[VerifiedFile], statistics: Mapping[str, str]) -> None:
         self.files = {file.path: file for file in files}
         self.statistics = statistics
-        self.has_copies = any(block.replicated for file in files for block in file.tags.blocks)
+        self.has_copies = any(
+            block.replicated
+            for file in files
+            for block in file.tags.blocks or parse_alone(file.logged.tags).blocks
+        )
         self.tags: dict[str, Mapping[str, str]] = {}
         self.others: dict[str, FileChange] = {}
         self.healed: list[Remedy] = []

@@ -1,0 +1,107 @@
+"""A table with replicated cubes, and damage of its log. A reader gives out each row once, or ends in an error."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyqbeast
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+
+ROWS = 30_000
+REVISION = "qbeast.revision.1"
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A damage, by what it makes of the table's configuration, or of the tags of one file.
+
+    Attributes:
+        name: what is damaged.
+        told: the beginning of the error that readers end in; None where they give out each row once.
+        settings: changes the configuration.
+        copy: the tags of a file of copies after it.
+        below: the tags of the one file that shows that a marked cube was copied.
+    """
+
+    name: str
+    told: str | None = None
+    settings: Callable[[dict], object] | None = None
+    copy: Callable[[dict], dict | None] | None = None
+    below: Callable[[dict], dict | None] | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+MARKED = r"file [-.\w]+ is marked as replicated"
+DAMAGES = [
+    Damage("nothing is damaged"),
+    Damage("the revision is lost", settings=lambda conf: conf.pop(REVISION, None)),
+    Damage("the revision is no JSON", settings=lambda conf: conf.update({REVISION: "{"})),
+    Damage(
+        "the revision is of a transformer that nobody knows",
+        settings=lambda conf: conf.update({REVISION: conf[REVISION].replace(".Linear", ".Other")}),
+    ),
+    Damage("a file below has lost its tags", MARKED, below=lambda tags: None),
+    Damage(
+        "a file below is of a revision that is not there",
+        MARKED,
+        below=lambda tags: {**tags, "revision": "9"},
+    ),
+]
+
+
+def victims(table):
+    """The file with the most copies, and the only one that shows a marked cube's lightest row below that cube."""
+    files = IndexedSnapshot.read(table).files
+    marked = [file for file in files if file.is_marked]
+    for block in (file.blocks[0] for file in marked):
+        shows = [
+            file.path
+            for file in files
+            if not file.is_marked
+            and block.cube != file.blocks[0].cube
+            and block.cube.is_ancestor_of(file.blocks[0].cube)
+            and block.min_weight == file.blocks[0].min_weight
+        ]
+        if len(shows) == 1:
+            return max(marked, key=lambda file: file.blocks[0].element_count).path, shows[0]
+    raise AssertionError("each marked cube is shown by more than one file")
+
+
+def planted(golden, target, damage, has_blocks=False):
+    """A table with a damage; with `has_blocks` its tags are of today before they are damaged."""
+    source = golden("qbeast_old/o3_replicated") / "table"
+    of_copies, below = victims(source)
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.crc"))
+    for log_file in Path(target, "_delta_log").glob("*.json"):
+        lines = [json.loads(line) for line in log_file.read_text().splitlines()]
+        for line in lines:
+            if damage.settings and REVISION in line.get("metaData", {}).get("configuration", {}):
+                damage.settings(line["metaData"]["configuration"])
+            if "add" in line:
+                add = line["add"]
+                change = {of_copies: damage.copy, below: damage.below}.get(add["path"])
+                add["tags"] = upgraded(add["tags"]) if has_blocks else add["tags"]
+                add["tags"] = change(add["tags"]) if change else add["tags"]
+        log_file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(target)
+
+
+def upgraded(tags):
+    block = {
+        "cubeId": tags["cube"],
+        **{name: int(tags[name]) for name in ("minWeight", "maxWeight", "elementCount")},
+        "replicated": tags["state"] in ("ANNOUNCED", "REPLICATED"),
+    }
+    return {"revision": tags["revision"], "blocks": json.dumps([block], separators=(",", ":"))}
+
+
+def rows_and_ids(path):
+    """How many rows a scan gives out, and how many of them differ."""
+    found = pyqbeast.scan(path).select(["id"]).to_arrow()["id"]
+    return len(found), len(found.unique())
