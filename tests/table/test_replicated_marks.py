@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import pytest
@@ -105,6 +106,39 @@ def test_a_repair_leaves_the_copies_of_a_lost_revision(spark, golden, table_path
     pyqbeast.upgrade(spark, path, drop_replicated=True)
     assert QbeastTable.for_path(spark, path).repair(dry_run=False).ok
     counts_once(spark, path)
+
+
+def test_an_optimize_of_a_lost_revision_writes_no_copies(spark, with_copies):
+    """The rows of the lost one are laid out by the newer one, and what was copied to them leaves the table."""
+    to_a_newer_revision(spark, with_copies)
+    counts_once(spark, with_copies)
+    assert QbeastTable.for_path(spark, with_copies).optimize(revision=0).files_removed == 105
+    counts_once(spark, with_copies)
+    assert QbeastTable.for_path(spark, with_copies).verify("data").ok
+
+
+def test_an_optimize_of_a_lost_revision_refuses_files_that_hold_copies_and_other_rows(spark, with_copies):
+    def join(_, blocks):
+        if any(block["replicated"] for block in blocks):
+            blocks.append({**blocks[0], "elementCount": 0, "replicated": False})
+
+    path = relogged(with_copies, join)
+    to_a_newer_revision(spark, path)
+    with pytest.raises(UnsupportedError, match="stored a second time beside others"):
+        QbeastTable.for_path(spark, path).optimize(revision=0)
+
+
+def to_a_newer_revision(spark, path):
+    """The revision of all files is lost, and there is another one."""
+    log = bridge.TableLog(spark, path)
+    newer = {**json.loads(log.configuration["qbeast.revision.1"]), "revisionID": 2}
+    settings = {
+        "qbeast.revision.1": None,
+        "qbeast.revision.2": json.dumps(newer),
+        "qbeast.lastRevisionID": "2",
+    }
+    no_files = log.file_frame().limit(0)
+    log.rewrite_entries("SET TBLPROPERTIES", no_files, no_files, settings, {})
 
 
 def counts_once(spark, path):

@@ -20,7 +20,7 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_END
-from pyqbeast.core.format.file_tags import FileTags, parse_tags, recorded_weight
+from pyqbeast.core.format.file_tags import Block, FileTags, parse_alone, parse_tags, recorded_weight
 from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.otree.compaction import StoredFile, files_to_rewrite, is_copy
 from pyqbeast.core.revisions.revision import RevisionSet, configuration_entries
@@ -199,7 +199,7 @@ class _Optimize:
         tagged = [(file, parse_tags(file.tags, dimensions_of)) for file in files]
         rewrite = self._rewrite(transaction, log, stored, tagged)
         # What tells a copy from other rows is the file that it was copied to, which may be among those rewritten.
-        copies = {file.path for file, tags in tagged if is_copy(tags.blocks)}
+        copies = {file.path for file, tags in tagged if is_copy(_blocks(file, tags))}
         if rewrite is None:
             return None
         read = set(rewrite.paths) - copies
@@ -219,7 +219,8 @@ class _Optimize:
         own = [(file, tags) for file, tags in tagged if tags.revision_id == revision_id]
         prunable = log.prunable_revisions
         if revision_id == STAGING_REVISION or revision_id not in prunable:
-            rows_of_their_own = [file for file, tags in own if not is_copy(tags.blocks)]
+            told = [(file, _blocks(file, tags)) for file, tags in own]
+            rows_of_their_own = [(file, blocks) for file, blocks in told if not is_copy(blocks)]
             return self._like_an_append(transaction, stored, rows_of_their_own, prunable)
         revision = stored.get(revision_id)
         indexed = [
@@ -251,27 +252,26 @@ class _Optimize:
         present = [file for file in files if file.path in self.named]
         for file in present:
             if file.has_copies and not file.is_copy:
-                raise UnsupportedError(
-                    f"{file.path} holds rows that are stored a second time beside others that are not; it cannot be "
-                    "rewritten alone"
-                )
+                raise _holds_both(file.path)
         return {file.path for file in present}
 
     def _like_an_append(
         self,
         transaction: bridge.Transaction,
         stored: RevisionSet,
-        files: Sequence[LogEntry],
+        files: Sequence[tuple[LogEntry, Sequence[Block]]],
         prunable: Collection[int],
     ) -> Rewrite | None:
         """Plans unindexed files like an append to the latest revision. If not all are rewritten, the oldest go first.
 
         Files of a revision whose weights no longer hold, because its columns have changed, are treated alike.
         """
-        budget = self.fraction * sum(file.size for file in files)
+        budget = self.fraction * sum(file.size for file, _ in files)
         chosen = []
-        for file in sorted(files, key=lambda each: (each.modified, each.path)):
+        for file, blocks in sorted(files, key=lambda each: (each[0].modified, each[0].path)):
             if budget > 0 and (self.named is None or file.path in self.named):
+                if any(block.replicated for block in blocks):
+                    raise _holds_both(file.path)
                 chosen.append(file)
                 budget -= file.size
         if not chosen:
@@ -284,6 +284,17 @@ class _Optimize:
         rows = RowsToWrite(data, options, options.fractions(transaction.configuration))
         plan = plan_append(rows, transaction.log(), stored.latest, prunable)
         return Rewrite(paths, plan if plan.arrangement else None)
+
+
+def _blocks(file: LogEntry, tags: FileTags) -> Sequence[Block]:
+    """The blocks of a file, be it of a revision that the table has or not: its copies are no rows of their own."""
+    return tags.blocks or parse_alone(file.tags).blocks
+
+
+def _holds_both(path: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{path} holds rows that are stored a second time beside others that are not; it cannot be rewritten alone"
+    )
 
 
 def _result(before: Iterable[LogEntry], rewrite: Rewrite, transaction: bridge.Transaction) -> OptimizeResult:
