@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,6 +53,12 @@ DAMAGES = [
         MARKED,
         below=lambda tags: {**tags, "revision": "9"},
     ),
+    Damage(
+        "a file below has lost all tags but one", MARKED, below=lambda tags: {"revision": tags["revision"]}
+    ),
+    Damage("a weight of a file below is no number", MARKED, below=lambda tags: weighed(tags, "x")),
+    Damage("a file below counts no rows", MARKED, below=lambda tags: counted(tags, "0")),
+    Damage("copies count more rows than they are", copy=lambda tags: counted(tags, "99999")),
 ]
 
 
@@ -99,6 +106,22 @@ def upgraded(tags):
         "replicated": tags["state"] in ("ANNOUNCED", "REPLICATED"),
     }
     return {"revision": tags["revision"], "blocks": json.dumps([block], separators=(",", ":"))}
+
+
+def weighed(tags, text):
+    """The tags with another text for the largest weight."""
+    return in_place(tags, "maxWeight", text)
+
+
+def counted(tags, text):
+    """The tags with another number of rows."""
+    return in_place(tags, "elementCount", text)
+
+
+def in_place(tags, name, text):
+    if name in tags:
+        return {**tags, name: text}
+    return {**tags, "blocks": re.sub(rf'"{name}":[-0-9]+', f'"{name}":{text}', tags["blocks"])}
 
 
 def rows_and_ids(path):

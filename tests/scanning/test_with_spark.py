@@ -16,7 +16,8 @@ from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.scanning.row_weights import row_weights
 from pyqbeast.scanning.scan import hashed_values
 from tests.core.hostile import drawn
-from tests.table.help import ids_of_each, load, rows_2d, save
+from tests.scanning import damaged_copies
+from tests.table.help import count, ids_of_each, load, rows_2d, save
 from tests.table.legacy import REPLICATED, copy_of
 
 FRACTIONS = (0.01, 0.1, 0.5, 1.0)
@@ -215,6 +216,19 @@ def test_padded_texts_in_structs_are_refused(spark, table_path):
 def test_a_table_with_replicated_cubes(spark, golden, tmp_path):
     path = copy_of(golden, REPLICATED, str(tmp_path / "table"))
     same_samples(spark, path, (0.01, 1.0))
+
+
+@pytest.mark.parametrize("has_blocks", [False, True], ids=["old tags", "tags of today"])
+@pytest.mark.parametrize("damage", damaged_copies.DAMAGES, ids=str)
+def test_damaged_copies(spark, golden, tmp_path, damage, has_blocks):
+    table = load(spark, damaged_copies.planted(golden, tmp_path / "t", damage, has_blocks))
+    if damage.told is None:
+        distinct = table.select(F.countDistinct("id")).first()[0]
+        assert table.count() == count(table) == distinct == damaged_copies.ROWS
+    else:
+        for ask in (table.count, lambda: count(table), lambda: table.filter("a >= 0").collect()):
+            with pytest.raises(UnsupportedError, match=damage.told):
+                ask()
 
 
 def test_statistics_as_structs_skip_the_files_that_those_in_json_skip(spark, tmp_path):

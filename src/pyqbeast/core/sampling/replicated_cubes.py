@@ -27,12 +27,14 @@ class _Marked:
 
     path: str
     blocks: list[Block] = field(default_factory=list)
+    rows: int = 0
     is_lightest_seen: bool = False
     seen: float = 0.0
 
-    @property
-    def rows(self) -> int:
-        return sum(block.element_count for block in self.blocks)
+    def add(self, block: Block, of_file: int | None) -> None:
+        """Adds a block of a file, which holds no more rows than the file."""
+        self.blocks.append(block)
+        self.rows += block.element_count if of_file is None else min(block.element_count, of_file)
 
     def see(self, below: Block) -> None:
         largest = max((block.max_weight for block in self.blocks), default=WEIGHT_MIN)
@@ -51,17 +53,21 @@ class _Evidence:
     def __init__(self, marked: dict[_Name, _Marked]) -> None:
         self._marked = marked
         self._lengths = {len(cube) for _, cube in marked}
-        self._unindexed = 0.0
+        # Rows that no block tells of.
+        self._untold = 0.0
         # Rows of revisions that the table does not have. A file whose number is damaged may hold copies of any other.
         self._of_lost: Counter[int] = Counter()
 
     def look_at(self, file: LoggedFile) -> None:
         """Shows the rows of a file to the marked cubes that they may be copied from."""
         tags = _told(file)
-        if not tags.blocks:
-            self._unindexed += math.inf if file.rows is None else file.rows
-        elif file.revision_id == STAGING_REVISION:
-            self._of_lost[tags.revision_id] += sum(block.element_count for block in tags.blocks)
+        told = sum(block.element_count for block in tags.blocks)
+        if file.rows is not None:
+            self._untold += max(0, file.rows - told)
+        elif not told:
+            self._untold = math.inf
+        if file.revision_id == STAGING_REVISION:
+            self._of_lost[tags.revision_id] += told
         for block in tags.blocks:
             if not block.replicated:
                 self._show(tags.revision_id, block)
@@ -84,15 +90,16 @@ class _Evidence:
         copied = set()
         for name in sorted(self._marked, key=lambda name: -len(name[1])):
             cube = self._marked[name]
-            unindexed = self._unindexed + self._of_lost.total() - self._of_lost[name[0]]
-            is_enough = cube.seen + unindexed >= cube.rows
+            elsewhere = self._untold + self._of_lost.total() - self._of_lost[name[0]]
+            is_enough = cube.seen + elsewhere >= cube.rows
             if cube.is_lightest_seen and is_enough:
                 copied.add(name)
-            elif unindexed > 0 and is_enough:
+            elif elsewhere > 0 and is_enough:
                 raise UnsupportedError(
-                    f"file {cube.path} is marked as replicated: its rows would be in other files too. No file with an "
-                    "index holds them, and files without one may, so nobody can tell. RESTORE a version in which all "
-                    "files have an index, and run pyqbeast upgrade --drop-replicated before other programs change it"
+                    f"file {cube.path} is marked as replicated: its rows would be in other files too. No block holds "
+                    "them, and files without an index or with damaged tags may, so nobody can tell. RESTORE a version "
+                    "in which all files have an index, and run pyqbeast upgrade --drop-replicated before other writers "
+                    "change it"
                 )
             else:
                 for block in cube.blocks:
@@ -114,7 +121,7 @@ class ReplicatedCubes:
     def among(cls, files: Iterable[LoggedFile]) -> ReplicatedCubes:
         """The replicated cubes of a table of these files.
 
-        Raises UnsupportedError where a file is marked and files without an index may hold its rows.
+        Raises UnsupportedError where a file is marked and rows that no block tells of may be its own.
         """
         files = list(files)
         marked: dict[_Name, _Marked] = {}
@@ -124,7 +131,7 @@ class ReplicatedCubes:
                 for block in tags.blocks:
                     if block.replicated:
                         name = (tags.revision_id, block.cube.to_string())
-                        marked.setdefault(name, _Marked(file.path)).blocks.append(block)
+                        marked.setdefault(name, _Marked(file.path)).add(block, file.rows)
         if not marked:
             return cls()
         evidence = _Evidence(marked)

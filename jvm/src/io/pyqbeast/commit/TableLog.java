@@ -76,7 +76,7 @@ public final class TableLog {
         () ->
             StoredFormat.isIndexed(snapshot)
                 ? ReplicatedCubes.of(snapshot)
-                : ReplicatedCubes.among(LiveFiles.of(snapshot)));
+                : ReplicatedCubes.among(LiveFiles.of(snapshot), snapshot.metadata()));
   }
 
   public Snapshot snapshot() {
@@ -198,7 +198,7 @@ public final class TableLog {
     try (JsonGenerator out = JSON.createGenerator(Files.newBufferedWriter(java.nio.file.Path.of(target)))) {
       out.setRootValueSeparator(new com.fasterxml.jackson.core.io.SerializedString("\n"));
       List<AddFile> files = isWhole ? liveFiles() : LiveFiles.of(snapshot);
-      ReplicatedCubes cubes = ReplicatedCubes.among(files);
+      ReplicatedCubes cubes = ReplicatedCubes.among(files, snapshot.metadata());
       for (AddFile file : files) {
         Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
         out.writeStartObject();

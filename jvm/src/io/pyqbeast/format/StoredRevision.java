@@ -20,6 +20,18 @@ public final class StoredRevision {
     return isUsable(key, revision) ? revision : MissingNode.getInstance();
   }
 
+  /** The numbers of the revisions in a table's configuration that can be used. */
+  public static Set<Long> numbers(Map<String, String> configuration) {
+    Set<Long> found = new HashSet<>();
+    configuration.forEach(
+        (key, text) -> {
+          if (key.startsWith(Constants.REVISION_PREFIX) && !read(key, text).isMissingNode()) {
+            found.add(Json.wholeNumber(key.substring(Constants.REVISION_PREFIX.length())));
+          }
+        });
+    return found;
+  }
+
   /** The format's name of the type of a column, by its transformer in a usable revision; empty where it tells none. */
   public static String typeOf(JsonNode transformer) {
     String name = transformer.path("className").asText();

@@ -59,7 +59,7 @@ public final class BlockIndex {
       }
       all = LiveFiles.byJob(snapshot);
     }
-    ReplicatedCubes cubes = ReplicatedCubes.among(all);
+    ReplicatedCubes cubes = ReplicatedCubes.among(all, snapshot.metadata());
     return new BlockIndex(FileBatch.of(ReplicatedFiles.without(all, cubes), prunable), cubes, all);
   }
 

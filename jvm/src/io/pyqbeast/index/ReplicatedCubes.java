@@ -7,6 +7,7 @@ import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.FileTags;
 import io.pyqbeast.format.Json;
 import io.pyqbeast.format.StoredFormat;
+import io.pyqbeast.format.StoredRevision;
 import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.spark.ScalaInterop;
 import java.io.Serializable;
@@ -19,6 +20,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.Metadata;
 
 /**
  * Which files of a snapshot hold rows that other files hold too. Releases before format 0.6 copied the rows of a full
@@ -29,8 +31,8 @@ import org.apache.spark.sql.delta.actions.AddFile;
  * lightest row, and the blocks that may hold copies count at least as many rows. Where nothing was copied, a cube keeps
  * the lightest rows to itself and every block below begins with a heavier one.
  *
- * <p>A program that knows nothing of cubes may have rewritten the copies. Their files have no index then, and nobody can
- * tell from the log whether it is the copies that they hold.
+ * <p>A program that knows nothing of cubes may have rewritten the copies, and tags may be damaged. Nobody can tell from the
+ * log then whether it is the copies that the files hold whose rows no block tells of, or none of a revision that is there.
  */
 public final class ReplicatedCubes implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -49,11 +51,12 @@ public final class ReplicatedCubes implements Serializable {
     private boolean isLightestSeen;
     private double seen;
 
-    void add(FileTags.Block block) {
+    /** Adds a block of a file, which holds no more rows than the file. */
+    void add(FileTags.Block block, Long ofFile) {
       blocks.add(block);
       starts.add(block.minWeight());
       maxWeight = Math.max(maxWeight, block.maxWeight());
-      rows += block.rows();
+      rows += ofFile == null ? block.rows() : Math.min(block.rows(), ofFile);
     }
 
     void see(FileTags.Block below) {
@@ -67,13 +70,40 @@ public final class ReplicatedCubes implements Serializable {
     private final Map<Name, Marked> marked = new HashMap<>();
     private final Map<Name, String> paths = new HashMap<>();
     private final Set<Integer> lengths = new HashSet<>();
-    private double unindexed;
 
-    void mark(long revision, FileTags.Block block, String path) {
+    /** Rows of revisions that the table does not have. A file whose number is damaged may hold copies of any other. */
+    private final Map<Long, Double> ofLost = new HashMap<>();
+
+    /** Rows that no block tells of. */
+    private double untold;
+
+    void mark(long revision, FileTags.Block block, AddFile file) {
       Name name = new Name(revision, block.cube());
-      marked.computeIfAbsent(name, each -> new Marked()).add(block);
-      paths.put(name, path);
+      marked.computeIfAbsent(name, each -> new Marked()).add(block, StoredRows.of(file));
+      paths.put(name, file.path());
       lengths.add(block.cube().length());
+    }
+
+    /** Shows the rows of a file to the marked cubes that they may be copied from. */
+    void lookAt(AddFile file, Set<Long> revisions) {
+      Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
+      Long revision = FileTags.revision(tags);
+      List<FileTags.Block> blocks = FileTags.blocks(tags);
+      double told = blocks.stream().mapToDouble(FileTags.Block::rows).sum();
+      Long rows = StoredRows.of(file);
+      if (rows != null) {
+        untold += Math.max(0, rows - told);
+      } else if (told == 0) {
+        untold = Double.POSITIVE_INFINITY;
+      }
+      if (revision != null && !revisions.contains(revision)) {
+        ofLost.merge(revision, told, Double::sum);
+      }
+      for (FileTags.Block block : blocks) {
+        if (!block.replicated()) {
+          show(revision, block);
+        }
+      }
     }
 
     /** Shows a block to the marked cubes above it, unless the block has no rows. */
@@ -101,14 +131,19 @@ public final class ReplicatedCubes implements Serializable {
       deepestFirst.sort(Comparator.comparingInt((Name name) -> name.cube().length()).reversed());
       for (Name name : deepestFirst) {
         Marked cube = marked.get(name);
-        boolean isEnough = cube.seen + unindexed >= cube.rows;
+        double elsewhere = untold;
+        for (Map.Entry<Long, Double> lost : ofLost.entrySet()) {
+          elsewhere += lost.getKey() == name.revision() ? 0 : lost.getValue();
+        }
+        boolean isEnough = cube.seen + elsewhere >= cube.rows;
         if (cube.isLightestSeen && isEnough) {
           copied.add(name);
-        } else if (unindexed > 0 && isEnough) {
+        } else if (elsewhere > 0 && isEnough) {
           throw new Refusal(
-              "file " + paths.get(name) + " is marked as replicated: its rows would be in other files too. No file with an"
-                  + " index holds them, and files without one may, so nobody can tell. RESTORE a version in which all"
-                  + " files have an index, and run pyqbeast upgrade --drop-replicated before other programs change it");
+              "file " + paths.get(name) + " is marked as replicated: its rows would be in other files too. No block holds"
+                  + " them, and files without an index or with damaged tags may, so nobody can tell. RESTORE a version in"
+                  + " which all files have an index, and run pyqbeast upgrade --drop-replicated before other writers"
+                  + " change it");
         } else {
           cube.blocks.forEach(block -> show(name.revision(), block));
         }
@@ -136,33 +171,23 @@ public final class ReplicatedCubes implements Serializable {
   /**
    * The replicated cubes of a table of these files.
    *
-   * @throws Refusal where a file is marked and files without an index may hold its rows
+   * @throws Refusal where a file is marked and rows that no block tells of may be its own
    */
-  public static ReplicatedCubes among(Iterable<AddFile> files) {
+  public static ReplicatedCubes among(Iterable<AddFile> files, Metadata table) {
     Evidence evidence = new Evidence();
     for (AddFile file : files) {
       Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
       if (FileTags.isMarked(tags)) {
         FileTags.blocks(tags).stream()
             .filter(FileTags.Block::replicated)
-            .forEach(block -> evidence.mark(FileTags.revision(tags), block, file.path()));
+            .forEach(block -> evidence.mark(FileTags.revision(tags), block, file));
       }
     }
     if (evidence.marked.isEmpty()) {
       return NONE;
     }
-    for (AddFile file : files) {
-      Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
-      if (FileTags.revision(tags) == null) {
-        Long rows = StoredRows.of(file);
-        evidence.unindexed += rows == null ? Double.POSITIVE_INFINITY : rows;
-      }
-      for (FileTags.Block block : FileTags.blocks(tags)) {
-        if (!block.replicated()) {
-          evidence.show(FileTags.revision(tags), block);
-        }
-      }
-    }
+    Set<Long> revisions = StoredRevision.numbers(ScalaInterop.map(table.configuration()));
+    files.forEach(file -> evidence.lookAt(file, revisions));
     return evidence.judged();
   }
 
