@@ -38,6 +38,7 @@ class Damage:
         return self.name
 
 
+UNREADABLE = r"the index tags of file [-.\w]+ are damaged"
 MARKED = r"file [-.\w]+ is marked as replicated"
 DAMAGES = [
     Damage("nothing is damaged"),
@@ -58,6 +59,12 @@ DAMAGES = [
     ),
     Damage("a weight of a file below is no number", MARKED, below=lambda tags: weighed(tags, "x")),
     Damage("a file below counts no rows", MARKED, below=lambda tags: counted(tags, "0")),
+    Damage("a weight of copies is no number", UNREADABLE, copy=lambda tags: weighed(tags, "7.0")),
+    Damage("copies have lost all tags but one", UNREADABLE, copy=lambda tags: {"revision": tags["revision"]}),
+    Damage("the revision of copies is no number", UNREADABLE, copy=lambda tags: {**tags, "revision": "x"}),
+    Damage("copies have lost the revision", UNREADABLE, copy=lambda tags: without(tags, "revision")),
+    Damage("copies have lost their cube", UNREADABLE, copy=lambda tags: without_cube(tags)),
+    Damage("the tags of copies are cut", UNREADABLE, copy=lambda tags: cut(tags)),
     Damage("copies count more rows than they are", copy=lambda tags: counted(tags, "99999")),
 ]
 
@@ -116,6 +123,19 @@ def weighed(tags, text):
 def counted(tags, text):
     """The tags with another number of rows."""
     return in_place(tags, "elementCount", text)
+
+
+def without(tags, name):
+    return {key: text for key, text in tags.items() if key != name}
+
+
+def without_cube(tags):
+    return without(tags, "cube") if "cube" in tags else in_place(tags, "minWeight", '7,"cubeId":7')
+
+
+def cut(tags):
+    """The blocks end within the mark; tags of before format 0.6 are texts of their own, and one of them ends early."""
+    return {**tags, "blocks": tags["blocks"][:-4]} if "blocks" in tags else {**tags, "minWeight": "-"}
 
 
 def in_place(tags, name, text):

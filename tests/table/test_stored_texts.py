@@ -14,7 +14,7 @@ from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import REVISION_PREFIX, TAG_PARTS
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_parts import parse_parts_tag
-from pyqbeast.core.format.file_tags import parse_tags
+from pyqbeast.core.format.file_tags import parse_alone, parse_tags, say_marked, tell_blocks
 from pyqbeast.core.format.stored_text import read_json, whole_number
 from pyqbeast.core.revisions.revision import revisions_from_configuration
 from tests.core.format.stored_texts import BLOCKS, COLUMNS, HOSTILE_TAGS, REVISIONS, revision_text
@@ -107,6 +107,28 @@ def test_the_same_tags_tell_the_same_blocks(spark, table_path):
         assert not java or revision == python.revision_id
         usable += bool(java)
     assert 30 < usable < len(tags) - 30
+
+
+def test_the_same_tags_are_marked(spark, java):
+    """Damaged ones too: a file whose mark one language overlooks would be read twice by it."""
+    marks = ["true", '"true"', "t", "tr", "false", "f", "null", "1", " \ttrue", ""]
+    texts = [BLOCKS[1].replace("true", mark) for mark in marks]
+    texts += [text[: text.rindex("}")] for text in texts] + [BLOCKS[1].replace('"cube":"wgQ",', "")]
+    cases = [{"revision": revision, "blocks": text} for text in texts for revision in ("1", "x", "0")]
+    states = [{"state": state} for state in ("REPLICATED", "ANNOUNCED", "FLOODED", "")]
+    cases += [
+        {**tags, **state} for tags in ({}, {"revision": "1"}, {"revision": "x"}) for state in [{}, *states]
+    ]
+    for tags in [*cases, *drawn(HOSTILE_TAGS, 300)]:
+        if not all(map(has_a_name_in_utf_8, tags.values())):
+            continue
+        in_java = ("Map", MapConverter().convert(tags, spark._sc._gateway._gateway_client))
+        blocks = parse_alone(tags).blocks
+        tell = tell_blocks(tags, blocks)
+        are_marked = any(block.replicated for block in blocks) if tell else bool(say_marked(tags))
+        assert java("format.FileTags", "haveMark", in_java) == are_marked, tags
+        names = {True: "SET", False: "NOT_SET", None: "UNKNOWN"}
+        assert java("format.FileTags", "saidMark", in_java).name() == names[say_marked(tags)], tags
 
 
 def test_the_same_texts_tell_parts(spark, java):

@@ -56,6 +56,8 @@ INDEX_TAGS = frozenset(
 #: Dimensions of cubes where nobody knows how many they have. Each symbol of an id is a level then, so that the id of a
 #: cube still begins with those of the cubes above it.
 _ANY_DIMENSIONS = 6
+#: What marks a block, also in a text that was cut off within it. `FileTags.java` has the same.
+_MARK = re.compile(rf'"{BLOCK_REPLICATED}"\s*:\s*"?(true|t?r?u?\Z)', re.ASCII)
 _INT = r"(-?[1-9][0-9]{0,9}|0)"
 #: A block as `blocks_to_json` writes it, with what follows.
 _AS_WRITTEN = re.compile(
@@ -63,6 +65,9 @@ _AS_WRITTEN = re.compile(
     rf'"{BLOCK_ELEMENT_COUNT}":([1-9][0-9]{{0,17}}|0),"{BLOCK_REPLICATED}":(true|false)}}([,\]])',
     re.ASCII,
 )
+
+
+_COPIED = (STATE_ANNOUNCED, STATE_REPLICATED)
 
 
 class Block(NamedTuple):
@@ -135,6 +140,25 @@ def parse_alone(tags: Mapping[str, str] | None) -> FileTags:
     return parse_tags(tags, lambda _: _ANY_DIMENSIONS)
 
 
+def tell_blocks(tags: Mapping[str, str], blocks: Sequence[Block]) -> bool:
+    """Whether the blocks that are read for a file of these tags stand in them."""
+    return bool(blocks) and (TAG_BLOCKS in tags or LEGACY_TAG_CUBE in tags)
+
+
+def say_marked(tags: Mapping[str, str]) -> bool | None:
+    """What tags that tell no blocks still say of a mark; None where they do not tell, and were of an index."""
+    text = tags.get(TAG_BLOCKS)
+    if text is not None:
+        if _MARK.search(text):
+            return True
+        return False if "false" in text else None
+    state = tags.get(LEGACY_TAG_STATE)
+    if state is not None:
+        return state in _COPIED
+    revision = tags.get(TAG_REVISION)
+    return False if revision is None or revision == str(STAGING_REVISION) else None
+
+
 def are_legacy(tags: Mapping[str, str]) -> bool:
     """Whether the tags are those of a file written before format 0.6."""
     return TAG_REVISION in tags and LEGACY_TAG_CUBE in tags and TAG_BLOCKS not in tags
@@ -197,7 +221,7 @@ def _legacy_block(tags: Mapping[str, str], dimensions: int) -> Block:
     if missing:
         raise FormatError(f"tags {', '.join(missing)} are missing")
     low, high, count = (whole_number(tags[name], f"tag {name!r}") for name in names)
-    replicated = tags.get(LEGACY_TAG_STATE) in (STATE_ANNOUNCED, STATE_REPLICATED)
+    replicated = tags.get(LEGACY_TAG_STATE) in _COPIED
     return _checked(_text(tags, LEGACY_TAG_CUBE), dimensions, low, high, count, replicated=replicated)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MIN
-from pyqbeast.core.format.file_tags import Block, FileTags, parse_alone
+from pyqbeast.core.format.file_tags import Block, FileTags, parse_alone, say_marked, tell_blocks
 from pyqbeast.core.sampling.logged_file import LoggedFile
 
 #: A revision and the id of a cube, which begins with those of the cubes above it. A table need not have the revision.
@@ -47,6 +47,13 @@ def _told(file: LoggedFile) -> FileTags:
     return FileTags(file.revision_id, file.blocks) if file.blocks else parse_alone(file.tags)
 
 
+def _unreadable(file: LoggedFile) -> UnsupportedError:
+    return UnsupportedError(
+        f"the index tags of file {file.path} are damaged: its rows may be in other files too, and nobody can tell. "
+        "RESTORE a version in which its tags can be read, and run pyqbeast upgrade --drop-replicated on it"
+    )
+
+
 class _Evidence:
     """What the files of a table show about its marked cubes, before the marks are judged."""
 
@@ -57,10 +64,13 @@ class _Evidence:
         self._untold = 0.0
         # Rows of revisions that the table does not have. A file whose number is damaged may hold copies of any other.
         self._of_lost: Counter[int] = Counter()
+        self._hides_mark: LoggedFile | None = None
 
     def look_at(self, file: LoggedFile) -> None:
         """Shows the rows of a file to the marked cubes that they may be copied from."""
         tags = _told(file)
+        if not tell_blocks(file.tags, tags.blocks) and say_marked(file.tags) is None:
+            self._hides_mark = file
         told = sum(block.element_count for block in tags.blocks)
         if file.rows is not None:
             self._untold += max(0, file.rows - told)
@@ -83,7 +93,7 @@ class _Evidence:
                 above.see(block)
 
     def judged(self) -> frozenset[_Name]:
-        """The marked cubes that were copied.
+        """The marked cubes that were copied. Raises UnsupportedError where nobody can tell.
 
         The deepest come first: a block whose mark turned out to be false may hold the copies of a cube above it.
         """
@@ -104,6 +114,8 @@ class _Evidence:
             else:
                 for block in cube.blocks:
                     self._show(name[0], block)
+        if copied and self._hides_mark:
+            raise _unreadable(self._hides_mark)
         return frozenset(copied)
 
 
@@ -121,13 +133,16 @@ class ReplicatedCubes:
     def among(cls, files: Iterable[LoggedFile]) -> ReplicatedCubes:
         """The replicated cubes of a table of these files.
 
-        Raises UnsupportedError where a file is marked and rows that no block tells of may be its own.
+        Raises UnsupportedError where a file is marked and rows that no block tells of may be its own, and where damaged
+        tags may have marked a file.
         """
         files = list(files)
         marked: dict[_Name, _Marked] = {}
         for file in files:
-            if file.is_marked or not file.blocks:
+            if file.is_marked or not tell_blocks(file.tags, file.blocks):
                 tags = _told(file)
+                if not tell_blocks(file.tags, tags.blocks) and say_marked(file.tags):
+                    raise _unreadable(file)
                 for block in tags.blocks:
                     if block.replicated:
                         name = (tags.revision_id, block.cube.to_string())

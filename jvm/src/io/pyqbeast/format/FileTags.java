@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /**
  * Reads the tags of one file. There are two kinds: a list of blocks, and the tags of the only block that a file held
@@ -32,6 +33,17 @@ public final class FileTags {
   public record Weights(int minWeight, int maxWeight, boolean ofRows) {
     public static final Weights ANY = new Weights(Constants.WEIGHT_MIN, Constants.WEIGHT_MAX, false);
   }
+
+  /** What damaged tags say of whether a file is marked. */
+  public enum Mark {
+    SET,
+    NOT_SET,
+    UNKNOWN
+  }
+
+  /** What marks a block, also in a text that was cut off within it. */
+  private static final Pattern MARK =
+      Pattern.compile("\"" + Constants.BLOCK_REPLICATED + "\"\\s*:\\s*\"?(true|t?r?u?\\z)");
 
   /** How many numbers tell of one of {@link #parts}. */
   public static final int NUMBERS_OF_PART = 3;
@@ -68,13 +80,34 @@ public final class FileTags {
         : List.of(new Block("", Constants.WEIGHT_MIN, Constants.WEIGHT_MAX, 0, false));
   }
 
-  /** Whether a block of the file is marked as replicated. */
+  /** Whether a block of the file is marked as replicated, or was so before its tags were damaged. */
   public static boolean isMarked(Map<String, String> tags) {
     String text = tags.get(Constants.TAG_BLOCKS);
-    if (text != null && !text.contains("true")) { // spares nearly every file the parsing
+    if (text != null && text.endsWith("]") && !text.contains("true")) { // spares nearly every file the parsing
       return false;
     }
-    return blocks(tags).stream().anyMatch(Block::replicated);
+    List<Block> blocks = blocks(tags);
+    return tellBlocks(tags, blocks) ? blocks.stream().anyMatch(Block::replicated) : saidMark(tags) == Mark.SET;
+  }
+
+  /** Whether the blocks that are read for a file of these tags stand in them. */
+  public static boolean tellBlocks(Map<String, String> tags, List<Block> blocks) {
+    return !blocks.isEmpty()
+        && (tags.containsKey(Constants.TAG_BLOCKS) || tags.containsKey(Constants.LEGACY_TAG_CUBE));
+  }
+
+  /** What tags that tell no blocks still say of a mark; unknown where they do not tell, and were of an index. */
+  public static Mark saidMark(Map<String, String> tags) {
+    String text = tags.get(Constants.TAG_BLOCKS);
+    if (text != null) {
+      return MARK.matcher(text).find() ? Mark.SET : text.contains("false") ? Mark.NOT_SET : Mark.UNKNOWN;
+    }
+    String state = tags.get(Constants.LEGACY_TAG_STATE);
+    if (state != null) {
+      return areCopied(state) ? Mark.SET : Mark.NOT_SET;
+    }
+    String revision = tags.get(Constants.TAG_REVISION);
+    return revision == null || revision.equals(String.valueOf(STAGING)) ? Mark.NOT_SET : Mark.UNKNOWN;
   }
 
   public static Weights weights(Map<String, String> tags) {
@@ -151,11 +184,15 @@ public final class FileTags {
 
   private static Block legacy(Map<String, String> tags) {
     String state = tags.get(Constants.LEGACY_TAG_STATE);
-    boolean replicated = Constants.STATE_ANNOUNCED.equals(state) || Constants.STATE_REPLICATED.equals(state);
+    boolean replicated = areCopied(state);
     Long minWeight = Json.wholeNumber(tags.get(Constants.LEGACY_TAG_MIN_WEIGHT));
     Long maxWeight = Json.wholeNumber(tags.get(Constants.LEGACY_TAG_MAX_WEIGHT));
     Long rows = Json.wholeNumber(tags.get(Constants.LEGACY_TAG_ELEMENT_COUNT));
     return checked(tags.get(Constants.LEGACY_TAG_CUBE), minWeight, maxWeight, rows, replicated);
+  }
+
+  private static boolean areCopied(String state) {
+    return Constants.STATE_ANNOUNCED.equals(state) || Constants.STATE_REPLICATED.equals(state);
   }
 
   /** A block, if its figures can be true; else null. Samples skip files by these figures. */

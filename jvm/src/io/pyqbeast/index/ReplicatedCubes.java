@@ -77,6 +77,9 @@ public final class ReplicatedCubes implements Serializable {
     /** Rows that no block tells of. */
     private double untold;
 
+    /** A file whose damaged tags do not tell whether it was marked; null where there is none. */
+    private String hidesMark;
+
     void mark(long revision, FileTags.Block block, AddFile file) {
       Name name = new Name(revision, block.cube());
       marked.computeIfAbsent(name, each -> new Marked()).add(block, StoredRows.of(file));
@@ -89,6 +92,9 @@ public final class ReplicatedCubes implements Serializable {
       Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
       Long revision = FileTags.revision(tags);
       List<FileTags.Block> blocks = FileTags.blocks(tags);
+      if (!FileTags.tellBlocks(tags, blocks) && FileTags.saidMark(tags) == FileTags.Mark.UNKNOWN) {
+        hidesMark = file.path();
+      }
       double told = blocks.stream().mapToDouble(FileTags.Block::rows).sum();
       Long rows = StoredRows.of(file);
       if (rows != null) {
@@ -148,6 +154,9 @@ public final class ReplicatedCubes implements Serializable {
           cube.blocks.forEach(block -> show(name.revision(), block));
         }
       }
+      if (hidesMark != null && !copied.isEmpty()) {
+        throw unreadable(hidesMark);
+      }
       return new ReplicatedCubes(copied, copied.size() < marked.size());
     }
   }
@@ -171,14 +180,19 @@ public final class ReplicatedCubes implements Serializable {
   /**
    * The replicated cubes of a table of these files.
    *
-   * @throws Refusal where a file is marked and rows that no block tells of may be its own
+   * @throws Refusal where a file is marked and rows that no block tells of may be its own, and where damaged tags may have
+   *     marked a file
    */
   public static ReplicatedCubes among(Iterable<AddFile> files, Metadata table) {
     Evidence evidence = new Evidence();
     for (AddFile file : files) {
       Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
       if (FileTags.isMarked(tags)) {
-        FileTags.blocks(tags).stream()
+        List<FileTags.Block> blocks = FileTags.blocks(tags);
+        if (!FileTags.tellBlocks(tags, blocks)) {
+          throw unreadable(file.path());
+        }
+        blocks.stream()
             .filter(FileTags.Block::replicated)
             .forEach(block -> evidence.mark(FileTags.revision(tags), block, file));
       }
@@ -189,6 +203,12 @@ public final class ReplicatedCubes implements Serializable {
     Set<Long> revisions = StoredRevision.numbers(ScalaInterop.map(table.configuration()));
     files.forEach(file -> evidence.lookAt(file, revisions));
     return evidence.judged();
+  }
+
+  private static Refusal unreadable(String path) {
+    return new Refusal(
+        "the index tags of file " + path + " are damaged: its rows may be in other files too, and nobody can tell. RESTORE"
+            + " a version in which its tags can be read, and run pyqbeast upgrade --drop-replicated on it");
   }
 
   /** Whether a file of these tags holds a block whose rows other files hold too. */
