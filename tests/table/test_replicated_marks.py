@@ -141,6 +141,25 @@ def to_a_newer_revision(spark, path):
     log.rewrite_entries("SET TBLPROPERTIES", no_files, no_files, settings, {})
 
 
+@pytest.mark.parametrize("is_upgraded", [True, False])
+def test_copies_are_known_where_no_revision_is_the_latest(spark, golden, table_path, is_upgraded):
+    path = copy_of(golden, REPLICATED, table_path)
+    if is_upgraded:
+        pyqbeast.upgrade(spark, path)
+    spark.sql(f"ALTER TABLE delta.`{path}` UNSET TBLPROPERTIES ('qbeast.lastRevisionID')")
+    counts_once(spark, path)
+    assert spark.read.format("delta").load(path).filter("id >= 0").count() == 30_000
+    for change in (
+        "DELETE FROM delta.`{}` WHERE id < 10",
+        "UPDATE delta.`{}` SET a = 1",
+        "OPTIMIZE delta.`{}`",
+    ):
+        with pytest.raises(UnsupportedError, match="pyqbeast upgrade --drop-replicated"):
+            spark.sql(change.format(path))
+    assert QbeastTable.for_path(spark, path).repair(dry_run=False).ok
+    counts_once(spark, path)
+
+
 def counts_once(spark, path):
     table = load(spark, path)
     assert table.count() == count(table) == table.select(F.countDistinct("id")).first()[0] == 30_000

@@ -30,9 +30,13 @@ public record StoredFormat(boolean legacy, boolean isMarked, long highestRevisio
     return KNOWN.of(snapshot);
   }
 
+  /** Whether a table is indexed, be its index damaged or not: files may hold copies where no revision is the latest. */
   public static boolean isIndexed(Snapshot snapshot) {
     Metadata table = snapshot.metadata();
-    return table.configuration().contains(Constants.LAST_REVISION) && !IndexedColumns.isLeftBehind(table);
+    boolean tellsOfIndex =
+        table.configuration().contains(Constants.LAST_REVISION)
+            || table.configuration().keysIterator().exists(key -> key.startsWith(Constants.REVISION_PREFIX));
+    return tellsOfIndex && !IndexedColumns.isLeftBehind(table);
   }
 
   private static StoredFormat read(Snapshot snapshot) {
