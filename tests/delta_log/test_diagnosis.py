@@ -15,6 +15,7 @@ from pyqbeast.core.sharing.readers import READERS, VERSION_2
 from pyqbeast.delta import DeletionVector
 from pyqbeast.delta_log.diagnosis import diagnose
 from tests.deletion_vectors.tables import METADATA, add, commit, table_of
+from tests.scanning import damaged_copies
 
 PHYSICAL = "delta.columnMapping.physicalName"
 FEATURES = sorted({feature for reader in READERS.values() for way in reader.ways for feature in way.features})
@@ -106,6 +107,12 @@ def test_tables_of_the_scala_project(golden, name, text):
     (told,) = diagnose(golden(name) / "table", "qbeast-spark")
     assert told.ok == (text is None)
     assert text is None or text in str(told)
+
+
+def test_copies_of_a_lost_revision_are_told(golden, tmp_path):
+    lost = next(damage for damage in damaged_copies.DAMAGES if str(damage) == "the revision is lost")
+    (told,) = diagnose(damaged_copies.planted(golden, tmp_path / "table", lost), "delta-rs")
+    assert "9 files of rows that other files hold too" in str(told)
 
 
 def test_a_table_that_has_only_a_checkpoint(golden, tmp_path):

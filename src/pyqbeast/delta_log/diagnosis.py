@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.file_tags import are_legacy
+from pyqbeast.core.format.file_tags import are_legacy, parse_alone
 from pyqbeast.core.location import Location
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
 from pyqbeast.core.secrets import without_secrets
@@ -118,7 +118,12 @@ def _full(table: Location) -> str:
 
 def _shared(files: Sequence[LiveFile], revisions: RevisionSet) -> list[SharedFile]:
     all_tags = tags_in_bulk([file.tags for file in files], revisions.dimensions.get)
+    # Readers that know nothing of copies count those of a lost revision too.
     return [
-        SharedFile(tags, are_legacy(file.tags), file.deleted)
+        SharedFile(
+            tags if tags.blocks else tags._replace(blocks=parse_alone(file.tags).blocks),
+            are_legacy(file.tags),
+            file.deleted,
+        )
         for file, tags in zip(files, all_tags, strict=True)
     ]
