@@ -10,7 +10,9 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import FormatError, QbeastTable, UnsupportedError, bridge
+from pyqbeast.delta_log.reader import read_snapshot
 from pyqbeast.table.maintain import repair_texts
+from tests.scanning import damaged_copies
 from tests.spark_session import under
 from tests.table.help import count, load, rows_2d, rows_written, save
 from tests.table.legacy import REPLICATED, copy_of
@@ -106,6 +108,23 @@ def test_a_repair_leaves_the_copies_of_a_lost_revision(spark, golden, table_path
     pyqbeast.upgrade(spark, path, drop_replicated=True)
     assert QbeastTable.for_path(spark, path).repair(dry_run=False).ok
     counts_once(spark, path)
+
+
+def test_a_repair_takes_no_mark_out_while_other_tags_lie(spark, golden, with_copies):
+    """The file that shows that a cube was copied says that its rows lie elsewhere: only the rows tell that it lies."""
+    _, below = damaged_copies.victims(golden(f"qbeast_old/{REPLICATED}") / "table")
+
+    def move(add, blocks):
+        if add["path"] == below and blocks:
+            blocks[0]["cubeId"] = "A"
+
+    path = relogged(with_copies, move)
+    report = QbeastTable.for_path(spark, path).repair(dry_run=False)
+    marks = [each for each in report.left if each.problem.rule == "replicated rows are stored twice"]
+    assert marks
+    assert {each.text for each in marks} == {repair_texts.MARKED}
+    tags = [file.tags["blocks"] for file in read_snapshot(path).files]
+    assert sum('"replicated":true' in text.replace(" ", "") for text in tags) == 9
 
 
 def test_an_optimize_of_a_lost_revision_writes_no_copies(spark, with_copies):

@@ -126,7 +126,7 @@ def test_the_same_tags_are_marked(spark, java):
         blocks = parse_alone(tags).blocks
         tell = tell_blocks(tags, blocks)
         are_marked = any(block.replicated for block in blocks) if tell else bool(say_marked(tags))
-        assert java("format.FileTags", "haveMark", in_java) == are_marked, tags
+        assert java("format.FileTags", "isMarked", in_java) == are_marked, tags
         names = {True: "SET", False: "NOT_SET", None: "UNKNOWN"}
         assert java("format.FileTags", "saidMark", in_java).name() == names[say_marked(tags)], tags
 

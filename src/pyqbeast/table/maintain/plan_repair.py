@@ -6,7 +6,7 @@ is known it takes the place of what was there. No row is ever taken out or broug
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -97,7 +97,7 @@ def plan_repair(
         configuration: the table's.
         statistics: the right ones, by path, of files whose own are wrong.
     """
-    plan = _Plan(files, statistics)
+    plan = _Plan(files, statistics, {problem.rule for problem in problems})
     by_file: dict[str, list[Problem]] = {}
     for problem in problems:
         by_file.setdefault(problem.file, []).append(problem)
@@ -124,7 +124,7 @@ class _Outcome(NamedTuple):
 class _Plan:
     """The plan as it grows, file by file."""
 
-    def __init__(self, files: Sequence[VerifiedFile], statistics: Mapping[str, str]) -> None:
+    def __init__(self, files: Sequence[VerifiedFile], statistics: Mapping[str, str], found: Set[str]) -> None:
         self.files = {file.path: file for file in files}
         self.statistics = statistics
         self.has_copies = any(
@@ -132,6 +132,9 @@ class _Plan:
             for file in files
             for block in file.tags.blocks or parse_alone(file.logged.tags).blocks
         )
+        # A mark is false where no block shows that it is true, and blocks of damaged tags show nothing.
+        self.marked: set[str] = set()
+        self.are_marks_sure = not found & {*_OF_TAGS, BLOCK_ROWS}
         self.tags: dict[str, Mapping[str, str]] = {}
         self.others: dict[str, FileChange] = {}
         self.healed: list[Remedy] = []
@@ -143,14 +146,16 @@ class _Plan:
         tags = self._tags(path, problems)
         right = self.statistics.get(path) if rules & set(_OF_STATISTICS) else None
         outcomes = {rule: _Outcome(False, text) for rule, text in repair_texts.ADVICE.items()}
-        outcomes |= dict.fromkeys(_OWN_TAG, _Outcome(True, repair_texts.CORRECTED))
-        outcomes[REPLICATED] = _Outcome(True, repair_texts.UNMARKED)
         of_tags = (
             _Outcome(False, repair_texts.COPIES)
             if self.has_copies
             else _Outcome(True, repair_texts.UNINDEXED)
         )
-        outcomes |= dict.fromkeys(_OF_TAGS, of_tags)
+        of_marks, of_own = _Outcome(True, repair_texts.UNMARKED), _Outcome(True, repair_texts.CORRECTED)
+        if self._keeps_mark(rules):
+            of_tags = of_marks = of_own = _Outcome(False, repair_texts.MARKED)
+            self.marked.add(path)
+        outcomes |= {**dict.fromkeys(_OF_TAGS, of_tags), **dict.fromkeys(_OWN_TAG, of_own), REPLICATED: of_marks}
         of_statistics = (
             _Outcome(False, repair_texts.FIRST_READ)
             if right is None
@@ -183,6 +188,8 @@ class _Plan:
     def _tags(self, path: str, problems: Sequence[Problem]) -> Mapping[str, str] | None:
         """New tags; None where they stay."""
         rules = {problem.rule for problem in problems}
+        if self._keeps_mark(rules):
+            return None
         tags = dict(self.files[path].logged.tags)
         if rules & set(_OF_TAGS) and not self.has_copies:
             return {key: value for key, value in tags.items() if key not in INDEX_TAGS}
@@ -192,6 +199,10 @@ class _Plan:
             if truths:
                 tags[_OWN_TAG[rule]] = truths[0]
         return tags if rules & {REPLICATED, *_OWN_TAG} else None
+
+    def _keeps_mark(self, rules: Set[str]) -> bool:
+        """Whether a file of these problems stays marked: what is known of its tags is without the mark."""
+        return REPLICATED in rules and not self.are_marks_sure
 
     def close_trees(self, stored: RevisionSet, problems: Iterable[Problem]) -> None:
         """Keeps the trees of the files that stay indexed without gaps."""
@@ -210,7 +221,9 @@ class _Plan:
             if not check_tree(number, status, copied):
                 continue
             todays = {
-                path: of for path, of in blocks.items() if not are_legacy(self._tags_of(self.files[path]))
+                path: of
+                for path, of in blocks.items()
+                if path not in self.marked and not are_legacy(self._tags_of(self.files[path]))
             }
             if not todays:
                 is_closed = False

@@ -24,6 +24,7 @@ from pyqbeast.core.problems import (
 #: What becomes of a problem.
 UNINDEXED = "the file loses its index tags and is read whole, until optimize(revision=0) indexes it again"
 UNMARKED = "the mark is taken out"
+MARKED = "the mark stays while tags are damaged that may show that it is true; run repair again once none are"
 CORRECTED = "the tag is corrected"
 RECOUNTED = "its statistics are computed anew"
 RESIZED = "the log gets its true size"
