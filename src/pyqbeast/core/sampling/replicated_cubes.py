@@ -139,7 +139,7 @@ class ReplicatedCubes:
         files = list(files)
         marked: dict[_Name, _Marked] = {}
         for file in files:
-            if file.is_marked or not tell_blocks(file.tags, file.blocks):
+            if file.tags and (file.is_marked or not tell_blocks(file.tags, file.blocks)):
                 tags = _told(file)
                 if not tell_blocks(file.tags, tags.blocks) and say_marked(file.tags):
                     raise _unreadable(file)
