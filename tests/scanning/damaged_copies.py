@@ -78,8 +78,7 @@ def victims(table):
             file.path
             for file in files
             if not file.is_marked
-            and block.cube != file.blocks[0].cube
-            and block.cube.is_ancestor_of(file.blocks[0].cube)
+            and block.cube in file.blocks[0].cube.ancestors()
             and block.min_weight == file.blocks[0].min_weight
         ]
         if len(shows) == 1:

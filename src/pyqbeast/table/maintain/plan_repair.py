@@ -155,7 +155,11 @@ class _Plan:
         if self._keeps_mark(rules):
             of_tags = of_marks = of_own = _Outcome(False, repair_texts.MARKED)
             self.marked.add(path)
-        outcomes |= {**dict.fromkeys(_OF_TAGS, of_tags), **dict.fromkeys(_OWN_TAG, of_own), REPLICATED: of_marks}
+        outcomes |= {
+            **dict.fromkeys(_OF_TAGS, of_tags),
+            **dict.fromkeys(_OWN_TAG, of_own),
+            REPLICATED: of_marks,
+        }
         of_statistics = (
             _Outcome(False, repair_texts.FIRST_READ)
             if right is None

@@ -107,7 +107,7 @@ public final class FileTags {
       return areCopied(state) ? Mark.SET : Mark.NOT_SET;
     }
     String revision = tags.get(Constants.TAG_REVISION);
-    return revision == null || revision.equals(String.valueOf(STAGING)) ? Mark.NOT_SET : Mark.UNKNOWN;
+    return revision == null || revision.equals(String.valueOf(Constants.STAGING_REVISION)) ? Mark.NOT_SET : Mark.UNKNOWN;
   }
 
   public static Weights weights(Map<String, String> tags) {

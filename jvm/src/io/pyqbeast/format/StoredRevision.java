@@ -2,6 +2,9 @@ package io.pyqbeast.format;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
 
 /**
  * Reads the text of one revision in a table's configuration and decides whether it can be used. The rules are those
