@@ -56,7 +56,7 @@ ODD_COLUMNS = {
     "x": "cast(571.046875D + id AS float)",
     "whole": "9007199254740993L + id * 1000000007L",
     "price": "cast(12345678901234567.89BD + id AS decimal(20, 2))",
-    "ends": "CASE id WHEN 6 THEN 9223372036854775807L WHEN 8 THEN -9223372036854775808L ELSE id WEIGHT_END",
+    "ends": "CASE id WHEN 6 THEN 9223372036854775807L WHEN 8 THEN -9223372036854775808L ELSE id END",
     "huge": "cast(123456789012345678901234567890BD + id AS decimal(38, 0))",
     "largest": f"{'9' * 38}BD - id",
     "half": "id + 0.5D",

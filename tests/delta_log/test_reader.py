@@ -349,6 +349,14 @@ def test_a_broken_checkpoint_is_refused(tmp_path, content):
         read_snapshot(tmp_path)
 
 
+@pytest.mark.parametrize("other", [f"checkpoint.{UUID}", f"checkpoint.{1:010d}.{1:010d}"])
+def test_an_empty_checkpoint_hides_no_whole_one_of_its_version(tmp_path, other):
+    checkpoint(log(tmp_path, f"{1:020d}.{other}.parquet"), PROTOCOL, METADATA, add("a"))
+    log(tmp_path, f"{1:020d}.checkpoint.parquet").write_bytes(b"")
+    log(tmp_path, f"{1:020d}.checkpoint.{UUID[:-1]}f.parquet").write_bytes(b"")
+    assert paths(tmp_path) == ["a"]
+
+
 @pytest.mark.parametrize("parts", [["checkpoint"], [f"checkpoint.{n:010d}.{2:010d}" for n in (1, 2)]])
 def test_a_checkpoint_without_a_byte_is_none(tmp_path, parts):
     """Who wrote it has died, and the commits tell the same. Delta skips it too."""

@@ -6,13 +6,14 @@ import dataclasses
 import datetime as dt
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, TableNotFoundError, UnsupportedError
 from pyqbeast.core.format.types import epoch_milliseconds
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.read_ahead import is_local
 
 _COMMIT = re.compile(r"(\d{20})\.json")
 # One file; one of several parts (number, count); or a file of the second checkpoint format, with a UUID.
@@ -54,8 +55,7 @@ def find_log_files(
         version = _version_at(timestamp, file_system, {n: f"{folder}/{name}" for n, name in commits.items()})
     elif version is None:
         version = newest
-    below = sorted((number for number in checkpoints if number <= version), reverse=True)
-    start = next((each for each in below if _has_bytes(file_system, folder, checkpoints[each])), -1)
+    start = max((number for number in checkpoints if number <= version), default=-1)
     # Only the first: a version or a file's name can be any number of digits.
     missing = next((number for number in range(start + 1, version + 1) if number not in commits), None)
     if not 0 <= version <= newest or (missing is not None and version < newest):
@@ -82,13 +82,12 @@ def readable_versions(table: Location, options: locations.Options = None) -> ran
 
     Raises as `find_log_files`.
     """
-    file_system, folder, commits, checkpoints = _listing(table, options)
+    _, _, commits, checkpoints = _listing(table, options)
     newest = max([*checkpoints, *commits])
     oldest = newest
     while oldest in commits:
         oldest -= 1
-    above = sorted(number for number in checkpoints if number >= oldest)
-    start = next((each for each in above if _has_bytes(file_system, folder, checkpoints[each])), newest)
+    start = min((number for number in checkpoints if number >= oldest), default=newest)
     return range(0 if oldest < 0 else start, newest + 1)
 
 
@@ -102,7 +101,7 @@ def _listing(
     file_system.invalidate_cache(folder)
     try:
         with locations.storage_errors(f"listing {folder}"):
-            names = [str(path).rpartition("/")[2] for path in file_system.ls(folder, detail=False)]
+            names = _names(file_system, folder)
     # Python raises ValueError for a NUL character in a path.
     except (FileNotFoundError, NotADirectoryError, ValueError) as error:
         raise TableNotFoundError(f"there is no Delta table at {table}: it has no _delta_log") from error
@@ -115,13 +114,32 @@ def _listing(
     return file_system, folder, commits, checkpoints
 
 
-def _has_bytes(file_system: Any, folder: str, checkpoint: Iterable[str]) -> bool:  # noqa: ANN401 (fsspec's)
-    """Whether no file of a checkpoint is empty: a writer may die before the first byte, and Delta skips its file."""
-    for name in checkpoint:
-        with locations.storage_errors(f"looking for {folder}/{name}"):
-            if file_system.size(f"{folder}/{name}") == 0:
-                return False
-    return True
+def _names(file_system: Any, folder: str) -> list[str]:  # noqa: ANN401 (fsspec's)
+    """The names of the files in a folder, without empty checkpoints: a writer may die before the first byte of one.
+
+    Delta skips those too. Stores tell sizes as they list; of local files each size is a call.
+    """
+    if is_local(file_system):
+        names = [str(path).rpartition("/")[2] for path in file_system.ls(folder, detail=False)]
+        empty = {
+            name
+            for name in filter(_CHECKPOINT.fullmatch, names)
+            if _is_empty_or_gone(file_system, f"{folder}/{name}")
+        }
+    else:
+        entries = file_system.ls(folder, detail=True)
+        sizes = {str(entry["name"]).rpartition("/")[2]: entry.get("size") for entry in entries}
+        names = list(sizes)
+        empty = {name for name in filter(_CHECKPOINT.fullmatch, names) if sizes[name] == 0}
+    return [name for name in names if name not in empty]
+
+
+def _is_empty_or_gone(file_system: Any, path: str) -> bool:  # noqa: ANN401 (fsspec's)
+    """Whether a file has no byte, or has been cleaned up since it was listed."""
+    try:
+        return bool(file_system.size(path) == 0)
+    except FileNotFoundError:
+        return True
 
 
 def _version_at(timestamp: int, file_system: Any, commits: Mapping[int, str]) -> int:  # noqa: ANN401 (fsspec's)

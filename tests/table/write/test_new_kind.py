@@ -38,10 +38,10 @@ def clock(tmp_path, monkeypatch):
 def known_to_java(spark, clock):
     """What the next build would tell Java of the kind."""
     loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    stored_revision = loader.loadClass("io.pyqbeast.format.StoredRevision")
+    constants = loader.loadClass("io.pyqbeast.format.Constants")
 
     def names(field):
-        found = stored_revision.getDeclaredField(field)
+        found = constants.getDeclaredField(field)
         found.setAccessible(True)
         return found.get(None)
 

@@ -87,6 +87,8 @@ def plan_repair(
     stored: RevisionSet,
     configuration: Mapping[str, str],
     statistics: Mapping[str, str],
+    *,
+    are_tags_compared: bool,
 ) -> RepairPlan:
     """Decides on all problems of a table.
 
@@ -96,8 +98,9 @@ def plan_repair(
         stored: the table's revisions.
         configuration: the table's.
         statistics: the right ones, by path, of files whose own are wrong.
+        are_tags_compared: whether the tags of all files were compared with their rows.
     """
-    plan = _Plan(files, statistics, {problem.rule for problem in problems})
+    plan = _Plan(files, statistics, {problem.rule for problem in problems}, are_tags_compared)
     by_file: dict[str, list[Problem]] = {}
     for problem in problems:
         by_file.setdefault(problem.file, []).append(problem)
@@ -124,7 +127,13 @@ class _Outcome(NamedTuple):
 class _Plan:
     """The plan as it grows, file by file."""
 
-    def __init__(self, files: Sequence[VerifiedFile], statistics: Mapping[str, str], found: Set[str]) -> None:
+    def __init__(
+        self,
+        files: Sequence[VerifiedFile],
+        statistics: Mapping[str, str],
+        found: Set[str],
+        are_tags_compared: bool,
+    ) -> None:
         self.files = {file.path: file for file in files}
         self.statistics = statistics
         self.has_copies = any(
@@ -132,9 +141,12 @@ class _Plan:
             for file in files
             for block in file.tags.blocks or parse_alone(file.logged.tags).blocks
         )
-        # A mark is false where no block shows that it is true, and blocks of damaged tags show nothing.
+        # A mark is false where no block shows that it is true. Tags that lie may hide that, and without any tags nobody
+        # can tell: then both stay.
+        are_unsure = not are_tags_compared or bool(found & {*_OF_TAGS, BLOCK_ROWS})
+        self.keeps_marks = are_unsure and REPLICATED in found
+        #: The files of the marks that stay. What is known of their tags is without the mark.
         self.marked: set[str] = set()
-        self.are_marks_sure = not found & {*_OF_TAGS, BLOCK_ROWS}
         self.tags: dict[str, Mapping[str, str]] = {}
         self.others: dict[str, FileChange] = {}
         self.healed: list[Remedy] = []
@@ -146,20 +158,16 @@ class _Plan:
         tags = self._tags(path, problems)
         right = self.statistics.get(path) if rules & set(_OF_STATISTICS) else None
         outcomes = {rule: _Outcome(False, text) for rule, text in repair_texts.ADVICE.items()}
-        of_tags = (
-            _Outcome(False, repair_texts.COPIES)
-            if self.has_copies
-            else _Outcome(True, repair_texts.UNINDEXED)
-        )
-        of_marks, of_own = _Outcome(True, repair_texts.UNMARKED), _Outcome(True, repair_texts.CORRECTED)
-        if self._keeps_mark(rules):
-            of_tags = of_marks = of_own = _Outcome(False, repair_texts.MARKED)
+        of_marks, of_tags = _Outcome(True, repair_texts.UNMARKED), _Outcome(True, repair_texts.UNINDEXED)
+        if self.keeps_marks:
+            of_marks = of_tags = _Outcome(False, repair_texts.MARKED)
+        elif self.has_copies:
+            of_tags = _Outcome(False, repair_texts.COPIES)
+        outcomes |= {**dict.fromkeys(_OF_TAGS, of_tags), REPLICATED: of_marks}
+        outcomes |= dict.fromkeys(_OWN_TAG, _Outcome(True, repair_texts.CORRECTED))
+        if self.keeps_marks and REPLICATED in rules:
+            outcomes |= dict.fromkeys(_OWN_TAG, of_marks)
             self.marked.add(path)
-        outcomes |= {
-            **dict.fromkeys(_OF_TAGS, of_tags),
-            **dict.fromkeys(_OWN_TAG, of_own),
-            REPLICATED: of_marks,
-        }
         of_statistics = (
             _Outcome(False, repair_texts.FIRST_READ)
             if right is None
@@ -192,10 +200,10 @@ class _Plan:
     def _tags(self, path: str, problems: Sequence[Problem]) -> Mapping[str, str] | None:
         """New tags; None where they stay."""
         rules = {problem.rule for problem in problems}
-        if self._keeps_mark(rules):
+        if self.keeps_marks and REPLICATED in rules:
             return None
         tags = dict(self.files[path].logged.tags)
-        if rules & set(_OF_TAGS) and not self.has_copies:
+        if rules & set(_OF_TAGS) and not self.has_copies and not self.keeps_marks:
             return {key: value for key, value in tags.items() if key not in INDEX_TAGS}
         for rule in rules & set(_OWN_TAG):
             truths = [problem.truth for problem in problems if problem.rule == rule and problem.truth]
@@ -203,10 +211,6 @@ class _Plan:
             if truths:
                 tags[_OWN_TAG[rule]] = truths[0]
         return tags if rules & {REPLICATED, *_OWN_TAG} else None
-
-    def _keeps_mark(self, rules: Set[str]) -> bool:
-        """Whether a file of these problems stays marked: what is known of its tags is without the mark."""
-        return REPLICATED in rules and not self.are_marks_sure
 
     def close_trees(self, stored: RevisionSet, problems: Iterable[Problem]) -> None:
         """Keeps the trees of the files that stay indexed without gaps."""
@@ -242,7 +246,8 @@ class _Plan:
             if is_closed:
                 self.healed.append(Remedy(problem, repair_texts.CLOSED))
             else:
-                self.left.append(Remedy(problem, repair_texts.ADVICE[problem.rule]))
+                text = repair_texts.MARKED if self.marked else repair_texts.ADVICE[problem.rule]
+                self.left.append(Remedy(problem, text))
 
     def _tags_of(self, file: VerifiedFile) -> Mapping[str, str]:
         return self.tags.get(file.path, file.logged.tags)

@@ -70,7 +70,14 @@ class RepairReport:
 def repair(spark: SparkSession, path: str, *, dry_run: bool) -> RepairReport:
     """Heals the newest version of the table at a path; see `QbeastTable.repair`."""
     seen = look_at(spark, path, "data")
-    plan = plan_repair(seen.report.problems, seen.files, seen.stored, seen.log.configuration, seen.statistics)
+    plan = plan_repair(
+        seen.report.problems,
+        seen.files,
+        seen.stored,
+        seen.log.configuration,
+        seen.statistics,
+        are_tags_compared=seen.are_tags_compared,
+    )
     report = RepairReport(path, dry_run, None, len(plan.changes), plan.healed, plan.left)
     if dry_run or not (plan.changes or plan.settings):
         return report

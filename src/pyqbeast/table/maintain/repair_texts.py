@@ -24,7 +24,10 @@ from pyqbeast.core.problems import (
 #: What becomes of a problem.
 UNINDEXED = "the file loses its index tags and is read whole, until optimize(revision=0) indexes it again"
 UNMARKED = "the mark is taken out"
-MARKED = "the mark stays while tags are damaged that may show that it is true; run repair again once none are"
+MARKED = (
+    "marks and damaged tags stay where the rows of a marked file may lie in a file whose tags lie or could not be "
+    "compared; optimize(files=[…]) writes files of damaged tags anew, and then repair can tell"
+)
 CORRECTED = "the tag is corrected"
 RECOUNTED = "its statistics are computed anew"
 RESIZED = "the log gets its true size"

@@ -28,13 +28,23 @@ _LEAST = 20
 
 @dataclass(frozen=True)
 class Verified:
-    """A version of a table, what was found in it, and the right statistics of files whose own are wrong."""
+    """A version of a table and what was found in it.
+
+    Attributes:
+        log: the version.
+        stored: its revisions.
+        files: its live files.
+        report: for users.
+        statistics: the right ones, by path, of files whose own are wrong.
+        are_tags_compared: whether the tags of all files were compared with their rows.
+    """
 
     log: bridge.TableLog
     stored: RevisionSet
     files: Sequence[VerifiedFile]
     report: VerifyReport
     statistics: Mapping[str, str]
+    are_tags_compared: bool
 
 
 def verify(spark: SparkSession, path: str, level: str) -> VerifyReport:
@@ -52,7 +62,7 @@ def look_at(spark: SparkSession, path: str, level: str) -> Verified:
     except UnsupportedError as error:
         # Where nobody can tell which files repeat the rows of others, nobody can read the table.
         problem = Problem(REPLICATED, "", "", str(error).strip().split("\n")[0])
-        return Verified(log, stored, [], VerifyReport(level, 0, (problem,)), {})
+        return Verified(log, stored, [], VerifyReport(level, 0, (problem,)), {}, False)
     _log.info("%s: checking the log of %d files", log.path, len(entries))
     on_disk, orphans = files_on_disk(log)
     dimensions = stored.dimensions
@@ -65,7 +75,9 @@ def look_at(spark: SparkSession, path: str, level: str) -> Verified:
     report = VerifyReport(
         level, len(files), tuple(problems), (*notes, *contents.notes), contents.files, contents.rows
     )
-    return Verified(log, stored, files, report, contents.statistics)
+    return Verified(
+        log, stored, files, report, contents.statistics, contents.compared >= {f.path for f in files}
+    )
 
 
 def _sample(files: Sequence[VerifiedFile]) -> list[VerifiedFile]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +62,7 @@ class Contents:
         files: how many could be read.
         rows: how many are stored in these.
         statistics: the right ones, by path, of files whose own are wrong.
+        compared: the files whose tags were compared with their rows, by path; those without an index too.
         notes: what could not be looked at.
     """
 
@@ -69,6 +70,7 @@ class Contents:
     files: int
     rows: int
     statistics: Mapping[str, str]
+    compared: Set[str] = frozenset()
     notes: Sequence[str] = ()
 
 
@@ -101,6 +103,7 @@ def check_contents(
     whole = [file for file in files if file.path not in damaged]
     prunable = log.prunable_revisions
     notes: list[str] = []
+    compared = {f.path for f in whole if f.tags.revision_id == STAGING_REVISION or is_copy(f.tags.blocks)}
     for number in sorted({file.tags.revision_id for file in whole} - {STAGING_REVISION}):
         of_revision = [f for f in whole if f.tags.revision_id == number and not is_copy(f.tags.blocks)]
         if of_revision and not check_columns(stored.get(number), log.schema.fieldNames()):
@@ -108,14 +111,16 @@ def check_contents(
             elsewhere = [f"revision {number}: {why}" for why in _placed_otherwise(spark, stored.get(number))]
             notes += elsewhere
             try:
-                problems += _check_rows(
-                    reading, log, stored.get(number), of_revision, are_placed=not elsewhere
-                )
+                found = _check_rows(reading, log, stored.get(number), of_revision, are_placed=not elsewhere)
             except FormatError as error:
                 notes.append(f"revision {number}: its rows are not compared with their tags: {error}")
+            else:
+                problems += found or ()
+                compared |= {f.path for f in of_revision if found is not None and not elsewhere}
             if number in prunable:
                 problems += check_parts(reading, log, stored.get(number), of_revision)
-    return Contents(problems, len(whole), sum(rows[file.location] for file in whole), seen.right, notes)
+    stored_rows = sum(rows[file.location] for file in whole)
+    return Contents(problems, len(whole), stored_rows, seen.right, compared, notes)
 
 
 def _placed_otherwise(spark: SparkSession, revision: Revision) -> Iterator[str]:
@@ -235,10 +240,13 @@ def _check_rows(
     files: Sequence[VerifiedFile],
     *,
     are_placed: bool,
-) -> list[Problem]:
+) -> list[Problem] | None:
     """Compares the tags of a revision's files with their rows. One Spark job.
 
     Of rows that are not placed here as they were when they were written, only weights and counts are compared.
+
+    Returns:
+        The problems; None where nobody knows what the rows were hashed from.
     """
     paths = [file.path for file in files]
     rows = log.stored_rows(spark, paths, revision.hashed_columns, revision.hashed_as)
@@ -246,7 +254,7 @@ def _check_rows(
     indexed = {t.column: type_when_indexed(types[t.column], str(t.data_type)) for t in revision.transformers}
     untold = [column for column in types if indexed.get(column) in (None, types[column])]
     if _types_are_lost(log, revision, untold):
-        return []
+        return None
     for column, then in indexed.items():
         if types[column] != then:
             rows = rows.withColumn(column, quoted(column).cast(then))

@@ -3,6 +3,7 @@ package io.pyqbeast.format;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -100,8 +101,9 @@ public final class Constants {
     return Integer.parseInt(text(name));
   }
 
+  /** A list that a test can add a kind to, as the next build would. */
   private static List<String> words(String name) {
-    return List.of(text(name).split(" "));
+    return new ArrayList<>(List.of(text(name).split(" ")));
   }
 
   /** Of a text such as {@code int=IntegerDataType date=DateDataType} the second of each two by the first. */
