@@ -127,6 +127,28 @@ def test_a_repair_takes_no_mark_out_while_other_tags_lie(spark, golden, with_cop
     assert sum('"replicated":true' in text.replace(" ", "") for text in tags) == 9
 
 
+def test_a_repair_that_keeps_a_mark_keeps_what_shows_that_it_is_false(spark, indexed, table_path):
+    """Without the tags of the other files nobody could tell any more, and no reader would read the table."""
+
+    def damage(_, blocks):
+        is_root = any(block["cubeId"] == "" for block in blocks)
+        for block in blocks[:1]:
+            block["elementCount"] += 0 if is_root else 1
+        for block in blocks:
+            block["replicated"] = is_root
+
+    shutil.copytree(indexed, table_path)
+    path = relogged(table_path, damage)
+    table = QbeastTable.for_path(spark, path)
+    report = table.repair(dry_run=False)
+    assert {each.text for each in report.left} == {repair_texts.MARKED}
+    reads_all(spark, path)
+    table.optimize(files=[file.path for file in read_snapshot(path).files])
+    assert table.repair(dry_run=False).ok
+    assert table.verify("data").ok
+    reads_all(spark, path)
+
+
 def test_an_optimize_of_a_lost_revision_writes_no_copies(spark, with_copies):
     """The rows of the lost one are laid out by the newer one, and what was copied to them leaves the table."""
     to_a_newer_revision(spark, with_copies)
