@@ -125,6 +125,42 @@ def test_the_first_groups(table):
     assert all(row["sure"] for row in whole.df.collect())
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "min(x) = max(x)",
+        "max(x) > min(x)",
+        "max(x) > avg(x)",
+        "NOT avg(x) > min(x)",
+        "max(d) > min(d)",
+        "max(n) > min(n)",
+        "sum(n) > sum(x)",
+        "avg(x) >= sum(x) / count(x)",
+        "max(day) > min(day)",
+    ],
+)
+def test_two_aggregates_compare_as_in_the_exact_answer(table, condition):
+    """Of NaN alone, of infinities, and of numbers whose type does not hold their difference."""
+    odd = table.filter("kind < 4").selectExpr(
+        "kind",
+        "case kind when 0 then double('NaN') when 1 then double('Infinity') when 2 then 3D else id * 0.5D end as x",
+        "cast(if(kind = 3 AND id % 3 = 0, 0.0000000002, 0.0000000001) as decimal(38, 10)) as d",
+        "cast(if(id % 16 < 8 OR kind = 2, -2000000000, 2000000000) as int) as n",
+        "date_add(DATE'2024-01-01', cast(if(kind = 1, id % 7, 3) as int)) as day",
+    )
+    odd.createOrReplaceTempView("odd")
+    query = table.sparkSession.sql(f"SELECT kind, count(*) AS n FROM odd GROUP BY kind HAVING {condition}")
+    truth = {row["kind"] for row in query.collect()}
+    *_, exact = pyqbeast.refine(query)
+    assert exact.exact
+    assert {row["kind"] for row in exact.df.collect()} == truth
+    assert all(row["sure"] for row in exact.df.collect())
+    sampled = pyqbeast.tolerance(query, error=0.2, confidence=SURE)
+    rows = sampled.df.collect()
+    assert {row["kind"] for row in rows if row["sure"]} <= truth
+    assert truth <= {row["kind"] for row in rows} | {kind for (kind,) in sampled.choice.left_out}
+
+
 def test_the_last_order_counts(table):
     query = table.groupBy("kind").agg(F.count("*").alias("n")).orderBy("n").orderBy(F.desc("kind"))
     answer = pyqbeast.tolerance(query.filter("n > 100"), error=0.2)

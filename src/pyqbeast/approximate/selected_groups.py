@@ -40,7 +40,9 @@ def _condition(stored: list[Any], asked: RequestedAggregates) -> Condition:
         return Negation(_condition(rest[0], asked))
     if sign in ("and", "or"):
         return Junction(sign, _condition(rest[0], asked), _condition(rest[1], asked))
-    return Comparison(_requested(rest[0], asked), sign, float(rest[1]))
+    ordinal, than = rest
+    other = _requested(than[1], asked) if isinstance(than, list) else float(than)
+    return Comparison(_requested(ordinal, asked), sign, other)
 
 
 def _requested(ordinal: int, asked: RequestedAggregates) -> Requested:

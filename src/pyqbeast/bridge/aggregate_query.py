@@ -115,7 +115,8 @@ class AggregateQuery:
         result_types: the type of each of those columns.
         order: what the query sorts its result by.
         having: the condition on its result: ["and" or "or", a, b], ["not", a], or a comparison sign (= < <= > >=), the
-            number of an output and a number; days since 1970 for dates, microseconds for timestamps. None for none.
+            number of an output and a number (days since 1970 for dates, microseconds for timestamps) or ["output", the
+            number of another]. None for none.
         limit: how many rows of the sorted result it takes; None for all.
         tables: the indexed tables.
         keyed: the numbers of those tables that hold the key of every row of the query.

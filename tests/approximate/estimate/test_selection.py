@@ -31,6 +31,7 @@ from pyqbeast.approximate.estimate.selection import (
 )
 
 COUNT, AVG, LARGEST = Aggregate("count"), Aggregate("avg", ("y",)), Aggregate("max", ("y",))
+OTHER, SMALLEST = Aggregate("avg", ("z",)), Aggregate("min", ("y",))
 COMPLETE = Completeness(complete=True)
 NAN = float("nan")
 
@@ -156,6 +157,83 @@ def test_what_is_sure_holds_wherever_the_truth_lies(data, bounds, condition, lim
     # Of groups with equal values any may be among the first: then the exact answer is not sure either.
     assert not (said.sure & ~exact.possible).any()
     assert not (~said.possible & exact.sure).any()
+
+
+SIGNS = ["<", "<=", "=", ">", ">="]
+
+
+def compared(comparison, left, right, apart=None, status=Status.BOUNDED):
+    """Of two estimates, and their difference where it is told; without one there are no bounds of it."""
+    estimates = {
+        comparison.of: made(left, comparison.of, status),
+        comparison.than: made(right, comparison.than, status),
+    }
+    if comparison.apart is not None:
+        nothing = [(NAN, NAN, NAN)] * len(left)
+        estimates[comparison.apart] = made(nothing if apart is None else apart, comparison.apart, status)
+    nulls = {each: np.isnan(found.value) for each, found in estimates.items()}
+    return verdict_of(Selection(comparison), estimates, nulls, np.full(len(left), 1e3), COMPLETE)
+
+
+@given(st.data(), BOUNDS, st.sampled_from(SIGNS), st.sampled_from([OTHER, LARGEST]))
+def test_what_is_sure_of_two_estimates_holds_wherever_both_lie(data, left, sign, other):
+    right = data.draw(
+        st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS).map(sorted), min_size=len(left), max_size=len(left))
+    )
+    true = [[data.draw(st.integers(low, high)) for low, _, high in side] for side in (left, right)]
+    apart = [
+        (a - b - data.draw(st.integers(0, 2)), a - b, a - b + data.draw(st.integers(0, 2)))
+        for a, b in zip(*true, strict=True)
+    ]
+    comparison = Comparison(AVG, sign, other)
+    said = compared(comparison, left, right, apart if other is OTHER else None)
+    compare = {"<": np.less, "<=": np.less_equal, "=": np.equal, ">": np.greater, ">=": np.greater_equal}[
+        sign
+    ]
+    truth = compare(*np.array(true))
+    assert not (said.sure & ~truth).any()
+    assert not (~said.possible & truth).any()
+    exactly = compared(comparison, *([(each,) * 3 for each in side] for side in true), status=Status.EXACT)
+    for mask in exactly[:3]:
+        assert mask.tolist() == truth.tolist()
+
+
+def test_estimates_of_the_same_rows_are_told_apart_by_their_difference():
+    sides = [(4, 5, 6), (4, 5, 6)], [(3, 4, 5), (3, 4, 5)]
+    comparison = Comparison(AVG, ">", OTHER)
+    assert compared(comparison, *sides).sure.tolist() == [False, False]
+    said = compared(comparison, *sides, [(0.5, 1, 1.5), (-0.1, 1, 2.1)])
+    assert (said.sure.tolist(), said.possible.tolist()) == ([True, False], [True, True])
+    # A difference so small beside what it is made of may be one of rounded digits.
+    large = [[(low + 1e12, value + 1e12, high + 1e12) for low, value, high in side] for side in sides]
+    assert not compared(comparison, *large, [(0.5, 1, 1.5)] * 2).sure.any()
+    assert Comparison(AVG, ">", LARGEST).apart is None
+
+
+@pytest.mark.parametrize(
+    ("left", "sign", "right", "kept"),
+    [
+        (SMALLEST, "=", LARGEST, [True, True, True, False, False]),
+        (LARGEST, ">", SMALLEST, [False, False, False, True, False]),
+        (LARGEST, ">", AVG, [False, False, False, True, False]),
+        (AVG, ">=", SMALLEST, [True, True, True, True, False]),
+    ],
+)
+def test_two_estimates_compare_as_spark_compares_nan_and_infinities(left, sign, right, kept):
+    state = State.empty(axes_for([left, right, AVG]), [(each,) for each in "abcde"])
+    at = {moment: number for number, moment in enumerate(state.axes.moments)}
+    for moment, number in at.items():
+        state.sums[:4, 0, number] = [NAN, math.inf, 6, 3] if sum(moment.powers) else 2
+    state.spans[:4, 0, 0] = [[NAN, NAN], [math.inf, math.inf], [3.0, 3.0], [1.0, 2.0]]
+    comparison = Comparison(left, sign, right)
+    needed = [left, right, *Selection(comparison).differences]
+    estimates = {each: estimate(state, each, 1.0) for each in needed}
+    nulls = nulls_of(state, estimates)
+    said = verdict_of(Selection(comparison), estimates, nulls, np.full(5, 9.0), COMPLETE)
+    for mask in said[:3]:
+        assert mask.tolist() == kept
+    negated = verdict_of(Selection(Negation(comparison)), estimates, nulls, np.full(5, 9.0), COMPLETE)
+    assert negated.having.tolist() == [not each for each in kept[:4]] + [False]
 
 
 AXES = axes_for([COUNT, AVG])

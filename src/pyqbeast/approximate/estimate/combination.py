@@ -88,6 +88,25 @@ class Combination:
 Requested: TypeAlias = Aggregate | Combination
 
 
+def difference(left: Requested, right: Requested) -> Combination:
+    """One number less another."""
+    parts = tuple(dict.fromkeys([*left.parts, *right.parts]))
+    return Combination(parts, Operation("-", _term_among(parts, left), _term_among(parts, right)))
+
+
+def _term_among(parts: Sequence[Aggregate], requested: Requested) -> Term:
+    """What is requested as a term of these parts."""
+
+    def renumbered(term: Term) -> Term:
+        if isinstance(term, Part):
+            return Part(parts.index(requested.parts[term.number]))
+        if isinstance(term, Operation):
+            return Operation(term.sign, renumbered(term.left), renumbered(term.right))
+        return term
+
+    return renumbered(requested.term if isinstance(requested, Combination) else Part(0))
+
+
 def combined(term: Term, values: Sequence[FloatArray]) -> FloatArray:
     """The term's value [...] from those of the parts, each [...]; NaN where it divides by zero."""
     return _with_slopes(term, values)[0]

@@ -19,6 +19,10 @@ from pyqbeast.approximate.estimate.percentile import percentile_bounds
 from pyqbeast.approximate.estimate.state import FloatArray, State
 from pyqbeast.core.errors import InvalidInputError
 
+#: How far an exact value may be off, as a share of it, or of 1 where it is a correlation. Sums of doubles are not so
+#: far off, in whatever order Spark adds them up.
+EXACT_TO = 1e-9
+
 
 @dataclass(frozen=True)
 class KnownBounds:

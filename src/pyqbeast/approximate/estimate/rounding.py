@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pyqbeast.approximate.estimate.combination import Requested
-from pyqbeast.approximate.estimate.estimates import Estimates, Status, is_null
+from pyqbeast.approximate.estimate.estimates import EXACT_TO, Estimates, Status, is_null
 from pyqbeast.approximate.estimate.selection import Mask
 from pyqbeast.approximate.estimate.state import MOST_BUCKETS, FloatArray, State
 
@@ -19,9 +19,6 @@ from pyqbeast.approximate.estimate.state import MOST_BUCKETS, FloatArray, State
 EXTREMES = ("min", "max")
 #: Of whole numbers and decimals doubles may not hold the exact answer of these.
 ROUNDED = ("sum", *EXTREMES)
-#: How far an exact value may be off, as a share of it, or of 1 where it is a correlation. Sums of doubles are not so
-#: far off, in whatever order Spark adds them up.
-EXACT_TO = 1e-9
 #: How far a double may be beside a number that three operations lead to, as a share of it: a decimal is read, divided,
 #: and counted in units of its last place. Each of them rounds by half of a double's last place at the most.
 _BESIDE = 3 * 2.0**-53

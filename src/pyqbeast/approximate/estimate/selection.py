@@ -7,15 +7,16 @@ of all groups lie; it may belong if it does somewhere. All bounds together hold 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate.combination import Requested
-from pyqbeast.approximate.estimate.estimates import Estimates, Status, is_null
+from pyqbeast.approximate.estimate.aggregate import Aggregate
+from pyqbeast.approximate.estimate.combination import Combination, Requested, difference
+from pyqbeast.approximate.estimate.estimates import EXACT_TO, Estimates, Status, is_null
 from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS
 from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE
@@ -25,11 +26,19 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 
 class Comparison(NamedTuple):
-    """An estimate beside a number: `=`, `<`, `<=`, `>` or `>=`."""
+    """An estimate beside a number or another estimate: `=`, `<`, `<=`, `>` or `>=`."""
 
     of: Requested
     sign: str
-    number: float
+    than: float | Requested
+
+    @property
+    def apart(self) -> Combination | None:
+        """The difference of two estimates, where sums of the rows that both come from bound it; None for none."""
+        if not isinstance(self.than, Aggregate | Combination):
+            return None
+        found = difference(self.of, self.than)
+        return found if found.follows_from_sums else None
 
 
 class Junction(NamedTuple):
@@ -72,9 +81,15 @@ class Selection:
         of_condition = [] if self.having is None else list(_compared(self.having))
         return list(dict.fromkeys([*of_condition, *([] if self.first is None else [self.first])]))
 
+    @property
+    def differences(self) -> list[Combination]:
+        """Of estimates that are compared with each other those that may decide where these do not."""
+        comparisons = () if self.having is None else _comparisons(self.having)
+        return list(dict.fromkeys(each.apart for each in comparisons if each.apart is not None))
+
     def confidence(self, groups: int, confidence: float) -> float:
         """That of each bound, so that those of so many groups hold all together (Bonferroni)."""
-        bounds = groups * len(self.requested) + 1
+        bounds = groups * (len(self.requested) + len(self.differences)) + 1
         return max(confidence, min(1 - (1 - confidence) / bounds, MOST_CONFIDENCE))
 
 
@@ -126,7 +141,7 @@ def verdict_of(
 
     Args:
         selection: what is kept.
-        estimates: of what it needs, with bounds of the confidence that it asks for.
+        estimates: of what it needs, its differences included, with bounds of the confidence that it asks for.
         nulls: [group] of each of them, as `nulls_of` gives them.
         rows: [group], an upper bound of the rows of each, for counts of few keys.
         missing: what is known of groups that are not listed. All of them are one more group here, with all values that
@@ -135,10 +150,16 @@ def verdict_of(
     most = np.inf if missing.most_rows is None else missing.most_rows
     groups = len(rows)
     between = {each: _between(estimates[each], nulls[each], rows, most) for each in selection.requested}
+    comparisons = () if selection.having is None else _comparisons(selection.having)
+    apart = {
+        each: _apart(estimates[found], estimates[each.of], estimates[each.than])
+        for each in comparisons
+        if isinstance(each.than, Aggregate | Combination) and (found := each.apart) is not None
+    }
     truth = np.ones((3, groups + 1), dtype=bool)
     truth[:2, groups] = False
     if selection.having is not None:
-        truth &= _truth(selection.having, between).true
+        truth &= _truth(selection.having, between, apart).true
     truth[2, groups] &= not missing.complete
     having, sure, possible = truth
     if selection.limit is not None and selection.first is not None:
@@ -177,48 +198,88 @@ def _ranks(numbers: FloatArray) -> FloatArray:
     )
 
 
-def _compared(condition: Condition) -> Iterator[Requested]:
+def _apart(found: Estimates, left: Estimates, right: Estimates) -> Between:
+    """The difference of two estimates; between infinities where it says nothing that they do not say.
+
+    All rows give both exactly, and digits of them may be lost in their difference.
+    """
+    size = np.abs(left.value) + np.abs(right.value)
+    is_told = np.isin(found.status, (Status.BOUNDED, Status.SAMPLE_ONLY))
+    is_told &= np.isfinite(found.low) & np.isfinite(found.high) & np.isfinite(size)
+    room = EXACT_TO * np.where(is_told, size, 0.0)
+    low = np.where(is_told, found.low - room, -np.inf)
+    high = np.where(is_told, found.high + room, np.inf)
+    return Between(np.append(found.value, np.nan), np.append(low, -np.inf), np.append(high, np.inf))
+
+
+#: A difference of which nothing is known.
+_NOT_TOLD = Between(np.array(np.nan), np.array(-np.inf), np.array(np.inf))
+
+
+def _comparisons(condition: Condition) -> Iterator[Comparison]:
     if isinstance(condition, Comparison):
-        yield condition.of
+        yield condition
     else:
         for part in (condition.of,) if isinstance(condition, Negation) else (condition.left, condition.right):
-            yield from _compared(part)
+            yield from _comparisons(part)
 
 
-def _truth(condition: Condition, between: Mapping[Requested, Between]) -> _Truth:
+def _compared(condition: Condition) -> Iterator[Requested]:
+    for each in _comparisons(condition):
+        yield each.of
+        if isinstance(each.than, Aggregate | Combination):
+            yield each.than
+
+
+def _truth(
+    condition: Condition, between: Mapping[Requested, Between], apart: Mapping[Comparison, Between]
+) -> _Truth:
     if isinstance(condition, Negation):
-        inner = _truth(condition.of, between)
+        inner = _truth(condition.of, between, apart)
         return _Truth(inner.false, inner.true)
     if isinstance(condition, Junction):
-        left, right = _truth(condition.left, between), _truth(condition.right, between)
+        left, right = _truth(condition.left, between, apart), _truth(condition.right, between, apart)
         if condition.sign == "and":
             return _Truth(left.true & right.true, left.false | right.false)
         return _Truth(left.true | right.true, left.false & right.false)
-    value, low, high = between[condition.of]
-    number = float(_ranks(np.float64(condition.number)))
-    if condition.sign == "=":
-        is_it, may_be = (low == number) & (high == number), (low <= number) & (high >= number)
-        known = ~np.isnan(low)
-        differs = (value < number) | (value > number)
-        return _Truth(
-            np.stack([value == number, is_it, may_be]), np.stack([differs, known & ~may_be, known & ~is_it])
-        )
-    opposite = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}[condition.sign]
-    return _Truth(
-        _compare(value, low, high, condition.sign, number), _compare(value, low, high, opposite, number)
+    of, than = between[condition.of], condition.than
+    other = between[than] if isinstance(than, Aggregate | Combination) else _number(than)
+    true = _compare(of, condition.sign, other, apart.get(condition, _NOT_TOLD))
+    known, has_value = (
+        ~np.isnan(a) & ~np.isnan(b) for a, b in ((of.low, other.low), (of.value, other.value))
     )
+    by_value, surely, possibly = ~true
+    return _Truth(true, np.stack([has_value & by_value, known & possibly, known & surely]))
 
 
-def _compare(value: FloatArray, low: FloatArray, high: FloatArray, sign: str, number: float) -> Mask:
-    """[by value / surely / possibly, group]. Null meets no comparison."""
-    compare: Callable[..., Mask] = {
-        "<": np.less,
-        "<=": np.less_equal,
-        ">": np.greater,
-        ">=": np.greater_equal,
-    }[sign]
-    nearer, farther = (high, low) if sign in ("<", "<=") else (low, high)
-    return np.stack([compare(value, number), compare(nearer, number), compare(farther, number)])
+def _number(number: float) -> Between:
+    return Between(*(_ranks(np.array(float(number))) for _ in range(3)))
+
+
+def _compare(left: Between, sign: str, right: Between, apart: Between) -> Mask:
+    """[by value / surely / possibly, group]. Null meets no comparison.
+
+    Args:
+        left: what is compared.
+        sign: how.
+        right: what with.
+        apart: their difference.
+    """
+    if sign in (">", ">="):
+        turned = Between(-apart.value, -apart.high, -apart.low)
+        return _compare(right, sign.replace(">", "<"), left, turned)
+    if sign == "=":
+        is_it = (left.low == right.high) & (left.high == right.low)
+        may_be = (left.low <= right.high) & (left.high >= right.low) & (apart.low <= 0) & (apart.high >= 0)
+        return np.stack([left.value == right.value, is_it, may_be])
+    less = np.less if sign == "<" else np.less_equal
+    return np.stack(
+        [
+            less(left.value, right.value),
+            less(left.high, right.low) | less(apart.high, 0),
+            less(left.low, right.high) & less(apart.low, 0),
+        ]
+    )
 
 
 def _of_the_first(selection: Selection, between: Between, sure: Mask, possible: Mask) -> tuple[Mask, Mask]:

@@ -249,7 +249,10 @@ class Progress:
         missing = self.completeness(each) or Completeness(complete=True)
         found = self.estimates(each)
         nulls = nulls_of(self.state, found)
-        return verdict_of(self._selection, found, nulls, self.rows_at_most(each), missing)
+        differences: dict[Requested, Estimates] = {
+            apart: self._estimate(apart, each) for apart in self._selection.differences
+        }
+        return verdict_of(self._selection, differences | found, nulls, self.rows_at_most(each), missing)
 
     def rows_at_most(self, confidence: float) -> FloatArray:
         """An upper bound of the rows of each group [group]."""

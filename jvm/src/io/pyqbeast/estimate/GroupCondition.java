@@ -14,14 +14,13 @@ import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
-import org.apache.spark.sql.catalyst.expressions.Subtract;
 import org.apache.spark.sql.types.DateType;
 import org.apache.spark.sql.types.NumericType;
 import org.apache.spark.sql.types.TimestampType;
 
 /**
- * A condition on aggregates, written as lists for JSON: {@code ["and", a, b]}, {@code ["not", a]}, and of an output
- * beside a number {@code [">", 0, 3.5]}.
+ * A condition on aggregates, written as lists for JSON: {@code ["and", a, b]}, {@code ["not", a]}, of an output beside a
+ * number {@code [">", 0, 3.5]}, and beside another output {@code [">", 0, ["output", 1]]}.
  */
 final class GroupCondition {
   private GroupCondition() {}
@@ -53,7 +52,8 @@ final class GroupCondition {
     if (left.foldable()) {
       return List.of(turned(sign), outputOf.applyAsInt(right), number(left));
     }
-    return List.of(sign, outputOf.applyAsInt(new Subtract(left, right)), 0.0);
+    // Their difference would not do: its type may not hold it, and NaN and infinities have none.
+    return List.of(sign, outputOf.applyAsInt(left), List.of("output", outputOf.applyAsInt(right)));
   }
 
   private static String sign(Expression condition) {
