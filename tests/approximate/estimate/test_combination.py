@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -24,6 +26,7 @@ from pyqbeast.approximate.estimate import (
 )
 from pyqbeast.approximate.estimate.combination import between, combined, has_zero_divisor, slopes
 from pyqbeast.approximate.estimate.estimates import is_null
+from pyqbeast.approximate.estimate.rounding import exact_below
 from pyqbeast.core.errors import InvalidInputError
 
 SUM_A, SUM_B, COUNT = Aggregate("sum", ("a",)), Aggregate("sum", ("b",)), Aggregate("count")
@@ -190,6 +193,27 @@ def test_extremes_are_combined_by_their_bounds():
     assert found.status[0] == Status.BOUNDED
     assert found.low[0] < A.max() / 2 < found.high[0]
     assert estimate(state, peak, 1.0, known=known).status[0] == Status.EXACT
+
+
+@pytest.mark.parametrize(
+    ("kind", "first"),
+    [(int, 2**60 + 1), (int, 2**53 - 50), (int, -(2**62) - 77), (Decimal, Decimal("1000.07"))],
+)
+@pytest.mark.parametrize("sign", ["-", "+", "*", "/"])
+def test_certain_bounds_hold_of_numbers_that_doubles_do_not_hold(kind, first, sign):
+    """Ids beyond 2^53 are rounded as they are read, and the statistics of files are too."""
+    values = [first + kind(number) * (1 if kind is int else kind("0.01")) for number in range(100)]
+    spread = Combination((LARGEST, Aggregate("min", ("a",))), Operation(sign, Part(0), Part(1)))
+    read = np.array([float(each) for each in values[1:-1:4]])
+    known = KnownBounds(1, {"a": (float(values[0]), float(values[-1]))})
+    limits = {part: exact_below(0 if kind is int else 2) for part in spread.parts}
+    found = estimate(sample(read, read, [spread]), spread, 0.25, known=known, exact_below=limits)
+    most, least = Fraction(values[-1]), Fraction(values[0])
+    truth = {"-": most - least, "+": most + least, "*": most * least, "/": most / least}[sign]
+    assert found.status[0] == Status.CERTAIN
+    assert Fraction(found.low[0]) <= truth <= Fraction(found.high[0])
+    exact = estimate(sample(read, read, [spread]), spread, 1.0, exact_below=limits)
+    assert exact.low[0] == exact.value[0] == exact.high[0]
 
 
 QUARTILES = Aggregate("percentile", ("y",), 0.75), Aggregate("percentile", ("y",), 0.25)

@@ -122,25 +122,54 @@ def exactly(term: Term, values: Sequence[Fraction]) -> Fraction:
 
 
 def between(
-    term: Term, lows: Sequence[FloatArray], highs: Sequence[FloatArray]
+    term: Term, lows: Sequence[FloatArray], highs: Sequence[FloatArray], *, held_below: float | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Between which values the term lies if each part lies between its own (interval arithmetic), all [...].
 
     A part that comes twice may take two values here, so the bounds are wide, but never too narrow.
+
+    Args:
+        term: how the parts are combined.
+        lows: of the parts.
+        highs: of the parts.
+        held_below: the magnitude up to which doubles hold whole numbers as they are, where others are rounded; None
+            where all numbers are doubles.
     """
     if isinstance(term, Part):
-        return lows[term.number], highs[term.number]
+        ends = lows[term.number], highs[term.number]
+        return _outward(*ends, held_below)
     if not isinstance(term, Operation):
         number = np.full_like(lows[0], term)
-        return number, number
-    low, high = between(term.left, lows, highs)
-    other_low, other_high = between(term.right, lows, highs)
+        return _outward(number, number, held_below)
+    of_left = between(term.left, lows, highs, held_below=held_below)
+    of_right = between(term.right, lows, highs, held_below=held_below)
+    ends = _between_two(term.sign, *of_left, *of_right)
+    if term.sign == "/":
+        # The divisor is turned over first, which rounds as well.
+        ends = _outward(*ends, held_below)
+    return _outward(*ends, held_below)
+
+
+def _outward(low: FloatArray, high: FloatArray, held_below: float | None) -> tuple[FloatArray, FloatArray]:
+    """Ends between which lies what doubles were rounded from; see `between`."""
+    if held_below is None:
+        return low, high
+    ends = []
+    for end, to in ((low, -np.inf), (high, np.inf)):
+        is_held = (np.abs(end) < held_below) & (np.rint(end) == end)
+        ends.append(np.where(is_held, end, np.nextafter(end, to)))
+    return ends[0], ends[1]
+
+
+def _between_two(
+    sign: str, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     with np.errstate(all="ignore"):
-        if term.sign == "+":
+        if sign == "+":
             return low + other_low, high + other_high
-        if term.sign == "-":
+        if sign == "-":
             return low - other_high, high - other_low
-        if term.sign == "/":
+        if sign == "/":
             holds_zero = (other_low <= 0) & (other_high >= 0)
             other_low, other_high = (
                 np.where(holds_zero, end, 1 / other)

@@ -115,6 +115,7 @@ def estimate(
     confidence: float = 0.95,
     known: KnownBounds | None = None,
     grid: FloatArray | Mapping[Aggregate, FloatArray] | None = None,
+    exact_below: Mapping[Requested, float] | None = None,
 ) -> Estimates:
     """The aggregate in every group of the state.
 
@@ -126,13 +127,14 @@ def estimate(
         known: what is known from outside the sample.
         grid: [group, threshold] for a percentile; NaN rows for groups without a grid. For a combination those of its
             percentiles.
+        exact_below: of `NumberLimits`; numbers of aggregates that are not in it are doubles.
     """
     known = known or KnownBounds()
     share = np.broadcast_to(np.asarray(fraction, dtype=np.float64), len(state.groups))
     if isinstance(aggregate, Combination):
         if aggregate.follows_from_sums:
             return _from_sums(state, aggregate, share, confidence, known)
-        return _from_bounds(state, aggregate, share, confidence, known, grid)
+        return _from_bounds(state, aggregate, share, confidence, known, grid, exact_below or {})
     if aggregate.kind in ("min", "max"):
         return _extreme(state, aggregate, share, known)
     if aggregate.kind != "percentile":
@@ -208,19 +210,23 @@ def _from_bounds(
     confidence: float,
     known: KnownBounds,
     grids: FloatArray | Mapping[Aggregate, FloatArray] | None,
+    exact_below: Mapping[Requested, float],
 ) -> Estimates:
     """A formula of parts whose bounds hold all together (Bonferroni)."""
     each = min(1 - (1 - confidence) / len(combination.parts), MOST_CONFIDENCE)
     of_parts = grids if isinstance(grids, Mapping) else {}
     parts = [estimate(state, part, share, each, known, of_parts.get(part)) for part in combination.parts]
     value = combined(combination.term, [part.value for part in parts])
-    low, high = between(combination.term, [part.low for part in parts], [part.high for part in parts])
+    ends = [part.low for part in parts], [part.high for part in parts]
+    held_below = min((exact_below[part] for part in combination.parts if part in exact_below), default=None)
+    low, high = between(combination.term, *ends, held_below=held_below)
     codes = np.stack([part.status for part in parts])
     # Certain bounds of one part do not make the others narrow.
     status = np.where(codes == Status.CERTAIN, Status.EXACT, codes).max(axis=0)
     status = np.where(
         (status == Status.EXACT) & (codes == Status.CERTAIN).any(axis=0), Status.CERTAIN, status
     )
+    low, high = (np.where(status == Status.EXACT, value, end) for end in (low, high))
     keys, unseen = (
         np.min([part.keys for part in parts], axis=0),
         np.max([part.unseen for part in parts], axis=0),

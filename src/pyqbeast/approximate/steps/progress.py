@@ -186,7 +186,8 @@ class Progress:
         grids = {part: self.reader.grid(part, self.state.groups) for part in requested.parts}
         known_grids = {part: grid for part, grid in grids.items() if grid is not None}
         grid = known_grids if isinstance(requested, Combination) else grids[requested]
-        return estimate(self.state, requested, self._shares, confidence, self.reader.known, grid)
+        known, limits = self.reader.known, self.reader.limits.exact_below
+        return estimate(self.state, requested, self._shares, confidence, known, grid, limits)
 
     def _exactly(
         self, requested: Requested, values: Mapping[Requested, FloatArray]
