@@ -101,6 +101,20 @@ def test_a_share_of_many_rows_is_rounded_as_decimals_are():
     assert Fraction(499, 1000) < exact * 10**6 % 1 < Fraction(1, 2)
 
 
+def test_an_average_that_its_type_rounds_is_left_to_the_query():
+    """Spark rounds the average of decimals to the places of its type before it multiplies it by a double."""
+    mean = Aggregate("avg", ("price",))
+
+    class Scaled(Prices):
+        requested = (Combination((mean,), Operation("*", Part(0), 1.5)),)
+        limits = NumberLimits(exact_below={mean: 0.0}, overflows_at={}, decimal_places={})
+
+    progress = Progress(Scaled())
+    progress.read(step_to(progress, 1.0))
+    progress.estimates(0.95)
+    assert not progress.is_mergeable
+
+
 def test_groups_of_equal_sums_may_all_be_the_first():
     said = verdict(Selection(first=SUM, ascending=False, limit=3))
     assert said.possible.all()

@@ -210,7 +210,9 @@ class Progress:
         """Whether the exact answer does not follow from sums: doubles do not hold them, or zero divides."""
         limits = self.reader.limits.exact_below
         # A quotient of sums that were rounded is as good as the quotient of doubles that Spark computes.
-        summed = (requested, *requested.parts) if requested in limits else (requested,)
+        # What its type rounds, whatever it is, is rounded before anything is computed of it.
+        of_type = [part for part in requested.parts if requested in limits or limits.get(part) == 0]
+        summed = dict.fromkeys([requested, *of_type])
         if any(
             is_rounded(self.state, found[each], self._shares, limits.get(each, np.inf)) for each in summed
         ):
