@@ -103,7 +103,7 @@ def decimals_exact(
     found: Estimates,
     share: float | FloatArray,
     places: int | None,
-    exactly: Callable[[int], Fraction] | None = None,
+    exactly: Callable[[int], Fraction | None] | None = None,
 ) -> Estimates:
     """Exact values of decimals as the doubles next to these: sums of doubles lie beside them, and compare otherwise.
 
@@ -111,8 +111,9 @@ def decimals_exact(
         found: the estimates.
         share: of the rows, sampled; one number or one per group.
         places: of the decimals; None for other numbers.
-        exactly: the value of a group, by its number, before it is rounded to the places; None where it is not known.
-            It is asked for where the double does not tell on which side of a half the value lies.
+        exactly: the value of a group, by its number, before it is rounded to the places; None where there is none, or
+            for groups of which it is not known. It is asked for where the double does not tell on which side of a half
+            the value lies.
     """
     if places is None:
         return found
@@ -124,7 +125,9 @@ def decimals_exact(
     return replace(found, value=rounded(found.value), low=rounded(found.low), high=rounded(found.high))
 
 
-def _half_up(values: FloatArray, places: int, exactly: Callable[[int], Fraction] | None = None) -> FloatArray:
+def _half_up(
+    values: FloatArray, places: int, exactly: Callable[[int], Fraction | None] | None = None
+) -> FloatArray:
     """Values of so many decimal places, of which halves of the last one become whole, away from 0, as Spark has it.
 
     The double next to a half may lie below it. What is less than a half by more than doubles err stays so, and a number
@@ -136,8 +139,10 @@ def _half_up(values: FloatArray, places: int, exactly: Callable[[int], Fraction]
     is_half = of_last - whole >= 0.5 - np.minimum(of_last * _BESIDE, _NO_HALF)
     if exactly is not None:
         for group in np.flatnonzero(np.abs(of_last - whole - 0.5) <= of_last * _UNSURE).tolist():
-            whole[group] = math.floor(abs(exactly(group)) * 10**places + Fraction(1, 2))
-            is_half[group] = False
+            exact = exactly(group)
+            if exact is not None:
+                whole[group] = math.floor(abs(exact) * 10**places + Fraction(1, 2))
+                is_half[group] = False
     # Beyond, doubles have no place behind the last one but a half, and the product may lie beside the number.
     return np.where(of_last < 2.0**51, np.copysign((whole + is_half) / scale, values), values)
 
