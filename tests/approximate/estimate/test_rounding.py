@@ -43,6 +43,18 @@ def test_a_quotient_of_many_rows_is_no_half_where_it_lies_just_below_one(bits):
             assert told(double, exactly=lambda _, value=exact / 10**6: value) == Decimal(repr(float(rounded)))
 
 
+def test_a_value_is_worked_out_once_for_itself_and_its_bounds():
+    """That takes some microseconds for each group."""
+    asked = []
+
+    def exactly(group):
+        asked.append(group)
+        return Fraction(3, 2) / 10**6
+
+    assert told(1.5 / 10**6, exactly=exactly) == 2 * PLACE
+    assert asked == [0]
+
+
 @pytest.mark.parametrize("digits", range(1, 16))
 def test_numbers_of_the_places_stay_however_large(digits):
     for last in range(1_000):

@@ -118,11 +118,14 @@ def decimals_exact(
     if places is None:
         return found
 
-    def rounded(values: FloatArray) -> FloatArray:
-        is_decimal = (np.asarray(share) >= 1) & (np.abs(values) < exact_below(places))
-        return np.where(is_decimal, _half_up(np.where(is_decimal, values, 0.0), places, exactly), values)
-
-    return replace(found, value=rounded(found.value), low=rounded(found.low), high=rounded(found.high))
+    is_decimal = (np.asarray(share) >= 1) & (np.abs(found.value) < exact_below(places))
+    rounded = _half_up(np.where(is_decimal, found.value, 0.0), places, exactly)
+    # Exact bounds are the value.
+    value, low, high = (
+        np.where(is_decimal & (end == found.value), rounded, end)
+        for end in (found.value, found.low, found.high)
+    )
+    return replace(found, value=value, low=low, high=high)
 
 
 def _half_up(
