@@ -161,6 +161,15 @@ def test_two_aggregates_compare_as_in_the_exact_answer(table, condition):
     assert truth <= {row["kind"] for row in rows} | {kind for (kind,) in sampled.choice.left_out}
 
 
+def test_of_equal_groups_the_exact_answer_has_any(table):
+    query = table.filter("kind < 8").groupBy("kind").agg(F.count("*").alias("n"))
+    *sampled, answer = pyqbeast.refine(query.orderBy(F.desc("n"), "kind").limit(2))
+    assert answer.exact
+    assert sampled[0].choice.doubtful
+    assert [(row["kind"], row["sure"]) for row in answer.df.collect()] == [(0, True), (1, True)]
+    assert (answer.choice.doubtful, answer.choice.left_out, answer.choice.missing) == ((), (), False)
+
+
 def test_the_last_order_counts(table):
     query = table.groupBy("kind").agg(F.count("*").alias("n")).orderBy("n").orderBy(F.desc("kind"))
     answer = pyqbeast.tolerance(query.filter("n > 100"), error=0.2)

@@ -81,6 +81,8 @@ def estimated_answer(
     estimates: Mapping[Requested, Estimates],
     query_frame: DataFrame,
     verdict: Verdict | None,
+    *,
+    exact: bool,
 ) -> tuple[DataFrame, Choice | None]:
     """The estimates of the groups that the query keeps, in its columns and its order, and how sure that choice is.
 
@@ -91,14 +93,16 @@ def estimated_answer(
         estimates: by aggregate.
         query_frame: the query, for its schema.
         verdict: which groups the query keeps; None for all.
+        exact: whether the estimates are the exact answer.
     """
     fields, columns = _values_of(asked, state, estimates)
     chosen = None
     if verdict is not None:
         rows = first_groups(query, asked, state, estimates, verdict.having)
-        chosen = choice(state.groups, rows, verdict)
+        # Of groups that are equal the exact answer has any.
+        chosen = Choice() if exact else choice(state.groups, rows, verdict)
         fields.append(T.StructField(SURE, T.BooleanType()))
-        columns.append(verdict.sure.tolist())
+        columns.append((rows if exact else verdict.sure).tolist())
         columns = [
             [value for value, is_shown in zip(column, rows, strict=True) if is_shown] for column in columns
         ]

@@ -188,13 +188,15 @@ def _estimate(
     confidence: float,
 ) -> Estimate:
     fraction = progress.fraction
+    exact = fraction >= 1 and progress.is_mergeable
+    verdict = progress.verdict(confidence)
     answer, chosen = estimated_answer(
-        query, rows.asked, progress.state, by_aggregate, df, progress.verdict(confidence)
+        query, rows.asked, progress.state, by_aggregate, df, verdict, exact=exact
     )
     return Estimate(
         df=answer,
         fraction=fraction,
-        exact=fraction >= 1 and progress.is_mergeable,
+        exact=exact,
         bytes_read=progress.bytes_read,
         exact_bytes=progress.exact_bytes,
         steps=tuple(progress.readings),
