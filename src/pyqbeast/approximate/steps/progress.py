@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
-from functools import partial
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate.aggregate import Aggregate
 from pyqbeast.approximate.estimate.budget import Step
 from pyqbeast.approximate.estimate.combination import (
     Combination,
     Part,
     Requested,
-    Term,
     axes_for,
     combined,
-    divisors,
-    exactly,
     has_zero_divisor,
     is_computed_for,
-    moved,
 )
-from pyqbeast.approximate.estimate.estimates import EXACT_TO, Estimates, estimate
-from pyqbeast.approximate.estimate.formulas import COUNTS
+from pyqbeast.approximate.estimate.estimates import Estimates, estimate
 from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
 from pyqbeast.approximate.estimate.outcome import Reading
 from pyqbeast.approximate.estimate.rounding import (
-    ROUNDED,
     decimals_exact,
     extremes_outward,
     is_rounded,
@@ -46,11 +37,9 @@ from pyqbeast.approximate.estimate.state import (
     merge,
     without,
 )
+from pyqbeast.approximate.steps.exact_values import exact_values, has_hidden_zero
 from pyqbeast.approximate.steps.row_reader import RowReader
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
-
-#: Kinds of aggregates whose exact values are whole numbers, or have the places of their column.
-_OF_DECIMALS = {*COUNTS, *ROUNDED}
 
 
 class Progress:
@@ -168,7 +157,7 @@ class Progress:
                 extremes_outward(found[each], limits.exact_below.get(each, np.inf)),
                 self._shares,
                 limits.decimal_places.get(each),
-                self._exactly(each, values),
+                exact_values(each, values, limits),
             )
             for each in requested
         }
@@ -194,55 +183,6 @@ class Progress:
         known, limits = self.reader.known, self.reader.limits.exact_below
         return estimate(self.state, requested, self._shares, confidence, known, grid, limits)
 
-    def _exactly(
-        self, requested: Requested, values: Mapping[Requested, FloatArray]
-    ) -> Callable[[int], Fraction | None] | None:
-        """What tells the value of a combination of counts and sums, all of whose rows are read; None for any other.
-
-        It is None where something is divided by zero.
-        """
-        if not isinstance(requested, Combination) or not self._is_of_decimals(requested):
-            return None
-        return partial(self._exact_term, requested.term, requested.parts, values)
-
-    def _is_of_decimals(self, requested: Requested) -> bool:
-        """Whether all parts are whole numbers, or decimals of known places."""
-        limits = self.reader.limits.exact_below
-        kinds = {each.kind for each in requested.parts}
-        return kinds <= _OF_DECIMALS and all(
-            each.kind in COUNTS or each in limits for each in requested.parts
-        )
-
-    def _exact_term(
-        self, term: Term, parts: Sequence[Aggregate], values: Mapping[Requested, FloatArray], group: int
-    ) -> Fraction | None:
-        scales = [10 ** self.reader.limits.decimal_places.get(each, 0) for each in parts]
-        each = zip(parts, scales, strict=True)
-        try:
-            return exactly(
-                term, [Fraction(round(Fraction(values[part][group]) * scale), scale) for part, scale in each]
-            )
-        except ZeroDivisionError:
-            return None
-
-    def _has_hidden_zero(self, requested: Combination, values: Mapping[Requested, FloatArray]) -> bool:
-        """Whether a group, all of whose rows are read, is divided by zero, where sums of doubles leave something."""
-        if not self._is_of_decimals(requested):
-            return False
-        parts = []
-        for each in requested.parts:
-            scale = 10.0 ** self.reader.limits.decimal_places.get(each, 0)
-            parts.append(np.rint(values[each] * scale) / scale)
-        is_whole = np.isfinite(parts).all(axis=0) & (np.asarray(self._shares) >= 1)
-        for divisor in divisors(requested.term):
-            size = moved(divisor, parts, [np.abs(part) for part in parts])
-            is_near = np.abs(combined(divisor, parts)) <= EXACT_TO * size
-            for group in np.flatnonzero(is_near & is_whole).tolist():
-                # What divides by zero itself is None.
-                if not self._exact_term(divisor, requested.parts, values, group):
-                    return True
-        return False
-
     def _is_inexact_by_sums(self, requested: Requested, found: Mapping[Requested, Estimates]) -> bool:
         """Whether the exact answer does not follow from sums: doubles do not hold them, or zero divides."""
         limits = self.reader.limits.exact_below
@@ -260,7 +200,8 @@ class Progress:
             return False
         values: dict[Requested, FloatArray] = {part: found[part].value for part in requested.parts}
         is_zero = has_zero_divisor(requested.term, [values[part] for part in requested.parts])
-        return bool(is_zero.any()) or self._has_hidden_zero(requested, values)
+        is_whole = np.asarray(self._shares) >= 1
+        return bool(is_zero.any()) or has_hidden_zero(requested, values, self.reader.limits, is_whole)
 
     def _is_undefined(self, found: Estimates) -> bool:
         """Whether all rows of a group were read and give no number: what does not vary divides by zero."""
