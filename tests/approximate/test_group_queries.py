@@ -134,6 +134,8 @@ def test_the_first_groups(table):
         "NOT avg(x) > min(x)",
         "max(d) > min(d)",
         "max(n) > min(n)",
+        "max(big) > min(big)",
+        "max(big) - min(big) > 0",
         "sum(n) > sum(x)",
         "avg(x) >= sum(x) / count(x)",
         "max(day) > min(day)",
@@ -146,6 +148,7 @@ def test_two_aggregates_compare_as_in_the_exact_answer(table, condition):
         "case kind when 0 then double('NaN') when 1 then double('Infinity') when 2 then 3D else id * 0.5D end as x",
         "cast(if(kind = 3 AND id % 3 = 0, 0.0000000002, 0.0000000001) as decimal(38, 10)) as d",
         "cast(if(id % 16 < 8 OR kind = 2, -2000000000, 2000000000) as int) as n",
+        "1152921504606846977 + if(kind = 2, 0, id % 100) as big",
         "date_add(DATE'2024-01-01', cast(if(kind = 1, id % 7, 3) as int)) as day",
     )
     odd.createOrReplaceTempView("odd")
