@@ -28,7 +28,11 @@ NAMES |= {pa.float32(): "float", pa.date32(): "date", pa.timestamp("us", "UTC"):
 
 
 def fields_of(schema):
-    return [{"name": f.name, "type": NAMES[f.type], "nullable": True, "metadata": {}} for f in schema]
+    return [{"name": f.name, "type": name_of(f.type), "nullable": True, "metadata": {}} for f in schema]
+
+
+def name_of(kind):
+    return f"decimal({kind.precision},{kind.scale})" if pa.types.is_decimal(kind) else NAMES[kind]
 
 
 def metadata(fields, indexed="id", partitions=(), **configuration):
@@ -63,9 +67,10 @@ def indexed_add(
     pq.write_table(rows, path, **how)
     bounds = {}
     for name, column in zip(rows.column_names, rows.columns, strict=True):
-        held = pc.min_max(column).as_py()
-        if isinstance(held["min"], (int, str)):
-            bounds[name] = (held["min"], held["max"])
+        held = pc.min_max(column)
+        # Python knows fewer days than Arrow.
+        if not pa.types.is_temporal(column.type) and isinstance(held["min"].as_py(), (int, str)):
+            bounds[name] = (held["min"].as_py(), held["max"].as_py())
     statistics = {
         "numRecords": rows.num_rows,
         "minValues": {name: low for name, (low, _) in bounds.items()},

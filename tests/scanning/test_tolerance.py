@@ -8,6 +8,7 @@ import json
 import math
 import subprocess
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -464,11 +465,7 @@ def test_files_are_counted_where_the_log_does_not_tell_their_rows(tmp_path):
 
 
 def of_decimals(table, values):
-    entry = indexed_add(table / "a.parquet", pa.table({"id": range(len(values)), "price": values}))
-    fields = fields_of(pa.schema([("id", pa.int64()), ("price", pa.string())]))
-    fields[1]["type"] = f"decimal({values.type.precision},2)"
-    commit(table, 0, PROTOCOL, metadata(fields), entry)
-    return pyqbeast.scan(table)
+    return pyqbeast.scan(indexed_table(table, pa.table({"id": range(len(values)), "price": values})))
 
 
 def test_exact_sums_of_decimals_are_right_to_the_last_place(tmp_path):
@@ -495,6 +492,22 @@ def test_an_exact_sum_of_decimals_has_their_places(tmp_path):
     scan = of_decimals(tmp_path, values)
     found = scan.tolerance({"total": ("price", "sum")}, exact=True, having="total = 0").table.to_pylist()
     assert [(row["total"], row["total_low"], row["total_high"]) for row in found] == [(0, 0, 0)]
+
+
+def test_exact_extremes_of_decimals_equal_themselves(tmp_path):
+    """Arrow's cast makes another double of 19.993 than a reader of the text does."""
+    values = pa.array([None, Decimal("20.993"), Decimal("19.993"), Decimal("-16.441")], pa.decimal128(12, 3))
+    scan = of_decimals(tmp_path, values)
+    for where, kind, number in (("price > 0", "min", "19.993"), ("price < 0", "max", "-16.441")):
+        for how in ({"exact": True}, {"error": 1e-9}):
+            for sign, kept in (("=", 1), (">=", 1), ("<=", 1), ("<", 0), (">", 0), ("!=", 0)):
+                found = scan.where(where).tolerance(
+                    {"end": ("price", kind)}, having=f"end {sign} {number}", **how
+                )
+                assert (found.exact, found.table.num_rows) == (True, kept), (how, sign)
+    middle = {"middle": ("price", "percentile_approx", 0.5)}
+    found = scan.tolerance(middle, exact=True, having="middle = 19.993")
+    assert found.table["middle"].to_pylist() == [19.993]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate
@@ -16,7 +15,7 @@ from pyqbeast.approximate.estimate.formulas import COUNTS
 from pyqbeast.approximate.estimate.rounding import EXTREMES, ROUNDED, NumberLimits, exact_below
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.format.names import column_named, did_you_mean
-from pyqbeast.scanning.arrays import mask_of, numbers_of
+from pyqbeast.scanning.arrays import doubles_of, mask_of
 
 #: The kinds of estimates, by the names that Spark has for functions.
 KIND_OF_FUNCTION = {
@@ -76,8 +75,7 @@ class Source:
             held = held.view(pa.int64())
         elif pa.types.is_boolean(held.type):
             held = held.cast(pa.int8())
-        filled = pc.fill_null(held.cast(pa.float64(), safe=False), 0.0)
-        return Numbers(numbers_of(filled, np.float64), valid)
+        return Numbers(doubles_of(held), valid)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pyqbeast.core.format.constants import HASH_SEED
 from pyqbeast.core.sampling import murmur3
 from pyqbeast.core.sampling.murmur3 import Seeds
 from pyqbeast.core.sampling.prunable_revisions import LONG_DIGITS
-from pyqbeast.scanning.arrays import index_array, mask_of, numbers_of
+from pyqbeast.scanning.arrays import index_array, mask_of, numbers_of, unscaled
 
 
 def row_weights(columns: Sequence[pa.Array]) -> NDArray[np.int32]:
@@ -59,10 +59,10 @@ def _hashed_whole(values: pa.Array, seeds: Seeds) -> Seeds:
     if pa.types.is_float64(kind):
         return murmur3.hash_doubles(numbers_of(values, np.float64), seeds)
     if pa.types.is_decimal128(kind):
-        low, high = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)[_span(values)].T
+        low, high = unscaled(values)
         if kind.precision <= LONG_DIGITS:
-            return murmur3.hash_longs(np.ascontiguousarray(low), seeds)
-        return murmur3.hash_wide_decimals(np.ascontiguousarray(low).view(np.uint64), high, seeds)
+            return murmur3.hash_longs(low, seeds)
+        return murmur3.hash_wide_decimals(low.view(np.uint64), high, seeds)
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         return _hashed_bytes(values, seeds)
     if pa.types.is_struct(kind):
@@ -73,10 +73,6 @@ def _hashed_whole(values: pa.Array, seeds: Seeds) -> Seeds:
     if pa.types.is_list(kind):
         return _hashed_lists(values, seeds)
     raise UnsupportedError(f"weights cannot be made of a column of type {kind}")
-
-
-def _span(values: pa.Array) -> slice:
-    return slice(values.offset, values.offset + len(values))
 
 
 def _hashed_bytes(values: pa.Array, seeds: Seeds) -> Seeds:
