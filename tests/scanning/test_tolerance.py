@@ -227,6 +227,15 @@ def test_extremes_of_days_that_became_moments(tmp_path, rows):
     assert_holds(found.table.to_pylist()[0], {"first": days["min"], "last": days["max"]})
 
 
+def test_bounds_of_moments_end_where_their_type_does(tmp_path):
+    """Times that stand for "never": the last one lies between two doubles, as the largest whole number does."""
+    ids = np.arange(20_000)
+    ends = pa.array(np.where(ids % 2, 2**63 - 1, 0)).view(pa.timestamp("us", "UTC"))
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", pa.table({"id": ids, "end": ends})))
+    found = scan.tolerance({"last": ("end", "max")}, error=0.5).table
+    assert found["last"].cast(pa.int64()).to_pylist() == [2**63 - 1]
+
+
 @pytest.mark.parametrize("end", [FIRST_MOMENT, LAST_MOMENT])
 def test_bounds_are_moments_that_python_has(end):
     """The last one lies between two doubles, and bounds move to the next double outside."""
@@ -508,6 +517,20 @@ def test_exact_extremes_of_decimals_equal_themselves(tmp_path):
     middle = {"middle": ("price", "percentile_approx", 0.5)}
     found = scan.tolerance(middle, exact=True, having="middle = 19.993")
     assert found.table["middle"].to_pylist() == [19.993]
+
+
+@pytest.mark.parametrize(("precision", "scale"), [(18, 2), (38, 18), (38, 2), (18, 18)])
+def test_bounds_of_decimals_end_where_their_type_does(tmp_path, precision, scale):
+    first, last = (Decimal((sign, (9,) * precision, -scale)) for sign in (1, 0))
+    values = pa.array([first, last, Decimal(0)] * 5_000, pa.decimal128(precision, scale))
+    rows = pa.table({"id": range(len(values)), "price": values})
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", rows))
+    asked = {"least": ("price", "min"), "most": ("price", "max")}
+    (row,) = scan.tolerance(asked, error=0.5).table.to_pylist()
+    assert (row["least"], row["most"]) == (first, last)
+    assert first <= row["least_high"] < 0 < row["most_low"] <= last
+    with pytest.raises(UnsupportedError, match="has more digits than the doubles"):
+        scan.tolerance(asked, exact=True)
 
 
 @pytest.mark.parametrize(

@@ -230,16 +230,18 @@ def _typed(values: Sequence[float | None], kind: pa.DataType) -> pa.Array:
         return pa.array(values, pa.float64()).cast(kind, safe=False)
     if pa.types.is_decimal(kind):
         return pa.array([_decimal(value, kind) for value in values], kind)
-    whole: list[Any] = [None if value is None else round(value) for value in values]
-    if pa.types.is_integer(kind):
-        most = 2 ** (kind.bit_width - 1) - 1
-        return pa.array(
-            [None if value is None else max(-most - 1, min(most, value)) for value in whole], kind
-        )
     if pa.types.is_date(kind):
-        return pa.array(whole, pa.int32()).view(kind)
+        return pa.array([None if value is None else round(value) for value in values], pa.int32()).view(kind)
+    most = 2 ** (kind.bit_width - 1) - 1
+    whole = [None if value is None else max(-most - 1, min(most, round(value))) for value in values]
+    if pa.types.is_integer(kind):
+        return pa.array(whole, kind)
     return pa.array([None if value is None else in_calendar(value) for value in whole], pa.int64()).view(kind)
 
 
 def _decimal(value: float | None, kind: pa.DataType) -> Decimal | None:
-    return None if value is None else Decimal(f"{value:.{max(kind.scale, 0)}f}")
+    """A number of the type. The largest decimals are below the doubles next to them."""
+    if value is None:
+        return None
+    first, last = (Decimal((sign, (9,) * kind.precision, -kind.scale)) for sign in (1, 0))
+    return max(first, min(last, Decimal(f"{value:.{max(kind.scale, 0)}f}")))
