@@ -266,6 +266,18 @@ def test_second_moments(table):
         assert found.high[0] - found.low[0] < 0.05 * max(1, truth[name])
 
 
+def test_a_correlation_leaves_out_rows_without_one_of_its_values(table):
+    """Whatever the other value is."""
+    odd = F.when(F.col("holes").isNull(), float("nan")).otherwise(F.col("id") % 7 + F.col("holes"))
+    query = table.agg(F.corr(odd, "holes").alias("r"), F.corr("holes", odd).alias("s"))
+    first = next(iter(pyqbeast.refine(query, SURE)))
+    assert not first.exact
+    assert assert_holds(first, query) == 2
+    # What does not vary has no correlation.
+    first = next(iter(pyqbeast.refine(table.agg(F.corr(odd, F.col("holes") * 0).alias("none")))))
+    assert first.df.first()["none"] is None
+
+
 def test_percentiles(table):
     query = table.agg(F.percentile_approx("b", 0.5).alias("p"), F.avg("b").alias("m"))
     estimate = pyqbeast.tolerance(query, error=0.1, confidence=SURE)

@@ -313,6 +313,27 @@ def test_nan_and_infinities_come_out_as_in_spark(tmp_path):
         assert (row["min nan"], row["min up"]) == (1.5, 1.5)
 
 
+def test_a_correlation_leaves_out_rows_without_one_of_its_values(tmp_path, rows):
+    """Whatever the other value is."""
+    ids = np.arange(ROWS)
+    x = np.random.default_rng(1).normal(size=ROWS)
+    y = x + np.random.default_rng(2).normal(size=ROWS)
+    out = ids % 1000 < 2
+    odd = np.where(ids % 1000 == 0, math.nan, np.where(ids % 1000 == 1, math.inf, x))
+    table = pa.table({"id": ids, "x": odd, "y": pa.array(y, mask=out), "a b": x})
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", table, key_rows=1))
+    asked = {"r": (("x", "y"), "corr"), "s": (("y", "x"), "corr"), "one": (("a b", "a b"), "corr")}
+    right = np.corrcoef(x[~out], y[~out])[0, 1]
+    for how in ({"error": 0.1}, {"exact": True}):
+        found = scan.tolerance(asked, **how, confidence=SURE)
+        assert found.exact == ("exact" in how)
+        (row,) = found.table.to_pylist()
+        for name in ("r", "s"):
+            assert row[f"{name}_low"] - 1e-12 <= right <= row[f"{name}_high"] + 1e-12
+            assert row[name] == pytest.approx(right, abs=0.1)
+        assert row["one"] == pytest.approx(1, abs=1e-9)
+
+
 def test_groups_of_one_row_or_of_odd_numbers_only_come_out_as_in_spark(tmp_path):
     groups = {
         "one": [math.nan],

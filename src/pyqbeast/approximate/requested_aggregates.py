@@ -144,7 +144,12 @@ class RequestedAggregates:
             value = when(f"{column} IS NOT NULL") if kind == "count" else number_of(column, data_type, kind)
             if value is None:
                 raise _refused(f"there is no estimate of {kind} of values of type {data_type.simpleString()}")
-            names.append(self._named(f"{prefix}{number}", value, output.condition, query.statistics[number]))
+            name = f"{prefix}{number}"
+            if kind == "corr":
+                # It is that of the rows that have both values, and so are its columns' ends.
+                (beside,) = set(output.inputs) - {number} or {number}
+                name, value = f"{name}_beside{beside}", when(f"x{beside} IS NOT NULL", value)
+            names.append(self._named(name, value, output.condition, query.statistics[number]))
         if output.condition is not None and not names:
             names.append(self._named("rows", "1.0D", output.condition, None))
         aggregate = Aggregate(kind, tuple(names), output.percentage)

@@ -57,16 +57,21 @@ class Source:
         column: its name.
         type: its type.
         is_count: whether each value counts as 1, whatever it is.
+        beside: another column; a row without a value of it has no number.
     """
 
     column: str
     type: pa.DataType
     is_count: bool
+    beside: str | None = None
 
     def of(self, rows: pa.RecordBatch) -> Numbers:
         """The numbers of some rows: days since 1970 for dates, microseconds for timestamps."""
         held = rows.column(self.column)
-        valid = mask_of(held.is_valid()) if held.null_count else None
+        valid = None
+        for each in (held, *([] if self.beside is None else [rows.column(self.beside)])):
+            if each.null_count:
+                valid = mask_of(each.is_valid()) & (True if valid is None else valid)
         if self.is_count:
             return Numbers(np.ones(len(held)), valid)
         if pa.types.is_date(held.type):
@@ -208,10 +213,12 @@ def _aggregate(
     name: str, columns: Sequence[pa.Field], kind: str, percentage: float | None, sources: dict[str, Source]
 ) -> Aggregate:
     names = []
-    for column in columns:
-        source = Source(column.name, column.type, kind == "count")
+    for at, column in enumerate(columns):
+        # A correlation is that of the rows that have both values, and so are its columns' ends.
+        beside = columns[1 - at].name if kind == "corr" and len(columns) == 2 else None
+        source = Source(column.name, column.type, kind == "count", beside)
         _check(name, kind, source)
-        key = f"{'set' if source.is_count else 'x'}:{source.column}"
+        key = f"{'set' if source.is_count else 'x'}:{source.column}{'' if beside is None else f' beside {beside}'}"
         sources[key] = source
         names.append(key)
     return Aggregate(kind, tuple(names), percentage)

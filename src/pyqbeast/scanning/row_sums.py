@@ -178,14 +178,19 @@ def _sums(
 
 def _terms(rows: Rows, moment: Moment, axes: StateAxes) -> FloatArray | None:
     """What each row adds to a sum; None where that is 1."""
-    terms = None
+    terms: FloatArray | None = None
+    are_set: NDArray[np.bool_] | None = None
     for column, power in zip(moment.columns, moment.powers, strict=True):
         values, valid = rows.numbers[column]
-        factors = [(values - axes.centres.get(column, 0.0)) ** power] if power else []
-        factors += [] if valid is None else [valid.astype(np.float64)]
-        for factor in factors:
+        if power:
+            factor = (values - axes.centres.get(column, 0.0)) ** power
             terms = factor if terms is None else terms * factor
-    return terms
+        if valid is not None:
+            are_set = valid if are_set is None else are_set & valid
+    if are_set is None:
+        return terms
+    # A NaN in a row that takes no part is NaN in a product with 0.
+    return are_set.astype(np.float64) if terms is None else np.where(are_set, terms, 0.0)
 
 
 def _counts_below(
