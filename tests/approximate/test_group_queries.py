@@ -108,6 +108,32 @@ def test_conditions_on_the_result(spark, table):
     assert sum(row["mean_low"] is not None for row in rows) == 8
 
 
+def test_conditions_on_floats(table):
+    """The float that is written as 0.1 is no number of one digit."""
+    tenth = F.expr("cast(0.1D as float)")
+    floats = table.withColumn("f", F.expr("cast(if(kind = 0, 0.1D, 0.05D + kind) as float)")).groupBy("kind")
+    high = floats.agg(F.max("f").alias("high"), F.min("f").alias("low"), F.count("*").alias("n"))
+    large = high.filter("n > 1000")
+    for query in (
+        large.filter(F.col("high") <= tenth),
+        large.filter(tenth >= F.col("high")),
+        large.filter(F.col("high") == tenth),
+        large.filter(F.col("high") * tenth.cast("double") <= tenth.cast("double") * tenth.cast("double")),
+        large.filter("high <= low").filter(F.col("low") <= tenth),
+    ):
+        *_, last = pyqbeast.refine(query)
+        assert [(row["kind"], row["sure"]) for row in last.df.collect()] == [(0, True)]
+
+
+def test_a_term_with_a_float_has_all_its_digits(table):
+    query = table.agg((F.count("*") * F.expr("cast(0.1D as float)").cast("double")).alias("tenth"))
+    *_, last = pyqbeast.refine(query)
+    assert last.df.first()["tenth"] == query.first()["tenth"]
+    shown = table.agg(F.avg("value").cast("float").alias("mean"))
+    *_, last = pyqbeast.refine(shown)
+    assert last.df.first()["mean"] == shown.first()["mean"]
+
+
 def test_the_first_groups(table):
     grown = table.withColumn("grown", F.expr("value + if(kind < 8, kind, 0)"))
     query = grown.groupBy("kind").agg(F.avg("grown").alias("mean"), F.count("*").alias("n"))
@@ -179,6 +205,13 @@ def test_the_last_order_counts(table):
     assert [row["kind"] for row in answer.df.collect()] == list(range(8))[::-1]
 
 
+def means(table):
+    last = F.max(F.col("value").cast("float"))
+    return table.groupBy("kind").agg(
+        F.avg("value").alias("mean"), F.count("*").alias("n"), last.alias("last")
+    )
+
+
 @pytest.mark.parametrize(
     ("shape", "reason"),
     [
@@ -188,6 +221,15 @@ def test_the_last_order_counts(table):
         (lambda t: t.groupBy("kind").count().filter("kind > 3"), "put it into WHERE"),
         (lambda t: t.groupBy("kind").count().filter("count % 2 = 0"), "computes with the aggregates"),
         (lambda t: t.groupBy("kind").agg(F.max("id").alias("m")).filter("m IS NOT NULL"), "does not compare"),
+        (lambda t: means(t).filter("float(mean) = float(0.5)"), "rounded to a FLOAT"),
+        (lambda t: means(t).filter("float(mean) = float(n)"), "rounded to a FLOAT"),
+        (lambda t: means(t).select(F.expr("float(mean)").alias("m")).filter("m > 0.5"), "rounded to a FLOAT"),
+        (
+            lambda t: means(t).select(F.expr("float(mean)").alias("m")).selectExpr("m * 2"),
+            "rounded to a FLOAT",
+        ),
+        (lambda t: means(t).selectExpr("double(float(mean))"), "rounded to a FLOAT"),
+        (lambda t: means(t).filter("last + last > float(0.5)"), "rounded to a FLOAT"),
     ],
 )
 def test_other_choices_are_refused(table, shape, reason):

@@ -109,7 +109,7 @@ public final class AggregateQuery {
    */
   private Object statisticsOf(Expression expression) {
     if (expression instanceof Literal literal && literal.dataType() instanceof NumericType && literal.value() != null) {
-      double number = Double.parseDouble(literal.value().toString());
+      double number = Arithmetic.number(literal.value());
       return Double.isFinite(number) ? number : null;
     }
     Attribute column = tables.columnOf(expression);

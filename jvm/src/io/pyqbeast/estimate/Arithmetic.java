@@ -38,23 +38,58 @@ final class Arithmetic {
     if (expression instanceof RuntimeReplaceable replaced) {
       return term(replaced.replacement(), leaf);
     }
-    if (expression instanceof TryEval || (expression instanceof Cast cast && keepsNumbers(cast))) {
+    if (expression instanceof TryEval) {
       return term(inner.get(0), leaf);
     }
+    if (expression.dataType() instanceof NumericType && expression.foldable() && expression.eval(null) != null) {
+      return List.of("number", number(expression.eval(null)));
+    }
+    if (expression instanceof Cast cast && keepsNumbers(cast)) {
+      return part(inner.get(0), leaf);
+    }
     if (expression.dataType() instanceof NumericType) {
-      if (expression.foldable() && expression.eval(null) != null) {
-        return List.of("number", Double.parseDouble(expression.eval(null).toString()));
-      }
       if (expression instanceof UnaryMinus) {
-        return List.of("-", List.of("number", 0.0), term(inner.get(0), leaf), expression.dataType().simpleString());
+        return List.of("-", List.of("number", 0.0), part(inner.get(0), leaf), expression.dataType().simpleString());
       }
       String sign = sign(expression);
       if (sign != null) {
         return List.of(
-            sign, term(inner.get(0), leaf), term(inner.get(1), leaf), expression.dataType().simpleString());
+            sign, part(inner.get(0), leaf), part(inner.get(1), leaf), expression.dataType().simpleString());
       }
     }
     throw new RefusedQuery("it computes with the aggregates in another way than by + - * /: " + expression.sql());
+  }
+
+  private static List<Object> part(Expression expression, Function<Expression, List<Object>> leaf) {
+    if (roundsToFloat(expression)) {
+      throw roundedToFloat(expression);
+    }
+    return term(expression, leaf);
+  }
+
+  /** Whether a result has the digits of a FLOAT. Terms are computed in doubles; only what is shown is rounded. */
+  static boolean roundsToFloat(Expression expression) {
+    if (expression instanceof RuntimeReplaceable replaced) {
+      return roundsToFloat(replaced.replacement());
+    }
+    if (expression instanceof TryEval tried) {
+      return roundsToFloat(tried.child());
+    }
+    return expression.dataType() instanceof FloatType
+        && !expression.foldable()
+        && (expression instanceof Cast || sign(expression) != null);
+  }
+
+  /** What is told of a FLOAT that is compared, or computed with. */
+  static RefusedQuery roundedToFloat(Expression expression) {
+    return new RefusedQuery(
+        "it compares or computes with a number that is rounded to a FLOAT, where a DOUBLE can be estimated: "
+            + expression.sql());
+  }
+
+  /** A constant as a double. A FLOAT has more digits than its text, and a decimal has those of its text. */
+  static double number(Object constant) {
+    return constant instanceof Number number ? number.doubleValue() : Double.parseDouble(constant.toString());
   }
 
   private static String sign(Expression expression) {

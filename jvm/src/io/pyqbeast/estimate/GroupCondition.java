@@ -79,6 +79,6 @@ final class GroupCondition {
     if (value == null || !isNumber) {
       throw new RefusedQuery("a condition on its result compares with something else than a number: " + constant.sql());
     }
-    return Double.parseDouble(value.toString());
+    return Arithmetic.number(value);
   }
 }

@@ -4,8 +4,10 @@ import io.pyqbeast.errors.RefusedQuery;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
@@ -30,6 +32,8 @@ final class QueryResult {
   private final Outputs outputs;
   /** The number of the output that each column above the aggregation shows. */
   private final Map<ExprId, Integer> shown = new HashMap<>();
+  /** The columns that show an output rounded to a FLOAT. */
+  private final Set<ExprId> floats = new HashSet<>();
   private final List<List<Object>> columns = new ArrayList<>();
   private final List<List<Object>> order = new ArrayList<>();
   private List<Object> having;
@@ -43,7 +47,7 @@ final class QueryResult {
   QueryResult(LogicalPlan plan, Aggregate aggregation, Outputs outputs) {
     this.outputs = outputs;
     for (NamedExpression column : ScalaInterop.list(aggregation.aggregateExpressions())) {
-      shown.put(column.exprId(), outputs.of(computed(column)));
+      show(column, outputs.of(computed(column)));
     }
     List<LogicalPlan> above = new ArrayList<>();
     for (LogicalPlan node = plan; node != aggregation; node = ScalaInterop.list(node.children()).get(0)) {
@@ -92,7 +96,7 @@ final class QueryResult {
   private void read(LogicalPlan node) {
     if (node instanceof Project project) {
       for (NamedExpression column : ScalaInterop.list(project.projectList())) {
-        shown.put(column.exprId(), output(computed(column)));
+        show(column, output(computed(column)));
       }
     } else if (limit != null && !(node instanceof LocalLimit)) {
       throw new RefusedQuery("there is a " + node.nodeName() + " above a LIMIT");
@@ -108,6 +112,13 @@ final class QueryResult {
         boolean ascending = by.direction() == Ascending$.MODULE$;
         order.add(List.of(output(by.child()), ascending, by.nullOrdering() == NullsFirst$.MODULE$));
       }
+    }
+  }
+
+  private void show(NamedExpression column, int output) {
+    shown.put(column.exprId(), output);
+    if (isFloat(computed(column))) {
+      floats.add(column.exprId());
     }
   }
 
@@ -127,6 +138,9 @@ final class QueryResult {
 
   /** The number of the output of an aggregate, or of what is computed from several. */
   private int estimated(Expression expression) {
+    if (isFloat(expression)) {
+      throw Arithmetic.roundedToFloat(expression);
+    }
     int output = output(expression);
     if (outputs.isGroup(output)) {
       throw new RefusedQuery("a condition on its result names a group: put it into WHERE: " + expression.sql());
@@ -138,8 +152,24 @@ final class QueryResult {
     Integer output = shownBy(expression);
     return output != null
         ? output
-        : outputs.of(
-            Arithmetic.term(expression, part -> shownBy(part) == null ? null : outputs.termOf(shownBy(part))));
+        : outputs.of(Arithmetic.term(expression, this::termShownBy));
+  }
+
+  private List<Object> termShownBy(Expression part) {
+    Integer output = shownBy(part);
+    if (output == null) {
+      return null;
+    }
+    if (isFloat(part)) {
+      throw Arithmetic.roundedToFloat(part);
+    }
+    return outputs.termOf(output);
+  }
+
+  private boolean isFloat(Expression expression) {
+    return expression instanceof AttributeReference column
+        ? floats.contains(column.exprId())
+        : Arithmetic.roundsToFloat(expression);
   }
 
   /** The number of the output that a column shows; null for another expression. */
