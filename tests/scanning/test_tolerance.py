@@ -193,6 +193,18 @@ def test_groups_of_every_value(tmp_path):
     assert scan.where("t = 'z'").tolerance({"n": ("*", "count")}, by=["t"]).table.num_rows == 0
 
 
+def test_groups_of_days_that_python_does_not_know(tmp_path):
+    days = pa.array([3_000_000 if i % 10 == 0 else 0 for i in range(100)], pa.int32()).cast(pa.date32())
+    scan = pyqbeast.scan(indexed_table(tmp_path / "t", pa.table({"id": range(100), "day": days})))
+    asked = {"n": ("*", "count")}
+    with pytest.raises(
+        UnsupportedError, match=r"a value of the group 'day' .*leave such rows out by `where`"
+    ):
+        scan.tolerance(asked, by=["day"], exact=True)
+    (row,) = scan.where("day < DATE '9999-12-31'").tolerance(asked, by=["day"], exact=True).table.to_pylist()
+    assert (row["day"], row["n"]) == (dt.date(1970, 1, 1), 90)
+
+
 def test_whole_numbers_that_no_double_holds(tmp_path):
     ids = np.arange(20_000)
     whole = 2**53 + 1 + ids * 1_000_000_007

@@ -49,7 +49,8 @@ def group_keys(table: pa.Table, groups: Sequence[str]) -> list[Group]:
     """The key of each row's group."""
     if not groups:
         return [()] * table.num_rows
-    values = (group_values(table.column(name), f"number {at}") for at, name in enumerate(groups, 1))
+    instead = "group by a text or number made of it, or pass exact=True"
+    values = (group_values(table.column(name), f"number {at}", instead) for at, name in enumerate(groups, 1))
     return [group_key(each) for each in zip(*values, strict=True)]
 
 

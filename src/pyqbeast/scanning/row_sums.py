@@ -263,5 +263,6 @@ def _groups(batch: pa.RecordBatch, columns: Sequence[str]) -> tuple[list[Group],
     parts = [with_one_zero(batch.column(column)) for column in columns]
     first, group = numbered(parts, np.zeros(batch.num_rows, np.int64))
     each = zip(parts, columns, strict=True)
-    keys = (group_values(part.take(index_array(first)), repr(name)) for part, name in each)
+    instead = "leave such rows out by `where`, or ask pyqbeast.tolerance on Spark with exact=True"
+    keys = (group_values(part.take(index_array(first)), repr(name), instead) for part, name in each)
     return list(zip(*keys, strict=True)), group

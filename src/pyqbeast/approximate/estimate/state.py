@@ -199,8 +199,13 @@ def fold(state: State, buckets: int) -> State:
     return State(axes, state.groups, folded(state.sums, np.add), np.stack([lows, highs], axis=-1))
 
 
-def group_values(column: Any, name: str) -> list[Any]:  # noqa: ANN401 (any array of Arrow)
+def group_values(column: Any, name: str, instead: str) -> list[Any]:  # noqa: ANN401 (any array of Arrow)
     """The values of a column by which rows are grouped.
+
+    Args:
+        column: of the groups.
+        name: what it is called.
+        instead: what a user can do about values that Python does not know.
 
     Raises:
         UnsupportedError: Python knows no such value: a day before the year 1 or after 9999, a text that is no UTF-8.
@@ -209,8 +214,7 @@ def group_values(column: Any, name: str) -> list[Any]:  # noqa: ANN401 (any arra
         return list(column.to_pylist())
     except (OverflowError, ValueError) as error:
         raise UnsupportedError(
-            f"this query cannot be estimated: a value of the group {name} is none in Python ({error}); group by a "
-            "text or number made of it, or pass exact=True"
+            f"this query cannot be estimated: a value of the group {name} is none in Python ({error}); {instead}"
         ) from error
 
 
