@@ -255,6 +255,17 @@ def test_columns_of_the_answer_are_told_apart(table, shape, column):
             ask(query)
 
 
+def test_days_that_python_does_not_know_are_shown(table):
+    day = F.expr("date'9999-12-31' + cast(id % 3 as int)")
+    last = F.max(day).alias("`last`")
+    query = table.filter("kind < 8").groupBy("kind").agg(last, F.max(day.cast("timestamp")).alias("a.b"))
+    for answer in (pyqbeast.tolerance(query, exact=True), next(iter(pyqbeast.refine(query)))):
+        names, _, *_ = str(answer).splitlines()
+        assert names.startswith("kind  `last`  `last`_low")
+        assert "+10000-01-02  " in str(answer)
+        assert "+10000-01-02 00:00:00" in str(answer)
+
+
 def test_names_that_differ_in_case_only_are_one_where_the_session_takes_them_so(spark, table):
     """Spark says of both columns that the name is ambiguous."""
     low = table.groupBy(F.col("kind").alias("N_LOW")).agg(F.count("*").alias("n"))

@@ -27,6 +27,7 @@ from pyqbeast.core.errors import UnsupportedError
 
 #: Types that Arrow and Spark do not hand each other.
 _NOT_KEPT = (T.YearMonthIntervalType, T.CalendarIntervalType)
+_TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +44,13 @@ class Estimate(Outcome):
 
     def first_rows(self) -> tuple[list[str], list[tuple[object, ...]]]:
         """See `Outcome.first_rows`."""
-        return self.df.columns, [tuple(row) for row in self.df.take(SHOWN_ROWS)]
+        # Python knows fewer days than Spark.
+        numbered = self.df.toDF(*(f"c{i}" for i in range(len(self.df.columns))))
+        shown = [
+            F.col(each.name).cast("string") if isinstance(each.dataType, _TIMES) else F.col(each.name)
+            for each in numbered.schema
+        ]
+        return self.df.columns, [tuple(row) for row in numbered.select(*shown).take(SHOWN_ROWS)]
 
 
 def exact_answer(query_frame: DataFrame, query: AggregateQuery | None) -> tuple[DataFrame, int]:
