@@ -219,6 +219,10 @@ def means(table):
         (lambda t: t.groupBy("kind").count().limit(3), "sorted by an aggregate"),
         (lambda t: t.groupBy("kind").count().orderBy("kind").limit(3), "sorted by an aggregate"),
         (lambda t: t.groupBy("kind").count().filter("kind > 3"), "put it into WHERE"),
+        (
+            lambda t: t.groupBy(F.expr("cast(kind AS float)").alias("k")).count().filter("k > 3"),
+            "put it into WHERE",
+        ),
         (lambda t: t.groupBy("kind").count().filter("count % 2 = 0"), "computes with the aggregates"),
         (lambda t: t.groupBy("kind").agg(F.max("id").alias("m")).filter("m IS NOT NULL"), "does not compare"),
         (lambda t: means(t).filter("float(mean) = float(0.5)"), "rounded to a FLOAT"),

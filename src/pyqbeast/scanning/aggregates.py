@@ -218,7 +218,10 @@ def _aggregate(
         beside = columns[1 - at].name if kind == "corr" and len(columns) == 2 else None
         source = Source(column.name, column.type, kind == "count", beside)
         _check(name, kind, source)
-        key = f"{'set' if source.is_count else 'x'}:{source.column}{'' if beside is None else f' beside {beside}'}"
+        key = f"{'set' if source.is_count else 'x'}:{source.column}"
+        if beside is not None:
+            # A column's name may be any text, also that of two.
+            key = f"pair:{len(source.column)}:{source.column}:{beside}"
         sources[key] = source
         names.append(key)
     return Aggregate(kind, tuple(names), percentage)

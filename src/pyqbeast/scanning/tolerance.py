@@ -229,7 +229,10 @@ def _typed(values: Sequence[float | None], kind: pa.DataType) -> pa.Array:
     if pa.types.is_floating(kind):
         return pa.array(values, pa.float64()).cast(kind, safe=False)
     if pa.types.is_decimal(kind):
-        return pa.array([_decimal(value, kind) for value in values], kind)
+        # The largest decimals are below the doubles next to them.
+        first, last = (Decimal((sign, (9,) * kind.precision, -kind.scale)) for sign in (1, 0))
+        numbers = (None if value is None else _decimal(value, kind.scale) for value in values)
+        return pa.array([None if each is None else max(first, min(last, each)) for each in numbers], kind)
     if pa.types.is_date(kind):
         return pa.array([None if value is None else round(value) for value in values], pa.int32()).view(kind)
     most = 2 ** (kind.bit_width - 1) - 1
@@ -239,9 +242,5 @@ def _typed(values: Sequence[float | None], kind: pa.DataType) -> pa.Array:
     return pa.array([None if value is None else in_calendar(value) for value in whole], pa.int64()).view(kind)
 
 
-def _decimal(value: float | None, kind: pa.DataType) -> Decimal | None:
-    """A number of the type. The largest decimals are below the doubles next to them."""
-    if value is None:
-        return None
-    first, last = (Decimal((sign, (9,) * kind.precision, -kind.scale)) for sign in (1, 0))
-    return max(first, min(last, Decimal(f"{value:.{max(kind.scale, 0)}f}")))
+def _decimal(value: float, scale: int) -> Decimal:
+    return Decimal(f"{value:.{max(scale, 0)}f}")

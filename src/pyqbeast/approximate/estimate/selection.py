@@ -82,6 +82,14 @@ class Selection:
         return list(dict.fromkeys([*of_condition, *([] if self.first is None else [self.first])]))
 
     @property
+    def compared(self) -> list[tuple[Requested, Requested]]:
+        """The estimates that are compared with each other."""
+        comparisons = () if self.having is None else _comparisons(self.having)
+        return [
+            (each.of, each.than) for each in comparisons if isinstance(each.than, Aggregate | Combination)
+        ]
+
+    @property
     def differences(self) -> list[Combination]:
         """Of estimates that are compared with each other those that may decide where these do not."""
         comparisons = () if self.having is None else _comparisons(self.having)
@@ -307,7 +315,7 @@ class Choice:
     """How sure it is which groups belong to an answer that keeps some of them.
 
     The statements hold together with the confidence of the answer, as long as there are so few bounds that each of them
-    needs no more than 0.9999 for that (some 500 at a confidence of 0.95).
+    needs no more than 0.9999 for that (at a confidence of 0.95 some 500 for one estimate).
 
     Attributes:
         doubtful: groups of the answer that may not belong to it.

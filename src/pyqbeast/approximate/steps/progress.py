@@ -150,6 +150,7 @@ class Progress:
         }
         self.overflows = any(mask.any() for mask in beyond.values())
         inexact = {each for each in requested if self._is_inexact_by_sums(each, found)}
+        inexact |= self._undecided(found)
         self._is_inexact = bool(inexact)
         limits = self.reader.limits
         told = {
@@ -182,6 +183,17 @@ class Progress:
         grid = known_grids if isinstance(requested, Combination) else grids[requested]
         known, limits = self.reader.known, self.reader.limits.exact_below
         return estimate(self.state, requested, self._shares, confidence, known, grid, limits)
+
+    def _undecided(self, found: Mapping[Requested, Estimates]) -> set[Requested]:
+        """What a condition compares where rounding decides: spreads of all rows that are nearly equal."""
+        undecided: set[Requested] = set()
+        for left, right in () if self._selection is None else self._selection.compared:
+            noise = found[left].noise + found[right].noise
+            with np.errstate(invalid="ignore"):
+                is_near = np.abs(found[left].value - found[right].value) <= noise
+            if left != right and (is_near & (noise > 0) & (np.asarray(self._shares) >= 1)).any():
+                undecided |= {left, right}
+        return undecided
 
     def _is_inexact_by_sums(self, requested: Requested, found: Mapping[Requested, Estimates]) -> bool:
         """Whether the exact answer does not follow from sums: doubles do not hold them, or zero divides."""

@@ -143,8 +143,9 @@ class _Plan:
         )
         # A mark is false where no block shows that it is true. Tags that lie may hide that, and without any tags nobody
         # can tell: then both stay.
-        are_unsure = not are_tags_compared or bool(found & {*_OF_TAGS, BLOCK_ROWS})
-        self.keeps_marks = are_unsure and REPLICATED in found
+        do_tags_lie = bool(found & {*_OF_TAGS, BLOCK_ROWS})
+        self.keeps_marks = REPLICATED in found and (do_tags_lie or not are_tags_compared)
+        self.why_kept = repair_texts.MARKED if do_tags_lie else repair_texts.UNCOMPARED
         #: The files of the marks that stay. What is known of their tags is without the mark.
         self.marked: set[str] = set()
         self.tags: dict[str, Mapping[str, str]] = {}
@@ -160,7 +161,7 @@ class _Plan:
         outcomes = {rule: _Outcome(False, text) for rule, text in repair_texts.ADVICE.items()}
         of_marks, of_tags = _Outcome(True, repair_texts.UNMARKED), _Outcome(True, repair_texts.UNINDEXED)
         if self.keeps_marks:
-            of_marks = of_tags = _Outcome(False, repair_texts.MARKED)
+            of_marks = of_tags = _Outcome(False, self.why_kept)
         elif self.has_copies:
             of_tags = _Outcome(False, repair_texts.COPIES)
         outcomes |= {**dict.fromkeys(_OF_TAGS, of_tags), REPLICATED: of_marks}
@@ -246,7 +247,7 @@ class _Plan:
             if is_closed:
                 self.healed.append(Remedy(problem, repair_texts.CLOSED))
             else:
-                text = repair_texts.MARKED if self.marked else repair_texts.ADVICE[problem.rule]
+                text = self.why_kept if self.marked else repair_texts.ADVICE[problem.rule]
                 self.left.append(Remedy(problem, text))
 
     def _tags_of(self, file: VerifiedFile) -> Mapping[str, str]:

@@ -117,7 +117,7 @@ final class QueryResult {
 
   private void show(NamedExpression column, int output) {
     shown.put(column.exprId(), output);
-    if (isFloat(computed(column))) {
+    if (!outputs.isGroup(output) && isFloat(computed(column))) {
       floats.add(column.exprId());
     }
   }
@@ -138,12 +138,12 @@ final class QueryResult {
 
   /** The number of the output of an aggregate, or of what is computed from several. */
   private int estimated(Expression expression) {
-    if (isFloat(expression)) {
-      throw Arithmetic.roundedToFloat(expression);
-    }
     int output = output(expression);
     if (outputs.isGroup(output)) {
       throw new RefusedQuery("a condition on its result names a group: put it into WHERE: " + expression.sql());
+    }
+    if (isFloat(expression)) {
+      throw Arithmetic.roundedToFloat(expression);
     }
     return output;
   }
