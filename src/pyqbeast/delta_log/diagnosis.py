@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.file_tags import are_legacy, parse_alone
+from pyqbeast.core.format.file_tags import are_legacy, of_any_revision
 from pyqbeast.core.location import Location
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
 from pyqbeast.core.secrets import without_secrets
@@ -121,7 +121,7 @@ def _shared(files: Sequence[LiveFile], revisions: RevisionSet) -> list[SharedFil
     # Readers that know nothing of copies count those of a lost revision too.
     return [
         SharedFile(
-            tags if tags.blocks else tags._replace(blocks=parse_alone(file.tags).blocks),
+            tags._replace(blocks=of_any_revision(tags, file.tags).blocks),
             are_legacy(file.tags),
             file.deleted,
         )

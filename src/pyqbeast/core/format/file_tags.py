@@ -140,6 +140,11 @@ def parse_alone(tags: Mapping[str, str] | None) -> FileTags:
     return parse_tags(tags, lambda _: _ANY_DIMENSIONS)
 
 
+def of_any_revision(parsed: FileTags, tags: Mapping[str, str]) -> FileTags:
+    """What `parse_tags` gave of a file's tags; where it gave no blocks, what they say whatever their revision is."""
+    return parsed if parsed.blocks else parse_alone(tags)
+
+
 def tell_blocks(tags: Mapping[str, str], blocks: Sequence[Block]) -> bool:
     """Whether the blocks that are read for a file of these tags stand in them."""
     return bool(blocks) and (TAG_BLOCKS in tags or LEGACY_TAG_CUBE in tags)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MIN
-from pyqbeast.core.format.file_tags import Block, FileTags, parse_alone, say_marked, tell_blocks
+from pyqbeast.core.format.file_tags import Block, FileTags, of_any_revision, say_marked, tell_blocks
 from pyqbeast.core.sampling.logged_file import LoggedFile
 
 #: A revision and the id of a cube, which begins with those of the cubes above it. A table need not have the revision.
@@ -44,7 +44,7 @@ class _Marked:
 
 def _told(file: LoggedFile) -> FileTags:
     """What the tags of a file say, be it of a revision that the table has or not."""
-    return FileTags(file.revision_id, file.blocks) if file.blocks else parse_alone(file.tags)
+    return of_any_revision(FileTags(file.revision_id, file.blocks), file.tags)
 
 
 def _unreadable(file: LoggedFile) -> UnsupportedError:

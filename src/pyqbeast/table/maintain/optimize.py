@@ -20,7 +20,7 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_END
-from pyqbeast.core.format.file_tags import Block, FileTags, parse_alone, parse_tags, recorded_weight
+from pyqbeast.core.format.file_tags import Block, FileTags, of_any_revision, parse_tags, recorded_weight
 from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.otree.compaction import StoredFile, files_to_rewrite, is_copy
 from pyqbeast.core.revisions.revision import RevisionSet, configuration_entries
@@ -199,7 +199,7 @@ class _Optimize:
         tagged = [(file, parse_tags(file.tags, dimensions_of)) for file in files]
         rewrite = self._rewrite(transaction, log, stored, tagged)
         # What tells a copy from other rows is the file that it was copied to, which may be among those rewritten.
-        copies = {file.path for file, tags in tagged if is_copy(_blocks(file, tags))}
+        copies = {file.path for file, tags in tagged if is_copy(of_any_revision(tags, file.tags).blocks)}
         if rewrite is None:
             return None
         read = set(rewrite.paths) - copies
@@ -219,7 +219,7 @@ class _Optimize:
         own = [(file, tags) for file, tags in tagged if tags.revision_id == revision_id]
         prunable = log.prunable_revisions
         if revision_id == STAGING_REVISION or revision_id not in prunable:
-            told = [(file, _blocks(file, tags)) for file, tags in own]
+            told = [(file, of_any_revision(tags, file.tags).blocks) for file, tags in own]
             rows_of_their_own = [(file, blocks) for file, blocks in told if not is_copy(blocks)]
             return self._like_an_append(transaction, stored, rows_of_their_own, prunable)
         revision = stored.get(revision_id)
@@ -284,11 +284,6 @@ class _Optimize:
         rows = RowsToWrite(data, options, options.fractions(transaction.configuration))
         plan = plan_append(rows, transaction.log(), stored.latest, prunable)
         return Rewrite(paths, plan if plan.arrangement else None)
-
-
-def _blocks(file: LogEntry, tags: FileTags) -> Sequence[Block]:
-    """The blocks of a file, be it of a revision that the table has or not: its copies are no rows of their own."""
-    return tags.blocks or parse_alone(file.tags).blocks
 
 
 def _holds_both(path: str) -> UnsupportedError:

@@ -19,7 +19,7 @@ from pyqbeast.core.format.constants import (
     TAG_REVISION,
     TAG_WEIGHTS,
 )
-from pyqbeast.core.format.file_tags import INDEX_TAGS, are_legacy, blocks_to_json, parse_alone
+from pyqbeast.core.format.file_tags import INDEX_TAGS, are_legacy, blocks_to_json, of_any_revision
 from pyqbeast.core.otree.compaction import is_copy
 from pyqbeast.core.otree.gaps import closing
 from pyqbeast.core.otree.invariants import check_tree
@@ -139,7 +139,7 @@ class _Plan:
         self.has_copies = any(
             block.replicated
             for file in files
-            for block in file.tags.blocks or parse_alone(file.logged.tags).blocks
+            for block in of_any_revision(file.tags, file.logged.tags).blocks
         )
         # A mark is false where no block shows that it is true. Tags that lie may hide that, and without any tags nobody
         # can tell: then both stay.
@@ -156,6 +156,8 @@ class _Plan:
     def add(self, path: str, problems: Sequence[Problem]) -> None:
         """Decides on the problems of one file."""
         rules = {problem.rule for problem in problems}
+        if self.keeps_marks and REPLICATED in rules:
+            self.marked.add(path)
         tags = self._tags(path, problems)
         right = self.statistics.get(path) if rules & set(_OF_STATISTICS) else None
         outcomes = {rule: _Outcome(False, text) for rule, text in repair_texts.ADVICE.items()}
@@ -166,9 +168,8 @@ class _Plan:
             of_tags = _Outcome(False, repair_texts.COPIES)
         outcomes |= {**dict.fromkeys(_OF_TAGS, of_tags), REPLICATED: of_marks}
         outcomes |= dict.fromkeys(_OWN_TAG, _Outcome(True, repair_texts.CORRECTED))
-        if self.keeps_marks and REPLICATED in rules:
+        if path in self.marked:
             outcomes |= dict.fromkeys(_OWN_TAG, of_marks)
-            self.marked.add(path)
         of_statistics = (
             _Outcome(False, repair_texts.FIRST_READ)
             if right is None
@@ -201,7 +202,7 @@ class _Plan:
     def _tags(self, path: str, problems: Sequence[Problem]) -> Mapping[str, str] | None:
         """New tags; None where they stay."""
         rules = {problem.rule for problem in problems}
-        if self.keeps_marks and REPLICATED in rules:
+        if path in self.marked:
             return None
         tags = dict(self.files[path].logged.tags)
         if rules & set(_OF_TAGS) and not self.has_copies and not self.keeps_marks:
