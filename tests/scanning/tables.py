@@ -32,6 +32,8 @@ def fields_of(schema):
 
 
 def name_of(kind):
+    if pa.types.is_struct(kind):
+        return {"type": "struct", "fields": fields_of(kind)}
     return f"decimal({kind.precision},{kind.scale})" if pa.types.is_decimal(kind) else NAMES[kind]
 
 
@@ -67,9 +69,11 @@ def indexed_add(
     pq.write_table(rows, path, **how)
     bounds = {}
     for name, column in zip(rows.column_names, rows.columns, strict=True):
-        held = pc.min_max(column)
         # Python knows fewer days than Arrow.
-        if not pa.types.is_temporal(column.type) and isinstance(held["min"].as_py(), (int, str)):
+        if pa.types.is_temporal(column.type) or pa.types.is_nested(column.type):
+            continue
+        held = pc.min_max(column)
+        if isinstance(held["min"].as_py(), (int, str)):
             bounds[name] = (held["min"].as_py(), held["max"].as_py())
     statistics = {
         "numRecords": rows.num_rows,

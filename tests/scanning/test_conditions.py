@@ -206,14 +206,41 @@ def test_nan_lies_in_no_bounds(tmp_path, condition, told):
     assert scan.tolerance({"n": ("*", "count")}, exact=True).table["n"].to_pylist() == [right.num_rows]
 
 
+S, S_X, T_S_C = pc.field("s"), pc.field("s", "x"), pc.field("t", "s", "c")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        ~(S_X <= 5000), S_X != 3, S_X <= 50, ~(T_S_C < 0), ~(T_S_C == 3), ~(S_X <= 5000) & ~(T_S_C <= 50),
+        (S_X < 4) | ~(T_S_C <= 3), ~(pc.struct_field(S, "x") <= 5000), S.is_valid(),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_nan_in_a_struct_lies_in_no_bounds(tmp_path, condition):
+    """Parquet tells least and greatest values of its fields too."""
+    count, nan = 100, float("nan")
+    c = pa.array([nan if n in (60, 70) else 3 for n in range(count)], pa.float32())
+    x = pa.array([nan if n == 60 else n for n in range(count)], pa.float64())
+    s = pa.StructArray.from_arrays([pa.array(range(count)), x, c], ["id", "x", "c"])
+    rows = pa.table({"id": range(count), "s": s, "t": pa.StructArray.from_arrays([s], ["s"])})
+    right = rows.filter(condition)["id"].to_pylist()
+    for size in (10, count):
+        scan = pyqbeast.scan(indexed_table(tmp_path / str(size), rows, row_group_size=size)).where(condition)
+        assert scan.to_arrow()["id"].to_pylist() == right
+        assert scan.to_dataset().to_table()["id"].to_pylist() == right
+
+
 def test_bounds_still_leave_row_groups_out(tmp_path):
     rows = pa.table({"id": range(1_000), "x": [n / 2 for n in range(1_000)]})
-    path = indexed_table(tmp_path, rows, row_group_size=250)
+    # A condition on one field asks of no NaN in the others.
+    wide = pa.StructArray.from_arrays([rows["x"].combine_chunks()] * 5, ["x", "a", "b", "c", "d"])
+    path = indexed_table(tmp_path, rows.append_column("s", wide), row_group_size=250)
     damaged = bytearray((path / "part-0.parquet").read_bytes())
     end = pq.read_metadata(path / "part-0.parquet").row_group(0).column(0).total_compressed_size
     damaged[4:end] = bytes(end - 4)
     (path / "part-0.parquet").write_bytes(damaged)
-    for condition in (X > 400, (X > 400) & (ID < 900), "x > 400 AND id > 800", ~(ID < 800)):
+    for condition in (X > 400, (X > 400) & (ID < 900), "x > 400 AND id > 800", ~(ID < 800), S_X > 400):
         assert pyqbeast.scan(path).where(condition).to_arrow().num_rows
 
 

@@ -74,14 +74,15 @@ class PlainFiles:
             return is_plain and (not self._floats or footer.metadata.created_by.startswith(_TELLS_NAN))
 
     @property
-    def _floats(self) -> tuple[str, ...]:
+    def _floats(self) -> Collection[Sequence[str]]:
         return self._predicate.floats if self._predicate else ()
 
     def _are_bounds_whole(self, file: LiveFile) -> bool:
         """Whether every value that the condition looks at lies in the bounds that the log tells, as no NaN does."""
         if self._predicate is None:
             return True
-        names = {name: name for name in self._floats}
+        names = {path[0]: path[0] for path in self._floats}
+        # Bounds of a struct, which hold its fields, are none to `BoundsOfFiles`.
         known = BoundsOfFiles([file], names, self._schema).columns.values()
         return self._predicate.cases_of_nan == [] and not any(column.low.null_count for column in known)
 

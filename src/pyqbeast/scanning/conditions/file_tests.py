@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from itertools import combinations
 from operator import and_
@@ -71,12 +71,12 @@ def may_be_anywhere(bounds: BoundsOfFiles) -> pa.BooleanArray:
 
 
 def cases_of_nan(
-    condition: pc.Expression, floats: Sequence[str], schema: pa.Schema
+    condition: pc.Expression, floats: Mapping[tuple[str, ...], pa.DataType], schema: pa.Schema
 ) -> list[pc.Expression] | None:
-    """The ways in which some columns of a schema are NaN while an expression may be true; None for too many."""
+    """The ways in which some floats, named by paths, are NaN while an expression may be true; None for too many."""
     if len(floats) > _MOST_FLOATS:
         return None
-    are_nan = [pc.field(name) == pa.scalar(math.nan, schema.field(name).type) for name in floats]
+    are_nan = [pc.field(*path) == pa.scalar(math.nan, kind) for path, kind in floats.items()]
     cases = [
         reduce(and_, chosen)
         for count in range(1, len(are_nan) + 1)

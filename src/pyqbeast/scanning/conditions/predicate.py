@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,10 +42,11 @@ class Predicate:
         """The names of the columns that it needs."""
         return frozenset(self.schema.names)
 
-    @property
-    def floats(self) -> tuple[str, ...]:
-        """The names of those that may hold NaN."""
-        return tuple(field.name for field in self.schema if pa.types.is_floating(field.type))
+    @cached_property
+    def floats(self) -> Mapping[tuple[str, ...], pa.DataType]:
+        """The types of the values among them that may be NaN, by their paths: columns, and fields of structs."""
+        empty = self.schema.empty_table()
+        return {path: kind for path, kind in _floats(self.schema) if _needs(self.rows, empty, path)}
 
     @cached_property
     def cases_of_nan(self) -> list[pc.Expression] | None:
@@ -71,14 +73,14 @@ class Predicate:
             rows, files = condition, may_be_anywhere if names_nan else may_meet(condition)
         else:
             raise InvalidInputError(f"where takes a pyarrow expression or a text, not {condition!r}")
-        empty = pa.Table.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
+        empty = schema.empty_table()
         try:
             empty.filter(rows)
         except (pa.ArrowException, TypeError) as error:
             raise InvalidInputError(
                 f"the condition {shown(condition)} does not fit the table: {error}"
             ) from error
-        needed = pa.schema([field for field in schema if _needs(rows, empty, field.name)])
+        needed = pa.schema([field for field in schema if _needs(rows, empty, (field.name,))])
         return cls(rows, files, needed, comparisons, names_nan)
 
     def __and__(self, other: Predicate) -> Predicate:
@@ -103,10 +105,34 @@ def _refuse_positions(condition: pc.Expression, schema: pa.Schema) -> None:
         )
 
 
-def _needs(rows: pc.Expression, empty: pa.Table, column: str) -> bool:
-    """Whether an expression cannot do without a column: pyarrow does not tell the columns of an expression."""
+def _floats(fields: Iterable[pa.Field]) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:
+    """Floats among fields and the fields of structs in them. No expression names one in a list or a map."""
+    for field in fields:
+        if pa.types.is_struct(field.type):
+            yield from (((field.name, *path), kind) for path, kind in _floats(field.type))
+        elif pa.types.is_floating(field.type):
+            yield (field.name,), field.type
+
+
+def _needs(rows: pc.Expression, empty: pa.Table, path: Sequence[str]) -> bool:
+    """Whether an expression cannot do without a column or a field of a struct: pyarrow does not tell what it names."""
+    name, *inner = path
+    left = empty.drop_columns([name])
+    if inner:
+        cut = _without(empty.field(name), inner)
+        left = left.append_column(cut, pa.nulls(0, cut.type))
     try:
-        empty.drop_columns([column]).filter(rows)
-    except pa.ArrowInvalid:
+        left.filter(rows)
+    except pa.ArrowException:
         return True
     return False
+
+
+def _without(struct: pa.Field, path: Sequence[str]) -> pa.Field:
+    name, *inner = path
+    kept = [
+        _without(each, inner) if each.name == name else each
+        for each in struct.type
+        if inner or each.name != name
+    ]
+    return struct.with_type(pa.struct(kept))
