@@ -382,6 +382,18 @@ def test_a_table_that_needs_more_than_this_reader_knows(tmp_path, protocol):
         read_snapshot(tmp_path)
 
 
+def test_a_table_whose_newest_commits_a_coordinator_knows(tmp_path):
+    """They stand in another folder until it copies them. Versions that the log holds are whole."""
+    held = METADATA["metaData"]
+    property_ = "delta.coordinatedCommits.commitCoordinator-preview"
+    commit(tmp_path, 0, PROTOCOL, {"metaData": {**held, "configuration": {property_: "dynamodb"}}}, add("a"))
+    with pytest.raises(UnsupportedError, match=r"coordinator.*; read it with Spark, or give a version"):
+        read_snapshot(tmp_path)
+    commit(tmp_path, 1, {"metaData": {**held, "configuration": {property_: ""}}})
+    assert paths(tmp_path) == ["a"]
+    assert read_snapshot(tmp_path, 0).files == read_snapshot(tmp_path).files
+
+
 def test_storage_that_fails_is_told_with_path_and_cause(tmp_path, monkeypatch):
     commit(tmp_path, 0, PROTOCOL, METADATA, add("a"))
     checkpoint(log(tmp_path, f"{1:020d}.checkpoint.parquet"), PROTOCOL, METADATA, add("a"))

@@ -27,7 +27,6 @@ from pyqbeast.delta_log.log_files import find_log_files
 
 # The reader features that do not change the list of files and their vectors. `catalogManaged` is not one of
 # them: only the catalog knows the newest commits of such a table.
-_TIMES_IN_COMMITS = "delta.enableInCommitTimestamps"
 _READER_FEATURES = frozenset(
     {
         "columnMapping",
@@ -45,6 +44,9 @@ _READER_FEATURES = frozenset(
     }
 )
 
+_TIMES_IN_COMMITS = "delta.enableInCommitTimestamps"
+#: Who knows the newest commits of a table. Delta makes no reader feature of it.
+_COORDINATOR = "delta.coordinatedCommits.commitCoordinator-preview"
 #: A struct in a struct takes three levels of a schema's JSON.
 _SCHEMA_DEPTH = 400
 
@@ -99,7 +101,8 @@ def read_snapshot(
 
     Raises `TableNotFoundError` where there is none, `FormatError` (naming file and field) where its log is
     broken, `InvalidInputError` for a version or a time that the log does not reach, and `UnsupportedError` for a
-    reader feature that may change what the log means, and for a time where commits keep times of their own.
+    reader feature that may change what the log means, for a time where commits keep times of their own, and for the
+    newest version where only a coordinator of commits knows it.
     """
     if version is not None and timestamp is not None:
         raise InvalidInputError("give a version or a timestamp, not both")
@@ -127,6 +130,11 @@ def read_snapshot(
     if replay.protocol is None:
         raise FormatError(f"{where}: no commit and no checkpoint before it holds the action protocol")
     _check_readable(replay.protocol, where)
+    if version is None and timestamp is None and replay.metadata.configuration.get(_COORDINATOR):
+        raise UnsupportedError(
+            f"{where}: only a coordinator of commits knows the table's newest version ({_COORDINATOR}), and nobody "
+            "asks it without Spark; read it with Spark, or give a version that the log holds"
+        )
     return Snapshot(files.version, ordered, replay.protocol, replay.metadata, tuple(replay.removed))
 
 
