@@ -148,6 +148,40 @@ def test_floats_beside_whole_numbers_that_no_float_is(tmp_path, condition, expec
     assert scan.where(condition).to_arrow()["f"].to_pylist() == expected
 
 
+MANY = 2**53
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("id > 9007199254740992e0", [MANY + 2]),
+        ("id = 9007199254740992e0", [MANY, MANY + 1]),
+        ("id <> 9.007199254740992E15", [1, 2, MANY - 1, MANY + 2]),
+        ("id <= 9007199254740992e0", [1, 2, MANY - 1, MANY, MANY + 1]),
+        ("id < 9007199254740991.7e0", [1, 2, MANY - 1]),
+        ("id IN (9007199254740992, 1e0)", [1, MANY, MANY + 1]),
+        ("id NOT IN (9007199254740993, 1e0)", [2, MANY - 1, MANY + 2]),
+        ("id IN (9007199254740993, 1.5)", [MANY + 1]),
+        ("id = 1.0000000000000000001e0", [1]),
+        ("id > 9007199254740991e0", [MANY, MANY + 1, MANY + 2]),
+        ("id < 15e-1", [1]),
+        ("id < 1e18", [1, 2, MANY - 1, MANY, MANY + 1, MANY + 2]),
+        ("id < 9223372036854775807e0", [1, 2, MANY - 1, MANY, MANY + 1, MANY + 2]),
+    ],
+)
+def test_whole_numbers_beside_a_constant_with_an_exponent(tmp_path, condition, expected):
+    """As in Spark both are doubles, of which one stands for two whole numbers beyond 2^53."""
+    rows = pa.table({"id": [1, 2, MANY - 1, MANY, MANY + 1, MANY + 2]})
+    files = [rows.slice(at, 1) for at in range(6)]
+    for parts in ([rows], files):
+        scan = pyqbeast.scan(indexed_table(tmp_path / str(len(parts)), *parts, row_group_size=1))
+        assert sorted(scan.where(condition).to_arrow()["id"].to_pylist()) == expected
+        assert scan.where(condition).to_dataset().count_rows() == len(expected)
+    assert [file.skipped is None for file in scan.where("id >= 9007199254740992e0").files()] == [
+        False
+    ] * 3 + [True] * 3
+
+
 @pytest.mark.parametrize("sign", ["", "-"])
 def test_decimals_whose_bounds_are_cut_to_64_bits(tmp_path, sign):
     """As delta-rs does: both bounds of these are the last number of 64 bits."""

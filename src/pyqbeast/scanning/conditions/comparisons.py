@@ -38,6 +38,8 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 MIRRORED = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 #: Digits before and after the point of constants that integers are compared with.
 _INTEGER_DIGITS = 19
+#: Below it no two whole numbers are one double.
+_WHOLE_DOUBLES = 2**53
 
 
 class SqlConstant(NamedTuple):
@@ -67,6 +69,21 @@ def padded(constant: SqlConstant, field: pa.Field) -> SqlConstant:
         return constant
     # Blanks beyond the column's length make no difference.
     return SqlConstant("text", constant.text[:length].ljust(length) + constant.text[length:].rstrip(" "))
+
+
+def in_one_type(constants: Sequence[SqlConstant], field: pa.Field) -> list[SqlConstant]:
+    """Constants of a list as Spark compares them with a column: as doubles if one of them is one."""
+    if not pa.types.is_integer(field.type) or not any(map(_is_double, constants)):
+        return [padded(each, field) for each in constants]
+    return [
+        each if each.kind != "number" or _is_double(each) else SqlConstant("number", f"{each.text}e0")
+        for each in constants
+    ]
+
+
+def _is_double(constant: SqlConstant) -> bool:
+    """Whether a constant is a double to Spark. Fractions without an exponent are decimals."""
+    return constant.kind == "number" and "e" in constant.text.lower()
 
 
 def compared(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) -> RowAndFileCondition:
@@ -139,6 +156,27 @@ def _integers(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) 
     exact = Decimal(constant.text)
     if abs(exact) >= 10**_INTEGER_DIGITS or exact.as_tuple().exponent < -_INTEGER_DIGITS:  # type: ignore[operator]
         raise InvalidInputError(f"the number {constant.text} has too many digits to compare it with integers")
+    if not _is_double(constant):
+        return _whole_numbers(column, kind, sign, exact)
+    low, high = _equal_to(float(constant.text))
+    if low < high and sign in ("=", "!="):
+        from_low, to_high = (">=", "<=") if sign == "=" else ("<", ">")
+        ends = _whole_numbers(column, kind, from_low, low), _whole_numbers(column, kind, to_high, high)
+        return ends[0] & ends[1] if sign == "=" else ends[0] | ends[1]
+    return _whole_numbers(column, kind, sign, high if sign in (">", "<=") else low)
+
+
+def _equal_to(double: float) -> tuple[Decimal, Decimal]:
+    """The least and the greatest number that whole numbers have to lie between to be a double; a fraction is both."""
+    if abs(double) < _WHOLE_DOUBLES:
+        return Decimal(repr(double)), Decimal(repr(double))
+    below, at, above = (int(math.nextafter(double, end)) for end in (-math.inf, double, math.inf))
+    # What lies in the middle of two doubles is one or the other.
+    low, high = (below + at) // 2, (at + above) // 2
+    return Decimal(low + (float(low) != double)), Decimal(high - (float(high) != double))
+
+
+def _whole_numbers(column: str, kind: pa.DataType, sign: str, exact: Decimal) -> RowAndFileCondition:
     limit = 2 ** (kind.bit_width - 1)
     if exact == exact.to_integral_value() and -limit <= exact < limit:
         return _plain(column, sign, pa.scalar(int(exact), kind))
@@ -185,7 +223,7 @@ def _near(column: str, sign: str, near: np.float32) -> FileTest:
 
 
 def _decimals(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) -> RowAndFileCondition:
-    if "e" in constant.text.lower():
+    if _is_double(constant):
         raise InvalidInputError(f"compare a decimal with a number without an exponent, not {constant.text}")
     exact = Decimal(constant.text)
     digits = -int(exact.as_tuple().exponent)

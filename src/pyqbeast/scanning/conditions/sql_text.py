@@ -22,6 +22,7 @@ from pyqbeast.scanning.conditions.comparisons import (
     SqlConstant,
     among,
     compared,
+    in_one_type,
     null,
     padded,
 )
@@ -199,7 +200,8 @@ class _Parser(Generic[C]):
             constants.append(self._constant())
         self._expect("sign", ")")
         field = self._schema.field(column)
-        found = self._parts.among(field, [padded(each, field) for each in constants], negated=negated)
+        constants = in_one_type(constants, field)
+        found = self._parts.among(field, constants, negated=negated)
         if found is not None:
             self._count()
             return found
