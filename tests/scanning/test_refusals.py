@@ -18,6 +18,7 @@ from pyqbeast.core.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
+from pyqbeast.polars import scan_table
 from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.scanning.tables import NUMBERS, fields_of, indexed_add, indexed_table, metadata
 
@@ -65,7 +66,21 @@ def test_what_cannot_be_scanned(golden, tmp_path):
     commit(plain, 3, metadata([*fields, {"name": "v", "type": "variant", "metadata": {}}]))
     with pytest.raises(UnsupportedError, match="'v' has type 'variant'"):
         pyqbeast.scan(plain).to_arrow()
-    assert pyqbeast.scan(plain).select(["id"]).to_arrow().num_rows == 0
+    scan = pyqbeast.scan(plain)
+    assert scan.select(["id"]).to_arrow().num_rows == 0
+    for ask in (
+        lambda: scan.where("id = 1 AND V IS NULL"),
+        lambda: scan.where(pc.field("v").is_null()),
+        lambda: scan.where(pc.field("v", "x") > 1),
+        lambda: scan.tolerance({"n": ("v", "count")}),
+        lambda: scan.tolerance({"n": ("*", "count")}, by=["v"]),
+        lambda: scan_table(plain),
+    ):
+        with pytest.raises(UnsupportedError, match=r"'v' has type 'variant'.*leave it out"):
+            ask()
+    assert scan_table(plain, columns=["ID"]).collect().columns == ["id"]
+    with pytest.raises(InvalidInputError, match="LazyFrame without columns"):
+        scan_table(plain, columns=[])
     commit(plain, 4, {"protocol": {"minReaderVersion": 3, "readerFeatures": ["wonders"]}})
     with pytest.raises(UnsupportedError, match=r"wonders.*; read it with Spark, or upgrade pyqbeast"):
         pyqbeast.scan(plain)

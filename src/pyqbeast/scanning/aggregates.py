@@ -14,8 +14,8 @@ from pyqbeast.approximate.estimate import Aggregate
 from pyqbeast.approximate.estimate.formulas import COUNTS
 from pyqbeast.approximate.estimate.rounding import EXTREMES, ROUNDED, NumberLimits, exact_below
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
-from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.scanning.arrays import doubles_of, mask_of
+from pyqbeast.scanning.conditions.column_types import column_in
 
 #: The kinds of estimates, by the names that Spark has for functions.
 KIND_OF_FUNCTION = {
@@ -150,7 +150,8 @@ class Request:
 
         Raises:
             InvalidInputError: what is not understood or does not fit the table's columns.
-            UnsupportedError: a count of distinct values that a sample does not tell.
+            UnsupportedError: a count of distinct values that a sample does not tell, or a column that a scan cannot
+                read.
         """
         if not isinstance(aggregates, Mapping) or not aggregates:
             raise InvalidInputError(
@@ -167,7 +168,7 @@ class Request:
                 found[name] = _distinct(name, columns, percentage, hashed, distinct)
             else:
                 found[name] = _aggregate(name, columns, kind, percentage, sources)
-        groups = tuple(dict.fromkeys(_column(column, schema) for column in by))
+        groups = tuple(dict.fromkeys(column_in(schema, column) for column in by))
         for column in [*groups, *distinct.values()]:
             if pa.types.is_nested(schema.field(column).type):
                 raise InvalidInputError(
@@ -198,7 +199,7 @@ def _asked(name: Any, asked: Any, schema: pa.Schema) -> tuple[list[pa.Field], st
         raise InvalidInputError(f"{name!r} takes a column or a list of columns, not {columns!r}")
     if chosen == [ALL] and kind == "count":
         chosen = []
-    fields = [schema.field(_column(column, schema)) for column in chosen]
+    fields = [schema.field(column_in(schema, column)) for column in chosen]
     return fields, kind, _share(name, percentage[0]) if percentage else None
 
 
@@ -261,12 +262,3 @@ def _check(name: str, kind: str, source: Source) -> None:
         raise InvalidInputError(
             f"{name!r}: there is no estimate of {kind} of {source.column!r}, of type {of}"
         )
-
-
-def _column(column: str, schema: pa.Schema) -> str:
-    found = column_named(column, schema.names) if isinstance(column, str) else None
-    if found is None:
-        raise InvalidInputError(
-            f"there is no column {column!r}; there are {schema.names}{did_you_mean(column, schema.names)}"
-        )
-    return found

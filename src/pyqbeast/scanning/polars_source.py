@@ -6,12 +6,13 @@ import contextlib
 import datetime as dt
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import Any
 
 import pyarrow as pa
 
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.extras import of_extra
 from pyqbeast.core.format.types import EPOCH, EPOCH_DAY
 from pyqbeast.core.location import Location
@@ -29,6 +30,7 @@ def scan_table(
     version: int | None = None,
     timestamp: dt.datetime | str | None = None,
     sample: float | None = None,
+    columns: Sequence[str] | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Any:  # noqa: ANN401 (a LazyFrame of Polars)
     """A version of an indexed table as a LazyFrame, whose queries open only the files and columns that they need.
@@ -40,15 +42,21 @@ def scan_table(
         version: by default the newest.
         timestamp: in place of a version: the newest one of this time. A text is in ISO 8601; both need a zone.
         sample: a share of the table's rows, from 0 to 1: those of the lowest weights, as in Spark.
+        columns: those that the LazyFrame has; by default all. Columns of types that a scan cannot read have to be left
+            out.
         storage_options: keywords for fsspec, such as credentials.
 
-    Raises as `pyqbeast.scan` and `Scan.sample`, and MissingPackageError where Polars is not installed.
+    Raises as `pyqbeast.scan`, `Scan.sample`, `Scan.select` and `Scan.to_batches`, and MissingPackageError where Polars
+    is not installed.
     """
     polars = of_extra("polars", "polars", "LazyFrames of Polars")
     from polars.io.plugins import register_io_source
 
     whole = scan(path, version, timestamp=timestamp, storage_options=storage_options)
     rows = whole if sample is None else whole.sample(sample)
+    rows = rows if columns is None else rows.select(columns)
+    if not rows.schema.names:
+        raise InvalidInputError("Polars knows no number of rows of a LazyFrame without columns: name one")
     empty = pa.Table.from_batches([], rows.schema)
 
     def read(

@@ -131,7 +131,7 @@ class Scan:
 
         Raises:
             InvalidInputError: a condition that cannot be read, or names columns that the table does not have.
-            UnsupportedError: a text that compares a column with a collation.
+            UnsupportedError: a text that compares a column with a collation, or a column that a scan cannot read.
         """
         predicate = Predicate.of(condition, self._rows.readable_schema)
         if isinstance(condition, str):
@@ -308,8 +308,8 @@ class Scan:
         Raises:
             InvalidInputError: what is asked for is out of range, not known, or does not fit the columns; or the scan
                 is a sample.
-            UnsupportedError: no weight stands for a share of the table's rows, or distinct values of columns that a
-                sample does not tell; the message tells why.
+            UnsupportedError: no weight stands for a share of the table's rows, distinct values of columns that a
+                sample does not tell, or a column that a scan cannot read; the message tells why.
         """
         # Most scans do without what takes longer to import than a sample takes to read.
         from pyqbeast.approximate.estimate.interval import check_confidence

@@ -14,7 +14,7 @@ from pyqbeast.core.secrets import without_secrets
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
-from pyqbeast.scanning.conditions.column_types import arrow_field, can_be_read, is_collated, unpadded
+from pyqbeast.scanning.conditions.column_types import is_collated, readable_columns, unpadded
 from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.scanning.scan_plan import ScanPlan, plan_files
@@ -80,8 +80,7 @@ class ScannedRows:
     @property
     def readable_schema(self) -> pa.Schema:
         """The columns that conditions can name."""
-        fields = self.index.snapshot.metadata.fields
-        return pa.schema([arrow_field(field) for field in fields if can_be_read(field)])
+        return readable_columns(self.index.snapshot.metadata.fields)
 
     def data_with(self, names: Iterable[str]) -> DataFiles:
         """The data files, to be read for some columns."""

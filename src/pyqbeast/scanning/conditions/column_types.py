@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
 from pyqbeast.core.format.hashed_layout import COLUMN_ID, PHYSICAL_NAME, type_changes
+from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.stored_text import shown
 
 Field = Mapping[str, Any]
@@ -99,11 +100,42 @@ def may_hold_floats(field: pa.Field) -> bool:
 
 def can_be_read(field: Field) -> bool:
     """Whether the type of a column is one that Arrow has."""
+    return _why_unreadable(field) is None
+
+
+def _why_unreadable(field: Field) -> str | None:
     try:
         column_type(field)
-    except UnsupportedError:
-        return False
-    return True
+    except UnsupportedError as error:
+        return str(error)
+    return None
+
+
+def readable_columns(fields: Sequence[Field]) -> pa.Schema:
+    """The columns that a scan can read, as conditions see them, with a note of why it cannot read the others."""
+    others = {field["name"]: why for field in fields if (why := _why_unreadable(field)) is not None}
+    return pa.schema([arrow_field(field) for field in fields if field["name"] not in others], others)
+
+
+def unreadable_columns(schema: pa.Schema) -> dict[str, str]:
+    """The columns that `readable_columns` has left out, and why."""
+    return {name.decode(): why.decode() for name, why in (schema.metadata or {}).items()}
+
+
+def column_in(schema: pa.Schema, name: Any) -> str:  # noqa: ANN401 (what a caller states)
+    """The column of a schema that a name means.
+
+    Raises InvalidInputError where there is none, and UnsupportedError where `readable_columns` has left it out.
+    """
+    if isinstance(name, str):
+        if (found := column_named(name, schema.names)) is not None:
+            return found
+        others = unreadable_columns(schema)
+        if (unread := column_named(name, others)) is not None:
+            raise UnsupportedError(others[unread])
+    raise InvalidInputError(
+        f"there is no column {name!r}; there are {schema.names}{did_you_mean(name, schema.names)}"
+    )
 
 
 def conformed(held: pa.Array, field: Field, mapping: str) -> pa.Array:

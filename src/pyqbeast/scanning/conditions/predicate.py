@@ -10,8 +10,9 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.format.stored_text import shown
+from pyqbeast.scanning.conditions.column_types import unreadable_columns
 from pyqbeast.scanning.conditions.file_tests import FileTest, all_of, cases_of_nan, may_be_anywhere, may_meet
 from pyqbeast.scanning.conditions.sql_text import MOST_COMPARISONS, conditions_of_text
 
@@ -61,7 +62,8 @@ class Predicate:
     def of(cls, condition: pc.Expression | str, schema: pa.Schema) -> Predicate:
         """The predicate of a pyarrow expression, or of a text in a small part of SQL.
 
-        Raises InvalidInputError for a condition that does not fit the table's columns.
+        Raises InvalidInputError for a condition that does not fit the table's columns, and UnsupportedError for one on
+        a column that a scan cannot read.
         """
         comparisons, names_nan = 1, False
         if isinstance(condition, str):
@@ -77,6 +79,9 @@ class Predicate:
         try:
             empty.filter(rows)
         except (pa.ArrowException, TypeError) as error:
+            for name, why in unreadable_columns(schema).items():
+                if f"FieldRef.Name({name})" in str(error):
+                    raise UnsupportedError(why) from error
             raise InvalidInputError(
                 f"the condition {shown(condition)} does not fit the table: {error}"
             ) from error

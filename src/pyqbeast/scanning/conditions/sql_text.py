@@ -14,8 +14,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import pyarrow as pa
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.stored_text import shown
+from pyqbeast.scanning.conditions.column_types import column_in
 from pyqbeast.scanning.conditions.comparisons import (
     MIRRORED,
     RowAndFileCondition,
@@ -258,13 +258,7 @@ class _Parser(Generic[C]):
         is_word = token.kind == "word" and token.text.upper() not in _WORDS
         if not is_word and token.kind != "quoted":
             raise self._error("a column is expected")
-        name = column_named(token.text, self._schema.names)
-        if name is None:
-            names = self._schema.names
-            raise InvalidInputError(
-                f"there is no column {token.text!r}; there are {names}{did_you_mean(token.text, names)}"
-            )
-        return name
+        return column_in(self._schema, token.text)
 
     def _operator(self) -> str:
         token = self._take()
