@@ -70,6 +70,8 @@ def test_a_history_begins_at_the_oldest_checkpoint_or_at_the_most(golden, tmp_pa
     name = f"{1:020}.checkpoint.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json"
     (table / "_delta_log" / name).write_text("\n".join(actions))
     (table / "_delta_log" / f"{0:020}.json").unlink()
+    assert read_history(IndexedSnapshot.read(table)) == whole[1:]
+    (table / "_delta_log" / f"{1:020}.json").unlink()
     # The checkpoint does not say what made it.
     begun = dataclasses.replace(whole[1], timestamp=None, operation="")
     assert read_history(IndexedSnapshot.read(table)) == [begun, *whole[2:]]

@@ -15,7 +15,7 @@ from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.actions import Action, checkpoint_actions, commit_actions
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import FileKey, LiveFile
-from pyqbeast.delta_log.log_files import find_log_files, readable_versions
+from pyqbeast.delta_log.log_files import LogFiles, find_log_files, readable_versions
 from pyqbeast.delta_log.reader import Replay
 
 #: The most versions that a history has.
@@ -66,7 +66,7 @@ def read_history(index: IndexedSnapshot, storage_options: locations.Options = No
     replay.live = live
     for path in beginning.checkpoint[:1]:
         _apply(checkpoint_actions(beginning), replay, live, path)
-    info: Action = {}
+    info = {} if beginning.commits else _info_beside_checkpoint(beginning)
     for path in beginning.commits:
         info = _apply(commit_actions(beginning, path), replay, live, path)
     figures = [live.figures(first, info)]
@@ -75,6 +75,17 @@ def read_history(index: IndexedSnapshot, storage_options: locations.Options = No
         info = _apply(commit_actions(beginning, path), replay, live, path)
         figures.append(live.figures(number, info))
     return figures
+
+
+def _info_beside_checkpoint(files: LogFiles) -> Action:
+    """What the commit of a version that a checkpoint holds says of itself, where the log still has it."""
+    path = f"{files.folder}/{files.version:020d}.json"
+    with locations.storage_errors(f"looking for {path}"):
+        is_there = files.file_system.exists(path)
+    if not is_there:
+        return {}
+    told = (action.get("commitInfo") for action in commit_actions(files, path))
+    return next((info for info in told if isinstance(info, dict)), {})
 
 
 def _apply(actions: Iterator[Action], replay: Replay, live: _CountedFiles, source: str) -> Action:
