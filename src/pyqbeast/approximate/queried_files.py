@@ -56,10 +56,12 @@ class QueriedFiles:
         """Reads what the log tells of the query's files. One Spark job."""
         files = query.files()
         lows, highs = [], []
+        keyed: list[list[tuple[int, Mapping[str, str]]]] = [[] for _ in query.tables]
         rows = [0] * len(query.tables)
         dimensions = [_dimensions(table) for table in query.tables]
         for file in files:
-            blocks = parse_tags(file.tags, dimensions[file.table].get).blocks
+            revision, blocks, _ = parse_tags(file.tags, dimensions[file.table].get)
+            keyed[file.table].append((revision, file.tags))
             if any(block.replicated for block in blocks):
                 raise UnsupportedError(
                     "this query cannot be estimated: the table holds rows twice, as old versions of the format do; "
@@ -72,7 +74,8 @@ class QueriedFiles:
                 block.element_count for block in blocks
             )
         costs = FileCosts([file.size for file in files], lows, highs)
-        key_rows = _key_rows(files, query.multiplied, is_full=query.is_full)
+        of_tables = [most_rows_of_a_key(keyed[table], dimensions[table]) for table in query.multiplied]
+        key_rows = _key_rows(of_tables, is_full=query.is_full)
         return cls(files, costs, min(rows[table] for table in query.keyed), key_rows)
 
     def bounds(self, column: TableColumn) -> tuple[float, float] | None:
@@ -114,9 +117,6 @@ def _dimensions(table: QueriedTable) -> Mapping[int, int]:
     }
 
 
-def _key_rows(files: Sequence[QueriedFile], multiplied: Sequence[int], *, is_full: bool) -> int | None:
-    of_tables = [
-        most_rows_of_a_key(file.tags for file in files if file.table == table) for table in multiplied
-    ]
+def _key_rows(of_tables: Sequence[int | None], *, is_full: bool) -> int | None:
     known = [max(1, rows) for rows in of_tables if rows is not None]
     return math.prod(known) + is_full if len(known) == len(of_tables) else None

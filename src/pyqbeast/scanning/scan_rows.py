@@ -132,7 +132,9 @@ class ScanRows:
             if not source.is_count
         }
         return KnownBounds(
-            most_rows_of_a_key(file.tags for file in self._chosen),
+            most_rows_of_a_key(
+                ((file.revision_id, file.tags) for file in self._chosen), self._index.prunable_revisions
+            ),
             {name: both for name, both in bounds.items() if both is not None},
         )
 

@@ -108,6 +108,13 @@ def test_granularity_of_files_without_statistics_is_that_of_their_counts():
     assert WeightProfile([file(rows=None, **tags)], {1}, {}).key_granularity == 0.25
 
 
+def test_keys_that_were_counted_by_another_hash_are_not_believed():
+    """A field of a struct told them apart that is gone. Where keys are large, few of them need not be spread evenly."""
+    few = counted(even(1_000, top=0.9))
+    assert WeightProfile([few, file(rows=1, revision=1)], {1}, {}).is_uneven
+    assert not WeightProfile([few, file(rows=1, revision=2)], {1}, {}).is_uneven
+
+
 MARKED = Block(ROOT, -100, 100, 10, replicated=True)
 
 

@@ -7,7 +7,7 @@ A key is a combination of values in the indexed columns. Its rows share one weig
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -54,14 +54,19 @@ def _key_frequency(text: str) -> KeyFrequency | None:
     )
 
 
-def most_rows_of_a_key(tags: Iterable[Mapping[str, str]]) -> int | None:
-    """The most rows that have the same weight, by the tags of each file; None where it is not recorded.
+def most_rows_of_a_key(files: Iterable[tuple[int, Mapping[str, str]]], prunable: Collection[int]) -> int | None:
+    """The most rows that have the same weight; None where it is not recorded.
 
     In one write a key lies in one cube, so the largest number of each write counts, and the writes add up.
+
+    Args:
+        files: the revision of each file, and its tags.
+        prunable: the revisions whose weights are those that rows have today. In other files several of the keys
+            that were counted may be one.
     """
     largest: dict[str, int] = defaultdict(int)
-    for of_file in tags:
-        recorded = parse_key_frequency(of_file)
+    for revision, tags in files:
+        recorded = parse_key_frequency(tags) if revision in prunable else None
         if recorded is None:
             return None
         largest[recorded.write] = max(largest[recorded.write], recorded.rows)

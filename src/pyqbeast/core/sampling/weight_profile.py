@@ -104,7 +104,8 @@ class WeightProfile:
         excess = key_excess(files)
         self.key_granularity = key_granularity(excess, float(spread.stored.sum()))
         key_rows = 1.0 + excess
-        if not all(TAG_KEY_ROWS in file.tags for file in files):
+        # Other hashes may make one key of several.
+        if not all(TAG_KEY_ROWS in file.tags and file.revision_id in prunable for file in files):
             key_rows = max(key_rows, UNRECORDED_KEY_SHARE * self._rows)
         self._key_rows = key_rows
         self.is_uneven = not self._are_spread_over(WEIGHT_MIN, WEIGHT_END)

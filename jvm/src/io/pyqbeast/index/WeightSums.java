@@ -32,7 +32,7 @@ final class WeightSums implements Serializable {
   int minWeight = Constants.WEIGHT_MAX;
   int maxWeight = Constants.WEIGHT_MIN;
 
-  /** Whether each file tells the rows of the most frequent key. */
+  /** Whether each file tells the rows of the most frequent key, by the weights that its rows have today. */
   boolean areKeysRecorded = true;
 
   private double stored;
@@ -48,6 +48,7 @@ final class WeightSums implements Serializable {
   void add(AddFile file, FileTags.Weights held, boolean isPrunable) {
     Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
     addKey(tags.get(Constants.TAG_KEY_ROWS));
+    areKeysRecorded &= isPrunable; // other hashes may make one key of several
     long[] counts = isPrunable ? WeightCounts.of(tags) : null;
     double gone = file.numDeletedRecords();
     double ofFile = counts == null ? StoredRows.orNone(file) : sum(counts);
@@ -55,6 +56,7 @@ final class WeightSums implements Serializable {
     stored += ofFile;
     rows += live;
     deleted += gone;
+    stored += others.stored;
     minWeight = Math.min(minWeight, held.minWeight());
     maxWeight = Math.max(maxWeight, held.maxWeight());
     if (counts == null) {
@@ -89,7 +91,6 @@ final class WeightSums implements Serializable {
     rows += others.rows;
     uncounted += others.uncounted;
     deleted += others.deleted;
-    stored += others.stored;
     minWeight = Math.min(minWeight, others.minWeight);
     maxWeight = Math.max(maxWeight, others.maxWeight);
     areKeysRecorded &= others.areKeysRecorded;
