@@ -108,6 +108,11 @@ def test_granularity_of_files_without_statistics_is_that_of_their_counts():
     assert WeightProfile([file(rows=None, **tags)], {1}, {}).key_granularity == 0.25
 
 
+def test_deleted_rows_need_not_be_of_the_most_frequent_key():
+    tags = {TAG_KEY_ROWS: '{"write":"w","rows":251}'}
+    assert WeightProfile([file(rows=10_000, deleted=9_000, **tags)], {1}, {}).key_granularity == 0.25
+
+
 def test_keys_that_were_counted_by_another_hash_are_not_believed():
     """A field of a struct told them apart that is gone. Where keys are large, few of them need not be spread evenly."""
     few = counted(even(1_000, top=0.9))

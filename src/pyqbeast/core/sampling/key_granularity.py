@@ -26,7 +26,7 @@ def key_granularity(excess: int, rows: float) -> float:
     """The share of the rows that the most frequent key may hold; 0 for distinct keys.
 
     Args:
-        excess: how many rows beyond its first one the key may hold.
-        rows: all stored rows, deleted ones too.
+        excess: how many rows beyond its first one the key may hold. None of them need be deleted.
+        rows: all rows that are not deleted.
     """
     return min(1.0, excess / rows) if rows else 0.0

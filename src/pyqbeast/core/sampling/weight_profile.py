@@ -102,7 +102,7 @@ class WeightProfile:
         self._heaviest = int(spread.highest.max(initial=WEIGHT_MIN))
         self._below, self._above = spread.sums()
         excess = key_excess(files)
-        self.key_granularity = key_granularity(excess, float(spread.stored.sum()))
+        self.key_granularity = key_granularity(excess, self._rows)
         key_rows = 1.0 + excess
         # Other hashes may make one key of several.
         if not all(TAG_KEY_ROWS in file.tags and file.revision_id in prunable for file in files):

@@ -35,7 +35,6 @@ final class WeightSums implements Serializable {
   /** Whether each file tells the rows of the most frequent key, by the weights that its rows have today. */
   boolean areKeysRecorded = true;
 
-  private double stored;
   private final Map<String, Long> excessOfWrite = new HashMap<>();
 
   /** The last tag of the most frequent key: most files of one write have the same. */
@@ -53,10 +52,8 @@ final class WeightSums implements Serializable {
     double gone = file.numDeletedRecords();
     double ofFile = counts == null ? StoredRows.orNone(file) : sum(counts);
     double live = Math.max(0, ofFile - gone);
-    stored += ofFile;
     rows += live;
     deleted += gone;
-    stored += others.stored;
     minWeight = Math.min(minWeight, held.minWeight());
     maxWeight = Math.max(maxWeight, held.maxWeight());
     if (counts == null) {
@@ -102,9 +99,9 @@ final class WeightSums implements Serializable {
     return excessOfWrite.values().stream().mapToLong(Long::longValue).sum();
   }
 
-  /** The share of the stored rows, deleted ones included, that the most frequent key may hold; 0 for distinct keys. */
+  /** The share of the rows that the most frequent key may hold, which may have lost none; 0 for distinct keys. */
   double keyGranularity() {
-    return stored == 0 ? 0.0 : Math.min(1.0, keyExcess() / stored);
+    return rows == 0 ? 0.0 : Math.min(1.0, keyExcess() / rows);
   }
 
   private void addKey(String text) {
