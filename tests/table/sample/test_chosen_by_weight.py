@@ -106,6 +106,38 @@ def test_rows_replaced_by_their_weight(spark, table_path):
         assert share(spark, table_path, fraction) == pytest.approx(fraction, abs=0.04)
 
 
+def merge(spark, path, rows, clause=""):
+    """Inserts them by a MERGE."""
+    rows.createOrReplaceTempView("merged")
+    spark.sql(
+        f"MERGE INTO delta.`{path}` t USING merged s ON t.id = s.id WHEN NOT MATCHED {clause} THEN INSERT *"
+    ).collect()
+
+
+INSERTS = {
+    "a sample merged": lambda spark, path, rows: merge(spark, path, rows.sample(0.1)),
+    "a condition of a merge": lambda spark, path, rows: merge(
+        spark, path, rows, f"AND {WEIGHT} < -1700000000"
+    ),
+    "a save of Delta's": lambda spark, path, rows: (
+        rows.sample(0.1).write.format("delta").mode("append").save(path)
+    ),
+}
+
+
+@pytest.mark.parametrize("way", INSERTS)
+def test_delta_inserts_rows_of_a_sample(spark, copied, tmp_path, way):
+    """They lie in files without an index. Once `optimize` has counted them, the counts tell that they are light."""
+    more = str(tmp_path / "more")
+    save(rows_2d(spark, ROWS, first=ROWS), more)
+    INSERTS[way](spark, copied, load(spark, more))
+    for told in ("its rows were chosen", "and others were not"):
+        assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.01)
+        with pytest.raises(UnsupportedError, match=told):
+            pyqbeast.tolerance(load(spark, copied).groupBy().count())
+        QbeastTable.for_path(spark, copied).optimize(revision=0)
+
+
 @pytest.mark.parametrize("fraction", [0.1, 0.005])
 def test_a_sample_stored_beside_other_rows(spark, whole, table_path, fraction):
     """The lightest rows are mostly those of the sample, so they do not stand for all.

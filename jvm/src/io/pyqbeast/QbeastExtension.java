@@ -4,7 +4,7 @@ import io.pyqbeast.catalog.IndexFunction;
 import io.pyqbeast.catalog.IndexedLike;
 import io.pyqbeast.catalog.IndexedOverwrite;
 import io.pyqbeast.catalog.SavedTable;
-import io.pyqbeast.commit.DeletionByWeight;
+import io.pyqbeast.commit.ChoiceByWeight;
 import io.pyqbeast.commit.IndexedRestore;
 import io.pyqbeast.commit.LegacyTableGuard;
 import io.pyqbeast.conditions.ParquetConditions;
@@ -42,7 +42,7 @@ public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensi
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new ParquetConditions()));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new MapPartitionsWithExpressions.Strategy()));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new CommandPlan.Strategy(IndexedRestore::of)));
-    extensions.injectPlannerStrategy(ScalaInterop.function(session -> new CommandPlan.Strategy(DeletionByWeight::of)));
+    extensions.injectPlannerStrategy(ScalaInterop.function(session -> new CommandPlan.Strategy(ChoiceByWeight::of)));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new CommandPlan.Strategy(SavedTable::of)));
     IndexFunction.inject(extensions, "blocks", "qbeast_blocks(table) - One row for each block of each indexed file.", TABLE);
     IndexFunction.inject(extensions, "metrics", "qbeast_metrics(table) - One row: figures of the latest revision.", TABLE);

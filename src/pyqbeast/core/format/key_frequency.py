@@ -54,7 +54,9 @@ def _key_frequency(text: str) -> KeyFrequency | None:
     )
 
 
-def most_rows_of_a_key(files: Iterable[tuple[int, Mapping[str, str]]], prunable: Collection[int]) -> int | None:
+def most_rows_of_a_key(
+    files: Iterable[tuple[int, Mapping[str, str]]], prunable: Collection[int]
+) -> int | None:
     """The most rows that have the same weight; None where it is not recorded.
 
     In one write a key lies in one cube, so the largest number of each write counts, and the writes add up.

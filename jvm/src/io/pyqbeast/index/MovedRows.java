@@ -36,15 +36,22 @@ public final class MovedRows {
       }
     }
     if (command instanceof MergeIntoCommandBase merge) {
-      addValues(merge, hashed, given);
+      List<DeltaMergeIntoClause> clauses = new ArrayList<>(ScalaInterop.list(merge.matchedClauses()));
+      clauses.addAll(ScalaInterop.list(merge.notMatchedBySourceClauses()));
+      return values(merge, clauses, hashed);
     }
     return given;
   }
 
-  private static void addValues(MergeIntoCommandBase merge, List<String> hashed, List<Expression> given) {
+  /** The values of hashed columns in rows that a MERGE inserts. */
+  public static List<Expression> inserted(MergeIntoCommandBase merge, List<String> hashed) {
+    return values(merge, ScalaInterop.list(merge.notMatchedClauses()), hashed);
+  }
+
+  private static List<Expression> values(
+      MergeIntoCommandBase merge, List<? extends DeltaMergeIntoClause> clauses, List<String> hashed) {
     List<Attribute> columns = ScalaInterop.list(merge.target().output());
-    List<DeltaMergeIntoClause> clauses = new ArrayList<>(ScalaInterop.list(merge.matchedClauses()));
-    clauses.addAll(ScalaInterop.list(merge.notMatchedBySourceClauses()));
+    List<Expression> given = new ArrayList<>();
     for (DeltaMergeIntoClause clause : clauses) {
       for (DeltaMergeAction action : ScalaInterop.list(clause.resolvedActions())) {
         String name = action.targetColNameParts().head();
@@ -56,6 +63,7 @@ public final class MovedRows {
         }
       }
     }
+    return given;
   }
 
   private static boolean isHashed(String name, List<String> hashed) {

@@ -24,7 +24,7 @@ import org.apache.spark.sql.delta.actions.Metadata;
  * the lightest and the heaviest row. Few do not show there, so a write compares its rows with those of the table and
  * leaves a note in the table if they differ.
  *
- * <p>Deleted rows are taken to be spread over the weights of their file, unless {@code DeletionByWeight} has left its
+ * <p>Deleted rows are taken to be spread over the weights of their file, unless {@code ChoiceByWeight} has left its
  * note in the table.
  */
 public final class WeightProfile {

@@ -1,0 +1,211 @@
+package io.pyqbeast.commit;
+
+import io.pyqbeast.errors.Landed;
+import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.index.DeletedRows;
+import io.pyqbeast.index.MovedRows;
+import io.pyqbeast.index.WeightMentions;
+import io.pyqbeast.spark.CommandPlan;
+import io.pyqbeast.spark.DeltaCommands;
+import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.Snapshots;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.DeltaMergeIntoClause;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.CommitInfo;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.commands.DeleteCommand;
+import org.apache.spark.sql.delta.commands.MergeIntoCommandBase;
+import org.apache.spark.sql.delta.commands.UpdateCommand;
+import org.apache.spark.sql.delta.sources.DeltaDataSource;
+import org.apache.spark.sql.execution.command.RunnableCommand;
+import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
+import scala.Option;
+import scala.Tuple2;
+import scala.collection.Iterator;
+import scala.collection.immutable.Seq;
+
+/**
+ * Runs a DELETE, MERGE, UPDATE or {@code save} of Delta's on an indexed table, and leaves notes in the table's configuration if the
+ * command chooses rows by their weight. One note says that it takes rows away from it: it deletes them, or gives them
+ * other values in hashed columns. The other one says that it inserts rows. Neither a deletion vector nor a file without
+ * an index tells the weights of its rows. So once a note is there, {@code WeightProfile} trusts only files that count
+ * theirs.
+ *
+ * <p>A note is written before the command if a hash stands in its conditions or new values, and after it if
+ * {@link DeletedRows} finds that the rows that are gone were chosen by weight.
+ */
+public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
+  private static final long serialVersionUID = 1L;
+  private static final Set<String> DELETING = Set.of("DELETE", "MERGE", "UPDATE");
+
+  public ChoiceByWeight(RunnableCommand command) {
+    super(command);
+  }
+
+  /** @return null for any other command */
+  public static ChoiceByWeight of(LogicalPlan command) {
+    DeltaLog log = logOf(command);
+    if (log == null) {
+      return null;
+    }
+    List<String> hashed = IndexedColumns.of(log.unsafeVolatileMetadata());
+    boolean isWatched = !hashed.isEmpty() && (takes(command, hashed) || inserts(command));
+    return isWatched ? new ChoiceByWeight((RunnableCommand) command) : null;
+  }
+
+  /** @return null for any other command, and where a {@code save} brings rows that no weight has chosen */
+  private static DeltaLog logOf(LogicalPlan command) {
+    if (command instanceof SaveIntoDataSourceCommand save && save.dataSource() instanceof DeltaDataSource) {
+      Option<String> path = save.options().get("path");
+      return path.isDefined() && WeightMentions.holdsHash(save.query())
+          ? DeltaLog.forTable(SparkSession.active(), new Path(path.get()), save.options())
+          : null;
+    }
+    return DeltaCommands.logOf(command);
+  }
+
+  /** Whether rows leave their weights. */
+  private static boolean takes(LogicalPlan command, List<String> hashed) {
+    return deletes(command) || MovedRows.areMoved(command, hashed);
+  }
+
+  private static boolean deletes(LogicalPlan command) {
+    return command instanceof DeleteCommand || command instanceof MergeIntoCommandBase merge && merge.includesDeletes();
+  }
+
+  private static boolean inserts(LogicalPlan command) {
+    return command instanceof SaveIntoDataSourceCommand
+        || command instanceof MergeIntoCommandBase merge && !merge.notMatchedClauses().isEmpty();
+  }
+
+  /** The notes about rows that the weight may choose, as the command itself shows. */
+  private static Set<String> notes(LogicalPlan command, List<String> hashed) {
+    Set<String> notes = new HashSet<>();
+    if (takes(command, hashed) && (areMovedByHash(command, hashed) || isChosenByHash(command))) {
+      notes.add(Constants.DELETED_BY_WEIGHT);
+    }
+    if (inserts(command) && areInsertedByHash(command, hashed)) {
+      notes.add(Constants.CHOSEN_BY_WEIGHT);
+    }
+    return notes;
+  }
+
+  /** Whether the weight may say which rows get other values. */
+  private static boolean areMovedByHash(LogicalPlan command, List<String> hashed) {
+    return MovedRows.values(command, hashed).stream().anyMatch(WeightMentions::holdsHash);
+  }
+
+  private static boolean isChosenByHash(LogicalPlan command) {
+    if (command instanceof MergeIntoCommandBase merge) {
+      return isChosenByHash(merge);
+    }
+    Option<Expression> condition =
+        command instanceof UpdateCommand update ? update.condition() : ((DeleteCommand) command).condition();
+    return condition.exists(ScalaInterop.predicate(WeightMentions::holdsHash));
+  }
+
+  private static boolean isChosenByHash(MergeIntoCommandBase merge) {
+    return areJoinedByHash(merge)
+        || anyHoldsHash(ScalaInterop.list(merge.matchedClauses()))
+        || anyHoldsHash(ScalaInterop.list(merge.notMatchedBySourceClauses()));
+  }
+
+  /** Whether the weight may say which rows are inserted, also by the values that these get. */
+  private static boolean areInsertedByHash(LogicalPlan command, List<String> hashed) {
+    return !(command instanceof MergeIntoCommandBase merge)
+        || areJoinedByHash(merge)
+        || anyHoldsHash(ScalaInterop.list(merge.notMatchedClauses()))
+        || MovedRows.inserted(merge, hashed).stream().anyMatch(WeightMentions::holdsHash);
+  }
+
+  private static boolean anyHoldsHash(List<? extends DeltaMergeIntoClause> clauses) {
+    return clauses.stream()
+        .anyMatch(clause -> clause.condition().exists(ScalaInterop.predicate(WeightMentions::holdsHash)));
+  }
+
+  private static boolean areJoinedByHash(MergeIntoCommandBase merge) {
+    return WeightMentions.holdsHash(merge.condition()) || WeightMentions.holdsHash(merge.source());
+  }
+
+  @Override
+  public InternalRow[] executeCollect() {
+    DeltaLog log = logOf((LogicalPlan) command);
+    Snapshot before = Snapshots.newest(log);
+    scala.collection.immutable.Map<String, String> configuration = before.metadata().configuration();
+    List<String> hashed = IndexedColumns.of(before.metadata());
+    boolean takes = takes((LogicalPlan) command, hashed);
+    boolean isRefused = takes && "true".equalsIgnoreCase(configuration.getOrElse("delta.appendOnly", () -> ""));
+    if (hashed.isEmpty() || isRefused) {
+      return run();
+    }
+    Set<String> notes = notes((LogicalPlan) command, hashed);
+    if (!notes.isEmpty()) {
+      note(log, notes);
+    }
+    InternalRow[] result = run();
+    boolean isNoted = notes.contains(Constants.DELETED_BY_WEIGHT) || configuration.contains(Constants.DELETED_BY_WEIGHT);
+    if (takes && !isNoted) {
+      boolean moves = MovedRows.areMoved((LogicalPlan) command, hashed);
+      Landed.quietly(log.dataPath(), () -> noteWhatWasDeleted(log, before, moves));
+    }
+    return result;
+  }
+
+  /** The commit is the next one, unless another writer was faster: then what that writer deleted is judged as well. */
+  private static void noteWhatWasDeleted(DeltaLog log, Snapshot before, boolean moves) {
+    Iterator<Tuple2<Object, Seq<Action>>> commits = log.getChanges(before.version() + 1, Option.empty(), false);
+    while (commits.hasNext()) {
+      List<Action> actions = ScalaInterop.list(commits.next()._2());
+      boolean deletes =
+          actions.stream().anyMatch(each -> each instanceof CommitInfo info && DELETING.contains(info.operation()));
+      if (deletes && DeletedRows.areChosenByWeight(before, actions, moves)) {
+        note(log, Set.of(Constants.DELETED_BY_WEIGHT));
+        return;
+      }
+    }
+  }
+
+  private static void note(DeltaLog log, Set<String> notes) {
+    RepeatedCommit.land(
+        () -> areNoted(log, notes),
+        "the table at " + log.dataPath() + " does not note that rows are chosen by their weight; once they are, run"
+            + " optimize(), and optimize(revision=0) for rows that were inserted, or a sample is another share of the rows"
+            + " than the one asked for");
+  }
+
+  /** @return false where another writer came first */
+  private static boolean areNoted(DeltaLog log, Set<String> notes) {
+    Snapshot newest = Snapshots.newest(log);
+    Optional<Metadata> noted = StoredEntries.noted(newest.metadata(), notes);
+    if (noted.isEmpty()) {
+      return true;
+    }
+    OptimisticTransaction transaction = new OptimisticTransaction(log, Option.empty(), Option.apply(newest));
+    transaction.updateMetadata(noted.get(), false);
+    Map<String, String> properties = notes.stream().collect(Collectors.toMap(note -> note, note -> "true"));
+    try {
+      transaction.commit(
+          ScalaInterop.seq(List.of()), new DeltaOperations.SetTableProperties(ScalaInterop.map(properties)));
+      return true;
+    } catch (DeltaConcurrentModificationException e) {
+      return false;
+    }
+  }
+}
