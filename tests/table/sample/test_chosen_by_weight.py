@@ -282,6 +282,17 @@ def test_rows_of_a_sample_in_the_statement_are_deleted(spark, table_path, clause
     assert share(spark, table_path, 0.3) == pytest.approx(0.3, abs=0.08)
 
 
+def test_rows_that_a_limit_has_cut_are_deleted(spark, table_path):
+    """Spark takes them from the files in some order, and light rows lie first in a file."""
+    save(rows_2d(spark, 2_000), table_path, cubeSize=100_000)
+    table = f"delta.`{table_path}`"
+    spark.sql(
+        f"MERGE INTO {table} t USING (SELECT id FROM {table} LIMIT 1000) s ON t.id = s.id WHEN MATCHED THEN DELETE"
+    ).collect()
+    assert DELETED_BY_WEIGHT in bridge.TableLog(spark, table_path).configuration
+    assert share(spark, table_path, 0.3) == pytest.approx(0.3, abs=0.08)
+
+
 MOVES = {
     "update": "UPDATE {t} SET b = b / 2 WHERE " + WEIGHT + " < -1500000000",
     "merge": "MERGE INTO {t} t USING (SELECT id FROM {t} TABLESAMPLE (15 PERCENT)) s ON t.id = s.id "

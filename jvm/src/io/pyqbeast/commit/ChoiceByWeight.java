@@ -42,13 +42,13 @@ import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 
 /**
- * Runs a DELETE, MERGE, UPDATE or {@code save} of Delta's on an indexed table, and leaves notes in the table's configuration if the
- * command chooses rows by their weight. One note says that it takes rows away from it: it deletes them, or gives them
- * other values in hashed columns. The other one says that it inserts rows. Neither a deletion vector nor a file without
- * an index tells the weights of its rows. So once a note is there, {@code WeightProfile} trusts only files that count
- * theirs.
+ * Runs a DELETE, MERGE, UPDATE or {@code save} of Delta's on an indexed table, and leaves notes in the table's
+ * configuration if the command chooses rows by their weight. One note says that it takes rows away from their weight: it
+ * deletes them, or gives them other values in hashed columns. The other one says that it inserts rows. Neither a deletion
+ * vector nor a file without an index tells the weights of its rows. So once a note is there, {@code WeightProfile} trusts
+ * only files that count theirs.
  *
- * <p>A note is written before the command if a hash stands in its conditions or new values, and after it if
+ * <p>A note is written before the command if a hash, a sample or a cut stands in it, and after it if
  * {@link DeletedRows} finds that the rows that are gone were chosen by weight.
  */
 public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
@@ -74,7 +74,7 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
   private static DeltaLog logOf(LogicalPlan command) {
     if (command instanceof SaveIntoDataSourceCommand save && save.dataSource() instanceof DeltaDataSource) {
       Option<String> path = save.options().get("path");
-      return path.isDefined() && WeightMentions.holdsHash(save.query())
+      return path.isDefined() && mayChoose(save.query())
           ? DeltaLog.forTable(SparkSession.active(), new Path(path.get()), save.options())
           : null;
     }
@@ -141,7 +141,12 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
   }
 
   private static boolean areJoinedByHash(MergeIntoCommandBase merge) {
-    return WeightMentions.holdsHash(merge.condition()) || WeightMentions.holdsHash(merge.source());
+    return WeightMentions.holdsHash(merge.condition()) || mayChoose(merge.source());
+  }
+
+  /** Whether the weight may say which rows a query gives. */
+  private static boolean mayChoose(LogicalPlan rows) {
+    return WeightMentions.holdsHash(rows) || WeightMentions.holdsCut(rows);
   }
 
   @Override
@@ -160,7 +165,8 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
       note(log, notes);
     }
     InternalRow[] result = run();
-    boolean isNoted = notes.contains(Constants.DELETED_BY_WEIGHT) || configuration.contains(Constants.DELETED_BY_WEIGHT);
+    String note = Constants.DELETED_BY_WEIGHT;
+    boolean isNoted = notes.contains(note) || configuration.contains(note);
     if (takes && !isNoted) {
       boolean moves = MovedRows.areMoved((LogicalPlan) command, hashed);
       Landed.quietly(log.dataPath(), () -> noteWhatWasDeleted(log, before, moves));
@@ -186,8 +192,8 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
     RepeatedCommit.land(
         () -> areNoted(log, notes),
         "the table at " + log.dataPath() + " does not note that rows are chosen by their weight; once they are, run"
-            + " optimize(), and optimize(revision=0) for rows that were inserted, or a sample is another share of the rows"
-            + " than the one asked for");
+            + " optimize(), and optimize(revision=0) for rows that were inserted, or a sample is another share of the"
+            + " rows than the one asked for");
   }
 
   /** @return false where another writer came first */

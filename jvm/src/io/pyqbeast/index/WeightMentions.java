@@ -26,9 +26,12 @@ import org.apache.spark.sql.catalyst.expressions.Pmod;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Offset;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.util.package$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -209,6 +212,15 @@ public final class WeightMentions {
         node ->
             node instanceof Sample
                 || ScalaInterop.list(node.expressions()).stream().anyMatch(WeightMentions::holdsHash));
+  }
+
+  /** Whether a plan takes the first of rows in no order. Light rows lie first in a file, and in files of their own. */
+  public static boolean holdsCut(LogicalPlan plan) {
+    return LogicalPlans.isAnyNode(
+        plan,
+        node ->
+            (node instanceof GlobalLimit || node instanceof Offset)
+                && !LogicalPlans.isAnyNode(node, below -> below instanceof Sort sort && sort.global()));
   }
 
   /** Whether a subquery, over this table or another one, may pick its rows by their weight. */
