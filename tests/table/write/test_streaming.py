@@ -7,9 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable, UnsupportedError, bridge
+from tests.spark_session import under
 from tests.sweep.operations import OPERATIONS
 from tests.sweep.tables import Sweep
 from tests.sweep.ways import WAYS
@@ -47,6 +49,27 @@ def test_a_stream_gets_the_types_of_the_table(spark, source, table_path, tmp_pat
     run_stream(spark, source[0], table_path, str(tmp_path / "checkpoint"))
     assert load(spark, table_path).schema.simpleString() == wide.schema.simpleString()
     assert holds(spark, table_path).df().count() == 1_010
+
+
+def test_the_inner_fields_of_a_stream_are_those_of_the_table(spark, table_path, tmp_path):
+    """In any case of their names and without nulls where the table takes none; fields of no column are refused."""
+
+    def stream(name, row):
+        spark.sql(f"SELECT {row}").write.format("delta").save(str(tmp_path / name))
+        run_stream(
+            spark, str(tmp_path / name), table_path, str(tmp_path / f"{name} done"), columnsToIndex="id"
+        )
+
+    spark.sql(
+        f"""CREATE TABLE delta.`{table_path}` (id BIGINT, s STRUCT<x: INT NOT NULL, y: INT>, m ARRAY<STRUCT<x: INT>>)
+            USING qbeast OPTIONS (columnsToIndex = 'id')"""
+    )
+    with under(spark, {"spark.sql.caseSensitive": "true"}):
+        stream("upper", "1 AS id, named_struct('Y', 2L, 'X', 1) AS s, array(named_struct('X', 3)) AS M")
+    for more in ("named_struct('x', 1, 'z', 2) AS s", "array(named_struct('x', 1, 'z', 2)) AS m"):
+        with pytest.raises(AnalysisException, match="schema mismatch"):
+            stream(more, f"2L AS id, {more}")
+    assert load(spark, table_path).collect() == [(1, (1, 2), [(3,)])]
 
 
 def test_a_replayed_batch_changes_nothing(spark, source, table_path, tmp_path):

@@ -3,7 +3,6 @@ package io.pyqbeast.catalog;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.PythonFailure;
-import io.pyqbeast.format.ColumnNames;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.Frames;
@@ -22,8 +21,10 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOptions;
-import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.TypeWideningMode;
 import org.apache.spark.sql.delta.files.TahoeFileIndex;
+import org.apache.spark.sql.delta.schema.SchemaMergingUtils$;
+import org.apache.spark.sql.delta.schema.SchemaUtils$;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.streaming.Sink;
@@ -107,23 +108,24 @@ public final class QbeastSink implements Sink {
 
   /**
    * Casts the columns of a stream to the table's types, as Delta's sink does. Left alone are batches that may change
-   * the table's types.
+   * the table's types. Fields that the table lacks stay, as it is for the write to refuse them.
    */
   private static Dataset<Row> ofTypesInTable(SparkSession session, Map<String, String> all, Dataset<Row> rows) {
     DeltaOptions asked = new DeltaOptions(ScalaInterop.map(all), session.sessionState().conf());
     if (!all.containsKey("path") || asked.canMergeSchema() || asked.canOverwriteSchema()) {
       return rows;
     }
-    Snapshot table = Snapshots.newest(logOf(session, all));
+    DeltaLog log = logOf(session, all);
+    StructType merged =
+        SchemaMergingUtils$.MODULE$.mergeSchemas(
+            Snapshots.newest(log).schema(), rows.schema(), true, false, TypeWideningMode.NoTypeWidening$.MODULE$, false);
+    // Delta matches names in any case, Spark does so only in some sessions.
+    Dataset<Row> named = SchemaUtils$.MODULE$.normalizeColumnNames(log, merged, rows);
     StructType asStored = new StructType();
-    for (StructField given : rows.schema().fields()) {
-      DataType type = given.dataType();
-      for (StructField column : table.schema().fields()) {
-        type = ColumnNames.areSame(column.name(), given.name()) ? column.dataType() : type;
-      }
-      asStored = asStored.add(given.name(), type);
+    for (StructField given : named.schema().fields()) {
+      asStored = asStored.add(given.name(), merged.apply(given.name()).dataType().asNullable());
     }
-    return DataType.equalsIgnoreNullability(rows.schema(), asStored) ? rows : rows.to(asStored);
+    return DataType.equalsIgnoreNullability(named.schema(), asStored) ? named : named.to(asStored);
   }
 
   @Override
