@@ -231,15 +231,19 @@ def test_a_padded_column_beside_one_whose_name_java_takes_for_the_same(spark, ta
 def test_what_is_computed_from_a_padded_text(spark, table_path):
     """A generated column, and what rows are matched by, are those of the texts as stored."""
     spark.sql(
-        f"""CREATE TABLE delta.`{table_path}` (id BIGINT, c CHAR(5), n INT GENERATED ALWAYS AS (length(c)))
-            USING qbeast OPTIONS (columnsToIndex = 'id')"""
+        f"""CREATE TABLE delta.`{table_path}` (id BIGINT, c CHAR(5), n INT GENERATED ALWAYS AS (length(c)),
+            ab BOOLEAN GENERATED ALWAYS AS (c = 'ab')) USING qbeast OPTIONS (columnsToIndex = 'id')"""
     )
+    spark.sql(f"ALTER TABLE delta.`{table_path}` ADD CONSTRAINT known CHECK (c IN ('ab', 'cd'))")
     two = spark.createDataFrame([(1, "ab"), (2, "cd")], "id BIGINT, C STRING")
     two.write.format("qbeast").mode("append").save(table_path)
     two.write.format("qbeast").mode("overwrite").option("replaceUsing", "c").save(table_path)
+    two.where("id = 1").write.format("qbeast").mode("overwrite").option("replaceWhere", "c = 'ab'").save(
+        table_path
+    )
     with settings(spark, **{"spark.sql.readSideCharPadding": "false"}):
         found = spark.read.format("delta").load(table_path).orderBy("id").collect()
-    assert [tuple(row) for row in found] == [(1, "ab   ", 5), (2, "cd   ", 5)]
+    assert [tuple(row) for row in found] == [(1, "ab   ", 5, True), (2, "cd   ", 5, False)]
 
 
 def test_rows_are_put_in_order_whatever_their_table_holds_new_rows_to(spark, table_path):

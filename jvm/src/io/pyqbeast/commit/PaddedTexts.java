@@ -17,6 +17,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils$;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
@@ -27,6 +29,8 @@ import scala.Option;
  * copies would have another hash, and so another weight.
  */
 final class PaddedTexts {
+  private static final String TYPE = CharVarcharUtils$.MODULE$.CHAR_VARCHAR_TYPE_STRING_METADATA_KEY();
+
   private PaddedTexts() {}
 
   /** Rows with padded texts, wherever a column has the name and the type of one of the table's. */
@@ -50,16 +54,21 @@ final class PaddedTexts {
       Attribute typed = column.withMetadata(field.metadata());
       Expression text = CharVarcharUtils$.MODULE$.addPaddingForScan(typed);
       changes |= text != typed;
-      padded.add(text == typed ? column : named(text, column));
+      padded.add(text == typed ? column : named(text, column, field.metadata().getString(TYPE)));
     }
     return changes
         ? Frames.of(rows.sparkSession(), new Project(ScalaInterop.seq(padded), plan))
         : rows;
   }
 
-  private static Alias named(Expression text, Attribute column) {
+  /**
+   * Padded texts under the name of their column. Generated columns and conditions of the table compare them with shorter
+   * ones, to which Spark adds blanks as well if the column says which type it has.
+   */
+  private static Alias named(Expression text, Attribute column, String type) {
+    Metadata said = new MetadataBuilder().withMetadata(column.metadata()).putString(TYPE, type).build();
     return new Alias(
-        text, column.name(), NamedExpression.newExprId(), ScalaInterop.seq(List.of()), Option.apply(column.metadata()),
+        text, column.name(), NamedExpression.newExprId(), ScalaInterop.seq(List.of()), Option.apply(said),
         ScalaInterop.seq(List.of()));
   }
 }
