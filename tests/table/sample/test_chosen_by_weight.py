@@ -138,6 +138,17 @@ def test_delta_inserts_rows_of_a_sample(spark, copied, tmp_path, way):
         QbeastTable.for_path(spark, copied).optimize(revision=0)
 
 
+@pytest.mark.parametrize("replaced", ["replaceUsing", "replaceWhere"])
+def test_rows_of_a_stored_sample_are_replaced(spark, copied, tmp_path, replaced):
+    """By the numbers that they have: nothing of the write shows that they are the lightest."""
+    load(spark, copied).sample(0.05).withColumn("a", F.expr("a + 1")).write.parquet(str(tmp_path / "few"))
+    few = spark.read.parquet(str(tmp_path / "few"))
+    by = "id" if replaced == "replaceUsing" else f"id IN ({', '.join(map(str, ids(few)))})"
+    save(few, copied, "overwrite", columnsToIndex=None, cubeSize=None, **{replaced: by})
+    assert DELETED_BY_WEIGHT in bridge.TableLog(spark, copied).configuration
+    assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.02)
+
+
 @pytest.mark.parametrize("fraction", [0.1, 0.005])
 def test_a_sample_stored_beside_other_rows(spark, whole, table_path, fraction):
     """The lightest rows are mostly those of the sample, so they do not stand for all.

@@ -7,6 +7,7 @@ import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.StoredFormat;
+import io.pyqbeast.index.DeletedRows;
 import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.index.WeightProfile;
@@ -33,6 +34,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -238,14 +240,23 @@ public final class Transaction extends SureTransaction {
           if (given.containsKey(Constants.READS_TABLE)) {
             readWholeTable();
           }
-          DeltaOptions options = request.options();
-          if (exists() && WeightMentions.holdsHash(session, options.replaceWhere(), options.replaceOn())) {
-            notes.add(Constants.DELETED_BY_WEIGHT);
-          }
           storeUnlessDeltaWill(command, source.schema());
           actions = command.writeAndReturnCommitData(this, laidOut.sparkSession(), Option.empty(), false).actions();
+          if (exists() && request.replacesPart() && areReplacedByWeight()) {
+            notes.add(Constants.DELETED_BY_WEIGHT);
+          }
           return null;
         });
+  }
+
+  /** Whether the rows that give way are chosen by their weight, be it named or seen in what is gone. */
+  private boolean areReplacedByWeight() throws ParseException {
+    DeltaOptions options = request.options();
+    if (WeightMentions.holdsHash(session, options.replaceWhere(), options.replaceOn())) {
+      return true;
+    }
+    List<Action> ofOldRows = ScalaInterop.list(actions).stream().filter(each -> !written.holds(each)).toList();
+    return DeletedRows.areChosenByWeight(snapshot(), ofOldRows, false);
   }
 
   /**

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.FileAction;
 
@@ -25,6 +26,11 @@ public final class WrittenFiles {
 
   public void add(WrittenFiles others) {
     files.addAll(others.files);
+  }
+
+  /** Whether an action adds one of these files. */
+  public boolean holds(Action action) {
+    return action instanceof AddFile file && files.stream().anyMatch(each -> each.file().path().equals(file.path()));
   }
 
   public void clear() {
