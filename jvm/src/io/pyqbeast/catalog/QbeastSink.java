@@ -7,6 +7,7 @@ import io.pyqbeast.format.Constants;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LogicalPlans;
+import io.pyqbeast.spark.RowOrder;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
 import java.io.InterruptedIOException;
@@ -15,9 +16,11 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkException;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOptions;
@@ -55,9 +58,10 @@ public final class QbeastSink implements Sink {
     all.put("txnAppId", session.sparkContext().getLocalProperty(QUERY_ID));
     all.put("txnVersion", Long.toString(batchId));
     // Spark allows a batch to be computed once, and an indexed write reads the rows twice. So the rows are kept.
+    RDD<InternalRow> computed = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().toRdd();
     Dataset<Row> rows =
         session.internalCreateDataFrame(
-            ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().toRdd(), data.schema(), false);
+            RowOrder.mayDecide(Frames.plan(data)) ? RowOrder.told(computed) : computed, data.schema(), false);
     rows.persist(StorageLevel.MEMORY_AND_DISK());
     try {
       Door door = Door.writing(session, all.get("path"));

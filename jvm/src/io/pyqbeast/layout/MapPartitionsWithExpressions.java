@@ -1,17 +1,12 @@
 package io.pyqbeast.layout;
 
-import io.pyqbeast.spark.LogicalPlans;
+import io.pyqbeast.spark.RowOrder;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
-import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
-import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Offset;
-import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkStrategy;
 import scala.collection.immutable.IndexedSeq;
@@ -42,20 +37,7 @@ public final class MapPartitionsWithExpressions extends LogicalPlan {
   /** The node above rows as they are analyzed. */
   public static MapPartitionsWithExpressions of(
       LogicalPlan child, Seq<Expression> computed, Seq<Attribute> output, RowFunction function) {
-    return new MapPartitionsWithExpressions(child, computed, output, function, mayDiffer(child));
-  }
-
-  /**
-   * Whether some of the rows may be others when they are computed once more, because they depend on the order of what
-   * they come from. Once Spark has planned parts of them, these no longer show it.
-   */
-  private static boolean mayDiffer(LogicalPlan rows) {
-    return LogicalPlans.isAnyNode(
-        rows,
-        node ->
-            node instanceof LocalLimit || node instanceof GlobalLimit || node instanceof Offset
-                || node instanceof Deduplicate || node instanceof Sample
-                || ScalaInterop.list(node.expressions()).stream().anyMatch(expression -> !expression.deterministic()));
+    return new MapPartitionsWithExpressions(child, computed, output, function, RowOrder.mayDecide(child));
   }
 
   /** How Spark carries out the plan. */

@@ -1,7 +1,7 @@
 package io.pyqbeast.layout;
 
+import io.pyqbeast.spark.RowOrder;
 import io.pyqbeast.spark.ScalaInterop;
-import java.io.Serializable;
 import java.util.List;
 import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.rdd.RDD;
@@ -11,8 +11,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection$;
 import org.apache.spark.sql.execution.SparkPlan;
-import scala.Function2;
-import scala.collection.Iterator;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
@@ -42,26 +40,12 @@ public final class MapPartitionsWithExpressionsExec extends SparkPlan {
     Seq<Expression> expressions = computed;
     Seq<Attribute> input = child.output();
     FlatMapFunction<java.util.Iterator<InternalRow>, InternalRow> body =
-        rows -> {
+        below -> {
           UnsafeProjection values = UnsafeProjection$.MODULE$.create(expressions, input);
-          return each.apply(rows, values::apply);
+          return each.apply(below, values::apply);
         };
-    return input().toJavaRDD().mapPartitions(body).rdd();
-  }
-
-  /**
-   * The rows below. A shuffle may follow that sends rows by their values. If a part of it is lost and its rows come out
-   * otherwise, one may have gone to two files by then, or to none. Spark starts such a shuffle from the beginning, or
-   * fails, but only where it is told.
-   */
-  private RDD<InternalRow> input() {
     RDD<InternalRow> rows = child.execute();
-    if (!mayDiffer) {
-      return rows;
-    }
-    Function2<Object, Iterator<InternalRow>, Iterator<InternalRow>> same =
-        (Function2<Object, Iterator<InternalRow>, Iterator<InternalRow>> & Serializable) (partition, each) -> each;
-    return rows.mapPartitionsWithIndex(same, true, true, ScalaInterop.tag(InternalRow.class));
+    return (mayDiffer ? RowOrder.told(rows) : rows).toJavaRDD().mapPartitions(body).rdd();
   }
 
   @Override
