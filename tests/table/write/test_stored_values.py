@@ -246,6 +246,19 @@ def test_what_is_computed_from_a_padded_text(spark, table_path):
     assert [tuple(row) for row in found] == [(1, "ab   ", 5, True), (2, "cd   ", 5, False)]
 
 
+def test_a_map_that_is_computed(spark, table_path):
+    """Delta checks by a comparison, which maps do not have, that a column is what it would be computed as."""
+    spark.sql(
+        f"""CREATE TABLE delta.`{table_path}` (id BIGINT, m MAP<STRING, STRING> GENERATED ALWAYS AS
+            (str_to_map(concat('id:', id))), twice BIGINT GENERATED ALWAYS AS (id * 2))
+            USING qbeast OPTIONS (columnsToIndex = 'id')"""
+    )
+    spark.range(2).selectExpr("id", "id * 2 AS twice").write.format("qbeast").mode("append").save(table_path)
+    with pytest.raises(Exception, match="CHECK constraint Generated Column"):
+        spark.range(2).selectExpr("id", "id AS twice").write.format("qbeast").mode("append").save(table_path)
+    assert sorted(load(spark, table_path).collect()) == [(0, {"id": "0"}, 0), (1, {"id": "1"}, 2)]
+
+
 def test_rows_are_put_in_order_whatever_their_table_holds_new_rows_to(spark, table_path):
     """Delta took these rows by their texts without blanks."""
     spark.sql(

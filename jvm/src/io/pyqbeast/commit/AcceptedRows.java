@@ -14,22 +14,39 @@ import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/**
- * A table's metadata for rewriting rows that are in the table already: without the conditions that Delta checks new
- * rows by. The table has accepted these rows before. Some could fail a second check, because blanks have been added to
- * their CHAR texts since.
- */
+/** A table's metadata without conditions that Delta would check rows by, where these rows need no such check. */
 final class AcceptedRows {
   private static final String CHECK = "delta.constraints.";
+
+  private static final String EXPRESSION = DeltaSourceUtils$.MODULE$.GENERATION_EXPRESSION_METADATA_KEY();
 
   /** What a column says besides its type: an expression or a condition of its own, and how long its texts may be. */
   private static final List<String> CONDITIONS =
       List.of(
-          DeltaSourceUtils$.MODULE$.GENERATION_EXPRESSION_METADATA_KEY(), Invariants$.MODULE$.INVARIANTS_FIELD(),
+          EXPRESSION, Invariants$.MODULE$.INVARIANTS_FIELD(),
           CharVarcharUtils$.MODULE$.CHAR_VARCHAR_TYPE_STRING_METADATA_KEY());
 
   private AcceptedRows() {}
 
+  /**
+   * For rows whose generated columns are filled in. Delta would take them for columns of the user's and compare them
+   * with what it computes, which it cannot where they are maps.
+   */
+  static Metadata completed(Metadata table) {
+    StructType columns = new StructType();
+    for (StructField column : table.schema().fields()) {
+      MetadataBuilder said = new MetadataBuilder().withMetadata(column.metadata()).remove(EXPRESSION);
+      columns = columns.add(new StructField(column.name(), column.dataType(), column.nullable(), said.build()));
+    }
+    return columns.equals(table.schema())
+        ? table
+        : DeltaActions.redefined(table, columns, ScalaInterop.map(table.configuration()));
+  }
+
+  /**
+   * For rows that are in the table already, and are written once more. The table has accepted them before. Some could
+   * fail a second check, because blanks have been added to their CHAR texts since.
+   */
   static Metadata of(Metadata table) {
     Map<String, String> configuration = new HashMap<>(ScalaInterop.map(table.configuration()));
     configuration.keySet().removeIf(key -> key.startsWith(CHECK));

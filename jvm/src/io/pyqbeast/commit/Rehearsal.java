@@ -29,11 +29,14 @@ import scala.collection.immutable.Set$;
  *     columns of {@code replaceOn} and {@code replaceUsing} in these
  * @param asStored the rows as the table will hold them: under its names, of its types, and with the columns that Delta
  *     computes or fills in
+ * @param checks that generated columns which the rows came with are what they would be computed as
  * @param identityColumns those that Delta numbers, and accepts from no user
  */
-record Rehearsal(Metadata planned, Dataset<Row> asGiven, Dataset<Row> asStored, Set<String> identityColumns) {
+record Rehearsal(
+    Metadata planned, Dataset<Row> asGiven, Dataset<Row> asStored, Seq<Constraint> checks, Set<String> identityColumns) {
   /** For a write without rows of a user. */
-  static final Rehearsal NONE = new Rehearsal(null, null, null, Set$.MODULE$.empty());
+  static final Rehearsal NONE =
+      new Rehearsal(null, null, null, ScalaInterop.seq(List.of()), Set$.MODULE$.empty());
 
   /** @param throwaway a transaction on the version that the write begins on; the command has set its options */
   static Rehearsal of(SparkSession session, OptimisticTransaction throwaway, WriteIntoDelta command, Dataset<Row> data) {
@@ -50,7 +53,7 @@ record Rehearsal(Metadata planned, Dataset<Row> asGiven, Dataset<Row> asStored, 
         FixedTime.in(
             PaddedTexts.in(
                 DataType.equalsIgnoreNullability(rows.schema(), stored) ? rows : rows.to(stored), planned.schema()));
-    return new Rehearsal(planned, asGiven, asStored, completed._4());
+    return new Rehearsal(planned, asGiven, asStored, completed._3(), completed._4());
   }
 
   /**

@@ -17,6 +17,7 @@ import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LiveFiles;
+import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
 import io.pyqbeast.statistics.StatisticsOfJob;
@@ -95,6 +96,9 @@ public final class Transaction extends SureTransaction {
 
   /** Whether their rows are in the table already. */
   private boolean isRewriting;
+
+  /** Whether their rows are those of {@link #laidOut}, which are complete. */
+  private boolean areOurs;
 
   private String conflict = "";
 
@@ -379,14 +383,19 @@ public final class Transaction extends SureTransaction {
   public Seq<FileAction> writeFiles(
       Dataset<?> data, Option<DeltaOptions> given, boolean isOptimize, Seq<Constraint> constraints) {
     isCounted = given.isDefined();
-    boolean areOurs = data == source;
+    areOurs = data == source;
     if (areOurs && !rehearsal.identityColumns().isEmpty()) {
       setTrackHighWaterMarks(rehearsal.identityColumns());
     }
+    Seq<Constraint> checked =
+        areOurs
+            ? ScalaInterop.seq(
+                LogicalPlans.together(ScalaInterop.list(constraints), ScalaInterop.list(rehearsal.checks())))
+            : constraints;
     isWriting = true;
     Seq<FileAction> files;
     try {
-      files = super.writeFiles(areOurs ? laidOut : data, given, true, constraints);
+      files = super.writeFiles(areOurs ? laidOut : data, given, true, checked);
     } finally {
       isWriting = false;
     }
@@ -405,7 +414,11 @@ public final class Transaction extends SureTransaction {
   @Override
   public Metadata metadata() {
     Metadata table = super.metadata();
-    return isWriting ? ExactParquet.of(isRewriting ? AcceptedRows.of(table) : table) : table;
+    if (!isWriting) {
+      return table;
+    }
+    return ExactParquet.of(
+        isRewriting ? AcceptedRows.of(table) : areOurs ? AcceptedRows.completed(table) : table);
   }
 
   /** What was written: a JSON array of the fields of Python's {@code WrittenFile}. */
