@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import functions as F
 
 from pyqbeast import InvalidInputError
 from pyqbeast.table import hooks
@@ -36,6 +37,17 @@ def test_tags_of_hooks_are_in_the_commits_info(spark, table_path):
         for m in log_entries(table_path, "metaData")
         for key in m["configuration"]
     )
+
+
+def test_a_hook_sees_what_becomes_of_the_table_itself(spark, table_path):
+    """A new revision is part of the table's metadata."""
+    seen = []
+    hooks.add_hook(f"file:{table_path}", "see", seen.append)
+    for factor in (1, 100, 1):
+        save(rows_2d(spark, 10).withColumn("a", F.col("a") * factor), table_path, columnStats=BOUNDS)
+    told = [[kind for action in actions for kind in action if kind != "add"] for actions in seen]
+    assert told == [["protocol", "metaData"], ["metaData"], []]
+    assert "revision.2" in str(seen[1])
 
 
 def test_a_hook_that_raises_ends_the_write_with_its_own_exception(spark, table_path):

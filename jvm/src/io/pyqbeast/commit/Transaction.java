@@ -171,7 +171,14 @@ public final class Transaction extends SureTransaction {
 
   /** What is about to be committed: each action as the line of JSON that Delta writes for it. */
   public List<String> pending() {
-    return door.open(() -> ScalaInterop.list(actions).stream().map(Action::json).toList());
+    return door.open(
+        () -> {
+          List<Action> all = new ArrayList<>();
+          newProtocol().foreach(ScalaInterop.function(all::add));
+          withNotes().foreach(ScalaInterop.function(all::add));
+          all.addAll(ScalaInterop.list(actions));
+          return all.stream().map(Action::json).toList();
+        });
   }
 
   public boolean isPartitioned() {
@@ -516,8 +523,7 @@ public final class Transaction extends SureTransaction {
     return active(
         () -> {
           try {
-            // What the log of the table's files may forget is noted in the table.
-            StoredEntries.noted(metadata(), notes).ifPresent(noted -> newMetadata_$eq(Option.apply(noted)));
+            newMetadata_$eq(withNotes());
             commitIfNeeded(actions, operation, ScalaInterop.map(tags));
             forgetVersionOfWrite();
             return true;
@@ -526,6 +532,11 @@ public final class Transaction extends SureTransaction {
             return false;
           }
         });
+  }
+
+  /** The metadata to commit, if any. What the log of the table's files may forget is noted in it. */
+  private Option<Metadata> withNotes() {
+    return StoredEntries.noted(metadata(), notes).map(Option::apply).orElse(newMetadata());
   }
 
   public String conflict() {
