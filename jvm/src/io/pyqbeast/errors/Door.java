@@ -1,14 +1,18 @@
 package io.pyqbeast.errors;
 
+import static java.util.stream.Collectors.joining;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URISyntaxException;
 import java.time.DateTimeException;
+import java.util.stream.Stream;
 import org.apache.spark.SparkRuntimeException;
 import org.apache.spark.api.python.PythonException;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
+import org.apache.spark.sql.delta.DeltaThrowable;
 import scala.Option;
 
 /**
@@ -21,6 +25,9 @@ public final class Door {
   public interface Body<T> {
     T run() throws Exception;
   }
+
+  /** Such as the values of the row that violates a constraint. */
+  private static final int LINES = 20;
 
   private static final String UNCHANGED = "; the table is as it was";
 
@@ -118,7 +125,7 @@ public final class Door {
     return first;
   }
 
-  /** The root cause in one line: its class and its message. */
+  /** The root cause in one line: its class and its message, the first lines of it where Delta says more in the next. */
   public static String words(Throwable e) {
     Throwable first = root(e);
     if (first.getMessage() == null) {
@@ -126,7 +133,12 @@ public final class Door {
     }
     String message = first.getMessage().strip();
     String[] lines = message.split("\n");
-    // Python's tracebacks say what happened in their last line, everything else in its first.
-    return first.getClass().getSimpleName() + ": " + (first instanceof PythonException ? lines[lines.length - 1] : lines[0]);
+    String said = lines[0];
+    if (first instanceof PythonException) {
+      said = lines[lines.length - 1]; // of a traceback
+    } else if (first instanceof DeltaThrowable) {
+      said = Stream.of(lines).map(String::strip).filter(line -> !line.isEmpty()).limit(LINES).collect(joining(" "));
+    }
+    return first.getClass().getSimpleName() + ": " + said;
   }
 }
