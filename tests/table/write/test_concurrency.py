@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast import CommitConflictError, QbeastTable, bridge
+from pyqbeast import CommitConflictError, NotIndexedError, QbeastTable, bridge
 from pyqbeast.table.write import writer as writing
 from tests.spark_session import under
 from tests.table.help import holds, ids, load, rows_2d, save
@@ -151,6 +151,15 @@ def test_rows_are_checked_by_a_constraint_that_comes_first(spark, table_path, be
     with pytest.raises(Exception, match=r"CHECK constraint small.* - id : 500\d"):
         save(rows_2d(spark, 10, first=5_000), table_path)
     assert ids(load(spark, table_path)) == list(range(1_000))
+
+
+def test_a_table_that_comes_to_be_partitioned_takes_no_more_rows(spark, table_path, before_commit):
+    save(rows_2d(spark, 1_000), table_path)
+    plain = rows_2d(spark, 10).write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+    before_commit(lambda: plain.partitionBy("name").save(table_path))
+    with pytest.raises(NotIndexedError, match="partitioned"):
+        save(rows_2d(spark, 10, first=1_000), table_path)
+    assert ids(load(spark, table_path)) == list(range(10))
 
 
 def test_files_are_written_once_when_a_property_of_the_user_comes_first(

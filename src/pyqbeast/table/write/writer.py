@@ -195,6 +195,7 @@ class _Write:
             self.mode != "Append"
             or not old.exists
             or newer.schema != old.schema
+            or newer.is_partitioned
             or self.options.changes_schema
             or old.has_given_numbers
             or old.has_read_table
