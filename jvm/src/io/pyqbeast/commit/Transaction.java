@@ -266,7 +266,11 @@ public final class Transaction extends SureTransaction {
     if (WeightMentions.holdsHash(session, options.replaceWhere(), options.replaceOn())) {
       return true;
     }
-    List<Action> ofOldRows = ScalaInterop.list(actions).stream().filter(each -> !written.holds(each)).toList();
+    Set<String> ofNewRows = written.paths();
+    List<Action> ofOldRows =
+        ScalaInterop.list(actions).stream()
+            .filter(each -> !(each instanceof AddFile file && ofNewRows.contains(file.path())))
+            .toList();
     return DeletedRows.areChosenByWeight(snapshot(), ofOldRows, false);
   }
 

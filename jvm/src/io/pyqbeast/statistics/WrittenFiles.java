@@ -4,7 +4,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.spark.sql.delta.actions.Action;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.FileAction;
 
@@ -28,9 +29,9 @@ public final class WrittenFiles {
     files.addAll(others.files);
   }
 
-  /** Whether an action adds one of these files. */
-  public boolean holds(Action action) {
-    return action instanceof AddFile file && files.stream().anyMatch(each -> each.file().path().equals(file.path()));
+  /** Their paths in the log. */
+  public Set<String> paths() {
+    return files.stream().map(each -> each.file().path()).collect(Collectors.toSet());
   }
 
   public void clear() {
