@@ -185,15 +185,15 @@ class RequestedAggregates:
         What is computed on the way has a type as well, which may not hold it, and decimals are rounded to their places.
         """
         parts: list[Aggregate] = []
-        inner: list[tuple[Operation, T.DataType]] = []
+        inner: list[Operation] = []
 
         def read(node: list[Any]) -> Term:
             kind, *rest = node
             if kind == "number":
                 return float(rest[0])
             if kind != "output":
-                found = Operation(kind, read(rest[0]), read(rest[1]))
-                inner.append((found, T.DataType.fromDDL(rest[2])))
+                found = Operation(kind, read(rest[0]), read(rest[1]), rest[2])
+                inner.append(found)
                 return found
             part = outputs[rest[0]]
             if not isinstance(part, Aggregate):
@@ -206,7 +206,8 @@ class RequestedAggregates:
         if not parts:
             raise _refused("a constant stands beside the aggregates: leave it out, and add it to the answer")
         combination = Combination(tuple(parts), whole)
-        for each, data_type in inner:
+        for each in inner:
+            data_type = T.DataType.fromDDL(each.type)
             self._note_limits(Combination(combination.parts, each), data_type)
             is_rounded = isinstance(data_type, T.DecimalType) and each.sign in "*/" and each is not whole
             if is_rounded:

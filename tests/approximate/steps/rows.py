@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyqbeast.approximate.estimate import State
+from pyqbeast.approximate.estimate import FileCosts, GroupSpans, KnownBounds, State
+from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
+from pyqbeast.core.sampling.weight_scale import EVEN
 
 
 def state_of(step, axes, weights, values, groups=None):
@@ -14,3 +16,34 @@ def state_of(step, axes, weights, values, groups=None):
     sums = np.stack([y ** (sum(moment.powers) if moment.columns else 0) for moment in axes.moments], axis=1)
     keys = [()] * len(y) if groups is None else [(group,) for group in groups[chosen].tolist()]
     return State.from_rows(axes, keys, weights[chosen] % axes.buckets, sums, y[:, None], y[:, None])
+
+
+class Columns:
+    """A table of columns of numbers, in ten files of 1,000 bytes, each a band of weights."""
+
+    edges = np.linspace(WEIGHT_MIN, WEIGHT_END, 11).astype(np.int64)
+    files = FileCosts([1_000] * 10, edges[:-1], edges[1:] - 1)
+    other_bytes = 0
+    scale = EVEN
+    known = KnownBounds()
+    group_names = ()
+    group_spans = GroupSpans((), [()] * 10, [None] * 10)
+
+    def __init__(self, requested, limits, **columns):
+        self.requested, self.limits, self.columns = requested, limits, columns
+        self.row_count = len(next(iter(columns.values())))
+        self.weights = np.random.default_rng(1).integers(WEIGHT_MIN, WEIGHT_END, self.row_count)
+
+    def read(self, step, axes):
+        chosen = (step.start <= self.weights) & (self.weights < step.stop)
+        weights = self.weights[chosen]
+        held = {name: np.asarray(values, np.float64)[chosen] for name, values in self.columns.items()}
+        sums = np.ones((len(weights), len(axes.moments)))
+        for at, moment in enumerate(axes.moments):
+            for name, power in zip(moment.columns, moment.powers, strict=True):
+                sums[:, at] *= held[name] ** power
+        ends = np.stack([held[name] for name in axes.columns], axis=1)
+        return State.from_rows(axes, [()] * len(weights), weights % axes.buckets, sums, ends, ends)
+
+    def grid(self, aggregate, groups):
+        return None

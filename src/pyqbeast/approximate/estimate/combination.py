@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,12 @@ from pyqbeast.approximate.estimate.formulas import FORMULAS
 from pyqbeast.approximate.estimate.state import MOST_BUCKETS, ROWS, FloatArray, Moment, StateAxes
 from pyqbeast.core.errors import InvalidInputError
 
-SIGNS = ("+", "-", "*", "/")
-_EXACT: dict[str, Callable[[Fraction, Fraction], Fraction]] = dict(
-    zip(SIGNS, (operator.add, operator.sub, operator.mul, operator.truediv), strict=True)
-)
+_SIGNS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
 
 
 @dataclass(frozen=True)
@@ -36,18 +38,27 @@ class Part:
 
 @dataclass(frozen=True)
 class Operation:
-    """Two terms and the sign between them: + - * /."""
+    """Two terms and the sign between them: + - * /.
+
+    Attributes:
+        sign: what is done.
+        left, right: with what.
+        type: the type of what comes of it, by Spark's name for it. What has another type is another number: Spark
+            rounds a quotient of decimals to their places, and that of the same numbers as doubles not.
+    """
 
     sign: str
     left: Term
     right: Term
+    type: str = "double"
 
     def __post_init__(self) -> None:
-        if self.sign not in SIGNS:
-            raise InvalidInputError(f"aggregates are combined by {' '.join(SIGNS)}, not by {self.sign!r}")
+        if self.sign not in _SIGNS:
+            raise InvalidInputError(f"aggregates are combined by {' '.join(_SIGNS)}, not by {self.sign!r}")
 
 
 Term: TypeAlias = Part | float | Operation
+Rounded: TypeAlias = Callable[[Operation, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -101,15 +112,31 @@ def _term_among(parts: Sequence[Aggregate], requested: Requested) -> Term:
         if isinstance(term, Part):
             return Part(parts.index(requested.parts[term.number]))
         if isinstance(term, Operation):
-            return Operation(term.sign, renumbered(term.left), renumbered(term.right))
+            return replace(term, left=renumbered(term.left), right=renumbered(term.right))
         return term
 
     return renumbered(requested.term if isinstance(requested, Combination) else Part(0))
 
 
-def combined(term: Term, values: Sequence[FloatArray]) -> FloatArray:
-    """The term's value [...] from those of the parts, each [...]; NaN where it divides by zero."""
-    return _with_slopes(term, values)[0]
+def combined(term: Term, values: Sequence[FloatArray], rounded: Rounded | None = None) -> FloatArray:
+    """The term's value [...] from those of the parts, each [...]; NaN where it divides by zero.
+
+    Args:
+        term: how the parts are combined.
+        values: of the parts.
+        rounded: makes of what an operation gives what its type holds of it; None where all are doubles.
+    """
+    if isinstance(term, Part):
+        return values[term.number]
+    if not isinstance(term, Operation):
+        return np.full_like(values[0], term)
+    value = _applied(term.sign, combined(term.left, values, rounded), combined(term.right, values, rounded))
+    return value if rounded is None else rounded(term, value)
+
+
+def _applied(sign: str, left: FloatArray, right: FloatArray) -> FloatArray:
+    with np.errstate(all="ignore"):
+        return np.asarray(_SIGNS[sign](left, np.where(right == 0, np.nan, right) if sign == "/" else right))
 
 
 def exactly(term: Term, values: Sequence[Fraction]) -> Fraction:
@@ -118,7 +145,8 @@ def exactly(term: Term, values: Sequence[Fraction]) -> Fraction:
         return values[term.number]
     if not isinstance(term, Operation):
         return Fraction(repr(term))
-    return _EXACT[term.sign](exactly(term.left, values), exactly(term.right, values))
+    found: Fraction = _SIGNS[term.sign](exactly(term.left, values), exactly(term.right, values))
+    return found
 
 
 def between(
@@ -181,17 +209,30 @@ def _between_two(
         return np.where(unknown, -np.inf, ends.min(axis=0)), np.where(unknown, np.inf, ends.max(axis=0))
 
 
-def _terms_of(term: Term) -> Iterator[Term]:
+def terms_of(term: Term) -> Iterator[Term]:
     """The term and all terms within it."""
     yield term
     if isinstance(term, Operation):
-        yield from _terms_of(term.left)
-        yield from _terms_of(term.right)
+        yield from terms_of(term.left)
+        yield from terms_of(term.right)
+
+
+def parts_of(requested: Combination) -> set[Aggregate]:
+    """Those of its parts that its term names: what is computed on the way to another number has all parts of that."""
+    return {requested.parts[each.number] for each in terms_of(requested.term) if isinstance(each, Part)}
+
+
+def on_the_way(requested: Requested) -> list[Combination]:
+    """What is computed on the way to a number, and that number itself where it is computed."""
+    if not isinstance(requested, Combination):
+        return []
+    terms = (each for each in terms_of(requested.term) if isinstance(each, Operation))
+    return [Combination(requested.parts, each) for each in terms]
 
 
 def divisors(term: Term) -> Iterator[Term]:
     """The terms by which the term divides somewhere."""
-    for each in _terms_of(term):
+    for each in terms_of(term):
         if isinstance(each, Operation) and each.sign == "/":
             yield each.right
 
@@ -204,15 +245,17 @@ def is_computed_for(inner: Requested, whole: Requested) -> bool:
         isinstance(inner, Combination)
         and isinstance(whole, Combination)
         and inner.parts == whole.parts
-        and inner.term in _terms_of(whole.term)
+        and inner.term in terms_of(whole.term)
     )
 
 
-def has_zero_divisor(term: Term, values: Sequence[FloatArray]) -> NDArray[np.bool_]:
-    """Where [...] the term divides by zero, given the values of the parts, each [...]."""
+def has_zero_divisor(
+    term: Term, values: Sequence[FloatArray], rounded: Rounded | None = None
+) -> NDArray[np.bool_]:
+    """Where [...] the term divides by zero; the arguments are those of `combined`."""
     is_zero = np.zeros(values[0].shape, dtype=bool)
     for divisor in divisors(term):
-        is_zero = is_zero | (combined(divisor, values) == 0)
+        is_zero = is_zero | (combined(divisor, values, rounded) == 0)
     return is_zero
 
 
@@ -237,15 +280,13 @@ def _with_slopes(term: Term, values: Sequence[FloatArray]) -> tuple[FloatArray, 
     left, of_left = _with_slopes(term.left, values)
     right, of_right = _with_slopes(term.right, values)
     pairs = list(zip(of_left, of_right, strict=True))
-    if term.sign == "+":
-        return left + right, [a + b for a, b in pairs]
-    if term.sign == "-":
-        return left - right, [a - b for a, b in pairs]
+    value = _applied(term.sign, left, right)
+    if term.sign in "+-":
+        return value, [_applied(term.sign, a, b) for a, b in pairs]
     if term.sign == "*":
-        return left * right, [a * right + left * b for a, b in pairs]
+        return value, [a * right + left * b for a, b in pairs]
     with np.errstate(all="ignore"):
-        divisor = np.where(right == 0, np.nan, right)
-        return left / divisor, [(a - left / divisor * b) / divisor for a, b in pairs]
+        return value, [_applied("/", a - value * b, right) for a, b in pairs]
 
 
 def axes_for(aggregates: Iterable[Requested], buckets: int = MOST_BUCKETS) -> StateAxes:

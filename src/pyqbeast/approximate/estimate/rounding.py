@@ -83,6 +83,14 @@ def largest_sum(state: State, found: Estimates, share: float | FloatArray) -> Fl
     return np.asarray(np.where(rows > 0, np.where((low < 0) & (high > 0), mixed, np.abs(found.value)), 0.0))
 
 
+def has_lost_digits(state: State, found: Estimates, share: float | FloatArray) -> bool:
+    """Whether what rounding leaves of a sum of numbers of both signs may be more than doubles of the exact sum err."""
+    # Each addition rounds, to either side.
+    additions = _rows(state, found) / share + MOST_BUCKETS
+    noise = 2.0**-52 * np.sqrt(additions) * largest_sum(state, found, share)
+    return bool((noise > EXACT_TO * np.abs(found.value)).any())
+
+
 def _rows(state: State, found: Estimates) -> FloatArray:
     """The rows [group] read that an estimate counts."""
     return np.asarray(state.sums[..., state.index(found.aggregate.moments)[0]].sum(axis=1))
@@ -120,12 +128,22 @@ def decimals_exact(
 
     is_decimal = (np.asarray(share) >= 1) & (np.abs(found.value) < exact_below(places))
     rounded = _half_up(np.where(is_decimal, found.value, 0.0), places, exactly)
-    # Exact bounds are the value.
+    return with_values(found, is_decimal, rounded)
+
+
+def with_values(found: Estimates, is_exact: Mask, values: FloatArray) -> Estimates:
+    """Estimates of which some, each [group], have an exact value: their bounds are the value."""
     value, low, high = (
-        np.where(is_decimal & (end == found.value), rounded, end)
-        for end in (found.value, found.low, found.high)
+        np.where(is_exact & (end == found.value), values, end) for end in (found.value, found.low, found.high)
     )
     return replace(found, value=value, low=low, high=high)
+
+
+def nearest_decimals(values: FloatArray, places: int) -> FloatArray:
+    """The numbers of so many decimal places that sums of them are, which doubles were rounded in adding up."""
+    scale = 10.0**places
+    of_last = np.rint(values * scale)
+    return np.where(np.abs(of_last) < 2.0**53, of_last / scale, values)
 
 
 def _half_up(

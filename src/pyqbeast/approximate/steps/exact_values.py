@@ -13,16 +13,14 @@ import numpy as np
 from pyqbeast.approximate.estimate.aggregate import Aggregate
 from pyqbeast.approximate.estimate.combination import (
     Combination,
+    Operation,
     Requested,
+    Rounded,
     Term,
-    combined,
-    divisors,
     exactly,
-    moved,
 )
-from pyqbeast.approximate.estimate.estimates import EXACT_TO
 from pyqbeast.approximate.estimate.formulas import COUNTS
-from pyqbeast.approximate.estimate.rounding import ROUNDED, NumberLimits
+from pyqbeast.approximate.estimate.rounding import ROUNDED, NumberLimits, nearest_decimals
 from pyqbeast.approximate.estimate.selection import Mask
 from pyqbeast.approximate.estimate.state import FloatArray
 
@@ -45,32 +43,24 @@ def exact_values(
     return lambda group: _exact_value(term, parts, values, limits, group)
 
 
-def has_hidden_zero(
-    requested: Combination, values: Mapping[Requested, FloatArray], limits: NumberLimits, is_whole: Mask
-) -> bool:
-    """Whether a group is divided by zero, where sums of doubles leave something of it.
+def decimals_on_the_way(requested: Requested, limits: NumberLimits, is_whole: Mask) -> Rounded:
+    """What makes decimals of the doubles that are computed on the way to a number.
+
+    Doubles that are added up leave something of a difference that is 0, and whatever divides by it or multiplies it
+    makes more of that.
 
     Args:
-        requested: what is computed.
-        values: by aggregate, [group].
-        limits: of the aggregates.
-        is_whole: whether all rows are read, of all groups or of each [group].
+        requested: the number. It is left as it is: rounded, it may be another decimal than the sums tell.
+        limits: of what is computed.
+        is_whole: the groups [group] of which all rows are read.
     """
-    if not _is_of_decimals(requested, limits):
-        return False
-    parts = []
-    for each in requested.parts:
-        scale = 10.0 ** limits.decimal_places.get(each, 0)
-        parts.append(np.rint(values[each] * scale) / scale)
-    is_whole = np.isfinite(parts).all(axis=0) & is_whole
-    for divisor in divisors(requested.term):
-        size = moved(divisor, parts, [np.abs(part) for part in parts])
-        is_near = np.abs(combined(divisor, parts)) <= EXACT_TO * size
-        for group in np.flatnonzero(is_near & is_whole).tolist():
-            # What divides by zero itself is None.
-            if not _exact_value(divisor, requested.parts, values, limits, group):
-                return True
-    return False
+
+    def rounded(operation: Operation, value: FloatArray) -> FloatArray:
+        inner = Combination(requested.parts, operation)
+        places = None if inner == requested else limits.decimal_places.get(inner)
+        return value if places is None else np.where(is_whole, nearest_decimals(value, places), value)
+
+    return rounded
 
 
 def _is_of_decimals(requested: Combination, limits: NumberLimits) -> bool:

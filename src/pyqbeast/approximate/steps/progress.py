@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from pyqbeast.approximate.estimate.budget import Step
 from pyqbeast.approximate.estimate.combination import (
     Combination,
-    Part,
     Requested,
     axes_for,
     combined,
     has_zero_divisor,
     is_computed_for,
+    on_the_way,
+    parts_of,
 )
 from pyqbeast.approximate.estimate.estimates import Estimates, estimate
 from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
@@ -23,8 +24,10 @@ from pyqbeast.approximate.estimate.outcome import Reading
 from pyqbeast.approximate.estimate.rounding import (
     decimals_exact,
     extremes_outward,
+    has_lost_digits,
     is_rounded,
     left_to_query,
+    with_values,
 )
 from pyqbeast.approximate.estimate.selection import Selection, Verdict, nulls_of, verdict_of
 from pyqbeast.approximate.estimate.state import (
@@ -37,7 +40,7 @@ from pyqbeast.approximate.estimate.state import (
     merge,
     without,
 )
-from pyqbeast.approximate.steps.exact_values import exact_values, has_hidden_zero
+from pyqbeast.approximate.steps.exact_values import decimals_on_the_way, exact_values
 from pyqbeast.approximate.steps.row_reader import RowReader
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
 
@@ -134,6 +137,11 @@ class Progress:
             return self.fraction
         return np.array([self.fraction if group in self._sampled else 1.0 for group in self.state.groups])
 
+    @property
+    def _is_whole(self) -> NDArray[np.bool_]:
+        """The groups [group] of which all rows were read."""
+        return np.broadcast_to(np.asarray(self._shares) >= 1, len(self.state.groups))
+
     def estimates(self, confidence: float) -> dict[Requested, Estimates]:
         """The estimate of every different aggregate in every group of `state`.
 
@@ -141,18 +149,24 @@ class Progress:
         """
         requested = list(dict.fromkeys(self.reader.requested))
         parts = (part for each in requested for part in each.parts)
+        limits = self.reader.limits
         found = {each: self._estimate(each, confidence) for each in dict.fromkeys([*requested, *parts])}
+        for each, estimates in found.items():
+            if not isinstance(each, Combination):
+                found[each] = decimals_exact(estimates, self._shares, limits.decimal_places.get(each))
         values = {each: estimates.value for each, estimates in found.items()}
+        for each in requested:
+            found[each] = with_values(found[each], self._is_whole, self._computed(each, values))
+            values[each] = found[each].value
         beyond = {
-            each: _is_beyond(_computed(each, values), limit)
-            for each, limit in self.reader.limits.overflows_at.items()
+            each: _is_beyond(self._computed(each, values), limit)
+            for each, limit in limits.overflows_at.items()
             if all(part in values for part in each.parts)
         }
         self.overflows = any(mask.any() for mask in beyond.values())
         inexact = {each for each in requested if self._is_inexact_by_sums(each, found)}
         inexact |= self._undecided(found)
         self._is_inexact = bool(inexact)
-        limits = self.reader.limits
         told = {
             each: decimals_exact(
                 extremes_outward(found[each], limits.exact_below.get(each, np.inf)),
@@ -165,14 +179,13 @@ class Progress:
         if not self.query_costs_too_much:
             return told
         nowhere = np.zeros(len(self.state.groups), dtype=bool)
-        is_whole = nowhere | (np.asarray(self._shares) >= 1)
         return {
             each: left_to_query(
                 estimates,
                 np.logical_or.reduce(
                     [nowhere, *(mask for inner, mask in beyond.items() if is_computed_for(inner, each))]
                 ),
-                is_whole if each in inexact else nowhere,
+                self._is_whole if each in inexact else nowhere,
             )
             for each, estimates in told.items()
         }
@@ -191,33 +204,47 @@ class Progress:
             noise = found[left].noise + found[right].noise
             with np.errstate(invalid="ignore"):
                 is_near = np.abs(found[left].value - found[right].value) <= noise
-            if left != right and (is_near & (noise > 0) & (np.asarray(self._shares) >= 1)).any():
+            if left != right and (is_near & (noise > 0) & self._is_whole).any():
                 undecided |= {left, right}
         return undecided
 
+    def _computed(self, requested: Requested, values: Mapping[Requested, FloatArray]) -> FloatArray:
+        """The value [group] of an estimate, or of what is computed on the way to one, from those of its parts."""
+        if not isinstance(requested, Combination):
+            return values[requested]
+        rounded = decimals_on_the_way(requested, self.reader.limits, self._is_whole)
+        return combined(requested.term, [values[part] for part in requested.parts], rounded)
+
     def _is_inexact_by_sums(self, requested: Requested, found: Mapping[Requested, Estimates]) -> bool:
         """Whether the exact answer does not follow from sums: doubles do not hold them, or zero divides."""
-        limits = self.reader.limits.exact_below
-        # A quotient of sums that were rounded is as good as the quotient of doubles that Spark computes.
-        # What its type rounds, whatever it is, is rounded before anything is computed of it.
-        of_type = [part for part in requested.parts if requested in limits or limits.get(part) == 0]
-        summed = dict.fromkeys([requested, *of_type])
-        if any(
-            is_rounded(self.state, found[each], self._shares, limits.get(each, np.inf)) for each in summed
-        ):
-            return True
-        if any(part.kind == "corr" and self._is_undefined(found[part]) for part in requested.parts):
+        if self._is_rounded(found[requested]) or self._is_undefined(found[requested]):
             return True
         if not isinstance(requested, Combination):
             return False
+        limits = self.reader.limits.exact_below
         values: dict[Requested, FloatArray] = {part: found[part].value for part in requested.parts}
-        is_zero = has_zero_divisor(requested.term, [values[part] for part in requested.parts])
-        is_whole = np.asarray(self._shares) >= 1
-        return bool(is_zero.any()) or has_hidden_zero(requested, values, self.reader.limits, is_whole)
+        # Spark computes whole numbers and decimals exactly, whatever it makes of them then.
+        exact = [each for each in on_the_way(requested) if each in limits]
+        if any(_is_beyond(self._computed(each, values), limits[each]).any() for each in exact):
+            return True
+        of_exact = {part for each in exact for part in parts_of(each)}
+        for part in requested.parts:
+            # A quotient of sums that were rounded is as good as the quotient of doubles that Spark computes.
+            # What its type rounds, whatever it is, is rounded before anything is computed of it.
+            matters = part in of_exact or limits.get(part) == 0
+            cancels = part.kind == "sum" and has_lost_digits(self.state, found[part], self._shares)
+            if ((matters or cancels) and self._is_rounded(found[part])) or self._is_undefined(found[part]):
+                return True
+        rounded = decimals_on_the_way(requested, self.reader.limits, self._is_whole)
+        return bool(has_zero_divisor(requested.term, list(values.values()), rounded).any())
+
+    def _is_rounded(self, found: Estimates) -> bool:
+        limit = self.reader.limits.exact_below.get(found.aggregate, np.inf)
+        return is_rounded(self.state, found, self._shares, limit)
 
     def _is_undefined(self, found: Estimates) -> bool:
-        """Whether all rows of a group were read and give no number: what does not vary divides by zero."""
-        return bool((np.isnan(found.value) & (np.asarray(self._shares) >= 1)).any())
+        """Whether all rows of a group give no correlation: what does not vary divides by zero."""
+        return found.aggregate.kind == "corr" and bool((np.isnan(found.value) & self._is_whole).any())
 
     def completeness(self, confidence: float) -> Completeness | None:
         """Which groups may be missing; None for a query without groups."""
@@ -253,12 +280,6 @@ class Progress:
         """An upper bound of the rows of each group [group]."""
         shares = np.broadcast_to(self._shares, len(self.state.groups))
         return rows_at_most(self.state, shares, confidence, self.reader.known.key_rows)
-
-
-def _computed(requested: Requested, values: Mapping[Requested, FloatArray]) -> FloatArray:
-    """The value [group] of what is only computed on the way to an estimate, from those of its parts."""
-    term = requested.term if isinstance(requested, Combination) else Part(0)
-    return combined(term, [values[part] for part in requested.parts])
 
 
 def _is_beyond(values: FloatArray, limit: float) -> NDArray[np.bool_]:
