@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from pyqbeast.approximate.estimate.estimates import Estimates
-from pyqbeast.approximate.estimate.rounding import decimals_exact
+from pyqbeast.approximate.estimate.rounding import decimals_exact, exact_below
 
 PLACE = Decimal("0.000001")
 
@@ -43,6 +44,25 @@ def test_a_quotient_of_many_rows_is_no_half_where_it_lies_just_below_one(bits):
             assert told(double, exactly=lambda _, value=exact / 10**6: value) == Decimal(repr(float(rounded)))
 
 
+@pytest.mark.parametrize("places", range(23))
+def test_doubles_tell_decimals_apart_below_the_limit(places):
+    """Each is found again in the double next to it."""
+    most = math.floor(Fraction(exact_below(places)) * 10**places)
+    for last in (most - 1, most // 2, most // 5):
+        near = [Decimal(last - apart).scaleb(-places) for apart in range(4)]
+        assert [Decimal(f"{float(each):.{places}f}") for each in near] == near
+
+
+def test_quotients_of_few_large_decimals_are_rounded_as_they_are():
+    """Some billions in units of a millionth: doubles lie about as far apart."""
+    rng = random.Random(1)
+    for _ in range(300):
+        cents = rng.randrange(9 * 10**11, 24 * 10**11)
+        exact = Fraction(cents, 300)
+        rounded = Fraction(math.floor(exact * 10**6 + Fraction(1, 2)), 10**6)
+        assert told(cents / 100 / 3, exactly=lambda _, value=exact: value) == Decimal(repr(float(rounded)))
+
+
 def test_a_value_is_worked_out_once_for_itself_and_its_bounds():
     """That takes some microseconds for each group."""
     asked = []
@@ -59,7 +79,7 @@ def test_a_value_is_worked_out_once_for_itself_and_its_bounds():
 def test_numbers_of_the_places_stay_however_large(digits):
     for last in range(1_000):
         exact = Decimal(f"{'9876543210987654'[:digits]}{last:03d}") * PLACE
-        if exact < 2**53 * PLACE:
+        if exact < exact_below(6):
             assert told(float(exact)) == Decimal(repr(float(exact))), exact
 
 

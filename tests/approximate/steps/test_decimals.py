@@ -10,7 +10,7 @@ import pytest
 
 from pyqbeast.approximate.estimate import Aggregate, FileCosts, GroupSpans, KnownBounds, State
 from pyqbeast.approximate.estimate.combination import Combination, Operation, Part
-from pyqbeast.approximate.estimate.rounding import NumberLimits
+from pyqbeast.approximate.estimate.rounding import NumberLimits, exact_below
 from pyqbeast.approximate.estimate.selection import Comparison, Selection
 from pyqbeast.approximate.steps.planning import step_to
 from pyqbeast.approximate.steps.progress import Progress
@@ -28,7 +28,7 @@ class Prices:
     """Groups of prices in cents, each of which adds up to 100.10, in files that are bands of weights."""
 
     requested = (SUM,)
-    limits = NumberLimits(exact_below={SUM: 2.0**53 / 100}, overflows_at={}, decimal_places={SUM: 2})
+    limits = NumberLimits(exact_below={SUM: exact_below(2)}, overflows_at={}, decimal_places={SUM: 2})
     files = FileCosts([1_000] * 10, EDGES[:-1], EDGES[1:] - 1)
     row_count = GROUPS * ROWS
     other_bytes = 0
@@ -81,7 +81,7 @@ def test_a_share_of_many_rows_is_rounded_as_decimals_are():
     class Shares(Prices):
         requested = (SHARE,)
         limits = NumberLimits(
-            exact_below={SUM: 2.0**53 / 100, SHARE: 2.0**53 / 10**6},
+            exact_below={SUM: exact_below(2), SHARE: exact_below(6)},
             overflows_at={},
             decimal_places={SUM: 2, SHARE: 6},
         )
@@ -124,7 +124,7 @@ def test_a_divisor_of_decimals_that_is_zero_is_left_to_the_query(dividend):
     ratio = Combination((ones, dear, cheap), Operation("/", Part(0), apart))
 
     limits = NumberLimits(
-        exact_below={ones: 2.0**53, dear: 2.0**53 / 100, cheap: 2.0**53 / 100, ratio: 2.0**53 / 10**6},
+        exact_below={ones: exact_below(0), dear: exact_below(2), cheap: exact_below(2), ratio: exact_below(6)},
         overflows_at={},
         decimal_places={ones: 0, dear: 2, cheap: 2, ratio: 6},
     )

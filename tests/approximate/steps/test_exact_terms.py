@@ -9,7 +9,7 @@ import pytest
 
 from pyqbeast.approximate.estimate import Aggregate
 from pyqbeast.approximate.estimate.combination import Combination, Operation, Part
-from pyqbeast.approximate.estimate.rounding import NumberLimits
+from pyqbeast.approximate.estimate.rounding import NumberLimits, exact_below
 from pyqbeast.approximate.steps.planning import step_to
 from pyqbeast.approximate.steps.progress import Progress
 from tests.approximate.steps.rows import Columns
@@ -31,7 +31,7 @@ def answer(requested, start, end, places=None):
     typed = [Combination(requested.parts, APART if places is None else CENTS_APART)]
     typed += [part for part in requested.parts if part != COUNT]
     limits = NumberLimits(
-        exact_below=dict.fromkeys(typed, 2.0**53 / 10 ** (places or 0)),
+        exact_below=dict.fromkeys(typed, exact_below(places or 0)),
         overflows_at={},
         decimal_places={} if places is None else dict.fromkeys(typed, places),
     )

@@ -48,8 +48,11 @@ class NumberLimits(NamedTuple):
 
 
 def exact_below(scale: int) -> float:
-    """The magnitude up to which doubles hold all numbers of so many decimal places: whole numbers, or decimals."""
-    return 2.0**53 / 10.0 ** max(scale, 0)
+    """The magnitude up to which doubles tell all numbers of so many decimal places apart: whole numbers, or decimals.
+
+    It is a power of two, from which on doubles lie twice as far apart.
+    """
+    return math.ldexp(0.5, math.frexp(2.0**53 / 10.0 ** max(scale, 0))[1])
 
 
 def is_rounded(state: State, found: Estimates, share: float | FloatArray, limit: float = math.inf) -> bool:
@@ -158,14 +161,15 @@ def _half_up(
     of_last = np.abs(values) * scale
     whole = np.floor(of_last)
     is_half = of_last - whole >= 0.5 - np.minimum(of_last * _BESIDE, _NO_HALF)
+    # Beyond, doubles have no place behind the last one but a half, and the product may lie beside the number.
+    rounded = np.where(of_last < 2.0**51, np.copysign((whole + is_half) / scale, values), values)
     if exactly is not None:
         for group in np.flatnonzero(np.abs(of_last - whole - 0.5) <= of_last * _UNSURE).tolist():
             exact = exactly(group)
             if exact is not None:
-                whole[group] = math.floor(abs(exact) * 10**places + Fraction(1, 2))
-                is_half[group] = False
-    # Beyond, doubles have no place behind the last one but a half, and the product may lie beside the number.
-    return np.where(of_last < 2.0**51, np.copysign((whole + is_half) / scale, values), values)
+                last = math.floor(abs(exact) * 10**places + Fraction(1, 2))
+                rounded[group] = math.copysign(float(Fraction(last, 10**places)), exact)
+    return rounded
 
 
 def left_to_query(found: Estimates, beyond: Mask, inexact: Mask) -> Estimates:
