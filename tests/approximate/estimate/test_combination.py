@@ -195,6 +195,17 @@ def test_extremes_are_combined_by_their_bounds():
     assert estimate(state, peak, 1.0, known=known).status[0] == Status.EXACT
 
 
+@pytest.mark.parametrize("divisor", [3.0, 7.0, 49.0, -60.0])
+def test_certain_bounds_of_a_quotient_hold_the_one_that_was_seen(divisor):
+    """49 times 1/49 is less than 1."""
+    least = Combination((Aggregate("min", ("a",)),), Operation("/", Part(0), divisor))
+    for value in range(1, 100):
+        rows = np.linspace(value, 200, 300)
+        found = estimate(sample(rows, rows, [least]), least, 0.1, known=KnownBounds(1, {"a": (0.0, 200.0)}))
+        assert found.status[0] == Status.CERTAIN
+        assert found.low[0] <= value / divisor <= found.high[0]
+
+
 @pytest.mark.parametrize(
     ("kind", "first"),
     [(int, 2**60 + 1), (int, 2**53 - 50), (int, -(2**62) - 77), (Decimal, Decimal("1000.07"))],

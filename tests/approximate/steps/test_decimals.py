@@ -124,7 +124,12 @@ def test_a_divisor_of_decimals_that_is_zero_is_left_to_the_query(dividend):
     ratio = Combination((ones, dear, cheap), Operation("/", Part(0), apart))
 
     limits = NumberLimits(
-        exact_below={ones: exact_below(0), dear: exact_below(2), cheap: exact_below(2), ratio: exact_below(6)},
+        exact_below={
+            ones: exact_below(0),
+            dear: exact_below(2),
+            cheap: exact_below(2),
+            ratio: exact_below(6),
+        },
         overflows_at={},
         decimal_places={ones: 0, dear: 2, cheap: 2, ratio: 6},
     )

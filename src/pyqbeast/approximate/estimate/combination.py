@@ -171,11 +171,7 @@ def between(
         return _outward(number, number, held_below)
     of_left = between(term.left, lows, highs, held_below=held_below)
     of_right = between(term.right, lows, highs, held_below=held_below)
-    ends = _between_two(term.sign, *of_left, *of_right)
-    if term.sign == "/":
-        # The divisor is turned over first, which rounds as well.
-        ends = _outward(*ends, held_below)
-    return _outward(*ends, held_below)
+    return _outward(*_between_two(term.sign, *of_left, *of_right), held_below)
 
 
 def _outward(low: FloatArray, high: FloatArray, held_below: float | None) -> tuple[FloatArray, FloatArray]:
@@ -197,15 +193,12 @@ def _between_two(
             return low + other_low, high + other_high
         if sign == "-":
             return low - other_high, high - other_low
-        if sign == "/":
-            holds_zero = (other_low <= 0) & (other_high >= 0)
-            other_low, other_high = (
-                np.where(holds_zero, end, 1 / other)
-                for end, other in ((-np.inf, other_high), (np.inf, other_low))
-            )
-        ends = np.stack([low * other_low, low * other_high, high * other_low, high * other_high])
-        # Zero times infinity says nothing.
+        # A product or a quotient is the least and the largest at ends of both.
+        ends = np.stack([_SIGNS[sign](a, b) for a in (low, high) for b in (other_low, other_high)])
+        # Zero times infinity says nothing, and neither does what divides by 0.
         unknown = np.isnan(ends).any(axis=0)
+        if sign == "/":
+            unknown |= (other_low <= 0) & (other_high >= 0)
         return np.where(unknown, -np.inf, ends.min(axis=0)), np.where(unknown, np.inf, ends.max(axis=0))
 
 
