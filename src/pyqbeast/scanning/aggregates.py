@@ -38,6 +38,8 @@ KIND_OF_FUNCTION = {
     "percentile_approx": "percentile",
     "approx_percentile": "percentile",
 }
+#: An average of decimals has so many places more than these, and so many at the most.
+_MORE_PLACES, _MOST_PLACES = 4, 38
 #: Stands for whole rows where they are counted.
 ALL = "*"
 
@@ -116,20 +118,36 @@ class Request:
             return of
         return pa.int64() if aggregate.kind == "sum" and pa.types.is_integer(of) else pa.float64()
 
+    def exact_column(self, aggregate: Aggregate) -> str | None:
+        """The column of whole numbers, moments or decimals of which an aggregate is exact; None for another one."""
+        if aggregate.kind not in (*ROUNDED, "avg"):
+            return None
+        source = self.sources[aggregate.columns[0]]
+        is_whole = pa.types.is_integer(source.type) or pa.types.is_timestamp(source.type)
+        # Spark's averages of whole numbers are of doubles.
+        is_exact = pa.types.is_decimal(source.type) or (is_whole and aggregate.kind != "avg")
+        return source.column if is_exact else None
+
+    def places(self, aggregate: Aggregate) -> int:
+        """The decimal places of an aggregate that has an `exact_column`: 0 for whole numbers."""
+        scale: int = getattr(self.sources[aggregate.columns[0]].type, "scale", 0)
+        return min(scale + _MORE_PLACES, _MOST_PLACES) if aggregate.kind == "avg" else scale
+
     @property
     def limits(self) -> NumberLimits:
         """See `RowReader`."""
         limits = NumberLimits({}, {}, {})
         for each in self.aggregates.values():
-            if each.kind not in ROUNDED:
+            if self.exact_column(each) is None:
                 continue
-            of = self.sources[each.columns[0]].type
-            if pa.types.is_integer(of) or pa.types.is_decimal(of) or pa.types.is_timestamp(of):
-                limits.exact_below[each] = exact_below(getattr(of, "scale", 0))
-            if each.kind == "sum" and pa.types.is_integer(of):
+            is_decimal = pa.types.is_decimal(self.sources[each.columns[0]].type)
+            # An average is exact where the sum is that it is made of.
+            for exact in (each, Aggregate("sum", each.columns)) if each.kind == "avg" else (each,):
+                limits.exact_below[exact] = exact_below(self.places(exact))
+                if is_decimal and exact.kind not in EXTREMES:
+                    limits.decimal_places[exact] = self.places(exact)
+            if each.kind == "sum" and not is_decimal:
                 limits.overflows_at[each] = 2.0**63
-            if each.kind == "sum" and pa.types.is_decimal(of):
-                limits.decimal_places[each] = of.scale
         return limits
 
     @classmethod

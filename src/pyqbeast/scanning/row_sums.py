@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from pyqbeast.core.sampling.murmur3 import hash_ints
 from pyqbeast.scanning.aggregates import Numbers, Request
 from pyqbeast.scanning.arrays import index_array
 from pyqbeast.scanning.distinct_values import DistinctValues, numbered, with_one_zero
-from pyqbeast.scanning.exact_sums import ExactSums
+from pyqbeast.scanning.exact_numbers import ExactNumbers
 from pyqbeast.scanning.spreads import Spreads
 
 #: The thresholds of percentiles: [threshold] by percentile and group.
@@ -34,6 +35,7 @@ class Rows(NamedTuple):
         weights: of the rows.
         numbers: by the names that aggregates use.
         values: by the names that counts of distinct values use.
+        exact: columns that are added up to the last digit, by their names.
     """
 
     groups: list[Group]
@@ -41,14 +43,22 @@ class Rows(NamedTuple):
     weights: NDArray[np.int32]
     numbers: Mapping[str, Numbers]
     values: Mapping[str, pa.Array]
+    exact: Mapping[str, pa.Array]
 
     @classmethod
-    def of(cls, batch: pa.RecordBatch, weights: NDArray[np.int32], request: Request) -> Rows:
-        """Rows of a batch."""
+    def of(
+        cls,
+        batch: pa.RecordBatch,
+        weights: NDArray[np.int32],
+        request: Request,
+        exact: Collection[str] = (),
+    ) -> Rows:
+        """Rows of a batch, with some of its columns for exact numbers."""
         groups, group = _groups(batch, request.groups)
         numbers = {name: source.of(batch) for name, source in request.sources.items()}
         values = {name: batch.column(column) for name, column in request.distinct.items()}
-        return cls([group_key(each) for each in groups], group, weights, numbers, values)
+        held = {column: batch.column(column) for column in exact}
+        return cls([group_key(each) for each in groups], group, weights, numbers, values, held)
 
 
 def sums_of(
@@ -57,7 +67,8 @@ def sums_of(
     thresholds: Thresholds,
     *,
     is_grouped: bool,
-    beside: Collection[Spreads | ExactSums] = (),
+    spreads: Collection[Spreads] = (),
+    exact: Mapping[str, ExactNumbers] = MappingProxyType({}),
 ) -> State:
     """The state of rows that come part by part; no more than one part is in memory, and distinct values to count.
 
@@ -69,7 +80,8 @@ def sums_of(
         axes: the sums.
         thresholds: of percentiles.
         is_grouped: whether there are groups, and none without rows.
-        beside: take the rows as they go by; their groups are numbered as in the state.
+        spreads: take the rows as they go by; their groups are numbered as in the state.
+        exact: take columns of them, by their names.
     """
     number_of: dict[Group, int] = {} if is_grouped else {(): 0}
     state = State.empty(axes, list(number_of))
@@ -87,8 +99,10 @@ def sums_of(
         number = numbers[rows.group]
         for of_moment in distinct.values():
             of_moment.add(number * axes.buckets + bucket, rows.values)
-        for each in beside:
+        for each in spreads:
             each.add(number, len(number_of), rows.numbers)
+        for column, of_column in exact.items():
+            of_column.add(number, len(number_of), rows.exact[column])
         _add(state, rows, axes, thresholds, number, bucket)
     for at, of_moment in distinct.items():
         places, values = of_moment.counts()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -36,11 +37,25 @@ from pyqbeast.delta_log.file_checks import usable_statistics
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.conditions.column_types import may_hold_floats
-from pyqbeast.scanning.exact_sums import ExactSums
+from pyqbeast.scanning.exact_numbers import ExactNumbers
 from pyqbeast.scanning.row_sums import Rows, Thresholds, quantiles, sums_of
 from pyqbeast.scanning.scanned_rows import ScannedRows
 from pyqbeast.scanning.spreads import Spreads
 from pyqbeast.scanning.weighed_rows import rows_that_meet, weighed_rows
+
+
+class AllRows(NamedTuple):
+    """What all rows tell, each [group].
+
+    Attributes:
+        state: their sums, in doubles.
+        doubles: percentiles, variances and correlations, which sums of doubles do not tell exactly.
+        exact: what whole numbers and decimals come to, to the last digit; None for null.
+    """
+
+    state: State
+    doubles: dict[Aggregate, FloatArray]
+    exact: dict[Aggregate, list[Fraction | None]]
 
 
 class ScanRows:
@@ -169,33 +184,40 @@ class ScanRows:
             return None
         return grid_of_groups(self._thresholds[aggregate], groups)
 
-    def read_all(self) -> tuple[State, dict[Aggregate, dict[Group, FloatArray]]]:
-        """The sums of all rows, and by group what sums of doubles do not tell exactly.
-
-        That is percentiles, variances, correlations, and sums of decimals.
-
-        The values of percentiles are in memory at once.
-        """
+    def read_all(self) -> AllRows:
+        """The exact values of all rows. The values of percentiles are in memory at once."""
         others = [each for each in self.requested if each.kind != "percentile"]
         percentiles = [each for each in dict.fromkeys(self.requested) if each.kind == "percentile"]
         counts = [Aggregate("count", each.columns) for each in percentiles]
         axes = axes_for([*others, *counts], BUCKETS_OF_ALL)
         varying = [each for each in dict.fromkeys(others) if each.kind in SPREADS]
         spreads = {columns: Spreads(columns) for columns in dict.fromkeys(each.columns for each in varying)}
-        places = self.limits.decimal_places
-        exact = {each: ExactSums(each.columns[0], places[each]) for each in self.requested if each in places}
-        rows = self._all_rows()
+        column_of = {each: self._request.exact_column(each) for each in dict.fromkeys(others)}
+        exact = {
+            name: ExactNumbers(
+                self._request.schema.field(name).type,
+                {each.kind for each, column in column_of.items() if column == name},
+            )
+            for name in column_of.values()
+            if name is not None
+        }
+        rows = self._all_rows(exact)
         parts = list(rows) if percentiles else rows
-        state = self._sums(parts, axes, [*spreads.values(), *exact.values()])
-        found = {}
-        for each, sums in exact.items():
-            found[each] = dict(zip(state.groups, sums.values(len(state.groups))[:, None], strict=True))
-        for each in varying:
-            values = spreads[each.columns].values(each, len(state.groups))
-            found[each] = dict(zip(state.groups, values[:, None], strict=True))
+        is_grouped = bool(self._request.groups)
+        state = sums_of(parts, axes, {}, is_grouped=is_grouped, spreads=spreads.values(), exact=exact)
+        count = len(state.groups)
+        found = {
+            each: exact[name].values(each.kind, self._request.places(each), count)
+            for each, name in column_of.items()
+            if name is not None
+        }
+        doubles = {each: spreads[each.columns].values(each, count) for each in varying}
         for each in percentiles:
-            found[each] = quantiles(parts, each, lambda group, p=each.p or 0.0: [p])  # type: ignore[misc, arg-type]
-        return state, found
+            values = quantiles(parts, each, lambda group, p=each.p or 0.0: [p])  # type: ignore[misc, arg-type]
+            doubles[each] = np.array(
+                [values[group][0] if group in values else np.nan for group in state.groups]
+            )
+        return AllRows(state, doubles, found)
 
     def _grid_of_pilot(self, pilot: list[Rows], percentile: Aggregate) -> dict[Group, FloatArray]:
         count = Aggregate("count", percentile.columns)
@@ -205,11 +227,8 @@ class ScanRows:
         found = quantiles(pilot, percentile, lambda group: probabilities)
         return {group: grid_from(values) for group, values in found.items()}
 
-    def _sums(
-        self, parts: Iterable[Rows], axes: StateAxes, beside: Collection[Spreads | ExactSums] = ()
-    ) -> State:
-        is_grouped = bool(self._request.groups)
-        return sums_of(parts, axes, self._thresholds or {}, is_grouped=is_grouped, beside=beside)
+    def _sums(self, parts: Iterable[Rows], axes: StateAxes) -> State:
+        return sums_of(parts, axes, self._thresholds or {}, is_grouped=bool(self._request.groups))
 
     def _rows(self, step: Step) -> Iterator[Rows]:
         def rows_of(batch: pa.RecordBatch) -> Rows:
@@ -220,15 +239,17 @@ class ScanRows:
         files = [self._live[file.path] for file, is_needed in needed if is_needed]
         return self._data.parts(files, self._predicate, rows_of)
 
-    def _all_rows(self) -> Iterator[Rows]:
-        """The rows of all files. What depends on no weight is asked of them, so none is computed.
+    def _all_rows(self, exact: Collection[str]) -> Iterator[Rows]:
+        """The rows of all files, with some columns for exact numbers.
+
+        What depends on no weight is asked of them, so none is computed.
 
         All have the same one, and so one bucket, in which each of the distinct values of a group counts once.
         """
 
         def rows_of(batch: pa.RecordBatch) -> Rows:
             chosen = rows_that_meet(batch, self._predicate)
-            return Rows.of(chosen, np.zeros(len(chosen), np.int32), self._request)
+            return Rows.of(chosen, np.zeros(len(chosen), np.int32), self._request, exact)
 
         return self._data.parts([self._live[file.path] for file in self._chosen], self._predicate, rows_of)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,9 @@ from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import HIGH, LOW, SHOWN_ROWS, SURE, Outcome, Reading, worth_of
 from pyqbeast.approximate.estimate.rounding import (
     EXTREMES,
+    exact_below,
     in_calendar,
-    is_rounded,
     known_numbers,
-    largest_sum,
 )
 from pyqbeast.approximate.estimate.selection import (
     Choice,
@@ -41,14 +41,13 @@ from pyqbeast.approximate.estimate.selection import (
     sorted_groups,
     verdict_of,
 )
-from pyqbeast.approximate.estimate.state import FloatArray, Group
+from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.conditions.sql_text import SortColumn
-from pyqbeast.scanning.exact_sums import HEAD_ROOM
-from pyqbeast.scanning.scan_rows import ScanRows
+from pyqbeast.scanning.scan_rows import AllRows, ScanRows
 from pyqbeast.scanning.selected_groups import Kept
 
 
@@ -86,16 +85,18 @@ def estimated(
     is_bounded = goal is not None or limit.is_stated
     by_aggregate = read_until(progress, goal, limit, confidence) if is_bounded else None
     if by_aggregate is None:
-        state, by_aggregate = _exact(rows, request, confidence)
+        whole, by_aggregate, verdict = _exact(rows, request, kept, confidence)
+        state, exact_numbers = whole.state, whole.exact
         steps, fraction = (*progress.readings, Reading(0.0, 1.0, progress.exact_bytes)), 1.0
         is_exact = True
         groups = Completeness(complete=True) if request.groups else None
-        verdict = _exact_verdict(kept, state, by_aggregate)
     else:
+        exact_numbers = {}
         state, steps, fraction = progress.state, tuple(progress.readings), progress.fraction
         groups, verdict = progress.completeness(confidence), progress.verdict(confidence)
         is_exact = fraction >= 1 and progress.is_mergeable
-    table, chosen = _answer(request, kept, state, by_aggregate, verdict, exact=is_exact)
+    values = _Values(request, state, by_aggregate, exact_numbers)
+    table, chosen = _answer(values, kept, verdict, exact=is_exact)
     return ScanEstimate(
         table=table,
         fraction=fraction,
@@ -113,9 +114,10 @@ def estimated(
 def _of_log(rows: ScanRows, count: int, request: Request, kept: Kept, confidence: float) -> ScanEstimate:
     """The number of rows, for which no file has to be opened."""
     state = State.empty(axes_for(rows.requested), [()])
-    values: dict[Group, FloatArray] = {(): np.array([float(count)])}
-    found: dict[Requested, Estimates] = {each: _known_exactly(each, state, values) for each in rows.requested}
-    table, _ = _answer(request, kept, state, found, None, exact=True)
+    found: dict[Requested, Estimates] = {
+        each: _known_exactly(each, np.array([float(count)])) for each in rows.requested
+    }
+    table, _ = _answer(_Values(request, state, found, {}), kept, None, exact=True)
     return ScanEstimate(
         table=table,
         fraction=1.0,
@@ -128,100 +130,139 @@ def _of_log(rows: ScanRows, count: int, request: Request, kept: Kept, confidence
     )
 
 
-def _exact_verdict(kept: Kept, state: State, estimates: Mapping[Requested, Estimates]) -> Verdict | None:
-    if kept.selection is None:
-        return None
-    rows = state.sums[..., 0].sum(axis=1)
-    nulls = nulls_of(state, estimates)
-    return verdict_of(kept.selection, estimates, nulls, rows, Completeness(complete=True))
+@dataclass(frozen=True)
+class _Values:
+    """The values of an answer, group by group.
+
+    Attributes:
+        request: what is asked for.
+        state: what the estimates were made of.
+        estimates: by aggregate.
+        exact: by aggregate what is known to the last digit; None for null.
+    """
+
+    request: Request
+    state: State
+    estimates: Mapping[Requested, Estimates]
+    exact: Mapping[Aggregate, Sequence[Fraction | None]]
+
+    def sort_key(self, column: SortColumn) -> SortKey:
+        """What groups are sorted by."""
+        values: Sequence[Any]
+        if column.name in self.request.groups:
+            at = self.request.groups.index(column.name)
+            values = [group[at] for group in self.state.groups]
+        else:
+            aggregate = self.request.aggregates[column.name]
+            values = self.exact.get(aggregate) or estimated_values(self.state, self.estimates[aggregate])
+        return SortKey(values, column.ascending, column.nulls_first)
+
+    def table(self) -> pa.Table:
+        """The groups, and each estimate with its bounds."""
+        columns: dict[str, pa.Array] = {}
+        request = self.request
+        for at, name in enumerate(request.groups):
+            columns[name] = pa.array(
+                [group[at] for group in self.state.groups], request.schema.field(name).type
+            )
+        for name, aggregate in request.aggregates.items():
+            found = self.estimates[aggregate]
+            value, low, high = (
+                known_numbers(self.state, found, values) for values in (found.value, found.low, found.high)
+            )
+            kind, exact = request.value_type(aggregate), self.exact.get(aggregate)
+            is_extreme = aggregate.kind in EXTREMES
+            # Bounds of other estimates stay doubles: as whole numbers they could be rounded to the wrong side.
+            bound_kind = kind if is_extreme else pa.float64()
+            columns[name] = _typed(value, kind) if exact is None else _exactly_typed(exact, kind)
+            for end, bounds in ((LOW, low), (HIGH, high)):
+                is_value = is_extreme and exact is not None
+                columns[name + end] = columns[name] if is_value else _typed(bounds, bound_kind)
+        return pa.table(columns)
 
 
 def _answer(
-    request: Request,
-    kept: Kept,
-    state: State,
-    estimates: Mapping[Requested, Estimates],
-    verdict: Verdict | None,
-    *,
-    exact: bool,
+    values: _Values, kept: Kept, verdict: Verdict | None, *, exact: bool
 ) -> tuple[pa.Table, Choice | None]:
     """The groups that are kept, in their order, and how sure that choice is."""
-    having: Mask = np.ones(len(state.groups), dtype=bool) if verdict is None else verdict.having
-    numbers = sorted_groups([_sort_key(request, state, estimates, each) for each in kept.order], having)
-    table = _table(request, state, estimates)
+    groups = values.state.groups
+    having: Mask = np.ones(len(groups), dtype=bool) if verdict is None else verdict.having
+    numbers = sorted_groups([values.sort_key(each) for each in kept.order], having)
+    table = values.table()
     if verdict is None or kept.selection is None:
         return table.take(pa.array(numbers, pa.int64())), None
     numbers = numbers[: kept.selection.limit]
-    is_shown = np.isin(np.arange(len(state.groups)), numbers)
+    is_shown = np.isin(np.arange(len(groups)), numbers)
     # Of groups that are equal the exact answer has any.
     table = table.append_column(SURE, [pa.array(is_shown if exact else verdict.sure, pa.bool_())])
     return (
         table.take(pa.array(numbers, pa.int64())),
-        Choice() if exact else choice(state.groups, is_shown, verdict),
+        Choice() if exact else choice(groups, is_shown, verdict),
     )
 
 
-def _sort_key(
-    request: Request, state: State, estimates: Mapping[Requested, Estimates], column: SortColumn
-) -> SortKey:
-    values: Sequence[Any]
-    if column.name in request.groups:
-        at = request.groups.index(column.name)
-        values = [group[at] for group in state.groups]
-    else:
-        values = estimated_values(state, estimates[request.aggregates[column.name]])
-    return SortKey(values, column.ascending, column.nulls_first)
-
-
-def _exact(rows: ScanRows, request: Request, confidence: float) -> tuple[State, dict[Requested, Estimates]]:
-    state, known = rows.read_all()
+def _exact(
+    rows: ScanRows, request: Request, kept: Kept, confidence: float
+) -> tuple[AllRows, dict[Requested, Estimates], Verdict | None]:
+    """What all rows tell, as estimates, and which groups are kept by it."""
+    whole = rows.read_all()
     found: dict[Requested, Estimates] = {}
     for each in dict.fromkeys(rows.requested):
-        limit = rows.limits.exact_below.get(each, np.inf)
-        if each in known:
-            found[each] = _known_exactly(each, state, known[each])
-            is_lost = each.kind == "sum" and bool(
-                (largest_sum(state, found[each], 1.0) * HEAD_ROOM >= limit).any()
-            )
+        if each in whole.exact:
+            found[each] = _rounded_outward(each, whole.exact[each], request)
+        elif each in whole.doubles:
+            found[each] = _known_exactly(each, whole.doubles[each])
         else:
-            found[each] = estimate(state, each, 1.0, confidence, rows.known)
-            is_lost = is_rounded(state, found[each], 1.0, limit)
-        if is_lost:
-            column = request.sources[each.columns[0]].column
-            if (np.abs(found[each].value) >= rows.limits.overflows_at.get(each, np.inf)).any():
-                raise UnsupportedError(
-                    f"the sum of {column!r} is beyond 64 bits, in which Spark adds whole numbers up: sum "
-                    "doubles or decimals made of them, in a query on Spark"
-                )
-            raise UnsupportedError(
-                f"the exact {each.kind} of {column!r} has more digits than the doubles that a scan "
-                "computes with: take it from Scan.to_arrow(), or ask for an estimate with a larger error"
-            )
-    return state, found
-
-
-def _known_exactly(aggregate: Aggregate, state: State, values: Mapping[Group, FloatArray]) -> Estimates:
-    found = np.array([values[group][0] if group in values else np.nan for group in state.groups])
-    status = np.full(len(found), Status.EXACT, np.int8)
-    zeros = np.zeros(len(found))
-    return Estimates(aggregate, found, found, found, status, zeros, zeros, zeros)
-
-
-def _table(request: Request, state: State, by_aggregate: Mapping[Requested, Estimates]) -> pa.Table:
-    columns: dict[str, pa.Array] = {}
-    for at, name in enumerate(request.groups):
-        columns[name] = pa.array([group[at] for group in state.groups], request.schema.field(name).type)
-    for name, aggregate in request.aggregates.items():
-        found = by_aggregate[aggregate]
-        value, low, high = (
-            known_numbers(state, found, values) for values in (found.value, found.low, found.high)
+            found[each] = estimate(whole.state, each, 1.0, confidence, rows.known)
+    if kept.selection is None:
+        return whole, found, None
+    of_rows = whole.state.sums[..., 0].sum(axis=1)
+    verdict = verdict_of(
+        replace(kept.selection, limit=None),
+        found,
+        nulls_of(whole.state, found),
+        of_rows,
+        Completeness(complete=True),
+    )
+    if (verdict.sure != verdict.possible).any():
+        raise UnsupportedError(
+            "having compares a number of more digits than the doubles that a scan compares: leave having out, and "
+            "compare the numbers of the answer"
         )
-        kind = request.value_type(aggregate)
-        bound_kind = kind if aggregate.kind in EXTREMES else pa.float64()
-        columns[name] = _typed(value, kind)
-        # Bounds stay doubles: as whole numbers they could be rounded to the wrong side.
-        columns[name + LOW], columns[name + HIGH] = _typed(low, bound_kind), _typed(high, bound_kind)
-    return pa.table(columns)
+    return whole, found, verdict
+
+
+def _rounded_outward(aggregate: Aggregate, numbers: Sequence[Fraction | None], request: Request) -> Estimates:
+    """Exact numbers of groups as doubles, whose bounds lie beside those that no double tells."""
+    is_whole = aggregate.kind == "sum" and pa.types.is_integer(request.value_type(aggregate))
+    if is_whole and any(each is not None and not -(2**63) <= each < 2**63 for each in numbers):
+        column = request.sources[aggregate.columns[0]].column
+        raise UnsupportedError(
+            f"the sum of {column!r} is beyond 64 bits, in which Spark adds whole numbers up: sum "
+            "doubles or decimals made of them, in a query on Spark"
+        )
+    values = np.array([np.nan if each is None else float(each) for each in numbers])
+    found = _known_exactly(aggregate, values)
+    is_told = np.abs(values) < exact_below(request.places(aggregate))
+    low, high = (np.where(is_told, values, np.nextafter(values, end)) for end in (-np.inf, np.inf))
+    return replace(found, low=low, high=high)
+
+
+def _known_exactly(aggregate: Aggregate, values: FloatArray) -> Estimates:
+    zeros = np.zeros(len(values))
+    status = np.full(len(values), Status.EXACT, np.int8)
+    return Estimates(aggregate, values, values, values, status, zeros, zeros, zeros)
+
+
+def _exactly_typed(numbers: Sequence[Fraction | None], kind: pa.DataType) -> pa.Array:
+    """Exact numbers in a column's type: microseconds as timestamps."""
+    if pa.types.is_floating(kind):
+        return pa.array([None if each is None else float(each) for each in numbers], kind)
+    units = 10 ** getattr(kind, "scale", 0)
+    whole = [None if each is None else int(each * units) for each in numbers]
+    if pa.types.is_decimal(kind):
+        return pa.array([None if each is None else Decimal(f"{each}E-{kind.scale}") for each in whole], kind)
+    return pa.array(whole, kind if pa.types.is_integer(kind) else pa.int64()).view(kind)
 
 
 def _typed(values: Sequence[float | None], kind: pa.DataType) -> pa.Array:

@@ -167,9 +167,14 @@ def _half_up(
         for group in np.flatnonzero(np.abs(of_last - whole - 0.5) <= of_last * _UNSURE).tolist():
             exact = exactly(group)
             if exact is not None:
-                last = math.floor(abs(exact) * 10**places + Fraction(1, 2))
-                rounded[group] = math.copysign(float(Fraction(last, 10**places)), exact)
+                rounded[group] = float(half_up(exact, places))
     return rounded
+
+
+def half_up(exact: Fraction, places: int) -> Fraction:
+    """A number rounded to decimal places as Spark rounds decimals: halves go away from 0."""
+    last = math.floor(abs(exact) * 10**places + Fraction(1, 2))
+    return Fraction(last if exact >= 0 else -last, 10**places)
 
 
 def left_to_query(found: Estimates, beyond: Mask, inexact: Mask) -> Estimates:

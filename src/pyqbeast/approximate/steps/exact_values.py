@@ -14,6 +14,7 @@ from pyqbeast.approximate.estimate.aggregate import Aggregate
 from pyqbeast.approximate.estimate.combination import (
     Combination,
     Operation,
+    Part,
     Requested,
     Rounded,
     Term,
@@ -37,10 +38,20 @@ def exact_values(
         values: by aggregate, [group].
         limits: of the aggregates.
     """
-    if not isinstance(requested, Combination) or not _is_of_decimals(requested, limits):
+    computed = quotient_of(requested, limits)
+    if not isinstance(computed, Combination) or not _is_of_decimals(computed, limits):
         return None
-    term, parts = requested.term, requested.parts
+    term, parts = computed.term, computed.parts
     return lambda group: _exact_value(term, parts, values, limits, group)
+
+
+def quotient_of(requested: Requested, limits: NumberLimits) -> Requested:
+    """What an average of decimals is computed of, which is rounded to its places then; all else is itself."""
+    if requested.kind != "avg" or requested not in limits.decimal_places:
+        return requested
+    (average,) = requested.parts
+    parts = Aggregate("sum", average.columns), Aggregate("count", average.columns)
+    return Combination(parts, Operation("/", Part(0), Part(1)))
 
 
 def decimals_on_the_way(requested: Requested, limits: NumberLimits, is_whole: Mask) -> Rounded:

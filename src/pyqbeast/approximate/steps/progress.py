@@ -40,7 +40,7 @@ from pyqbeast.approximate.estimate.state import (
     merge,
     without,
 )
-from pyqbeast.approximate.steps.exact_values import decimals_on_the_way, exact_values
+from pyqbeast.approximate.steps.exact_values import decimals_on_the_way, exact_values, quotient_of
 from pyqbeast.approximate.steps.row_reader import RowReader
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
 
@@ -148,8 +148,8 @@ class Progress:
         It decides `overflows` and `is_mergeable` too.
         """
         requested = list(dict.fromkeys(self.reader.requested))
-        parts = (part for each in requested for part in each.parts)
         limits = self.reader.limits
+        parts = (part for each in requested for part in quotient_of(each, limits).parts)
         found = {each: self._estimate(each, confidence) for each in dict.fromkeys([*requested, *parts])}
         for each, estimates in found.items():
             if not isinstance(each, Combination):
@@ -219,6 +219,9 @@ class Progress:
         """Whether the exact answer does not follow from sums: doubles do not hold them, or zero divides."""
         if self._is_rounded(found[requested]) or self._is_undefined(found[requested]):
             return True
+        computed = quotient_of(requested, self.reader.limits)
+        if computed != requested:
+            return any(self._is_rounded(found[part]) for part in computed.parts)
         if not isinstance(requested, Combination):
             return False
         limits = self.reader.limits.exact_below

@@ -8,7 +8,6 @@ import json
 import math
 import subprocess
 import sys
-from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -205,20 +204,6 @@ def test_groups_of_days_that_python_does_not_know(tmp_path):
     assert (row["day"], row["n"]) == (dt.date(1970, 1, 1), 90)
 
 
-def test_whole_numbers_that_no_double_holds(tmp_path):
-    ids = np.arange(20_000)
-    whole = 2**53 + 1 + ids * 1_000_000_007
-    ends = np.where(ids == 7, 2**63 - 1, np.where(ids == 8, -(2**63), whole))
-    scan = pyqbeast.scan(by_weight(tmp_path / "t", pa.table({"id": ids, "whole": whole, "ends": ends})))
-    asked = {f"{kind} {x}": (x, kind) for x in ("whole", "ends") for kind in ("min", "max")}
-    (row,) = scan.where("id > -1").tolerance(asked, error=0.5).table.to_pylist()
-    for x, values in (("whole", whole), ("ends", ends)):
-        assert row[f"min {x}_low"] <= values.min() <= row[f"min {x}_high"]
-        assert row[f"max {x}_low"] <= values.max() <= row[f"max {x}_high"]
-    with pytest.raises(UnsupportedError, match="the exact min of 'whole' has more digits than"):
-        scan.tolerance({"least": ("whole", "min")}, exact=True)
-
-
 def test_extremes_of_days_that_became_moments(tmp_path, rows):
     """Statistics of the files that are there tell days, and the bounds are moments."""
     table = by_weight(tmp_path / "t", rows.select(["id", "day"]))
@@ -257,15 +242,6 @@ def test_bounds_are_moments_that_python_has(end):
     assert in_calendar(end) == end
     far = round(end * 1.1)
     assert in_calendar(far) == far
-
-
-def test_a_sum_beyond_64_bits(tmp_path):
-    """Spark fails or wraps around; an estimate would have to be a whole number that is none of its type."""
-    ids = np.arange(20_000)
-    scan = pyqbeast.scan(by_weight(tmp_path / "t", pa.table({"id": ids, "x": ids * 10**12})))
-    for asked in ({"error": 0.2}, {"exact": True}):
-        with pytest.raises(UnsupportedError, match="sum of 'x' is beyond 64 bits"):
-            scan.tolerance({"n": ("x", "sum")}, **asked)
 
 
 @pytest.mark.parametrize("far", [0.0, 1e8, -1e12])
@@ -504,66 +480,6 @@ def test_files_are_counted_where_the_log_does_not_tell_their_rows(tmp_path):
     found = pyqbeast.scan(tmp_path).tolerance({"n": ("*", "count")})
     assert found.table["n"].to_pylist() == [50]
     assert found.bytes_read > 0
-
-
-def of_decimals(table, values):
-    return pyqbeast.scan(indexed_table(table, pa.table({"id": range(len(values)), "price": values})))
-
-
-def test_exact_sums_of_decimals_are_right_to_the_last_place(tmp_path):
-    """As doubles they are off by hundredths."""
-    units = np.random.default_rng(0).integers(0, 10**10, 100_000)
-    digits = pa.py_buffer(np.stack([units, 0 * units], axis=1).tobytes())
-    values = pa.Array.from_buffers(pa.decimal128(18, 2), len(units), [None, digits])
-    assert round(np.cumsum(units / 100)[-1] * 100) != units.sum()
-    for error in (0.05, 1e-12):
-        found = of_decimals(tmp_path / str(error), values).tolerance({"total": ("price", "sum")}, error=error)
-        assert found.exact
-        assert round(found.table["total"][0].as_py() * 100) == units.sum()
-
-
-def test_exact_sums_whose_parts_doubles_do_not_hold_are_refused(tmp_path):
-    rows = pa.table({"id": range(100), "n": [2**53 + 1, -(2**53)] * 50})
-    table = indexed_table(tmp_path / "table", rows)
-    with pytest.raises(UnsupportedError, match="more digits than the doubles"):
-        pyqbeast.scan(table).tolerance({"total": ("n", "sum")}, exact=True)
-
-
-def test_an_exact_sum_of_decimals_has_their_places(tmp_path):
-    values = pa.array([0.1, 0.2, -0.3, 0.0]).cast(pa.decimal128(10, 2))
-    scan = of_decimals(tmp_path, values)
-    found = scan.tolerance({"total": ("price", "sum")}, exact=True, having="total = 0").table.to_pylist()
-    assert [(row["total"], row["total_low"], row["total_high"]) for row in found] == [(0, 0, 0)]
-
-
-def test_exact_extremes_of_decimals_equal_themselves(tmp_path):
-    """Arrow's cast makes another double of 19.993 than a reader of the text does."""
-    values = pa.array([None, Decimal("20.993"), Decimal("19.993"), Decimal("-16.441")], pa.decimal128(12, 3))
-    scan = of_decimals(tmp_path, values)
-    for where, kind, number in (("price > 0", "min", "19.993"), ("price < 0", "max", "-16.441")):
-        for how in ({"exact": True}, {"error": 1e-9}):
-            for sign, kept in (("=", 1), (">=", 1), ("<=", 1), ("<", 0), (">", 0), ("!=", 0)):
-                found = scan.where(where).tolerance(
-                    {"end": ("price", kind)}, having=f"end {sign} {number}", **how
-                )
-                assert (found.exact, found.table.num_rows) == (True, kept), (how, sign)
-    middle = {"middle": ("price", "percentile_approx", 0.5)}
-    found = scan.tolerance(middle, exact=True, having="middle = 19.993")
-    assert found.table["middle"].to_pylist() == [19.993]
-
-
-@pytest.mark.parametrize(("precision", "scale"), [(18, 2), (38, 18), (38, 2), (18, 18)])
-def test_bounds_of_decimals_end_where_their_type_does(tmp_path, precision, scale):
-    first, last = (Decimal((sign, (9,) * precision, -scale)) for sign in (1, 0))
-    values = pa.array([first, last, Decimal(0)] * 5_000, pa.decimal128(precision, scale))
-    rows = pa.table({"id": range(len(values)), "price": values})
-    scan = pyqbeast.scan(by_weight(tmp_path / "t", rows))
-    asked = {"least": ("price", "min"), "most": ("price", "max")}
-    (row,) = scan.tolerance(asked, error=0.5).table.to_pylist()
-    assert (row["least"], row["most"]) == (first, last)
-    assert first <= row["least_high"] < 0 < row["most_low"] <= last
-    with pytest.raises(UnsupportedError, match="has more digits than the doubles"):
-        scan.tolerance(asked, exact=True)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,209 @@
+"""Exact numbers of a scan: whole numbers and decimals are told to the last digit, which doubles do not hold."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pyqbeast
+from pyqbeast.core.errors import UnsupportedError
+from tests.scanning.tables import by_weight, indexed_table
+
+ENDS = ("", "_low", "_high")
+
+
+def test_whole_numbers_that_no_double_holds(tmp_path):
+    ids = np.arange(20_000)
+    whole = 2**53 + 1 + ids * 1_000_000_007
+    ends = np.where(ids == 7, 2**63 - 1, np.where(ids == 8, -(2**63), whole))
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", pa.table({"id": ids, "whole": whole, "ends": ends})))
+    asked = {f"{kind} {x}": (x, kind) for x in ("whole", "ends") for kind in ("min", "max")}
+    (row,) = scan.where("id > -1").tolerance(asked, error=0.5).table.to_pylist()
+    for x, values in (("whole", whole), ("ends", ends)):
+        assert row[f"min {x}_low"] <= values.min() <= row[f"min {x}_high"]
+        assert row[f"max {x}_low"] <= values.max() <= row[f"max {x}_high"]
+    (row,) = scan.tolerance(asked, exact=True).table.to_pylist()
+    for x, values in (("whole", whole), ("ends", ends)):
+        assert [row[f"min {x}{end}"] for end in ENDS] == [values.min()] * 3
+        assert [row[f"max {x}{end}"] for end in ENDS] == [values.max()] * 3
+
+
+def test_a_sum_beyond_64_bits(tmp_path):
+    """Spark fails or wraps around; an estimate would have to be a whole number that is none of its type."""
+    ids = np.arange(20_000)
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", pa.table({"id": ids, "x": ids * 10**12})))
+    for asked in ({"error": 0.2}, {"exact": True}):
+        with pytest.raises(UnsupportedError, match="sum of 'x' is beyond 64 bits"):
+            scan.tolerance({"n": ("x", "sum")}, **asked)
+
+
+@pytest.mark.parametrize("how", [{"exact": True}, {"error": 0.5}, {"budget": "1 GB"}, {"budget": "100 KB"}])
+def test_sums_of_both_signs_that_doubles_do_not_hold(tmp_path, how):
+    """None is refused, whatever it is asked for: the exact sum is a whole number between its bounds."""
+    values = np.random.default_rng(0).integers(-(10**13), 10**13, 20_000)
+    rows = pa.table({"id": range(20_000), "n": values, "g": np.arange(20_000) % 3})
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", rows))
+    asked = {"total": ("n", "sum")}
+    found = scan.tolerance(asked, **how)
+    (row,) = found.table.to_pylist()
+    assert row["total_low"] <= values.sum() <= row["total_high"]
+    assert found.exact == ("100 KB" not in how.values())
+    if found.exact:
+        assert row["total"] == values.sum()
+        by_group = scan.tolerance(asked, by=["g"], order_by="total", **how).table.to_pylist()
+        sums = [int(values[group::3].sum()) for group in range(3)]
+        assert [(row["g"], row["total"]) for row in by_group] == sorted(
+            enumerate(sums), key=lambda pair: pair[1]
+        )
+
+
+def test_a_sum_beyond_the_whole_numbers_of_doubles_is_one(tmp_path):
+    rows = pa.table({"id": range(100), "n": [2**53 + 1, -(2**53)] * 50, "m": [2**53 + 1] + [0] * 99})
+    scan = pyqbeast.scan(indexed_table(tmp_path / "table", rows))
+    (row,) = scan.tolerance({"n": ("n", "sum"), "m": ("m", "sum")}, exact=True).table.to_pylist()
+    assert [row[f"n{end}"] for end in ENDS] == [50] * 3
+    assert row["m"] == 2**53 + 1
+    assert row["m_low"] < 2**53 + 1 < row["m_high"]
+
+
+def test_a_condition_is_refused_only_where_digits_that_doubles_do_not_hold_decide(tmp_path):
+    """Neighbours beyond 2^53 are one double. The first by such numbers are found all the same."""
+    values = [2**53 + 5, 2**53 + 4, 2**53 + 3, 7]
+    scan = pyqbeast.scan(indexed_table(tmp_path / "t", pa.table({"id": range(4), "n": values})))
+    asked = {"most": ("n", "max")}
+
+    def ids(**kept):
+        return scan.tolerance(asked, by=["id"], exact=True, **kept).table["id"].to_pylist()
+
+    assert ids(order_by="most DESC", limit=2) == [0, 1]
+    assert ids(order_by="most", limit=3) == [3, 2, 1]
+    assert sorted(ids(having="most > 1000")) == [0, 1, 2]
+    with pytest.raises(UnsupportedError, match="having compares a number of more digits"):
+        ids(having="most >= 9007199254740996")
+
+
+@pytest.mark.parametrize(
+    ("precision", "values"),
+    [
+        (18, ["70368744177664.01", "70368744177664.04", "70368744177664.02"]),
+        (38, ["0.008123456789012345", "0.008123456789012346", "-0.008999999999999999"]),
+        (
+            38,
+            ["-12345678901234567890123456789012345.123", "99999999999999999999999999999999999.999", "0.001"],
+        ),
+    ],
+)
+def test_extremes_of_decimals_are_decimals(tmp_path, precision, values):
+    numbers = [Decimal(each) for each in values]
+    scale = -min(each.as_tuple().exponent for each in numbers)
+    rows = pa.table(
+        {"id": range(6), "g": [0, 1, 2] * 2, "d": pa.array(numbers * 2, pa.decimal128(precision, scale))}
+    )
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", rows, files=3))
+    asked = {"most": ("d", "max"), "least": ("d", "min")}
+    for how in ({"exact": True}, {"error": 1e-9}):
+        groups = scan.tolerance(asked, by=["g"], order_by="g", **how).table.to_pylist()
+        assert [[row[f"{name}{end}"] for name in asked for end in ENDS] for row in groups] == [
+            [each] * 6 for each in numbers
+        ]
+        (row,) = scan.tolerance(asked, **how).table.to_pylist()
+        assert (row["most"], row["least"]) == (max(numbers), min(numbers))
+
+
+def averages(tmp_path, cents):
+    """A table of three groups of rows, and a scan of it: of the first one the rows are all 19.99."""
+    ids = np.arange(len(cents))
+    prices = [
+        Decimal(19_99 if n % 3 == 0 else int(each)).scaleb(-2) for n, each in zip(ids, cents, strict=True)
+    ]
+    rows = pa.table({"id": ids, "g": ids % 3, "d": pa.array(prices, pa.decimal128(18, 2))})
+    return prices, pyqbeast.scan(by_weight(tmp_path / "t", rows, files=5))
+
+
+@pytest.mark.parametrize("how", [{"exact": True}, {"error": 1e-9}])
+def test_averages_of_decimals_are_those_of_spark(tmp_path, how):
+    """They have four places more than the decimals. Sums of doubles lie beside them, and compare otherwise."""
+    cents = np.random.default_rng(0).integers(0, 10**9, 3_000)
+    prices, scan = averages(tmp_path, cents)
+    asked = {"mean": ("d", "avg")}
+    found = scan.tolerance(asked, by=["g"], order_by="g", **how)
+    assert found.exact
+    means = [sum(prices[group::3]) / len(prices[group::3]) for group in range(3)]
+    means = [float(each.quantize(Decimal("0.000001"), ROUND_HALF_UP)) for each in means]
+    for end in ENDS:
+        assert found.table[f"mean{end}"].to_pylist() == means
+    for sign, kept in (("=", [0]), ("<=", [0]), (">", [1, 2])):
+        found = scan.tolerance(asked, by=["g"], having=f"mean {sign} 19.99", order_by="g", **how)
+        assert found.table["g"].to_pylist() == kept, sign
+
+
+def test_averages_of_no_row_and_of_a_sample(tmp_path):
+    prices = pa.array([None if n % 4 else Decimal(n) for n in range(40_000)], pa.decimal128(18, 2))
+    rows = pa.table({"id": range(40_000), "g": pa.array(np.arange(40_000) % 4), "d": prices})
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", rows))
+    asked = {"mean": ("d", "avg")}
+    for how in ({"exact": True}, {"error": 1e-9}):
+        found = scan.tolerance(asked, by=["g"], order_by="g", **how).table
+        assert found["mean"].to_pylist() == [19_998.0, None, None, None]
+    sample = scan.tolerance(asked, error=0.1, confidence=0.999)
+    assert not sample.exact
+    (row,) = sample.table.to_pylist()
+    assert row["mean_low"] <= 19_998 <= row["mean_high"]
+
+
+def of_decimals(table, values):
+    return pyqbeast.scan(indexed_table(table, pa.table({"id": range(len(values)), "price": values})))
+
+
+def test_exact_sums_of_decimals_are_right_to_the_last_place(tmp_path):
+    """As doubles they are off by hundredths."""
+    units = np.random.default_rng(0).integers(0, 10**10, 100_000)
+    digits = pa.py_buffer(np.stack([units, 0 * units], axis=1).tobytes())
+    values = pa.Array.from_buffers(pa.decimal128(18, 2), len(units), [None, digits])
+    assert round(np.cumsum(units / 100)[-1] * 100) != units.sum()
+    for error in (0.05, 1e-12):
+        found = of_decimals(tmp_path / str(error), values).tolerance({"total": ("price", "sum")}, error=error)
+        assert found.exact
+        assert round(found.table["total"][0].as_py() * 100) == units.sum()
+
+
+def test_an_exact_sum_of_decimals_has_their_places(tmp_path):
+    values = pa.array([0.1, 0.2, -0.3, 0.0]).cast(pa.decimal128(10, 2))
+    scan = of_decimals(tmp_path, values)
+    found = scan.tolerance({"total": ("price", "sum")}, exact=True, having="total = 0").table.to_pylist()
+    assert [(row["total"], row["total_low"], row["total_high"]) for row in found] == [(0, 0, 0)]
+
+
+def test_exact_extremes_of_decimals_equal_themselves(tmp_path):
+    """Arrow's cast makes another double of 19.993 than a reader of the text does."""
+    values = pa.array([None, Decimal("20.993"), Decimal("19.993"), Decimal("-16.441")], pa.decimal128(12, 3))
+    scan = of_decimals(tmp_path, values)
+    for where, kind, number in (("price > 0", "min", "19.993"), ("price < 0", "max", "-16.441")):
+        for how in ({"exact": True}, {"error": 1e-9}):
+            for sign, kept in (("=", 1), (">=", 1), ("<=", 1), ("<", 0), (">", 0), ("!=", 0)):
+                found = scan.where(where).tolerance(
+                    {"end": ("price", kind)}, having=f"end {sign} {number}", **how
+                )
+                assert (found.exact, found.table.num_rows) == (True, kept), (how, sign)
+    middle = {"middle": ("price", "percentile_approx", 0.5)}
+    found = scan.tolerance(middle, exact=True, having="middle = 19.993")
+    assert found.table["middle"].to_pylist() == [19.993]
+
+
+@pytest.mark.parametrize(("precision", "scale"), [(18, 2), (38, 18), (38, 2), (18, 18)])
+def test_bounds_of_decimals_end_where_their_type_does(tmp_path, precision, scale):
+    first, last = (Decimal((sign, (9,) * precision, -scale)) for sign in (1, 0))
+    values = pa.array([first, last, Decimal(0)] * 5_000, pa.decimal128(precision, scale))
+    rows = pa.table({"id": range(len(values)), "price": values})
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", rows))
+    asked = {"least": ("price", "min"), "most": ("price", "max")}
+    (row,) = scan.tolerance(asked, error=0.5).table.to_pylist()
+    assert (row["least"], row["most"]) == (first, last)
+    assert first <= row["least_high"] < 0 < row["most_low"] <= last
+    (row,) = scan.tolerance(asked, exact=True).table.to_pylist()
+    assert row == {
+        f"{name}{end}": value for name, value in (("least", first), ("most", last)) for end in ENDS
+    }
