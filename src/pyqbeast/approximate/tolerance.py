@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pyspark.sql import DataFrame
 
 from pyqbeast.approximate.answer import Estimate, estimated_answer, exact_answer
-from pyqbeast.approximate.estimate import Estimates, Requested, Status
+from pyqbeast.approximate.estimate import Completeness, Estimates, Requested, Status
 from pyqbeast.approximate.estimate.interval import check_confidence
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import (
@@ -154,7 +154,9 @@ def _exact(query: AggregateQuery, confidence: float, readings: tuple[Reading, ..
     worth = {
         name: WORTH[Status.EXACT] for name, ordinal in query.result if query.outputs[ordinal].group is None
     }
-    return _whole(answer, readings, cost, confidence, worth, Choice() if query.keeps_some else None)
+    is_grouped = any(output.group is not None for output in query.outputs)
+    groups = Completeness(complete=True) if is_grouped else None
+    return _whole(answer, readings, cost, confidence, worth, groups, Choice() if query.keeps_some else None)
 
 
 def _whole(
@@ -163,6 +165,7 @@ def _whole(
     cost: int,
     confidence: float,
     worth: Mapping[str, str],
+    groups: Completeness | None = None,
     chosen: Choice | None = None,
 ) -> Estimate:
     steps = (*readings, Reading(0.0, 1.0, cost))
@@ -175,6 +178,7 @@ def _whole(
         steps=steps,
         confidence=confidence,
         worth=worth,
+        groups=groups,
         choice=chosen,
     )
 
