@@ -209,8 +209,11 @@ class RequestedAggregates:
         for each in inner:
             data_type = T.DataType.fromDDL(each.type)
             self._note_limits(Combination(combination.parts, each), data_type)
-            is_rounded = isinstance(data_type, T.DecimalType) and each.sign in "*/" and each is not whole
-            if is_rounded:
+            # Of the most digits a sum may have fewer places than its parts.
+            is_rounded = isinstance(data_type, T.DecimalType) and (
+                each.sign in "*/" or data_type.precision == MOST_DIGITS
+            )
+            if is_rounded and each is not whole:
                 self.limits.exact_below[combination] = 0.0
         return combination
 
