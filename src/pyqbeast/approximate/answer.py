@@ -170,12 +170,19 @@ class _Outputs:
 
     def order(self) -> list[Column]:
         """What the query sorts by."""
-        # An output that the query only sorts by is not among the result's columns, so it has no type there.
+        # An output that the query only sorts by is not among the result's columns, so it has no type there. A column
+        # of another type that shows it may show it rounded.
         types = {
             ordinal: field.dataType
             for (_, ordinal), field in zip(self.query.result, self.schema, strict=True)
+            if not isinstance(field.dataType, T.FloatType)
         }
-        return [_ordered(each, self._value(each.output, types.get(each.output))) for each in self.query.order]
+        return [
+            _ordered(
+                each, self._value(each.output, T.FloatType() if each.is_float else types.get(each.output))
+            )
+            for each in self.query.order
+        ]
 
     def _value(self, ordinal: int, data_type: T.DataType | None, part: str = "v") -> Column:
         """A group or an estimate; with another `part` a bound of it."""

@@ -41,11 +41,12 @@ class OutputColumn:
 
 
 class Order(NamedTuple):
-    """The result is sorted by this output."""
+    """The result is sorted by this output, or by a FLOAT that it is rounded to."""
 
     output: int
     ascending: bool
     nulls_first: bool
+    is_float: bool
 
 
 class TableColumn(NamedTuple):

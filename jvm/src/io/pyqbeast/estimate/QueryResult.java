@@ -36,6 +36,8 @@ final class QueryResult {
   private final Set<ExprId> floats = new HashSet<>();
   private final List<List<Object>> columns = new ArrayList<>();
   private final List<List<Object>> order = new ArrayList<>();
+  /** A number by which the rows are sorted and that is rounded to a FLOAT; null for none. */
+  private Expression orderedByFloat;
   private List<Object> having;
   private Integer limit;
 
@@ -78,7 +80,7 @@ final class QueryResult {
     return columns;
   }
 
-  /** What the rows are sorted by: output, whether it ascends, whether nulls come first. */
+  /** What the rows are sorted by: output, whether it ascends, whether nulls come first, whether it is rounded to a FLOAT. */
   List<List<Object>> order() {
     return order;
   }
@@ -108,9 +110,13 @@ final class QueryResult {
     } else if (node instanceof Sort sort) {
       // The last one counts.
       order.clear();
+      orderedByFloat = null;
       for (SortOrder by : ScalaInterop.list(sort.order())) {
+        int output = output(by.child());
         boolean ascending = by.direction() == Ascending$.MODULE$;
-        order.add(List.of(output(by.child()), ascending, by.nullOrdering() == NullsFirst$.MODULE$));
+        boolean rounded = !outputs.isGroup(output) && isFloat(by.child());
+        order.add(List.of(output, ascending, by.nullOrdering() == NullsFirst$.MODULE$, rounded));
+        orderedByFloat = rounded ? by.child() : orderedByFloat;
       }
     }
   }
@@ -129,6 +135,9 @@ final class QueryResult {
   private int number(GlobalLimit limited) {
     if (order.isEmpty() || outputs.isGroup((int) order.get(0).get(0))) {
       throw new RefusedQuery("it takes a LIMIT of groups that are not sorted by an aggregate in the first place");
+    }
+    if (orderedByFloat != null) {
+      throw Arithmetic.roundedToFloat(orderedByFloat);
     }
     if (!(limited.limitExpr().eval(null) instanceof Integer number)) {
       throw new RefusedQuery("its LIMIT is no number");

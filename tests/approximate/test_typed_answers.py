@@ -1,0 +1,59 @@
+"""Answers have the digits of their types, whatever else a query shows of the same aggregates."""
+
+from __future__ import annotations
+
+import pytest
+
+import pyqbeast
+from pyqbeast import UnsupportedError
+from tests.table.help import load, save
+
+
+@pytest.fixture(scope="module")
+def books(spark, tmp_path_factory):
+    """Debit and credit of the same sums; times of calls in milliseconds; means of groups that a FLOAT takes for one."""
+    place = str(tmp_path_factory.mktemp("types") / "table")
+    rows = spark.range(40_000).selectExpr(
+        "id",
+        "cast(id % 8 as int) as g",
+        "cast(pmod(hash(id), 100000) / 100D as decimal(18,2)) as debit",
+        "cast(pmod(hash(39999 - id), 100000) / 100D as decimal(18,2)) as credit",
+        "1764000000000 + id as began",
+        "1764000000000 + id + id % 100 as ended",
+        "1D + (7 - id % 8) * 1e-9D as x",
+    )
+    save(rows, place, columnsToIndex="id", cubeSize=2_000, sampleFractions="0.05,0.1,0.3")
+    load(spark, place).createOrReplaceTempView("books")
+
+
+def test_one_term_of_two_types_is_rounded_for_each_by_itself(spark, books):
+    query = spark.sql(
+        "SELECT cast(sum(debit) AS DOUBLE) / count(*) AS d, sum(debit) / count(*) AS e, "
+        "(sum(debit) - sum(credit)) * 100D AS h FROM books WHERE id BETWEEN 1 AND 39998"
+    )
+    answer = pyqbeast.tolerance(query, error=1e-12)
+    assert answer.exact
+    assert answer.steps[-1].start > 0, "sums of the steps tell it"
+    (shown,), (right,) = answer.df.collect(), query.collect()
+    assert [shown[name] for name in "deh"] == list(right)
+    assert float(right["e"]) != right["d"]
+
+
+def test_a_difference_of_large_sums_is_that_of_spark(spark, books):
+    query = spark.sql("SELECT g, (sum(ended) - sum(began)) / count(*) AS took FROM books GROUP BY g")
+    answer = pyqbeast.tolerance(query, error=1e-9)
+    assert answer.exact
+    assert answer.groups.complete
+    assert {(row["g"], row["took"]) for row in answer.df.collect()} == set(map(tuple, query.collect()))
+
+
+def test_groups_are_sorted_by_what_they_are_and_not_by_a_float_of_it(spark, books):
+    means = "SELECT g, avg(x) AS mean FROM books GROUP BY g"
+    ordered = f"SELECT g, mean, cast(mean AS FLOAT) AS m FROM ({means}) ORDER BY "
+    answer = pyqbeast.tolerance(spark.sql(ordered + "mean"), budget=500_000)
+    assert not answer.exact
+    assert [row["g"] for row in answer.df.collect()] == list(range(7, -1, -1))
+    answer = pyqbeast.tolerance(spark.sql(ordered + "m DESC, g"), budget=500_000)
+    assert [row["g"] for row in answer.df.collect()] == list(range(8))
+    with pytest.raises(UnsupportedError, match="rounded to a FLOAT"):
+        pyqbeast.tolerance(spark.sql(ordered + "m LIMIT 3"), error=0.1)
