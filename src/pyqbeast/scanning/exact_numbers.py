@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate.rounding import EXTREMES, half_up
+from pyqbeast.approximate.estimate.rounding import EXTREMES, exact_below, half_up, rounded_half_up
+from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.scanning.arrays import mask_of, numbers_of, unscaled
 
 _DIGIT = 2**32
+#: Below these doubles hold whole numbers, and powers of 10.
+_HELD, _HELD_UNITS = 2.0**53, 10**22
 _LARGEST = np.iinfo(np.int64).max, np.iinfo(np.uint64).max
 
 
@@ -75,30 +79,62 @@ class ExactNumbers:
             for high, low in (self._least, self._most)
         )
 
-    def values(self, kind: str, places: int, groups: int) -> list[Fraction | None]:
-        """The sums, averages, least or largest values of so many groups; None where no row has a value.
+    def values(self, kind: str, places: int, groups: int) -> tuple[FloatArray, dict[int, Fraction]]:
+        """The sums, averages, least or largest values [group] as doubles; NaN where no row has a value.
 
-        Averages are rounded to decimal places.
+        Those that doubles do not tell from their neighbours are told to the last digit, by the numbers of their groups.
+
+        Args:
+            kind: of the aggregate.
+            places: the decimal ones of its type, to which averages are rounded.
+            groups: how many there are.
         """
         self._grow(groups)
-        if kind in EXTREMES:
-            halves = self._least if kind == "min" else (~half for half in self._most)
-            pairs = zip(*(half.tolist() for half in halves), strict=True)
-            units = [(high << 64) + low for high, low in pairs]
-        else:
-            digits = self._digits.T.tolist()
-            units = [sum(digit << 32 * at for at, digit in enumerate(each)) for each in digits]
-        rows = self._rows.tolist()
-        numbers = [
-            Fraction(number, self._units) if count else None
-            for number, count in zip(units, rows, strict=True)
-        ]
-        if kind != "avg":
-            return numbers
-        return [
-            None if total is None else half_up(total / count, places)
-            for total, count in zip(numbers, rows, strict=True)
-        ]
+        parts = self._parts(kind)
+        units = _doubles(parts, kind)
+
+        def exactly(group: int) -> Fraction:
+            number = Fraction(_whole([int(part[group]) for part in parts], kind), self._units)
+            return number / int(self._rows[group]) if kind == "avg" else number
+
+        with np.errstate(all="ignore"):
+            values = np.where(self._rows > 0, units / float(self._units), np.nan)
+            is_told = np.abs(units) < _HELD if self._units <= _HELD_UNITS else np.zeros(groups, dtype=bool)
+            if kind == "avg":
+                values = rounded_half_up(values / self._rows, places, exactly)
+        beyond = {}
+        limit = exact_below(places)
+        for group in np.flatnonzero((self._rows > 0) & ~(is_told & (np.abs(values) < limit))).tolist():
+            number = half_up(exactly(group), places) if kind == "avg" else exactly(group)
+            values[group] = float(number)
+            if abs(number) >= limit:
+                beyond[group] = number
+        return values, beyond
+
+    def _parts(self, kind: str) -> Sequence[NDArray[Any]]:
+        """The digits of sums [digit][group], or the low and the high halves of ends."""
+        if kind not in EXTREMES:
+            return list(self._digits)
+        high, low = self._least if kind == "min" else (~half for half in self._most)
+        return [low, high]
+
+
+def _whole(parts: Sequence[int], kind: str) -> int:
+    """A number from its parts, the last ones first."""
+    bits = 64 if kind in EXTREMES else 32
+    return sum(part << bits * at for at, part in enumerate(parts))
+
+
+def _doubles(parts: Sequence[NDArray[Any]], kind: str) -> FloatArray:
+    """The same [group] as doubles, which hold those of up to 53 bits."""
+    base = 2.0**64 if kind in EXTREMES else 2.0**32
+    is_negative = parts[-1] < 0
+    found = np.zeros(len(is_negative))
+    for part in reversed(parts):
+        # A negative number is all ones in front, which doubles do not add up.
+        turned = ~part if part is parts[-1] or kind in EXTREMES else _DIGIT - 1 - part
+        found = found * base + np.where(is_negative, turned, part).astype(np.float64)
+    return np.where(is_negative, -found - 1, found)
 
 
 def _halves(column: pa.Array) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:

@@ -49,13 +49,14 @@ class AllRows(NamedTuple):
 
     Attributes:
         state: their sums, in doubles.
-        doubles: percentiles, variances and correlations, which sums of doubles do not tell exactly.
-        exact: what whole numbers and decimals come to, to the last digit; None for null.
+        doubles: what sums of doubles do not tell exactly: percentiles, variances, correlations, and what whole numbers
+            and decimals come to.
+        exact: of the latter those that no double tells, by the numbers of their groups.
     """
 
     state: State
     doubles: dict[Aggregate, FloatArray]
-    exact: dict[Aggregate, list[Fraction | None]]
+    exact: dict[Aggregate, dict[int, Fraction]]
 
 
 class ScanRows:
@@ -206,12 +207,11 @@ class ScanRows:
         is_grouped = bool(self._request.groups)
         state = sums_of(parts, axes, {}, is_grouped=is_grouped, spreads=spreads.values(), exact=exact)
         count = len(state.groups)
-        found = {
-            each: exact[name].values(each.kind, self._request.places(each), count)
-            for each, name in column_of.items()
-            if name is not None
-        }
         doubles = {each: spreads[each.columns].values(each, count) for each in varying}
+        found = {}
+        for each, name in column_of.items():
+            if name is not None:
+                doubles[each], found[each] = exact[name].values(each.kind, self._request.places(each), count)
         for each in percentiles:
             values = quantiles(parts, each, lambda group, p=each.p or 0.0: [p])  # type: ignore[misc, arg-type]
             doubles[each] = np.array(

@@ -26,7 +26,6 @@ from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import HIGH, LOW, SHOWN_ROWS, SURE, Outcome, Reading, worth_of
 from pyqbeast.approximate.estimate.rounding import (
     EXTREMES,
-    exact_below,
     in_calendar,
     known_numbers,
 )
@@ -138,13 +137,13 @@ class _Values:
         request: what is asked for.
         state: what the estimates were made of.
         estimates: by aggregate.
-        exact: by aggregate what is known to the last digit; None for null.
+        exact: by aggregate and the number of a group, what no double tells.
     """
 
     request: Request
     state: State
     estimates: Mapping[Requested, Estimates]
-    exact: Mapping[Aggregate, Sequence[Fraction | None]]
+    exact: Mapping[Aggregate, Mapping[int, Fraction]]
 
     def sort_key(self, column: SortColumn) -> SortKey:
         """What groups are sorted by."""
@@ -154,7 +153,8 @@ class _Values:
             values = [group[at] for group in self.state.groups]
         else:
             aggregate = self.request.aggregates[column.name]
-            values = self.exact.get(aggregate) or estimated_values(self.state, self.estimates[aggregate])
+            doubles = estimated_values(self.state, self.estimates[aggregate])
+            values = _with_exact(doubles, self.exact.get(aggregate, {}))
         return SortKey(values, column.ascending, column.nulls_first)
 
     def table(self) -> pa.Table:
@@ -170,14 +170,16 @@ class _Values:
             value, low, high = (
                 known_numbers(self.state, found, values) for values in (found.value, found.low, found.high)
             )
-            kind, exact = request.value_type(aggregate), self.exact.get(aggregate)
-            is_extreme = aggregate.kind in EXTREMES
+            kind, exact = request.value_type(aggregate), self.exact.get(aggregate, {})
             # Bounds of other estimates stay doubles: as whole numbers they could be rounded to the wrong side.
-            bound_kind = kind if is_extreme else pa.float64()
-            columns[name] = _typed(value, kind) if exact is None else _exactly_typed(exact, kind)
-            for end, bounds in ((LOW, low), (HIGH, high)):
-                is_value = is_extreme and exact is not None
-                columns[name + end] = columns[name] if is_value else _typed(bounds, bound_kind)
+            bound_kind = kind if aggregate.kind in EXTREMES else pa.float64()
+            for column, numbers, of in (
+                (name, value, kind),
+                (name + LOW, low, bound_kind),
+                (name + HIGH, high, bound_kind),
+            ):
+                known = numbers if pa.types.is_floating(of) else _with_exact(numbers, exact)
+                columns[column] = _typed(known, of)
         return pa.table(columns)
 
 
@@ -208,10 +210,9 @@ def _exact(
     whole = rows.read_all()
     found: dict[Requested, Estimates] = {}
     for each in dict.fromkeys(rows.requested):
-        if each in whole.exact:
-            found[each] = _rounded_outward(each, whole.exact[each], request)
-        elif each in whole.doubles:
-            found[each] = _known_exactly(each, whole.doubles[each])
+        if each in whole.doubles:
+            known = _known_exactly(each, whole.doubles[each])
+            found[each] = _outward(known, whole.exact.get(each, {}), request)
         else:
             found[each] = estimate(whole.state, each, 1.0, confidence, rows.known)
     if kept.selection is None:
@@ -232,19 +233,18 @@ def _exact(
     return whole, found, verdict
 
 
-def _rounded_outward(aggregate: Aggregate, numbers: Sequence[Fraction | None], request: Request) -> Estimates:
-    """Exact numbers of groups as doubles, whose bounds lie beside those that no double tells."""
+def _outward(found: Estimates, exact: Mapping[int, Fraction], request: Request) -> Estimates:
+    """Exact values with bounds that lie beside those that no double tells."""
+    (aggregate,) = found.aggregate.parts
     is_whole = aggregate.kind == "sum" and pa.types.is_integer(request.value_type(aggregate))
-    if is_whole and any(each is not None and not -(2**63) <= each < 2**63 for each in numbers):
+    if is_whole and any(not -(2**63) <= each < 2**63 for each in exact.values()):
         column = request.sources[aggregate.columns[0]].column
         raise UnsupportedError(
             f"the sum of {column!r} is beyond 64 bits, in which Spark adds whole numbers up: sum "
             "doubles or decimals made of them, in a query on Spark"
         )
-    values = np.array([np.nan if each is None else float(each) for each in numbers])
-    found = _known_exactly(aggregate, values)
-    is_told = np.abs(values) < exact_below(request.places(aggregate))
-    low, high = (np.where(is_told, values, np.nextafter(values, end)) for end in (-np.inf, np.inf))
+    low, high, groups = found.low.copy(), found.high.copy(), list(exact)
+    low[groups], high[groups] = (np.nextafter(found.value[groups], end) for end in (-np.inf, np.inf))
     return replace(found, low=low, high=high)
 
 
@@ -254,18 +254,14 @@ def _known_exactly(aggregate: Aggregate, values: FloatArray) -> Estimates:
     return Estimates(aggregate, values, values, values, status, zeros, zeros, zeros)
 
 
-def _exactly_typed(numbers: Sequence[Fraction | None], kind: pa.DataType) -> pa.Array:
-    """Exact numbers in a column's type: microseconds as timestamps."""
-    if pa.types.is_floating(kind):
-        return pa.array([None if each is None else float(each) for each in numbers], kind)
-    units = 10 ** getattr(kind, "scale", 0)
-    whole = [None if each is None else int(each * units) for each in numbers]
-    if pa.types.is_decimal(kind):
-        return pa.array([None if each is None else Decimal(f"{each}E-{kind.scale}") for each in whole], kind)
-    return pa.array(whole, kind if pa.types.is_integer(kind) else pa.int64()).view(kind)
+def _with_exact(
+    values: Sequence[float | None], exact: Mapping[int, Fraction]
+) -> Sequence[float | Fraction | None]:
+    """Values of groups with those that no double tells in their place."""
+    return [exact.get(group, value) for group, value in enumerate(values)] if exact else values
 
 
-def _typed(values: Sequence[float | None], kind: pa.DataType) -> pa.Array:
+def _typed(values: Sequence[float | Fraction | None], kind: pa.DataType) -> pa.Array:
     """Numbers in a column's type: days since 1970 as dates, microseconds as timestamps."""
     if pa.types.is_floating(kind):
         return pa.array(values, pa.float64()).cast(kind, safe=False)
@@ -280,8 +276,14 @@ def _typed(values: Sequence[float | None], kind: pa.DataType) -> pa.Array:
     whole = [None if value is None else max(-most - 1, min(most, round(value))) for value in values]
     if pa.types.is_integer(kind):
         return pa.array(whole, kind)
-    return pa.array([None if value is None else in_calendar(value) for value in whole], pa.int64()).view(kind)
+    micros = [
+        each if each is None or isinstance(value, Fraction) else in_calendar(each)
+        for value, each in zip(values, whole, strict=True)
+    ]
+    return pa.array(micros, pa.int64()).view(kind)
 
 
-def _decimal(value: float, scale: int) -> Decimal:
+def _decimal(value: float | Fraction, scale: int) -> Decimal:
+    if isinstance(value, Fraction):
+        return Decimal(f"{round(value * 10**scale)}E-{scale}")
     return Decimal(f"{value:.{max(scale, 0)}f}")

@@ -130,7 +130,7 @@ def decimals_exact(
         return found
 
     is_decimal = (np.asarray(share) >= 1) & (np.abs(found.value) < exact_below(places))
-    rounded = _half_up(np.where(is_decimal, found.value, 0.0), places, exactly)
+    rounded = rounded_half_up(np.where(is_decimal, found.value, 0.0), places, exactly)
     return with_values(found, is_decimal, rounded)
 
 
@@ -149,7 +149,7 @@ def nearest_decimals(values: FloatArray, places: int) -> FloatArray:
     return np.where(np.abs(of_last) < 2.0**53, of_last / scale, values)
 
 
-def _half_up(
+def rounded_half_up(
     values: FloatArray, places: int, exactly: Callable[[int], Fraction | None] | None = None
 ) -> FloatArray:
     """Values of so many decimal places, of which halves of the last one become whole, away from 0, as Spark has it.

@@ -80,7 +80,7 @@ final class QueryResult {
     return columns;
   }
 
-  /** What the rows are sorted by: output, whether it ascends, whether nulls come first, whether it is rounded to a FLOAT. */
+  /** What the rows are sorted by: output, whether it ascends, whether nulls come first, whether it becomes a FLOAT. */
   List<List<Object>> order() {
     return order;
   }
