@@ -246,6 +246,17 @@ def test_what_is_computed_from_a_padded_text(spark, table_path):
     assert [tuple(row) for row in found] == [(1, "ab   ", 5, True), (2, "cd   ", 5, False)]
 
 
+def test_a_new_table_of_a_session_that_pads_no_texts(spark, table_path, tmp_path):
+    """To Delta CHAR is VARCHAR there."""
+    given = str(tmp_path / "given")
+    spark.sql(f"CREATE TABLE delta.`{given}` (id BIGINT, c CHAR(5)) USING delta")
+    spark.createDataFrame([(1, "ab")], "id BIGINT, c STRING").write.format("delta").mode("append").save(given)
+    with settings(spark, **{"spark.sql.readSideCharPadding": "false"}):
+        save(load(spark, given), table_path, columnsToIndex="id")
+        assert load(spark, table_path).collect() == [(1, "ab")]
+    assert "varchar(5)" in log_entries(table_path, "metaData")[-1]["schemaString"]
+
+
 def test_a_map_that_is_computed(spark, table_path):
     """Delta checks by a comparison, which maps do not have, that a column is what it would be computed as."""
     spark.sql(

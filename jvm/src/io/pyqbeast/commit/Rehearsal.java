@@ -7,10 +7,12 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils$;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
 import org.apache.spark.sql.delta.constraints.Constraint;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -41,7 +43,7 @@ record Rehearsal(
   /** @param throwaway a transaction on the version that the write begins on; the command has set its options */
   static Rehearsal of(SparkSession session, OptimisticTransaction throwaway, WriteIntoDelta command, Dataset<Row> data) {
     command.updateMetadata(
-        session, throwaway, data.schema(), ScalaInterop.seq(List.of()), command.configuration(),
+        session, throwaway, asDeltaTakes(session, data.schema()), ScalaInterop.seq(List.of()), command.configuration(),
         command.mode() == SaveMode.Overwrite, command.options().rearrangeOnly());
     Metadata planned = throwaway.metadata();
     Dataset<Row> asGiven = PaddedTexts.in(data, planned.schema());
@@ -54,6 +56,16 @@ record Rehearsal(
             PaddedTexts.in(
                 DataType.equalsIgnoreNullability(rows.schema(), stored) ? rows : rows.to(stored), planned.schema()));
     return new Rehearsal(planned, asGiven, asStored, completed._3(), completed._4());
+  }
+
+  /** The columns of a write as Delta's command takes them: where a session pads no CHAR texts, CHAR is VARCHAR to it. */
+  private static StructType asDeltaTakes(SparkSession session, StructType rows) {
+    SQLConf settings = session.sessionState().conf();
+    boolean isPadded = settings.readSideCharPadding() && !(Boolean) settings.getConf(SQLConf.CHAR_AS_VARCHAR());
+    CharVarcharUtils$ texts = CharVarcharUtils$.MODULE$;
+    return isPadded
+        ? rows
+        : texts.replaceCharVarcharWithStringInSchema((StructType) texts.replaceCharWithVarchar(texts.getRawSchema(rows)));
   }
 
   /**
