@@ -66,6 +66,7 @@ DAMAGES = [
     Damage("copies have lost their cube", UNREADABLE, copy=lambda tags: without_cube(tags)),
     Damage("the tags of copies are cut", UNREADABLE, copy=lambda tags: cut(tags)),
     Damage("copies count more rows than they are", copy=lambda tags: counted(tags, "99999")),
+    Damage("the state of copies is none", UNREADABLE, copy=lambda tags: stated(tags)),
 ]
 
 
@@ -122,6 +123,13 @@ def weighed(tags, text):
 def counted(tags, text):
     """The tags with another number of rows."""
     return in_place(tags, "elementCount", text)
+
+
+def stated(tags):
+    """A state that is cut; tags of today say in their blocks what it said."""
+    if "state" in tags:
+        return {**tags, "state": tags["state"][:-1]}
+    return {**tags, "blocks": tags["blocks"].replace("true", "null")}
 
 
 def without(tags, name):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 from pyspark.sql import functions as F
@@ -62,6 +63,14 @@ def test_a_mark_without_copies_hides_no_row(spark, indexed, table_path, is_chose
     table.optimize()
     assert table.verify(level="data").ok
     reads_all(spark, path, ROWS - 100)
+
+
+def test_a_mark_of_before_format_0_6_without_copies_ends_with_the_upgrade(spark, golden, table_path):
+    path = copy_of(golden, "o1_linear2d", table_path)
+    for log_file in Path(path, "_delta_log").glob("*.json"):
+        log_file.write_text(log_file.read_text().replace("FLOODED", "REPLICATED", 1))
+    (changed,) = pyqbeast.upgrade(spark, path, dry_run=True).revisions
+    assert (changed.files, changed.replicated) == (85, 0)
 
 
 def test_nobody_can_tell_where_files_without_an_index_may_hold_the_rows(spark, indexed, table_path):

@@ -17,7 +17,7 @@ from pyqbeast.core.format.file_parts import parse_parts_tag
 from pyqbeast.core.format.file_tags import parse_alone, parse_tags, say_marked, tell_blocks
 from pyqbeast.core.format.stored_text import read_json, whole_number
 from pyqbeast.core.revisions.revision import revisions_from_configuration
-from tests.core.format.stored_texts import BLOCKS, COLUMNS, HOSTILE_TAGS, REVISIONS, revision_text
+from tests.core.format.stored_texts import BLOCKS, COLUMNS, HOSTILE_TAGS, LEGACY, REVISIONS, revision_text
 from tests.core.hostile import ODD, TOKENS, Raw, damaged, drawn, hostile_texts, nested
 
 TAGGED = StructType().add("id", IntegerType()).add("tags", MapType(StringType(), StringType()))
@@ -109,15 +109,20 @@ def test_the_same_tags_tell_the_same_blocks(spark, table_path):
     assert 30 < usable < len(tags) - 30
 
 
+STATELESS = {name: text for name, text in LEGACY.items() if name != "state"}
+
+
 def test_the_same_tags_are_marked(spark, java):
     """Damaged ones too: a file whose mark one language overlooks would be read twice by it."""
     marks = ["true", '"true"', "t", "tr", "false", "f", "null", "1", " \ttrue", ""]
     texts = [BLOCKS[1].replace("true", mark) for mark in marks]
     texts += [text[: text.rindex("}")] for text in texts] + [BLOCKS[1].replace('"cube":"wgQ",', "")]
     cases = [{"revision": revision, "blocks": text} for text in texts for revision in ("1", "x", "0")]
-    states = [{"state": state} for state in ("REPLICATED", "ANNOUNCED", "FLOODED", "")]
+    states = [{"state": state} for state in ("REPLICATED", "ANNOUNCED", "FLOODED", "flooded", "")]
     cases += [
-        {**tags, **state} for tags in ({}, {"revision": "1"}, {"revision": "x"}) for state in [{}, *states]
+        {**tags, **state}
+        for tags in ({}, {"revision": "1"}, {"revision": "x"}, STATELESS, {**STATELESS, "revision": "1"})
+        for state in [{}, *states]
     ]
     for tags in [*cases, *drawn(HOSTILE_TAGS, 300)]:
         if not all(map(has_a_name_in_utf_8, tags.values())):

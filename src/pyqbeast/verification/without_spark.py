@@ -8,6 +8,7 @@ from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import (
     BLOCK_REPLICATED,
     LEGACY_TAG_STATE,
+    STATE_FLOODED,
     TAG_BLOCKS,
 )
 from pyqbeast.core.format.file_tags import FileTags
@@ -77,7 +78,9 @@ def _entry(index: IndexedSnapshot, live: LiveFile, file: LoggedFile) -> LogEntry
 
 def _unmarked(tags: Mapping[str, str]) -> dict[str, str]:
     """The tags of a file without the marks of replicated blocks."""
-    truth = {name: text for name, text in tags.items() if name != LEGACY_TAG_STATE}
+    truth = dict(tags)
+    if LEGACY_TAG_STATE in truth:
+        truth[LEGACY_TAG_STATE] = STATE_FLOODED
     if TAG_BLOCKS in truth:
         blocks = read_json(truth[TAG_BLOCKS], f"tag {TAG_BLOCKS!r}")
         truth[TAG_BLOCKS] = compact_json([{**block, BLOCK_REPLICATED: False} for block in blocks])

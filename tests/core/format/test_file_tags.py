@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from pyqbeast.core.format.constants import TAG_MAX_ROW_WEIGHT, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
-from pyqbeast.core.format.file_tags import Block, FileTags, blocks_to_json, parse_tags, weight_bounds
+from pyqbeast.core.format.file_tags import (
+    Block,
+    FileTags,
+    blocks_to_json,
+    parse_tags,
+    say_marked,
+    weight_bounds,
+)
 from tests.core.strategies import cubes
 
 ROOT = CubeId.root(2)
@@ -47,7 +54,7 @@ def test_the_other_name_of_the_cube_and_the_flag_are_read():
 
 
 @pytest.mark.parametrize(
-    ("state", "replicated"), [("FLOODED", False), ("ANNOUNCED", True), ("REPLICATED", True), ("OTHER", False)]
+    ("state", "replicated"), [("FLOODED", False), ("ANNOUNCED", True), ("REPLICATED", True)]
 )
 def test_tags_of_older_releases(state, replicated):
     tags = {
@@ -62,8 +69,12 @@ def test_tags_of_older_releases(state, replicated):
     assert parse_tags(tags, dimensions_of) == FileTags(
         1, (Block(cube, 872490489, 2147483647, 140, replicated),), None
     )
-    del tags["minWeight"]
-    assert "minWeight" in parse_tags(tags, dimensions_of).problem
+    for name in ("minWeight", "state"):
+        assert name in parse_tags({key: tags[key] for key in tags if key != name}, dimensions_of).problem
+    for other in (state[:-1], state.lower(), ""):
+        damaged = {**tags, "state": other}
+        assert "REPLICATED" in parse_tags(damaged, dimensions_of).problem
+        assert say_marked(damaged) is None
 
 
 @pytest.mark.parametrize("tags", [None, {}, {"revision": "0"}, {"INSERTION_TIME": "1"}])

@@ -108,7 +108,8 @@ LEGACY_TAG_CUBE = "cube"
 LEGACY_TAG_MIN_WEIGHT = "minWeight"
 LEGACY_TAG_MAX_WEIGHT = "maxWeight"
 LEGACY_TAG_ELEMENT_COUNT = "elementCount"
-#: The rows of a cube in one of these states were also copied to its children.
+#: What every file says of its state. The rows of a cube in one of the latter two were also copied to its children.
+STATE_FLOODED = "FLOODED"
 STATE_ANNOUNCED = "ANNOUNCED"
 STATE_REPLICATED = "REPLICATED"
 

@@ -22,6 +22,7 @@ from pyqbeast.core.format.constants import (
     LONG_MAX,
     STAGING_REVISION,
     STATE_ANNOUNCED,
+    STATE_FLOODED,
     STATE_REPLICATED,
     TAG_BLOCKS,
     TAG_KEY_ROWS,
@@ -36,15 +37,8 @@ from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.json_text import compact_json
 from pyqbeast.core.format.stored_text import read_json, shown, whole_number
 
-#: All tags that tell of an index.
-INDEX_TAGS = frozenset(
+_LEGACY_TAGS = frozenset(
     {
-        TAG_REVISION,
-        TAG_BLOCKS,
-        TAG_KEY_ROWS,
-        TAG_MAX_ROW_WEIGHT,
-        TAG_PARTS,
-        TAG_WEIGHTS,
         LEGACY_TAG_STATE,
         LEGACY_TAG_CUBE,
         LEGACY_TAG_MIN_WEIGHT,
@@ -52,6 +46,15 @@ INDEX_TAGS = frozenset(
         LEGACY_TAG_ELEMENT_COUNT,
     }
 )
+#: All tags that tell of an index.
+INDEX_TAGS = _LEGACY_TAGS | {
+    TAG_REVISION,
+    TAG_BLOCKS,
+    TAG_KEY_ROWS,
+    TAG_MAX_ROW_WEIGHT,
+    TAG_PARTS,
+    TAG_WEIGHTS,
+}
 
 #: Dimensions of cubes where nobody knows how many they have. Each symbol of an id is a level then, so that the id of a
 #: cube still begins with those of the cubes above it.
@@ -67,7 +70,7 @@ _AS_WRITTEN = re.compile(
 )
 
 
-_COPIED = (STATE_ANNOUNCED, STATE_REPLICATED)
+_IS_COPIED = {STATE_FLOODED: False, STATE_ANNOUNCED: True, STATE_REPLICATED: True}
 
 
 class Block(NamedTuple):
@@ -157,9 +160,8 @@ def say_marked(tags: Mapping[str, str]) -> bool | None:
         if _MARK.search(text):
             return True
         return False if "false" in text else None
-    state = tags.get(LEGACY_TAG_STATE)
-    if state is not None:
-        return state in _COPIED
+    if not tags.keys().isdisjoint(_LEGACY_TAGS):
+        return _IS_COPIED.get(tags.get(LEGACY_TAG_STATE) or "")
     revision = tags.get(TAG_REVISION)
     return False if revision is None or revision == str(STAGING_REVISION) else None
 
@@ -222,11 +224,15 @@ def _block(item: Any, dimensions: int) -> Block:  # noqa: ANN401 (any JSON value
 def _legacy_block(tags: Mapping[str, str], dimensions: int) -> Block:
     """The one block of a file written before format 0.6."""
     names = (LEGACY_TAG_MIN_WEIGHT, LEGACY_TAG_MAX_WEIGHT, LEGACY_TAG_ELEMENT_COUNT)
-    missing = [name for name in names if name not in tags]
+    missing = [name for name in (*names, LEGACY_TAG_STATE) if name not in tags]
     if missing:
         raise FormatError(f"tags {', '.join(missing)} are missing")
     low, high, count = (whole_number(tags[name], f"tag {name!r}") for name in names)
-    replicated = tags.get(LEGACY_TAG_STATE) in _COPIED
+    replicated = _IS_COPIED.get(state := _text(tags, LEGACY_TAG_STATE))
+    if replicated is None:
+        raise FormatError(
+            f"tag {LEGACY_TAG_STATE!r} has to be one of {', '.join(_IS_COPIED)}, not {shown(state)}"
+        )
     return _checked(_text(tags, LEGACY_TAG_CUBE), dimensions, low, high, count, replicated=replicated)
 
 

@@ -76,6 +76,7 @@ public final class Constants {
   static final String LEGACY_TAG_MIN_WEIGHT = text("LEGACY_TAG_MIN_WEIGHT");
   static final String LEGACY_TAG_MAX_WEIGHT = text("LEGACY_TAG_MAX_WEIGHT");
   static final String LEGACY_TAG_ELEMENT_COUNT = text("LEGACY_TAG_ELEMENT_COUNT");
+  public static final String STATE_FLOODED = text("STATE_FLOODED");
   static final String STATE_ANNOUNCED = text("STATE_ANNOUNCED");
   static final String STATE_REPLICATED = text("STATE_REPLICATED");
 

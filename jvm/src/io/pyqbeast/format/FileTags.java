@@ -41,6 +41,17 @@ public final class FileTags {
     UNKNOWN
   }
 
+  private static final Map<String, Mark> STATES =
+      Map.of(
+          Constants.STATE_FLOODED, Mark.NOT_SET,
+          Constants.STATE_ANNOUNCED, Mark.SET,
+          Constants.STATE_REPLICATED, Mark.SET);
+
+  private static final List<String> LEGACY =
+      List.of(
+          Constants.LEGACY_TAG_STATE, Constants.LEGACY_TAG_CUBE, Constants.LEGACY_TAG_MIN_WEIGHT,
+          Constants.LEGACY_TAG_MAX_WEIGHT, Constants.LEGACY_TAG_ELEMENT_COUNT);
+
   /** What marks a block, also in a text that was cut off within it. */
   private static final Pattern MARK =
       Pattern.compile("\"" + Constants.BLOCK_REPLICATED + "\"\\s*:\\s*\"?(true|t?r?u?\\z)");
@@ -102,9 +113,8 @@ public final class FileTags {
     if (text != null) {
       return MARK.matcher(text).find() ? Mark.SET : text.contains("false") ? Mark.NOT_SET : Mark.UNKNOWN;
     }
-    String state = tags.get(Constants.LEGACY_TAG_STATE);
-    if (state != null) {
-      return areCopied(state) ? Mark.SET : Mark.NOT_SET;
+    if (LEGACY.stream().anyMatch(tags::containsKey)) {
+      return STATES.getOrDefault(String.valueOf(tags.get(Constants.LEGACY_TAG_STATE)), Mark.UNKNOWN);
     }
     String revision = tags.get(Constants.TAG_REVISION);
     return revision == null || revision.equals(String.valueOf(Constants.STAGING_REVISION)) ? Mark.NOT_SET : Mark.UNKNOWN;
@@ -183,16 +193,13 @@ public final class FileTags {
   }
 
   private static Block legacy(Map<String, String> tags) {
-    String state = tags.get(Constants.LEGACY_TAG_STATE);
-    boolean replicated = areCopied(state);
+    Mark mark = STATES.get(String.valueOf(tags.get(Constants.LEGACY_TAG_STATE)));
     Long minWeight = Json.wholeNumber(tags.get(Constants.LEGACY_TAG_MIN_WEIGHT));
     Long maxWeight = Json.wholeNumber(tags.get(Constants.LEGACY_TAG_MAX_WEIGHT));
     Long rows = Json.wholeNumber(tags.get(Constants.LEGACY_TAG_ELEMENT_COUNT));
-    return checked(tags.get(Constants.LEGACY_TAG_CUBE), minWeight, maxWeight, rows, replicated);
-  }
-
-  private static boolean areCopied(String state) {
-    return Constants.STATE_ANNOUNCED.equals(state) || Constants.STATE_REPLICATED.equals(state);
+    return mark == null
+        ? null
+        : checked(tags.get(Constants.LEGACY_TAG_CUBE), minWeight, maxWeight, rows, mark == Mark.SET);
   }
 
   /** A block, if its figures can be true; else null. Samples skip files by these figures. */

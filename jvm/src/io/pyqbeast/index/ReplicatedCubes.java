@@ -239,7 +239,7 @@ public final class ReplicatedCubes implements Serializable {
       return tags;
     }
     Map<String, String> truth = new HashMap<>(tags);
-    truth.remove(Constants.LEGACY_TAG_STATE);
+    truth.computeIfPresent(Constants.LEGACY_TAG_STATE, (tag, state) -> Constants.STATE_FLOODED);
     truth.computeIfPresent(Constants.TAG_BLOCKS, (tag, text) -> unmarked(text));
     return truth;
   }
