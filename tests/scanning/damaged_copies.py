@@ -66,6 +66,7 @@ DAMAGES = [
     Damage("copies have lost their cube", UNREADABLE, copy=lambda tags: without_cube(tags)),
     Damage("the tags of copies are cut", UNREADABLE, copy=lambda tags: cut(tags)),
     Damage("copies count more rows than they are", copy=lambda tags: counted(tags, "99999")),
+    Damage("copies count no rows", copy=lambda tags: counted(tags, "0")),
     Damage("the state of copies is none", UNREADABLE, copy=lambda tags: stated(tags)),
 ]
 

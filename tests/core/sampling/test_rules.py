@@ -148,16 +148,34 @@ def test_files_without_an_index_may_hold_the_copies():
     assert not ReplicatedCubes.among([file(MARKED), file(rows=9, revision=0)]).copied
 
 
+GRANDCHILD = CubeId(1, (0, 0))
+
+
+def test_a_block_without_rows_is_no_copy():
+    """It closes a gap, so that it begins like a block below it. The rows of its file are nowhere else."""
+    closing, rows = Block(ROOT, -100, -100, 0, replicated=True), Block(CHILD, -100, 500, 10, replicated=True)
+    files = [file(closing, rows, rows=10), file(Block(GRANDCHILD, 600, 700, 20), path="below")]
+    cubes = ReplicatedCubes.among(files)
+    assert cubes.read_files(files) == files
+    assert not any(block.replicated for block in cubes.true_blocks(files[0]))
+
+
+def test_each_mark_of_a_file_is_judged_by_itself():
+    both = file(MARKED, Block(CHILD, -99, 500, 10, replicated=True), path="both")
+    cubes = ReplicatedCubes.among([both, file(Block(GRANDCHILD, -100, 600, 10), path="below")])
+    assert [block.replicated for block in cubes.true_blocks(both)] == [True, False]
+    assert not cubes.are_false(both)
+
+
 def test_copies_of_copies():
-    grandchild = CubeId(1, (0, 0))
     files = [
         file(MARKED),
         file(Block(CHILD, -100, 500, 12, replicated=True)),
-        file(Block(grandchild, -100, 600, 20)),
+        file(Block(GRANDCHILD, -100, 600, 20)),
     ]
     random.Random(1).shuffle(files)
     cubes = ReplicatedCubes.among(files)
-    assert [each.blocks[0].cube for each in cubes.read_files(files)] == [grandchild]
+    assert [each.blocks[0].cube for each in cubes.read_files(files)] == [GRANDCHILD]
 
 
 def of_lost_revision(number, block, path):

@@ -31,10 +31,13 @@ class _Marked:
     is_lightest_seen: bool = False
     seen: float = 0.0
 
-    def add(self, block: Block, of_file: int | None) -> None:
-        """Adds a block of a file, which holds no more rows than the file."""
+    def add(self, block: Block, file: LoggedFile, *, is_only: bool) -> None:
+        """Adds a block of a file, which holds no more rows than the file, and all of them if it is the only one."""
         self.blocks.append(block)
-        self.rows += block.element_count if of_file is None else min(block.element_count, of_file)
+        if file.rows is None:
+            self.rows += block.element_count
+        else:
+            self.rows += file.rows if is_only else min(block.element_count, file.rows)
 
     def see(self, below: Block) -> None:
         largest = max((block.max_weight for block in self.blocks), default=WEIGHT_MIN)
@@ -102,7 +105,8 @@ class _Evidence:
             cube = self._marked[name]
             elsewhere = self._untold + self._of_lost.total() - self._of_lost[name[0]]
             is_enough = cube.seen + elsewhere >= cube.rows
-            if cube.is_lightest_seen and is_enough:
+            # A block without rows closes a gap, and begins like a block below it.
+            if cube.rows and cube.is_lightest_seen and is_enough:
                 copied.add(name)
             elif elsewhere > 0 and is_enough:
                 raise UnsupportedError(
@@ -146,7 +150,8 @@ class ReplicatedCubes:
                 for block in tags.blocks:
                     if block.replicated:
                         name = (tags.revision_id, block.cube.to_string())
-                        marked.setdefault(name, _Marked(file.path)).add(block, file.rows)
+                        is_only = len(tags.blocks) == 1
+                        marked.setdefault(name, _Marked(file.path)).add(block, file, is_only=is_only)
         if not marked:
             return cls()
         evidence = _Evidence(marked)
@@ -174,15 +179,21 @@ class ReplicatedCubes:
         """The files that hold each row once. Raises as `hold_all_of`."""
         return [file for file in files if not self.hold_all_of(file)]
 
+    def are_false(self, file: LoggedFile) -> bool:
+        """Whether the file is marked, and none of its rows is seen in another file."""
+        return (
+            self.has_marks
+            and file.is_marked
+            and not any(self._is_copied(file.revision_id, block) for block in file.blocks)
+        )
+
     def true_blocks(self, file: LoggedFile) -> tuple[Block, ...]:
-        """The blocks of the file, without marks where none of its rows is seen in another file."""
-        if (
-            not self.has_marks
-            or not file.is_marked
-            or any(self._is_copied(file.revision_id, block) for block in file.blocks)
-        ):
+        """The blocks of the file, without the marks of those whose rows are not seen in other files."""
+        if not self.has_marks or not file.is_marked:
             return file.blocks
-        return tuple(block._replace(replicated=False) for block in file.blocks)
+        return tuple(
+            block._replace(replicated=self._is_copied(file.revision_id, block)) for block in file.blocks
+        )
 
     def _is_copied(self, revision_id: int, block: Block) -> bool:
         return block.replicated and (revision_id, block.cube.to_string()) in self.copied

@@ -20,7 +20,7 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_END
-from pyqbeast.core.format.file_tags import Block, FileTags, of_any_revision, parse_tags, recorded_weight
+from pyqbeast.core.format.file_tags import FileTags, of_any_revision, parse_tags, recorded_weight
 from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.otree.compaction import StoredFile, files_to_rewrite, is_copy
 from pyqbeast.core.revisions.revision import RevisionSet, configuration_entries
@@ -197,9 +197,15 @@ class _Optimize:
         stored = stored_revisions(transaction, self.path)
         dimensions_of = stored.dimensions.get
         tagged = [(file, parse_tags(file.tags, dimensions_of)) for file in files]
-        rewrite = self._rewrite(transaction, log, stored, tagged)
         # What tells a copy from other rows is the file that it was copied to, which may be among those rewritten.
-        copies = {file.path for file, tags in tagged if is_copy(of_any_revision(tags, file.tags).blocks)}
+        copies = set()
+        for file, tags in tagged:
+            blocks = of_any_revision(tags, file.tags).blocks
+            if is_copy(blocks):
+                copies.add(file.path)
+            elif any(block.replicated for block in blocks):
+                raise _holds_both(file.path)
+        rewrite = self._rewrite(transaction, log, stored, tagged)
         if rewrite is None:
             return None
         read = set(rewrite.paths) - copies
@@ -219,9 +225,8 @@ class _Optimize:
         own = [(file, tags) for file, tags in tagged if tags.revision_id == revision_id]
         prunable = log.prunable_revisions
         if revision_id == STAGING_REVISION or revision_id not in prunable:
-            told = [(file, of_any_revision(tags, file.tags).blocks) for file, tags in own]
-            rows_of_their_own = [(file, blocks) for file, blocks in told if not is_copy(blocks)]
-            return self._like_an_append(transaction, stored, rows_of_their_own, prunable)
+            read = [file for file, tags in own if not is_copy(of_any_revision(tags, file.tags).blocks)]
+            return self._like_an_append(transaction, stored, read, prunable)
         revision = stored.get(revision_id)
         indexed = [
             StoredFile(file.path, tags.blocks, recorded_weight(file.tags, tags.blocks), file.deleted)
@@ -249,29 +254,23 @@ class _Optimize:
 
     def _still_there(self, files: Iterable[StoredFile]) -> set[str]:
         assert self.named is not None
-        present = [file for file in files if file.path in self.named]
-        for file in present:
-            if file.has_copies and not file.is_copy:
-                raise _holds_both(file.path)
-        return {file.path for file in present}
+        return {file.path for file in files if file.path in self.named}
 
     def _like_an_append(
         self,
         transaction: bridge.Transaction,
         stored: RevisionSet,
-        files: Sequence[tuple[LogEntry, Sequence[Block]]],
+        files: Sequence[LogEntry],
         prunable: Collection[int],
     ) -> Rewrite | None:
         """Plans unindexed files like an append to the latest revision. If not all are rewritten, the oldest go first.
 
         Files of a revision whose weights no longer hold, because its columns have changed, are treated alike.
         """
-        budget = self.fraction * sum(file.size for file, _ in files)
+        budget = self.fraction * sum(file.size for file in files)
         chosen = []
-        for file, blocks in sorted(files, key=lambda each: (each[0].modified, each[0].path)):
+        for file in sorted(files, key=lambda each: (each.modified, each.path)):
             if budget > 0 and (self.named is None or file.path in self.named):
-                if any(block.replicated for block in blocks):
-                    raise _holds_both(file.path)
                 chosen.append(file)
                 budget -= file.size
         if not chosen:
@@ -288,7 +287,8 @@ class _Optimize:
 
 def _holds_both(path: str) -> UnsupportedError:
     return UnsupportedError(
-        f"{path} holds rows that are stored a second time beside others that are not; it cannot be rewritten alone"
+        f"{path} holds rows that are stored a second time beside others that are not, and nobody can tell them apart: "
+        "write the table anew from its source"
     )
 
 

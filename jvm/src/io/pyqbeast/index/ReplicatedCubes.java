@@ -51,12 +51,16 @@ public final class ReplicatedCubes implements Serializable {
     private boolean isLightestSeen;
     private double seen;
 
-    /** Adds a block of a file, which holds no more rows than the file. */
-    void add(FileTags.Block block, Long ofFile) {
+    /** Adds a block of a file, which holds no more rows than the file, and all of them if it is the only one. */
+    void add(FileTags.Block block, Long ofFile, boolean isOnly) {
       blocks.add(block);
       starts.add(block.minWeight());
       maxWeight = Math.max(maxWeight, block.maxWeight());
-      rows += ofFile == null ? block.rows() : Math.min(block.rows(), ofFile);
+      if (ofFile == null) {
+        rows += block.rows();
+      } else {
+        rows += isOnly ? ofFile : Math.min(block.rows(), ofFile);
+      }
     }
 
     void see(FileTags.Block below) {
@@ -80,9 +84,9 @@ public final class ReplicatedCubes implements Serializable {
     /** A file whose damaged tags do not tell whether it was marked; null where there is none. */
     private String hidesMark;
 
-    void mark(long revision, FileTags.Block block, AddFile file) {
+    void mark(long revision, FileTags.Block block, AddFile file, boolean isOnly) {
       Name name = new Name(revision, block.cube());
-      marked.computeIfAbsent(name, each -> new Marked()).add(block, StoredRows.of(file));
+      marked.computeIfAbsent(name, each -> new Marked()).add(block, StoredRows.of(file), isOnly);
       paths.put(name, file.path());
       lengths.add(block.cube().length());
     }
@@ -142,7 +146,8 @@ public final class ReplicatedCubes implements Serializable {
           elsewhere += lost.getKey() == name.revision() ? 0 : lost.getValue();
         }
         boolean isEnough = cube.seen + elsewhere >= cube.rows;
-        if (cube.isLightestSeen && isEnough) {
+        // A block without rows closes a gap, and begins like a block below it.
+        if (cube.rows > 0 && cube.isLightestSeen && isEnough) {
           copied.add(name);
         } else if (elsewhere > 0 && isEnough) {
           throw new Refusal(
@@ -194,7 +199,7 @@ public final class ReplicatedCubes implements Serializable {
         }
         blocks.stream()
             .filter(FileTags.Block::replicated)
-            .forEach(block -> evidence.mark(FileTags.revision(tags), block, file));
+            .forEach(block -> evidence.mark(FileTags.revision(tags), block, file, blocks.size() == 1));
       }
     }
     if (evidence.marked.isEmpty()) {
@@ -233,21 +238,24 @@ public final class ReplicatedCubes implements Serializable {
     return isAnyFalse && FileTags.isMarked(tags) && !holdsCopies(tags);
   }
 
-  /** The tags of a file without a mark that is not true. */
+  /** The tags of a file without the marks of blocks whose rows are not seen in other files. */
   public Map<String, String> truthOf(Map<String, String> tags) {
-    if (!isFalselyMarked(tags)) {
+    if (!isAnyFalse || !FileTags.isMarked(tags) || holdsOnlyCopies(tags)) {
       return tags;
     }
     Map<String, String> truth = new HashMap<>(tags);
     truth.computeIfPresent(Constants.LEGACY_TAG_STATE, (tag, state) -> Constants.STATE_FLOODED);
-    truth.computeIfPresent(Constants.TAG_BLOCKS, (tag, text) -> unmarked(text));
+    truth.computeIfPresent(Constants.TAG_BLOCKS, (tag, text) -> judged(text, tags));
     return truth;
   }
 
-  private static String unmarked(String text) {
-    JsonNode blocks = Json.read(text);
-    blocks.forEach(block -> ((ObjectNode) block).put(Constants.BLOCK_REPLICATED, false));
-    return blocks.toString();
+  private String judged(String text, Map<String, String> tags) {
+    JsonNode stored = Json.read(text);
+    List<FileTags.Block> blocks = FileTags.blocks(tags);
+    for (int i = 0; i < blocks.size(); i++) {
+      ((ObjectNode) stored.get(i)).put(Constants.BLOCK_REPLICATED, isCopied(FileTags.revision(tags), blocks.get(i)));
+    }
+    return stored.toString();
   }
 
   private boolean isCopied(long revision, FileTags.Block block) {
