@@ -104,8 +104,10 @@ def plan_repair(
     by_file: dict[str, list[Problem]] = {}
     for problem in problems:
         by_file.setdefault(problem.file, []).append(problem)
-    settings = without_damage(configuration)
     of_table = by_file.pop("", [])
+    # Only what is told is changed: where nobody can read the table, revisions have not been looked at.
+    is_damaged = any(problem.rule == REVISIONS for problem in of_table)
+    settings = without_damage(configuration) if is_damaged else None
     for problem in of_table:
         if problem.rule == REVISIONS and settings is not None:
             plan.healed.append(Remedy(problem, repair_texts.REVISED))
