@@ -160,7 +160,12 @@ class _Plan:
         rules = {problem.rule for problem in problems}
         if self.keeps_marks and REPLICATED in rules:
             self.marked.add(path)
-        tags = self._tags(path, problems)
+        is_unreadable = bool(rules & {EXISTS, READABLE})
+        # The blocks and the statistics of a file count other rows. Where its rows were counted and the statistics are
+        # right, the blocks are wrong, even where its rows could not be compared with them.
+        are_blocks_wrong = BLOCK_ROWS in rules and ROW_COUNT not in rules and not is_unreadable
+        do_tags_lie = are_blocks_wrong or bool(rules & set(_OF_TAGS))
+        tags = self._tags(path, problems, do_tags_lie=do_tags_lie)
         right = self.statistics.get(path) if rules & set(_OF_STATISTICS) else None
         outcomes = {rule: _Outcome(False, text) for rule, text in repair_texts.ADVICE.items()}
         of_marks, of_tags = _Outcome(True, repair_texts.UNMARKED), _Outcome(True, repair_texts.UNINDEXED)
@@ -172,19 +177,15 @@ class _Plan:
         outcomes |= dict.fromkeys(_OWN_TAG, _Outcome(True, repair_texts.CORRECTED))
         if path in self.marked:
             outcomes |= dict.fromkeys(_OWN_TAG, of_marks)
+        elif do_tags_lie and not of_tags.is_healed:
+            outcomes |= {p.rule: of_tags for p in problems if p.rule in _OWN_TAG and not p.truth}
         of_statistics = (
             _Outcome(False, repair_texts.FIRST_READ)
             if right is None
             else _Outcome(True, repair_texts.RECOUNTED)
         )
         outcomes |= dict.fromkeys(_OF_STATISTICS, of_statistics)
-        is_unreadable = bool(rules & {EXISTS, READABLE})
-        # Statistics or tags are wrong, and have a problem of their own where the rows have been looked at.
-        outcomes[BLOCK_ROWS] = (
-            of_statistics
-            if right is not None or (tags is None and is_unreadable)
-            else _Outcome(tags is not None, of_tags.text)
-        )
+        outcomes[BLOCK_ROWS] = of_tags if do_tags_lie else of_statistics
         size = deleted = None
         for problem in problems:
             if problem.rule == SIZE and not is_unreadable:
@@ -201,20 +202,24 @@ class _Plan:
         if (right, size, deleted) != (None, None, None):
             self.others[path] = FileChange(None, right, size, deleted)
 
-    def _tags(self, path: str, problems: Sequence[Problem]) -> Mapping[str, str] | None:
+    def _tags(self, path: str, problems: Sequence[Problem], *, do_tags_lie: bool) -> Mapping[str, str] | None:
         """New tags; None where they stay."""
         rules = {problem.rule for problem in problems}
         if path in self.marked:
             return None
         tags = dict(self.files[path].logged.tags)
-        if rules & set(_OF_TAGS) and not self.has_copies and not self.keeps_marks:
+        if do_tags_lie and not self.has_copies and not self.keeps_marks:
             return {key: value for key, value in tags.items() if key not in INDEX_TAGS}
+        changed = rules & {REPLICATED}
         for rule in rules & set(_OWN_TAG):
             truths = [problem.truth for problem in problems if problem.rule == rule and problem.truth]
-            tags.pop(_OWN_TAG[rule])
+            # Where other tags lie, nobody knows which of them does.
+            if truths or not do_tags_lie:
+                tags.pop(_OWN_TAG[rule])
+                changed.add(rule)
             if truths:
                 tags[_OWN_TAG[rule]] = truths[0]
-        return tags if rules & {REPLICATED, *_OWN_TAG} else None
+        return tags if changed else None
 
     def close_trees(self, stored: RevisionSet, problems: Iterable[Problem]) -> None:
         """Keeps the trees of the files that stay indexed without gaps."""
