@@ -40,8 +40,10 @@ def test_a_block_that_closes_a_gap_takes_no_row_from_one_below():
 def test_rows_may_be_heavier_than_their_cube_where_nobody_recorded_the_heaviest():
     """Scala 0.3 to 0.5 joins blocks of a cube under the smallest of their weights."""
     joined = [Block(ROOT, -5, 7, 3)]
+    closing = Block(ROOT.child(1), 5, 5, 0)
     for check in (check_rows, check_counts):
         assert check("file", blocks_of_rows({}, joined), POINTS, WEIGHTS) == []
+        assert check("file", blocks_of_rows({}, [closing, *joined]), POINTS, WEIGHTS) == []
         found = check("file", blocks_of_rows({TAG_MAX_ROW_WEIGHT: "7"}, joined), POINTS, WEIGHTS)
         assert {problem.rule for problem in found} == {"element count", "rows lie in blocks"}
     several = [Block(ROOT, -5, -5, 1), Block(ROOT.child(0), 7, 8, 1)]

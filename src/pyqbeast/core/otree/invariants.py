@@ -91,11 +91,16 @@ def blocks_of_rows(tags: Mapping[str, str], blocks: Sequence[Block]) -> Sequence
     """The blocks of a file with the weights that its rows may have, for `check_rows` and `check_counts`.
 
     The weight of a cube bounds no row where versions 0.3 to 0.5 of the Scala project have joined the cube's blocks.
-    They made files of one block. A writer who has recorded the heaviest row keeps to the weights of its blocks.
+    They made files of one block, beside which a repair may put blocks without rows. A writer who has recorded the
+    heaviest row keeps to the weights of its blocks.
     """
-    if len(blocks) == 1 and TAG_MAX_ROW_WEIGHT not in tags:
-        return [blocks[0]._replace(max_weight=WEIGHT_MAX)]
-    return blocks
+    of_rows = [block for block in blocks if block.element_count] or blocks
+    if len(of_rows) > 1 or TAG_MAX_ROW_WEIGHT in tags:
+        return blocks
+    return [
+        block._replace(max_weight=WEIGHT_MAX) if block.element_count or len(blocks) == 1 else block
+        for block in blocks
+    ]
 
 
 def check_rows(
