@@ -9,11 +9,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 import pyqbeast
+from pyqbeast.deletion_vectors.vector import DeletionVector
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 
 ROWS = 30_000
 REVISION = "qbeast.revision.1"
+WITH_VECTORS = {
+    "minReaderVersion": 3,
+    "minWriterVersion": 7,
+    "readerFeatures": ["deletionVectors"],
+    "writerFeatures": ["deletionVectors"],
+}
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,7 @@ class Damage:
         settings: changes the configuration.
         copy: the tags of a file of copies after it.
         below: the tags of the one file that shows that a marked cube was copied.
+        deletes: whether all rows of that file are deleted, and their copies by vectors, as plain Delta does.
     """
 
     name: str
@@ -33,6 +43,7 @@ class Damage:
     settings: Callable[[dict], object] | None = None
     copy: Callable[[dict], dict | None] | None = None
     below: Callable[[dict], dict | None] | None = None
+    deletes: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -66,6 +77,7 @@ DAMAGES = [
     Damage("copies have lost their cube", UNREADABLE, copy=lambda tags: without_cube(tags)),
     Damage("the tags of copies are cut", UNREADABLE, copy=lambda tags: cut(tags)),
     Damage("copies count more rows than they are", copy=lambda tags: counted(tags, "99999")),
+    Damage("rows that showed a copy are deleted", MARKED, deletes=True),
     Damage("copies count no rows", copy=lambda tags: counted(tags, "0")),
     Damage("the state of copies is none", UNREADABLE, copy=lambda tags: stated(tags)),
 ]
@@ -92,6 +104,7 @@ def planted(golden, target, damage, has_blocks=False):
     """A table with a damage; with `has_blocks` its tags are of today before they are damaged."""
     source = golden("qbeast_old/o3_replicated") / "table"
     of_copies, below = victims(source)
+    deleted = set(ids_of(source / below))
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.crc"))
     for log_file in Path(target, "_delta_log").glob("*.json"):
         lines = [json.loads(line) for line in log_file.read_text().splitlines()]
@@ -103,8 +116,23 @@ def planted(golden, target, damage, has_blocks=False):
                 change = {of_copies: damage.copy, below: damage.below}.get(add["path"])
                 add["tags"] = upgraded(add["tags"]) if has_blocks else add["tags"]
                 add["tags"] = change(add["tags"]) if change else add["tags"]
+                if damage.deletes and (rows := rows_of(source / add["path"], deleted)):
+                    add["deletionVector"] = json.loads(DeletionVector(rows).to_inline().to_json())
+            if damage.deletes and "protocol" in line:
+                line["protocol"] = WITH_VECTORS
+        if damage.deletes:
+            lines = [line for line in lines if line.get("add", {}).get("path") != below]
         log_file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return str(target)
+
+
+def ids_of(file):
+    return pq.ParquetFile(file).read(["id"])["id"].to_pylist()
+
+
+def rows_of(file, ids):
+    """The rows of a file that have some of these ids, by their places."""
+    return [place for place, each in enumerate(ids_of(file)) if each in ids]
 
 
 def upgraded(tags):

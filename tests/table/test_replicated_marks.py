@@ -230,6 +230,29 @@ def test_copies_that_lost_their_index_are_refused_and_not_doubled(spark, with_co
         load(spark, path).count()
 
 
+def test_copies_that_another_writer_wrote_anew_are_refused_and_not_doubled(spark, golden, table_path):
+    """They have lost their marks with their tags; the table still lists the cubes that were copied."""
+    path = copy_of(golden, REPLICATED, table_path)
+    for log_file in Path(path, "_delta_log").glob("*.json"):
+        lines = [json.loads(line) for line in log_file.read_text().splitlines()]
+        for add in (line["add"] for line in lines if "add" in line):
+            if add["tags"]["state"] == "REPLICATED":
+                del add["tags"]
+        log_file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(UnsupportedError, match="was copied to the cubes below it"):
+        pyqbeast.scan(path).select(["id"]).to_arrow()
+    for ask in (
+        lambda: load(spark, path).count(),
+        lambda: load(spark, path).filter("id < 10").collect(),
+        lambda: pyqbeast.upgrade(spark, path),
+        lambda: spark.sql(f"DELETE FROM delta.`{path}` WHERE id < 10"),
+    ):
+        with pytest.raises(UnsupportedError, match="was copied to the cubes below it"):
+            ask()
+    (problem,) = QbeastTable.for_path(spark, path).verify(level="log").problems
+    assert problem.rule == "replicated rows are stored twice"
+
+
 def without_index(spark, path):
     names = ", ".join(
         f"'{key}'" for key in bridge.TableLog(spark, path).configuration if key.startswith("qbeast.")

@@ -108,7 +108,7 @@ class IndexedSnapshot:
     @cached_property
     def replicated_cubes(self) -> ReplicatedCubes:
         """The cubes whose rows are stored a second time. Raises UnsupportedError where nobody can tell."""
-        return ReplicatedCubes.among(self.files)
+        return ReplicatedCubes.among(self.files, self.snapshot.metadata.configuration)
 
     @cached_property
     def read_files(self) -> list[LoggedFile]:

@@ -32,6 +32,10 @@ def file(*blocks, rows=None, deleted=0, revision=1, path="a", **tags):
     return LoggedFile(path, 1, rows, deleted, {**KEYS, **tags}, revision, blocks)
 
 
+def replicated(files, configuration=None):
+    return ReplicatedCubes.among(files, configuration or {})
+
+
 def counted(weights, deleted=0):
     block = Block(ROOT, int(weights.min()), int(weights.max()), len(weights))
     tags = {TAG_WEIGHTS: weights_tag(count_weights(weights)), TAG_MAX_ROW_WEIGHT: str(weights.max())}
@@ -126,7 +130,7 @@ MARKED = Block(ROOT, -100, 100, 10, replicated=True)
 def test_a_cube_is_replicated_where_its_rows_are_seen_below():
     copied = file(MARKED, path="copied")
     below = file(Block(CHILD, -100, 500, 10), path="below")
-    cubes = ReplicatedCubes.among([copied, below])
+    cubes = replicated([copied, below])
     assert cubes.read_files([copied, below]) == [below]
     assert cubes.true_blocks(copied)[0].replicated
     mixed = file(MARKED, Block(CHILD, 0, 1, 1), path="mixed")
@@ -137,15 +141,15 @@ def test_a_cube_is_replicated_where_its_rows_are_seen_below():
 @pytest.mark.parametrize("below", [Block(CHILD, -99, 500, 10), Block(CHILD, -100, 500, 9)])
 def test_a_mark_is_not_believed_where_rows_are_not_seen(below):
     files = [file(MARKED, path="marked"), file(below, path="below")]
-    cubes = ReplicatedCubes.among(files)
+    cubes = replicated(files)
     assert cubes.read_files(files) == files
     assert not cubes.true_blocks(files[0])[0].replicated
 
 
 def test_files_without_an_index_may_hold_the_copies():
     with pytest.raises(UnsupportedError, match="marked is marked as replicated"):
-        ReplicatedCubes.among([file(MARKED, path="marked"), file(rows=10, revision=0)])
-    assert not ReplicatedCubes.among([file(MARKED), file(rows=9, revision=0)]).copied
+        replicated([file(MARKED, path="marked"), file(rows=10, revision=0)])
+    assert not replicated([file(MARKED), file(rows=9, revision=0)]).copied
 
 
 GRANDCHILD = CubeId(1, (0, 0))
@@ -155,16 +159,52 @@ def test_a_block_without_rows_is_no_copy():
     """It closes a gap, so that it begins like a block below it. The rows of its file are nowhere else."""
     closing, rows = Block(ROOT, -100, -100, 0, replicated=True), Block(CHILD, -100, 500, 10, replicated=True)
     files = [file(closing, rows, rows=10), file(Block(GRANDCHILD, 600, 700, 20), path="below")]
-    cubes = ReplicatedCubes.among(files)
+    cubes = replicated(files)
     assert cubes.read_files(files) == files
     assert not any(block.replicated for block in cubes.true_blocks(files[0]))
 
 
 def test_each_mark_of_a_file_is_judged_by_itself():
     both = file(MARKED, Block(CHILD, -99, 500, 10, replicated=True), path="both")
-    cubes = ReplicatedCubes.among([both, file(Block(GRANDCHILD, -100, 600, 10), path="below")])
+    cubes = replicated([both, file(Block(GRANDCHILD, -100, 600, 10), path="below")])
     assert [block.replicated for block in cubes.true_blocks(both)] == [True, False]
     assert not cubes.are_false(both)
+
+
+def test_deleted_rows_leave_a_mark_to_doubt():
+    """A deletion may take the file away that showed a copy; an update writes the copies into files without an index."""
+    copied, below = file(MARKED, rows=10, deleted=4, path="copied"), file(Block(CHILD, -100, 500, 10))
+    shown, hidden = [copied, below], [copied, file(Block(CHILD, -99, 500, 6))]
+    assert replicated(shown).read_files(shown) == [below]
+    for files in (hidden, [*shown, file(rows=1, revision=0)]):
+        with pytest.raises(UnsupportedError, match="copied is marked as replicated"):
+            replicated(files)
+    too_few = [copied, file(Block(CHILD, -100, 500, 5))]
+    assert replicated(too_few).read_files(too_few) == too_few
+
+
+LISTED = {"qbeast.replicatedSet.1": '[""]'}
+
+
+def test_rows_without_an_index_may_be_those_of_a_copied_cube_that_has_no_file_left():
+    """Another writer takes the marks of the files that it writes anew, and the cubes that were copied stay listed."""
+    indexed, anew = file(Block(CHILD, -100, 500, 10)), file(rows=9, revision=0, path="anew")
+    with pytest.raises(UnsupportedError, match=r"file anew.*RESTORE.*qbeast\.replicatedSet\.1"):
+        replicated([indexed, anew], LISTED)
+    assert not replicated([indexed], LISTED).copied
+    marked = file(MARKED, rows=10)
+    assert replicated([marked, indexed, anew], LISTED).copied
+    # A cube was copied only after the one above it.
+    below = [file(MARKED._replace(cube=CHILD)), file(Block(GRANDCHILD, -100, 500, 10))]
+    assert replicated(below).copied
+    with pytest.raises(UnsupportedError, match="file anew"):
+        replicated([*below, anew])
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"a": 1}', "[1, null]", '"A"'])
+def test_a_list_of_copied_cubes_that_cannot_be_read_says_nothing(text):
+    assert not replicated([file(rows=9, revision=0)], {"qbeast.replicatedSet.1": text}).copied
+    assert not replicated([file(rows=9, revision=0)], {"qbeast.replicatedSet.x": '[""]'}).copied
 
 
 def test_copies_of_copies():
@@ -174,7 +214,7 @@ def test_copies_of_copies():
         file(Block(GRANDCHILD, -100, 600, 20)),
     ]
     random.Random(1).shuffle(files)
-    cubes = ReplicatedCubes.among(files)
+    cubes = replicated(files)
     assert [each.blocks[0].cube for each in cubes.read_files(files)] == [GRANDCHILD]
 
 
@@ -187,12 +227,12 @@ def of_lost_revision(number, block, path):
 def test_copies_outlive_their_revision():
     below = Block(CHILD, -100, 500, 10)
     files = [of_lost_revision(7, MARKED, "copied"), of_lost_revision(7, below, "below")]
-    assert ReplicatedCubes.among(files).read_files(files) == files[1:]
+    assert replicated(files).read_files(files) == files[1:]
     false = [files[0], of_lost_revision(7, below._replace(min_weight=-99), "below")]
-    assert ReplicatedCubes.among(false).read_files(false) == false
+    assert replicated(false).read_files(false) == false
 
 
 def test_a_file_of_another_revision_that_is_lost_may_hold_the_copies():
     other = of_lost_revision(9, Block(CHILD, -100, 500, 10), "other")
     with pytest.raises(UnsupportedError, match="marked is marked as replicated"):
-        ReplicatedCubes.among([file(MARKED, path="marked"), other])
+        replicated([file(MARKED, path="marked"), other])

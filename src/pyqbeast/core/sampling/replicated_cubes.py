@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pyqbeast.core.errors import UnsupportedError
-from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MIN
+from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.core.format.constants import LEGACY_REPLICATED_SET_PREFIX, STAGING_REVISION, WEIGHT_MIN
 from pyqbeast.core.format.file_tags import Block, FileTags, of_any_revision, say_marked, tell_blocks
+from pyqbeast.core.format.stored_text import read_json, whole_number
 from pyqbeast.core.sampling.logged_file import LoggedFile
 
 #: A revision and the id of a cube, which begins with those of the cubes above it. A table need not have the revision.
@@ -28,21 +29,44 @@ class _Marked:
     path: str
     blocks: list[Block] = field(default_factory=list)
     rows: int = 0
+    live: int = 0
     is_lightest_seen: bool = False
     seen: float = 0.0
 
     def add(self, block: Block, file: LoggedFile, *, is_only: bool) -> None:
         """Adds a block of a file, which holds no more rows than the file, and all of them if it is the only one."""
-        self.blocks.append(block)
         if file.rows is None:
-            self.rows += block.element_count
+            rows = block.element_count
         else:
-            self.rows += file.rows if is_only else min(block.element_count, file.rows)
+            rows = file.rows if is_only else min(block.element_count, file.rows)
+        self.blocks.append(block)
+        self.rows += rows
+        self.live += max(0, rows - file.deleted)
+
+    def may_be_in(self, elsewhere: float) -> bool:
+        """Whether so many rows beside those that were seen can be its own.
+
+        A block without rows closes a gap, and begins like a block below it. A copy of a deleted row is deleted too.
+        """
+        return self.rows > 0 and self.seen + elsewhere >= max(1, self.live)
 
     def see(self, below: Block) -> None:
         largest = max((block.max_weight for block in self.blocks), default=WEIGHT_MIN)
         self.is_lightest_seen |= any(block.min_weight == below.min_weight for block in self.blocks)
         self.seen += below.element_count if below.min_weight <= largest else 0
+
+
+def _listed(configuration: Mapping[str, str]) -> Iterator[_Name]:
+    """The cubes that a table of before format 0.6 lists as copied."""
+    for key, text in configuration.items():
+        if key.startswith(LEGACY_REPLICATED_SET_PREFIX):
+            try:
+                revision_id = whole_number(key.removeprefix(LEGACY_REPLICATED_SET_PREFIX), key)
+                cubes = read_json(text, key)
+            except FormatError:
+                continue
+            if isinstance(cubes, list):
+                yield from ((revision_id, cube) for cube in cubes if isinstance(cube, str))
 
 
 def _told(file: LoggedFile) -> FileTags:
@@ -57,28 +81,53 @@ def _unreadable(file: LoggedFile) -> UnsupportedError:
     )
 
 
+def _untellable(path: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"file {path} is marked as replicated: its rows would be in other files too. Files without an index or with "
+        "damaged tags may hold them, or those that showed it are deleted, so nobody can tell. RESTORE a version in "
+        "which all files have an index and no row is deleted, and run pyqbeast upgrade --drop-replicated before other "
+        "writers change it"
+    )
+
+
+def _unmarked(path: str, name: _Name) -> UnsupportedError:
+    revision_id, cube = name
+    key = f"{LEGACY_REPLICATED_SET_PREFIX}{revision_id}"
+    return UnsupportedError(
+        f"cube {cube!r} was copied to the cubes below it, and no file of it is marked: file {path}, which has no index "
+        "or damaged tags, may hold its rows, and they would be in other files too, so nobody can tell. RESTORE the "
+        "version before another writer changed the table, and run pyqbeast upgrade --drop-replicated on it. Where it "
+        f"is sure that all rows were replaced since, UNSET the table property {key} if there is one"
+    )
+
+
 class _Evidence:
     """What the files of a table show about its marked cubes, before the marks are judged."""
 
-    def __init__(self, marked: dict[_Name, _Marked]) -> None:
+    def __init__(self, marked: dict[_Name, _Marked], listed: set[_Name]) -> None:
         self._marked = marked
+        self._listed = listed
         self._lengths = {len(cube) for _, cube in marked}
         # Rows that no block tells of.
         self._untold = 0.0
         # Rows of revisions that the table does not have. A file whose number is damaged may hold copies of any other.
         self._of_lost: Counter[int] = Counter()
+        self._are_any_deleted = False
         self._hides_mark: LoggedFile | None = None
+        self._untold_path = ""
 
     def look_at(self, file: LoggedFile) -> None:
         """Shows the rows of a file to the marked cubes that they may be copied from."""
         tags = _told(file)
+        self._are_any_deleted |= file.deleted > 0
         if not tell_blocks(file.tags, tags.blocks) and say_marked(file.tags) is None:
             self._hides_mark = file
         told = sum(block.element_count for block in tags.blocks)
-        if file.rows is not None:
-            self._untold += max(0, file.rows - told)
-        elif not told:
-            self._untold = math.inf
+        unknown = 0 if told else math.inf
+        untold = unknown if file.rows is None else max(0, file.rows - told)
+        self._untold += untold
+        if untold:
+            self._untold_path = file.path
         if file.revision_id == STAGING_REVISION:
             self._of_lost[tags.revision_id] += told
         for block in tags.blocks:
@@ -104,22 +153,24 @@ class _Evidence:
         for name in sorted(self._marked, key=lambda name: -len(name[1])):
             cube = self._marked[name]
             elsewhere = self._untold + self._of_lost.total() - self._of_lost[name[0]]
-            is_enough = cube.seen + elsewhere >= cube.rows
-            # A block without rows closes a gap, and begins like a block below it.
-            if cube.rows and cube.is_lightest_seen and is_enough:
+            may_be_copied = cube.may_be_in(elsewhere)
+            # What shows that a cube was copied may be deleted or without an index. An update does both: it hides the
+            # copies of a row, and writes each anew into a file without an index.
+            is_untold, is_deleted = elsewhere > 0, self._are_any_deleted
+            is_unsure = (is_untold and is_deleted) if cube.is_lightest_seen else (is_untold or is_deleted)
+            if may_be_copied and is_unsure:
+                raise _untellable(cube.path)
+            if may_be_copied and cube.is_lightest_seen:
                 copied.add(name)
-            elif elsewhere > 0 and is_enough:
-                raise UnsupportedError(
-                    f"file {cube.path} is marked as replicated: its rows would be in other files too. No block holds "
-                    "them, and files without an index or with damaged tags may, so nobody can tell. RESTORE a version "
-                    "in which all files have an index, and run pyqbeast upgrade --drop-replicated before other writers "
-                    "change it"
-                )
             else:
                 for block in cube.blocks:
                     self._show(name[0], block)
         if copied and self._hides_mark:
             raise _unreadable(self._hides_mark)
+        # A cube was copied only after the one above it. So where any was, the root was.
+        for name in sorted(self._listed | {(revision_id, "") for revision_id, _ in copied}):
+            if self._untold and name not in self._marked:
+                raise _unmarked(self._untold_path, name)
         return frozenset(copied)
 
 
@@ -134,11 +185,11 @@ class ReplicatedCubes:
     has_marks: bool = False
 
     @classmethod
-    def among(cls, files: Iterable[LoggedFile]) -> ReplicatedCubes:
-        """The replicated cubes of a table of these files.
+    def among(cls, files: Iterable[LoggedFile], configuration: Mapping[str, str]) -> ReplicatedCubes:
+        """The replicated cubes of a table of these files and this configuration.
 
         Raises UnsupportedError where a file is marked and rows that no block tells of may be its own, and where damaged
-        tags may have marked a file.
+        tags may have marked a file or another writer may have rewritten one without its mark.
         """
         files = list(files)
         marked: dict[_Name, _Marked] = {}
@@ -152,12 +203,13 @@ class ReplicatedCubes:
                         name = (tags.revision_id, block.cube.to_string())
                         is_only = len(tags.blocks) == 1
                         marked.setdefault(name, _Marked(file.path)).add(block, file, is_only=is_only)
-        if not marked:
+        listed = set(_listed(configuration))
+        if not (marked or listed):
             return cls()
-        evidence = _Evidence(marked)
+        evidence = _Evidence(marked, listed)
         for file in files:
             evidence.look_at(file)
-        return cls(evidence.judged(), has_marks=True)
+        return cls(evidence.judged(), has_marks=bool(marked))
 
     def hold_all_of(self, file: LoggedFile) -> bool:
         """Whether other files hold all rows of the file.

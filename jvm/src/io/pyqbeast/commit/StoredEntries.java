@@ -36,6 +36,13 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
           "delta.inCommitTimestamp", "delta.coordinatedCommits", Constants.REVISION_PREFIX, Constants.LAST_REVISION,
           Constants.SAMPLE_FRACTIONS);
 
+  private static boolean isOfRevisions(String key) {
+    return key.startsWith(Constants.REVISION_PREFIX)
+        || key.startsWith(Constants.LEGACY_REPLICATED_SET_PREFIX)
+        || key.equals(Constants.LAST_REVISION)
+        || NOTES.contains(key);
+  }
+
   /** Spark has the comment among the properties, Delta beside them. */
   private static final String COMMENT = TableCatalog.PROP_COMMENT;
 
@@ -55,8 +62,7 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
       configuration.keySet().removeIf(StoredEntries::isOption);
     }
     if (dropRevisions) {
-      configuration.keySet()
-          .removeIf(k -> k.startsWith(Constants.REVISION_PREFIX) || k.equals(Constants.LAST_REVISION) || NOTES.contains(k));
+      configuration.keySet().removeIf(StoredEntries::isOfRevisions);
     }
     configuration.putAll(properties);
     configuration.remove(COMMENT);

@@ -71,6 +71,7 @@ public final class Constants {
   public static final String BLOCK_MIN_WEIGHT = text("BLOCK_MIN_WEIGHT");
   public static final String BLOCK_MAX_WEIGHT = text("BLOCK_MAX_WEIGHT");
   public static final String BLOCK_REPLICATED = text("BLOCK_REPLICATED");
+  public static final String LEGACY_REPLICATED_SET_PREFIX = text("LEGACY_REPLICATED_SET_PREFIX");
   public static final String LEGACY_TAG_STATE = text("LEGACY_TAG_STATE");
   static final String LEGACY_TAG_CUBE = text("LEGACY_TAG_CUBE");
   static final String LEGACY_TAG_MIN_WEIGHT = text("LEGACY_TAG_MIN_WEIGHT");

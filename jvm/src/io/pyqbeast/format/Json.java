@@ -38,7 +38,7 @@ public final class Json {
   }
 
   /** The number of 64 bits that a text of decimal digits stands for; null for every other text. */
-  static Long wholeNumber(String text) {
+  public static Long wholeNumber(String text) {
     return text == null ? null : wholeNumber(text, 0, text.length());
   }
 

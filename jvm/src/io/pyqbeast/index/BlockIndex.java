@@ -53,7 +53,8 @@ public final class BlockIndex {
     Set<String> prunable = PrunableRevisions.of(snapshot.metadata());
     List<AddFile> all = LargeTables.wholeFiles(snapshot);
     if (all == null) {
-      BlockIndex large = LargeTables.index(snapshot, prunable);
+      boolean areListed = ReplicatedCubes.areListed(snapshot.metadata());
+      BlockIndex large = areListed ? null : LargeTables.index(snapshot, prunable);
       if (large != null) {
         return large;
       }

@@ -1,6 +1,7 @@
 package io.pyqbeast.index;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.Constants;
@@ -18,6 +19,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
@@ -33,6 +35,9 @@ import org.apache.spark.sql.delta.actions.Metadata;
  *
  * <p>A program that knows nothing of cubes may have rewritten the copies, and tags may be damaged. Nobody can tell from the
  * log then whether it is the copies that the files hold whose rows no block tells of, or none of a revision that is there.
+ * Deletion vectors leave blocks as they were, but a file whose rows are all deleted leaves the log, be it the one that
+ * showed where a lightest row was copied to. An update hides the copies of a row, and writes each anew into a file without
+ * an index.
  */
 public final class ReplicatedCubes implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -40,7 +45,12 @@ public final class ReplicatedCubes implements Serializable {
   /** For a table in which no block is marked. */
   static final ReplicatedCubes NONE = new ReplicatedCubes(Set.of(), false);
 
-  private record Name(long revision, String cube) implements Serializable {}
+  private record Name(long revision, String cube) implements Serializable, Comparable<Name> {
+    @Override
+    public int compareTo(Name other) {
+      return revision == other.revision ? cube.compareTo(other.cube) : Long.compare(revision, other.revision);
+    }
+  }
 
   /** The marked blocks of one cube, and what is seen of their rows below it. */
   private static final class Marked {
@@ -48,19 +58,30 @@ public final class ReplicatedCubes implements Serializable {
     private final List<FileTags.Block> blocks = new ArrayList<>();
     private int maxWeight = Constants.WEIGHT_MIN;
     private double rows;
+    private double live;
     private boolean isLightestSeen;
     private double seen;
 
     /** Adds a block of a file, which holds no more rows than the file, and all of them if it is the only one. */
-    void add(FileTags.Block block, Long ofFile, boolean isOnly) {
+    void add(FileTags.Block block, AddFile file, boolean isOnly) {
       blocks.add(block);
       starts.add(block.minWeight());
       maxWeight = Math.max(maxWeight, block.maxWeight());
-      if (ofFile == null) {
-        rows += block.rows();
-      } else {
-        rows += isOnly ? ofFile : Math.min(block.rows(), ofFile);
+      Long ofFile = StoredRows.of(file);
+      double held = block.rows();
+      if (ofFile != null) {
+        held = isOnly ? ofFile : Math.min(held, ofFile);
       }
+      rows += held;
+      live += Math.max(0, held - deleted(file));
+    }
+
+    /**
+     * Whether so many rows beside those that were seen can be its own. A block without rows closes a gap, and begins like
+     * a block below it. A copy of a deleted row is deleted too.
+     */
+    boolean mayBeIn(double elsewhere) {
+      return rows > 0 && seen + elsewhere >= Math.max(1, live);
     }
 
     void see(FileTags.Block below) {
@@ -81,12 +102,17 @@ public final class ReplicatedCubes implements Serializable {
     /** Rows that no block tells of. */
     private double untold;
 
+    /** A file that has such rows. */
+    private String untoldPath;
+
+    private boolean areAnyDeleted;
+
     /** A file whose damaged tags do not tell whether it was marked; null where there is none. */
     private String hidesMark;
 
     void mark(long revision, FileTags.Block block, AddFile file, boolean isOnly) {
       Name name = new Name(revision, block.cube());
-      marked.computeIfAbsent(name, each -> new Marked()).add(block, StoredRows.of(file), isOnly);
+      marked.computeIfAbsent(name, each -> new Marked()).add(block, file, isOnly);
       paths.put(name, file.path());
       lengths.add(block.cube().length());
     }
@@ -99,13 +125,15 @@ public final class ReplicatedCubes implements Serializable {
       if (!FileTags.tellBlocks(tags, blocks) && FileTags.saidMark(tags) == FileTags.Mark.UNKNOWN) {
         hidesMark = file.path();
       }
+      areAnyDeleted |= deleted(file) > 0;
       double told = blocks.stream().mapToDouble(FileTags.Block::rows).sum();
       Long rows = StoredRows.of(file);
+      double more = told == 0 ? Double.POSITIVE_INFINITY : 0;
       if (rows != null) {
-        untold += Math.max(0, rows - told);
-      } else if (told == 0) {
-        untold = Double.POSITIVE_INFINITY;
+        more = Math.max(0, rows - told);
       }
+      untold += more;
+      untoldPath = more > 0 ? file.path() : untoldPath;
       if (revision != null && !revisions.contains(revision)) {
         ofLost.merge(revision, told, Double::sum);
       }
@@ -135,7 +163,7 @@ public final class ReplicatedCubes implements Serializable {
      * Judges the marked cubes from the deepest up, because a block whose mark turned out to be false may hold the
      * copies of a cube above it.
      */
-    ReplicatedCubes judged() {
+    ReplicatedCubes judged(Set<Name> listed) {
       Set<Name> copied = new HashSet<>();
       List<Name> deepestFirst = new ArrayList<>(marked.keySet());
       deepestFirst.sort(Comparator.comparingInt((Name name) -> name.cube().length()).reversed());
@@ -145,22 +173,32 @@ public final class ReplicatedCubes implements Serializable {
         for (Map.Entry<Long, Double> lost : ofLost.entrySet()) {
           elsewhere += lost.getKey() == name.revision() ? 0 : lost.getValue();
         }
-        boolean isEnough = cube.seen + elsewhere >= cube.rows;
-        // A block without rows closes a gap, and begins like a block below it.
-        if (cube.rows > 0 && cube.isLightestSeen && isEnough) {
-          copied.add(name);
-        } else if (elsewhere > 0 && isEnough) {
+        boolean mayBeCopied = cube.mayBeIn(elsewhere);
+        boolean isUntold = elsewhere > 0;
+        boolean isUnsure = cube.isLightestSeen ? isUntold && areAnyDeleted : isUntold || areAnyDeleted;
+        if (mayBeCopied && isUnsure) {
           throw new Refusal(
-              "file " + paths.get(name) + " is marked as replicated: its rows would be in other files too. No block holds"
-                  + " them, and files without an index or with damaged tags may, so nobody can tell. RESTORE a version in"
-                  + " which all files have an index, and run pyqbeast upgrade --drop-replicated before other writers"
-                  + " change it");
+              "file " + paths.get(name) + " is marked as replicated: its rows would be in other files too. Files without an"
+                  + " index or with damaged tags may hold them, or those that showed it are deleted, so nobody can tell."
+                  + " RESTORE a version in which all files have an index and no row is deleted, and run pyqbeast upgrade"
+                  + " --drop-replicated before other writers change it");
+        }
+        if (mayBeCopied && cube.isLightestSeen) {
+          copied.add(name);
         } else {
           cube.blocks.forEach(block -> show(name.revision(), block));
         }
       }
       if (hidesMark != null && !copied.isEmpty()) {
         throw unreadable(hidesMark);
+      }
+      // A cube was copied only after the one above it. So where any was, the root was.
+      Set<Name> wereCopied = new TreeSet<>(listed);
+      copied.forEach(name -> wereCopied.add(new Name(name.revision(), "")));
+      for (Name name : wereCopied) {
+        if (untold > 0 && !marked.containsKey(name)) {
+          throw unmarked(untoldPath, name);
+        }
       }
       return new ReplicatedCubes(copied, copied.size() < marked.size());
     }
@@ -179,14 +217,44 @@ public final class ReplicatedCubes implements Serializable {
    * Spark job a version.
    */
   public static ReplicatedCubes of(Snapshot snapshot) {
-    return StoredFormat.of(snapshot).isMarked() ? BlockIndex.of(snapshot).replicatedCubes() : NONE;
+    boolean mayBeSome =
+        StoredFormat.of(snapshot).isMarked()
+            || StoredFormat.isIndexed(snapshot) && areListed(snapshot.metadata());
+    return mayBeSome ? BlockIndex.of(snapshot).replicatedCubes() : NONE;
+  }
+
+  /** Whether a table of before format 0.6 lists cubes that were copied. */
+  static boolean areListed(Metadata table) {
+    return !listed(table).isEmpty();
+  }
+
+  private static Set<Name> listed(Metadata table) {
+    Set<Name> names = new HashSet<>();
+    ScalaInterop.map(table.configuration())
+        .forEach(
+            (key, text) -> {
+              Long revision =
+                  key.startsWith(Constants.LEGACY_REPLICATED_SET_PREFIX)
+                      ? Json.wholeNumber(key.substring(Constants.LEGACY_REPLICATED_SET_PREFIX.length()))
+                      : null;
+              JsonNode cubes = revision == null ? MissingNode.getInstance() : Json.read(text);
+              if (cubes.isArray()) {
+                cubes.forEach(
+                    cube -> {
+                      if (cube.isTextual()) {
+                        names.add(new Name(revision, cube.textValue()));
+                      }
+                    });
+              }
+            });
+    return names;
   }
 
   /**
    * The replicated cubes of a table of these files.
    *
    * @throws Refusal where a file is marked and rows that no block tells of may be its own, and where damaged tags may have
-   *     marked a file
+   *     marked a file or another writer may have rewritten one without its mark
    */
   public static ReplicatedCubes among(Iterable<AddFile> files, Metadata table) {
     Evidence evidence = new Evidence();
@@ -202,12 +270,27 @@ public final class ReplicatedCubes implements Serializable {
             .forEach(block -> evidence.mark(FileTags.revision(tags), block, file, blocks.size() == 1));
       }
     }
-    if (evidence.marked.isEmpty()) {
+    Set<Name> listed = listed(table);
+    if (evidence.marked.isEmpty() && listed.isEmpty()) {
       return NONE;
     }
     Set<Long> revisions = StoredRevision.numbers(ScalaInterop.map(table.configuration()));
     files.forEach(file -> evidence.lookAt(file, revisions));
-    return evidence.judged();
+    return evidence.judged(listed);
+  }
+
+  private static Refusal unmarked(String path, Name name) {
+    String key = Constants.LEGACY_REPLICATED_SET_PREFIX + name.revision();
+    return new Refusal(
+        "cube '" + name.cube() + "' was copied to the cubes below it, and no file of it is marked: file " + path
+            + ", which has no index or damaged tags, may hold its rows, and they would be in other files too, so nobody can"
+            + " tell. RESTORE the version before another writer changed the table, and run pyqbeast upgrade"
+            + " --drop-replicated on it. Where it is sure that all rows were replaced since, UNSET the table property "
+            + key + " if there is one");
+  }
+
+  private static long deleted(AddFile file) {
+    return file.deletionVector() == null ? 0 : file.deletionVector().cardinality();
   }
 
   private static Refusal unreadable(String path) {

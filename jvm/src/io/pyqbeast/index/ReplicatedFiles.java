@@ -18,8 +18,10 @@ public final class ReplicatedFiles {
    * @throws Refusal where a file holds replicated blocks and others: their rows look alike
    */
   public static List<AddFile> without(List<AddFile> files, Snapshot snapshot) {
-    boolean isMarked = files.stream().anyMatch(file -> FileTags.isMarked(ScalaInterop.map(file.tagsOrEmpty())));
-    return isMarked ? without(files, BlockIndex.of(snapshot).replicatedCubes()) : files;
+    boolean mayBeMarked =
+        ReplicatedCubes.areListed(snapshot.metadata())
+            || files.stream().anyMatch(file -> FileTags.isMarked(ScalaInterop.map(file.tagsOrEmpty())));
+    return mayBeMarked ? without(files, BlockIndex.of(snapshot).replicatedCubes()) : files;
   }
 
   /** The same, where the replicated cubes of the snapshot are known. */
