@@ -25,8 +25,8 @@ from pyqbeast.core.problems import (
 UNINDEXED = "the file loses its index tags and is read whole, until optimize(revision=0) indexes it again"
 UNMARKED = "the mark is taken out"
 MARKED = (
-    "marks and damaged tags stay where the rows of a marked file may lie in a file whose tags lie; "
-    "optimize(files=[…]) writes files of damaged tags anew, and then repair can tell"
+    "marks and damaged tags stay where the rows of a marked file may lie in a file whose tags lie: RESTORE a version "
+    "whose tags tell the truth, and run upgrade(drop_replicated=True) on it, or write the table anew from its source"
 )
 UNCOMPARED = (
     "marks and damaged tags stay where the rows of a marked file may lie in a file whose rows could not be compared "
