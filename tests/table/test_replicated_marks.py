@@ -253,6 +253,22 @@ def test_copies_that_another_writer_wrote_anew_are_refused_and_not_doubled(spark
     assert problem.rule == "replicated rows are stored twice"
 
 
+def test_a_restore_brings_back_what_the_log_said_of_files(spark, with_copies):
+    """Errors of damaged tags advise it. Delta itself leaves the entries of files alone that are in both versions."""
+
+    def told():
+        return {file.path: (file.tags, file.statistics) for file in read_snapshot(with_copies).files}
+
+    log, before = bridge.TableLog(spark, with_copies), told()
+    lost = {"tags": F.lit(None).cast("map<string,string>"), "stats": F.lit(None).cast("string")}
+    damaged = log.file_frame().withColumns({**lost, "dataChange": F.lit(False)})
+    assert log.rewrite_entries("DAMAGE", damaged, damaged.limit(0), {}, {}) == log.version + 1
+    assert told() != before
+    spark.sql(f"RESTORE TABLE delta.`{with_copies}` TO VERSION AS OF {log.version}")
+    assert told() == before
+    counts_once(spark, with_copies)
+
+
 def without_index(spark, path):
     names = ", ".join(
         f"'{key}'" for key in bridge.TableLog(spark, path).configuration if key.startswith("qbeast.")

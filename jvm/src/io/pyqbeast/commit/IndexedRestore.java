@@ -3,6 +3,7 @@ package io.pyqbeast.commit;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.map_entries;
+import static org.apache.spark.sql.functions.not;
 import static org.apache.spark.sql.functions.sort_array;
 
 import io.pyqbeast.errors.Door;
@@ -20,10 +21,10 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.commands.RestoreTableCommand;
 
 /**
- * Delta's {@code RESTORE}, followed by a commit that restores tags. Delta leaves the log's entries of files alone
- * that are in both versions, so their tags stay as they are now. If the restored version was written before format
- * 0.6, a second commit gives those files their old tags back, and programs that could read that version can read it
- * again. Between the two commits the table can be read as well, as both kinds of tags say the same.
+ * Delta's {@code RESTORE}, followed by a commit that restores tags and statistics. Delta leaves the log's entries of files
+ * alone that are in both versions, so what they say stays as it is now: by an upgrade, a repair, a damage. A second commit
+ * gives those files of an indexed table what they said then. After an upgrade the table can be read between the two commits
+ * as well, as both kinds of tags say the same.
  */
 public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
   private static final long serialVersionUID = 1L;
@@ -40,21 +41,21 @@ public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
   @Override
   public InternalRow[] executeCollect() {
     Snapshot then = command.sourceTable().initialSnapshot();
-    boolean isLegacy = StoredFormat.of(then).legacy();
+    boolean isIndexed = StoredFormat.isIndexed(then);
     InternalRow[] restored;
     try {
       restored = WatchedCommand.run(() -> run(), new InternalRow[0]);
     } catch (Exception e) {
       throw Door.<RuntimeException>unchecked(e);
     }
-    if (isLegacy) {
+    if (isIndexed) {
       Object path = command.sourceTable().path();
       Landed.quietly(
           path,
           () -> RepeatedCommit.land(
               () -> restoreTags(path.toString(), then),
-              "files of " + path + " keep their tags of format 0.6, which programs of before cannot read; RESTORE again"
-                  + " sets the old ones"));
+              "files of " + path + " keep the tags and statistics of the version before, those of format 0.6 among them,"
+                  + " which programs of before cannot read; RESTORE again sets the old ones"));
     }
     return restored;
   }
@@ -67,13 +68,22 @@ public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
         || EntryRewrite.commit(log, "RESTORE TAGS", retagged, retagged.limit(0), Map.of(), Map.of()) >= 0;
   }
 
-  /** The files of {@code now} whose tags were others in {@code then}, with the tags of {@code then}. */
+  /** The files of {@code now} whose tags or statistics were others in {@code then}, with those of {@code then}. */
   private static Dataset<Row> retagged(Dataset<Row> now, Dataset<Row> then) {
     Column[] columns = Arrays.stream(now.columns()).map(name -> col(name)).toArray(Column[]::new);
-    Dataset<Row> tags = then.select(col("path"), col("tags").as("tagsThen"));
-    return now.join(tags, "path")
-        .filter(sort_array(map_entries(col("tags"))).notEqual(sort_array(map_entries(col("tagsThen")))))
+    Dataset<Row> before =
+        then.select(
+            col("path").as("pathThen"), col("deletionVector").as("vectorThen"), col("tags").as("tagsThen"),
+            col("stats").as("statsThen"));
+    // Another writer may have deleted rows meanwhile. The statistics of a file count for one deletion vector.
+    Column isSameFile = col("path").equalTo(col("pathThen")).and(col("deletionVector").eqNullSafe(col("vectorThen")));
+    Column areSame =
+        sort_array(map_entries(col("tags"))).eqNullSafe(sort_array(map_entries(col("tagsThen"))))
+            .and(col("stats").eqNullSafe(col("statsThen")));
+    return now.join(before, isSameFile)
+        .filter(not(areSame))
         .withColumn("tags", col("tagsThen"))
+        .withColumn("stats", col("statsThen"))
         .withColumn("dataChange", lit(false))
         .select(columns);
   }
