@@ -269,6 +269,19 @@ def test_a_restore_brings_back_what_the_log_said_of_files(spark, with_copies):
     counts_once(spark, with_copies)
 
 
+def test_no_stream_reads_copies(spark, with_copies, tmp_path):
+    def read():
+        rows = spark.readStream.format("qbeast").load(with_copies)
+        writer = rows.writeStream.format("delta").option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer.trigger(availableNow=True).start(str(tmp_path / "out")).awaitTermination()
+
+    with pytest.raises(UnsupportedError, match="pyqbeast upgrade --drop-replicated"):
+        read()
+    pyqbeast.upgrade(spark, with_copies, drop_replicated=True)
+    read()
+    assert spark.read.format("delta").load(str(tmp_path / "out")).count() == 30_000
+
+
 def without_index(spark, path):
     names = ", ".join(
         f"'{key}'" for key in bridge.TableLog(spark, path).configuration if key.startswith("qbeast.")

@@ -1,6 +1,7 @@
 package io.pyqbeast;
 
 import io.pyqbeast.catalog.QbeastSink;
+import io.pyqbeast.commit.LegacyTableGuard;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.python.Bridge;
@@ -63,8 +64,12 @@ public final class QbeastDataSource
      * log is not listed again: that could fail, although the write has landed.
      */
     static BaseRelation known(SQLContext context, String path, Map<String, String> options) {
-      return DeltaLog.forTable(context.sparkSession(), new Path(path), ScalaInterop.map(options))
+      return log(context, path, options)
           .createRelation(ScalaInterop.seq(List.of()), Option.empty(), Option.empty(), false);
+    }
+
+    static DeltaLog log(SQLContext context, String path, Map<String, String> options) {
+      return DeltaLog.forTable(context.sparkSession(), new Path(path), ScalaInterop.map(options));
     }
   }
 
@@ -162,6 +167,10 @@ public final class QbeastDataSource
       Option<StructType> schema,
       String provider,
       scala.collection.immutable.Map<String, String> parameters) {
+    String path = ScalaInterop.map(parameters).get("path");
+    if (path != null) {
+      LegacyTableGuard.checkStream(Delta.log(context, path, ScalaInterop.map(parameters)));
+    }
     return Delta.SOURCE.createSource(context, metadataPath, schema, provider, parameters);
   }
 

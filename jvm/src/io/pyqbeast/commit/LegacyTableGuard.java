@@ -50,6 +50,20 @@ public final class LegacyTableGuard {
     }
   }
 
+  /**
+   * Looks at the newest version of a table that a stream is to read. Delta's source gives out all files.
+   *
+   * @throws Refusal where files of it repeat rows of other files
+   */
+  public static void checkStream(DeltaLog log) {
+    if (!ReplicatedCubes.of(Snapshots.newest(log)).isEmpty()) {
+      String path = place(log.dataPath());
+      throw new Refusal(
+          "files of the table at " + path + " repeat rows of other files, and a stream would read these rows twice;"
+              + " run first: pyqbeast upgrade --drop-replicated " + ShellWord.of(path));
+    }
+  }
+
   /** A path as a command takes it: whole, but for files of this machine, whose paths need no scheme. */
   private static String place(Path path) {
     URI uri = path.toUri();
