@@ -20,6 +20,7 @@ from tests.table.legacy import REPLICATED, copy_of
 from tests.table.relogged import marked, relogged
 
 ROWS = 6_000
+COMPACTION = {"enabled": "true", "minNumFiles": "2"}
 
 
 def reads_all(spark, path, rows=ROWS):
@@ -267,6 +268,14 @@ def test_a_restore_brings_back_what_the_log_said_of_files(spark, with_copies):
     spark.sql(f"RESTORE TABLE delta.`{with_copies}` TO VERSION AS OF {log.version}")
     assert told() == before
     counts_once(spark, with_copies)
+
+
+def test_no_compaction_after_a_write_takes_copies_for_rows(spark, with_copies):
+    compacts = {f"spark.databricks.delta.autoCompact.{key}": value for key, value in COMPACTION.items()}
+    more = load(spark, with_copies).limit(100).withColumn("id", F.col("id") + 10**6)
+    with under(spark, compacts):
+        more.repartition(4).write.format("delta").mode("append").save(with_copies)
+    assert load(spark, with_copies).filter("id < 1000000").count() == 30_000
 
 
 def test_no_stream_reads_copies(spark, with_copies, tmp_path):

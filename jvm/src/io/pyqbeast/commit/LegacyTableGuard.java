@@ -75,7 +75,11 @@ public final class LegacyTableGuard {
     if (plan instanceof OptimizeTableCommand optimize) {
       return logOf(optimize.child());
     }
-    return plan instanceof DeltaReorgTableCommand reorg ? logOf(reorg.target()) : DeltaCommands.logOf(plan);
+    if (plan instanceof DeltaReorgTableCommand reorg) {
+      return logOf(reorg.target());
+    }
+    DeltaLog log = DeltaCommands.logOf(plan);
+    return log == null ? DeltaCommands.rewrittenBy(plan) : log;
   }
 
   private static DeltaLog logOf(LogicalPlan named) {

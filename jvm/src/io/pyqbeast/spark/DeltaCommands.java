@@ -5,9 +5,15 @@ import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.commands.DeleteCommand;
 import org.apache.spark.sql.delta.commands.MergeIntoCommandBase;
 import org.apache.spark.sql.delta.commands.UpdateCommand;
+import org.apache.spark.sql.delta.files.TahoeBatchFileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /** Delta's commands that change rows of a table in place. */
 public final class DeltaCommands {
+  /** What Delta calls the reading of these files. */
+  private static final String OPTIMIZE = "Optimize";
+
   private DeltaCommands() {}
 
   /** The log of the table that a DELETE, UPDATE or MERGE changes; null for any other plan. */
@@ -19,5 +25,18 @@ public final class DeltaCommands {
       return update.tahoeFileIndex().deltaLog();
     }
     return plan instanceof MergeIntoCommandBase merge ? merge.targetFileIndex().deltaLog() : null;
+  }
+
+  /**
+   * The log of the table of which a plan reads the files that an {@code OPTIMIZE} writes anew; null for any other plan. Delta
+   * does so also after a write, where compaction is automatic, and within other commands: no plan of theirs tells of it.
+   */
+  public static DeltaLog rewrittenBy(LogicalPlan plan) {
+    return plan instanceof LogicalRelation relation
+            && relation.relation() instanceof HadoopFsRelation files
+            && files.location() instanceof TahoeBatchFileIndex chosen
+            && chosen.actionType().equals(OPTIMIZE)
+        ? chosen.deltaLog()
+        : null;
   }
 }
