@@ -130,15 +130,6 @@ def test_a_table_has_one_granularity_of_keys(spark, table_path):
     assert log.key_granularity == pytest.approx((2 + 0 + 6) / (200 * 11))
 
 
-def test_keys_that_nulls_alone_tell_apart_have_one_weight(spark, table_path):
-    """They lie in cubes of their own, and are sampled together."""
-    rows = spark.range(2_000).selectExpr(
-        "if(id < 100, 5, if(id < 200, null, id)) AS a", "if(id < 100, null, if(id < 200, 5, 2000 - id)) AS b"
-    )
-    save(rows, table_path, cubeSize=50, columnsToIndex="a,b")
-    assert bridge.TableLog(spark, table_path).key_granularity == pytest.approx(199 / 2_000)
-
-
 def test_a_weight_lies_in_one_interval(java):
     """Files count their rows by these. The borders themselves, and the weights beside them, are asked for too."""
     beside = [border + step for border in BORDERS.tolist() for step in (-1, 0, 1)]

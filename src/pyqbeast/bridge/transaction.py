@@ -31,9 +31,7 @@ class WrittenFile:
         path: in the log.
         size: bytes.
         rows: how many it holds; None if Delta split the rows into change data and others, which are not counted.
-        key_rows: rows of the most frequent key of the task that wrote the file, of those with no null in hashed
-            columns, with one, and so on. All rows of a key go to one task.
-        nulls: for each hashed column whether that task has written a null.
+        key_rows: rows of the most frequent key of the task that wrote the file: all rows of a key go to one.
         blocks: its blocks; None where the rows did not come from `arranged`, or not in its order.
         parts: its parts but the first.
         weights: the rows of each interval of `core.format.weight_counts`, where there are blocks.
@@ -43,8 +41,7 @@ class WrittenFile:
     path: str
     size: int
     rows: int | None = None
-    key_rows: tuple[int, ...] = ()
-    nulls: tuple[bool, ...] = ()
+    key_rows: int = 0
     blocks: list[WrittenBlock] | None = None
     parts: tuple[FilePart, ...] = ()
     weights: tuple[int, ...] = ()
@@ -58,17 +55,13 @@ class WrittenFile:
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> WrittenFile:
         """Reads one entry of the bridge's JSON."""
-        names = ("blocks", "parts", "weights", "key_rows", "nulls")
-        blocks, parts, *counts = (fields.pop(name, None) for name in names)
-        weights, key_rows, nulls = (tuple(numbers or ()) for numbers in counts)
+        blocks, parts, weights = (fields.pop(name, None) for name in ("blocks", "parts", "weights"))
         blocks = None if blocks is None else [WrittenBlock(*block) for block in blocks]
         return cls(
             **fields,
             blocks=blocks,
             parts=tuple(FilePart(*part) for part in parts or ()),
-            weights=weights,
-            key_rows=key_rows,
-            nulls=nulls,
+            weights=tuple(weights or ()),
         )
 
 

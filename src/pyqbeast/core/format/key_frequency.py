@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
-from math import comb
 from typing import NamedTuple
 
 from pyqbeast.core.errors import FormatError
@@ -22,8 +21,7 @@ class KeyFrequency(NamedTuple):
     """The rows of the most frequent key of a file, and the write that the file came from.
 
     In one write all rows of a key lie in one cube. So the rows of the most frequent key of a write are the
-    largest number among its files, and those of a table at most the sum over its writes. Keys that nulls alone tell
-    apart have one weight, and so count as one: see `most_of_one_weight`.
+    largest number among its files, and those of a table at most the sum over its writes.
     """
 
     write: str
@@ -32,19 +30,6 @@ class KeyFrequency(NamedTuple):
     def to_tag(self) -> str:
         """The text of the file's tag."""
         return compact_json({KEY_ROWS_WRITE: self.write, KEY_ROWS_ROWS: self.rows})
-
-
-def most_of_one_weight(key_rows: Iterable[int], columns: int) -> int:
-    """How many rows of a write have one weight at the most, by the rows of its most frequent key.
-
-    Spark's hash skips nulls: (5, null) and (null, 5) have one weight, and lie in cubes of their own. So the rows of a
-    weight lie in as many places as there are ways to choose which columns are null.
-
-    Args:
-        key_rows: of the keys without a null, of those with one, and so on.
-        columns: how many hashed columns hold a null.
-    """
-    return max(rows * max(1, comb(columns, nulls)) for nulls, rows in enumerate(key_rows))
 
 
 def parse_key_frequency(tags: Mapping[str, str]) -> KeyFrequency | None:

@@ -30,7 +30,7 @@ from pyqbeast.core.format.constants import (
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_parts import parts_tag
 from pyqbeast.core.format.file_tags import Block, blocks_to_json
-from pyqbeast.core.format.key_frequency import KeyFrequency, most_of_one_weight
+from pyqbeast.core.format.key_frequency import KeyFrequency
 from pyqbeast.core.format.weight_counts import weights_tag
 from pyqbeast.core.otree.file_layout import FileLayout
 from pyqbeast.core.otree.gaps import closing
@@ -73,14 +73,11 @@ class Arrangement:
             elif file.blocks:
                 blocks[file.path] = [self._stored(block) for block in file.blocks]
         self._close_gaps(blocks)
-        holding_nulls = sum(map(any, zip(*(file.nulls for file in files if file.nulls), strict=True)))
         return {
             file.path: {
                 TAG_REVISION: str(revision_id),
                 TAG_BLOCKS: blocks_to_json(blocks[file.path]),
-                TAG_KEY_ROWS: KeyFrequency(
-                    self.write, most_of_one_weight(file.key_rows, holding_nulls)
-                ).to_tag(),
+                TAG_KEY_ROWS: KeyFrequency(self.write, file.key_rows).to_tag(),
                 TAG_MAX_ROW_WEIGHT: str(file.max_row_weight),
                 TAG_WEIGHTS: weights_tag(file.weights),
                 **({TAG_PARTS: parts_tag(file.parts)} if file.parts else {}),

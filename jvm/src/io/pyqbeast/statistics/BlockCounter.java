@@ -44,7 +44,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
   private List<long[]> parts = new ArrayList<>();
   private long[] weights = new long[WeightCounts.INTERVALS];
   private final int[] counts = new int[1 << COUNTER_BITS];
-  private final int[] keyOfCount = new int[1 << COUNTER_BITS];
+  private final int[] weightOfCount = new int[1 << COUNTER_BITS];
   private final int[] runOfCount = new int[1 << COUNTER_BITS];
   private final WrittenWeight.OfRow weight;
   private boolean isTracked = true;
@@ -56,12 +56,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
   private int heaviest = Integer.MIN_VALUE;
   private int lastStretch;
   private int run;
-
-  /** The rows of the most frequent key among those with so many nulls in hashed columns. */
-  private final long[] keyRows;
-
-  /** For each hashed column whether it is null in some row. */
-  private final boolean[] nulls;
+  private long keyRows;
 
   private record Closed(
       String name, long rows, Map<Long, long[]> blocks, List<long[]> parts, long[] weights, long strays) {}
@@ -70,8 +65,6 @@ final class BlockCounter implements WriteTaskStatsTracker {
   BlockCounter(WriteTaskStatsTracker statistics, WrittenWeight weight) {
     this.statistics = statistics;
     this.weight = weight.ofRow();
-    nulls = new boolean[this.weight.columns()];
-    keyRows = new long[nulls.length + 1];
     targets.expectCounter();
   }
 
@@ -103,8 +96,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
     if (isTracked) {
       strays += weight.of(row) == targets.weight() ? 0 : 1;
       notePart(targets.takePart(), targets.weight());
-      noteKey(targets.stretch(), targets.weight(), row);
-      note(targets.cube(), targets.weight());
+      note(targets.cube(), targets.stretch(), targets.weight());
     }
   }
 
@@ -124,7 +116,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
       List<long[]> blocksOfFile = known ? new ArrayList<>(file.blocks().values()) : null;
       files.add(
           new WrittenBlocks.OfFile(
-              file.name(), file.rows(), keyRows, nulls, blocksOfFile, file.parts(), file.weights(), file.strays()));
+              file.name(), file.rows(), keyRows, blocksOfFile, file.parts(), file.weights(), file.strays()));
     }
     return new WrittenBlocks(statistics == null ? null : statistics.getFinalStats(milliseconds), files);
   }
@@ -154,7 +146,8 @@ final class BlockCounter implements WriteTaskStatsTracker {
     }
   }
 
-  private void note(long cube, int weight) {
+  private void note(long cube, int stretch, int weight) {
+    noteKey(stretch, weight);
     if (lastBlock == null || lastCube != cube) {
       lastCube = cube;
       lastBlock = blocks.computeIfAbsent(cube, k -> new long[] {cube, 0, Long.MAX_VALUE, Long.MIN_VALUE});
@@ -166,33 +159,24 @@ final class BlockCounter implements WriteTaskStatsTracker {
   }
 
   /**
-   * Counts the rows of each key, by weight and by which of its columns are null. The count may be too high and is never
-   * too low: rows of one key have one weight and lie in one stretch.
+   * Counts the rows of each key, by weight. The count may be too high and is never too low: rows of one key have one
+   * weight and lie in one stretch.
    */
-  private void noteKey(int stretch, int weightOfRow, InternalRow row) {
-    int nullsOfKey = 0;
-    int key = weightOfRow;
-    for (int i = 0; i < nulls.length; i++) {
-      if (weight.isNull(row, i)) {
-        nulls[i] = true;
-        nullsOfKey++;
-        key += 0x85EBCA6B << i;
-      }
-    }
+  private void noteKey(int stretch, int weight) {
     if (run == 0 || stretch != lastStretch) {
       lastStretch = stretch;
       run++;
     }
-    int counter = (key * 0x9E3779B9) >>> (32 - COUNTER_BITS);
-    for (int tried = 1; runOfCount[counter] == run && keyOfCount[counter] != key && tried < PROBES; tried++) {
+    int counter = (weight * 0x9E3779B9) >>> (32 - COUNTER_BITS);
+    for (int tried = 1; runOfCount[counter] == run && weightOfCount[counter] != weight && tried < PROBES; tried++) {
       counter = (counter + 1) & (counts.length - 1);
     }
     if (runOfCount[counter] != run) {
       runOfCount[counter] = run;
-      keyOfCount[counter] = key;
+      weightOfCount[counter] = weight;
       counts[counter] = 0;
     }
     counts[counter]++;
-    keyRows[nullsOfKey] = Math.max(keyRows[nullsOfKey], counts[counter]);
+    keyRows = Math.max(keyRows, counts[counter]);
   }
 }

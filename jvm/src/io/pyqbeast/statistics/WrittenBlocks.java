@@ -36,17 +36,14 @@ public final class WrittenBlocks implements WriteTaskStats {
 
     private final String name;
     private final long rows;
-    private final long[] keyRows;
-    private final boolean[] nulls;
+    private final long keyRows;
     private final List<long[]> blocks;
     private final List<long[]> parts;
     private final long[] weights;
     private final long strays;
 
     /**
-     * @param keyRows rows of the most frequent key of the task, of those with no null in hashed columns, with one, and so
-     *     on: all rows of a key go to one task
-     * @param nulls for each hashed column whether the task has written a null
+     * @param keyRows rows of the most frequent key of the task: all rows of a key go to one
      * @param blocks cube, rows, smallest and largest weight of each block; null if the targets of the rows are not
      *     known
      * @param parts of each part but the first: where it begins, the largest weight before it, and the smallest from
@@ -57,8 +54,7 @@ public final class WrittenBlocks implements WriteTaskStats {
     OfFile(
         String name,
         long rows,
-        long[] keyRows,
-        boolean[] nulls,
+        long keyRows,
         List<long[]> blocks,
         List<long[]> parts,
         long[] weights,
@@ -66,7 +62,6 @@ public final class WrittenBlocks implements WriteTaskStats {
       this.name = name;
       this.rows = rows;
       this.keyRows = keyRows;
-      this.nulls = nulls;
       this.blocks = blocks;
       this.parts = parts;
       this.weights = weights;
@@ -82,7 +77,6 @@ public final class WrittenBlocks implements WriteTaskStats {
       Map<String, Object> fields = new HashMap<>();
       fields.put("rows", rows);
       fields.put("key_rows", keyRows);
-      fields.put("nulls", nulls);
       fields.put("blocks", blocks);
       fields.put("parts", parts);
       fields.put("weights", weights);

@@ -27,12 +27,8 @@ public final class WrittenWeight implements Serializable {
 
   private final List<Expression> hash;
 
-  /** Where the hashed columns stand in a row. */
-  private final int[] places;
-
-  private WrittenWeight(List<BoundReference> hashed) {
-    hash = List.of(IndexedColumns.weight(hashed));
-    places = hashed.stream().mapToInt(BoundReference::ordinal).toArray();
+  private WrittenWeight(Expression hash) {
+    this.hash = List.of(hash);
   }
 
   /**
@@ -41,19 +37,19 @@ public final class WrittenWeight implements Serializable {
    * @return null if the weight cannot be known: a hashed column is missing, or has another type than readers will use
    */
   public static WrittenWeight of(Metadata table, List<Attribute> columns) {
-    List<BoundReference> hashed = new ArrayList<>();
+    List<Expression> hashed = new ArrayList<>();
     for (String name : IndexedColumns.of(table)) {
       Option<Object> place = table.schema().getFieldIndex(name);
-      BoundReference value = place.isEmpty() ? null : valueOf(table.schema().apply(name), table, columns);
+      Expression value = place.isEmpty() ? null : valueOf(table.schema().apply(name), table, columns);
       if (value == null) {
         return null;
       }
       hashed.add(value);
     }
-    return hashed.isEmpty() ? null : new WrittenWeight(hashed);
+    return hashed.isEmpty() ? null : new WrittenWeight(IndexedColumns.weight(hashed));
   }
 
-  private static BoundReference valueOf(StructField field, Metadata table, List<Attribute> columns) {
+  private static Expression valueOf(StructField field, Metadata table, List<Attribute> columns) {
     boolean mapped = table.columnMappingMode() != NoMapping$.MODULE$;
     String name = mapped ? DeltaColumnMapping.getPhysicalName(field) : field.name();
     for (int i = 0; i < columns.size(); i++) {
@@ -69,21 +65,11 @@ public final class WrittenWeight implements Serializable {
   /** The computation in one task. */
   OfRow ofRow() {
     UnsafeProjection weight = UnsafeProjection$.MODULE$.create(ScalaInterop.seq(hash));
-    return new OfRow(weight, places);
+    return row -> weight.apply(row).getInt(0);
   }
 
-  /** The weight of a row, and which of its hashed columns are null. */
-  record OfRow(UnsafeProjection hash, int[] places) {
-    int of(InternalRow row) {
-      return hash.apply(row).getInt(0);
-    }
-
-    int columns() {
-      return places.length;
-    }
-
-    boolean isNull(InternalRow row, int column) {
-      return row.isNullAt(places[column]);
-    }
+  /** The weight of a row. */
+  interface OfRow {
+    int of(InternalRow row);
   }
 }
