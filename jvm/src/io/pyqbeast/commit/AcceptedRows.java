@@ -10,6 +10,7 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.constraints.Invariants$;
 import org.apache.spark.sql.delta.sources.DeltaSourceUtils$;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -29,13 +30,16 @@ final class AcceptedRows {
   private AcceptedRows() {}
 
   /**
-   * For rows whose generated columns are filled in. Delta would take them for columns of the user's and compare them
-   * with what it computes, which it cannot where they are maps.
+   * For rows whose generated columns are filled in. Delta takes them for columns of the user's and compares them with what
+   * it computes, which it cannot where they hold maps.
    */
   static Metadata completed(Metadata table) {
     StructType columns = new StructType();
     for (StructField column : table.schema().fields()) {
-      MetadataBuilder said = new MetadataBuilder().withMetadata(column.metadata()).remove(EXPRESSION);
+      MetadataBuilder said = new MetadataBuilder().withMetadata(column.metadata());
+      if (column.dataType().existsRecursively(ScalaInterop.predicate(type -> type instanceof MapType))) {
+        said.remove(EXPRESSION);
+      }
       columns = columns.add(new StructField(column.name(), column.dataType(), column.nullable(), said.build()));
     }
     return columns.equals(table.schema())

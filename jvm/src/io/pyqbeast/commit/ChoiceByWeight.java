@@ -17,14 +17,17 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.DeltaMergeIntoClause;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.DeltaOptions;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
@@ -53,7 +56,7 @@ import scala.collection.immutable.Seq;
  */
 public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
   private static final long serialVersionUID = 1L;
-  private static final Set<String> DELETING = Set.of("DELETE", "MERGE", "UPDATE");
+  private static final Set<String> DELETING = Set.of("DELETE", "MERGE", "UPDATE", "WRITE");
 
   public ChoiceByWeight(RunnableCommand command) {
     super(command);
@@ -70,11 +73,11 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
     return isWatched ? new ChoiceByWeight((RunnableCommand) command) : null;
   }
 
-  /** @return null for any other command, and where a {@code save} brings rows that no weight has chosen */
+  /** @return null for any other command, and where no weight may choose the rows of a {@code save} */
   private static DeltaLog logOf(LogicalPlan command) {
     if (command instanceof SaveIntoDataSourceCommand save && save.dataSource() instanceof DeltaDataSource) {
       Option<String> path = save.options().get("path");
-      return path.isDefined() && mayChoose(save.query())
+      return path.isDefined() && (takes(save) || inserts(save))
           ? DeltaLog.forTable(SparkSession.active(), new Path(path.get()), save.options())
           : null;
     }
@@ -83,7 +86,19 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
 
   /** Whether rows leave their weights. */
   private static boolean takes(LogicalPlan command, List<String> hashed) {
-    return deletes(command) || MovedRows.areMoved(command, hashed);
+    return deletes(command)
+        || MovedRows.areMoved(command, hashed)
+        || command instanceof SaveIntoDataSourceCommand save && takes(save);
+  }
+
+  private static boolean takes(SaveIntoDataSourceCommand save) {
+    DeltaOptions options = options(save);
+    boolean replacesPart = options.isReplaceOnOrUsingDefined() || options.replaceWhere().isDefined();
+    return save.mode() == SaveMode.Overwrite && replacesPart;
+  }
+
+  private static DeltaOptions options(SaveIntoDataSourceCommand save) {
+    return new DeltaOptions(save.options(), SparkSession.active().sessionState().conf());
   }
 
   private static boolean deletes(LogicalPlan command) {
@@ -91,12 +106,26 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
   }
 
   private static boolean inserts(LogicalPlan command) {
-    return command instanceof SaveIntoDataSourceCommand
+    return command instanceof SaveIntoDataSourceCommand save && inserts(save)
         || command instanceof MergeIntoCommandBase merge && !merge.notMatchedClauses().isEmpty();
   }
 
+  /** A {@code save} in another mode writes nothing into a table that is there. */
+  private static boolean inserts(SaveIntoDataSourceCommand save) {
+    return (save.mode() == SaveMode.Append || save.mode() == SaveMode.Overwrite) && mayChoose(save.query());
+  }
+
+  /** None where a condition cannot be parsed: Delta refuses it then. */
+  private static Set<String> notesOf(LogicalPlan command, List<String> hashed) {
+    try {
+      return notes(command, hashed);
+    } catch (ParseException e) {
+      return Set.of();
+    }
+  }
+
   /** The notes about rows that the weight may choose, as the command itself shows. */
-  private static Set<String> notes(LogicalPlan command, List<String> hashed) {
+  private static Set<String> notes(LogicalPlan command, List<String> hashed) throws ParseException {
     Set<String> notes = new HashSet<>();
     if (takes(command, hashed) && (areMovedByHash(command, hashed) || isChosenByHash(command))) {
       notes.add(Constants.DELETED_BY_WEIGHT);
@@ -112,9 +141,13 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
     return MovedRows.values(command, hashed).stream().anyMatch(WeightMentions::holdsHash);
   }
 
-  private static boolean isChosenByHash(LogicalPlan command) {
+  private static boolean isChosenByHash(LogicalPlan command) throws ParseException {
     if (command instanceof MergeIntoCommandBase merge) {
       return isChosenByHash(merge);
+    }
+    if (command instanceof SaveIntoDataSourceCommand save) {
+      DeltaOptions options = options(save);
+      return WeightMentions.holdsHash(SparkSession.active(), options.replaceWhere(), options.replaceOn());
     }
     Option<Expression> condition =
         command instanceof UpdateCommand update ? update.condition() : ((DeleteCommand) command).condition();
@@ -160,7 +193,7 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
     if (hashed.isEmpty() || isRefused) {
       return run();
     }
-    Set<String> notes = notes((LogicalPlan) command, hashed);
+    Set<String> notes = notesOf((LogicalPlan) command, hashed);
     if (!notes.isEmpty()) {
       note(log, notes);
     }
@@ -168,7 +201,8 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
     String note = Constants.DELETED_BY_WEIGHT;
     boolean isNoted = notes.contains(note) || configuration.contains(note);
     if (takes && !isNoted) {
-      boolean moves = MovedRows.areMoved((LogicalPlan) command, hashed);
+      boolean moves =
+          command instanceof SaveIntoDataSourceCommand || MovedRows.areMoved((LogicalPlan) command, hashed);
       Landed.quietly(log.dataPath(), () -> noteWhatWasDeleted(log, before, moves));
     }
     return result;

@@ -398,8 +398,10 @@ public final class Transaction extends SureTransaction {
     if (areOurs && !rehearsal.identityColumns().isEmpty()) {
       setTrackHighWaterMarks(rehearsal.identityColumns());
     }
+    // What Delta does not compare in such columns is compared here if the rows came with them.
+    boolean hasMaps = areOurs && AcceptedRows.completed(super.metadata()) != super.metadata();
     Seq<Constraint> checked =
-        areOurs
+        hasMaps
             ? ScalaInterop.seq(
                 LogicalPlans.together(ScalaInterop.list(constraints), ScalaInterop.list(rehearsal.checks())))
             : constraints;

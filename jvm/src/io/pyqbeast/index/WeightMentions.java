@@ -1,5 +1,6 @@
 package io.pyqbeast.index;
 
+import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.Collections;
@@ -34,6 +35,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.util.package$;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.files.TahoeFileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.IntegerType;
 import org.apache.spark.sql.types.LongType;
@@ -214,13 +217,24 @@ public final class WeightMentions {
                 || ScalaInterop.list(node.expressions()).stream().anyMatch(WeightMentions::holdsHash));
   }
 
-  /** Whether a plan takes the first of rows in no order. Light rows lie first in a file, and in files of their own. */
+  /**
+   * Whether a plan takes the first of an indexed table's rows in no order. Light rows lie first in a file of such a table,
+   * and in files of their own.
+   */
   public static boolean holdsCut(LogicalPlan plan) {
     return LogicalPlans.isAnyNode(
         plan,
         node ->
             (node instanceof GlobalLimit || node instanceof Offset)
-                && !LogicalPlans.isAnyNode(node, below -> below instanceof Sort sort && sort.global()));
+                && !LogicalPlans.isAnyNode(node, below -> below instanceof Sort sort && sort.global())
+                && LogicalPlans.isAnyNode(node, WeightMentions::readsIndex));
+  }
+
+  private static boolean readsIndex(LogicalPlan plan) {
+    return plan instanceof LogicalRelation relation
+        && relation.relation() instanceof HadoopFsRelation files
+        && files.location() instanceof TahoeFileIndex index
+        && !IndexedColumns.of(index.metadata()).isEmpty();
   }
 
   /** Whether a subquery, over this table or another one, may pick its rows by their weight. */

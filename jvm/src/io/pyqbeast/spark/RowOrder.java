@@ -11,10 +11,18 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Sum;
+import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin;
+import org.apache.spark.sql.catalyst.plans.logical.CoGroup;
 import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
+import org.apache.spark.sql.catalyst.plans.logical.DeduplicateWithinWatermark;
+import org.apache.spark.sql.catalyst.plans.logical.FlatMapCoGroupsInArrow;
+import org.apache.spark.sql.catalyst.plans.logical.FlatMapCoGroupsInPandas;
+import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsInArrow;
+import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsInPandas;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.MapGroups;
 import org.apache.spark.sql.catalyst.plans.logical.Offset;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.plans.logical.Tail;
@@ -28,10 +36,16 @@ import scala.collection.Iterator;
  * Behind a shuffle that order is another each time.
  */
 public final class RowOrder {
-  /** Nodes that take some rows, or number them, as they come. A window's order may leave rows side by side. */
+  /**
+   * Nodes that take some rows, number them, or hand them to a function, as they come. A window's order may leave rows side
+   * by side, and so may the distance by which rows are joined.
+   */
   private static final List<Class<? extends LogicalPlan>> TAKING =
       List.of(
-          LocalLimit.class, GlobalLimit.class, Offset.class, Tail.class, Deduplicate.class, Sample.class, Window.class);
+          LocalLimit.class, GlobalLimit.class, Offset.class, Tail.class, Deduplicate.class,
+          DeduplicateWithinWatermark.class, Sample.class, Window.class, AsOfJoin.class, MapGroups.class, CoGroup.class,
+          FlatMapGroupsInPandas.class, FlatMapGroupsInArrow.class, FlatMapCoGroupsInPandas.class,
+          FlatMapCoGroupsInArrow.class);
 
   private RowOrder() {}
 
