@@ -138,15 +138,24 @@ def test_delta_inserts_rows_of_a_sample(spark, copied, tmp_path, way):
         QbeastTable.for_path(spark, copied).optimize(revision=0)
 
 
-@pytest.mark.parametrize("replaced", ["replaceUsing", "replaceWhere"])
-def test_rows_of_a_stored_sample_are_replaced(spark, copied, tmp_path, replaced):
+@pytest.mark.parametrize(
+    ("writer", "replaced"),
+    [("qbeast", "replaceUsing"), ("qbeast", "replaceWhere"), ("delta", "replaceUsing")],
+)
+def test_rows_of_a_stored_sample_are_replaced(spark, copied, tmp_path, writer, replaced):
     """By the numbers that they have: nothing of the write shows that they are the lightest."""
     load(spark, copied).sample(0.05).withColumn("a", F.expr("a + 1")).write.parquet(str(tmp_path / "few"))
     few = spark.read.parquet(str(tmp_path / "few"))
     by = "id" if replaced == "replaceUsing" else f"id IN ({', '.join(map(str, ids(few)))})"
-    save(few, copied, "overwrite", columnsToIndex=None, cubeSize=None, **{replaced: by})
+    few.write.format(writer).mode("overwrite").option(replaced, by).save(copied)
     assert DELETED_BY_WEIGHT in bridge.TableLog(spark, copied).configuration
     assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.02)
+
+
+def test_a_save_that_writes_nothing_leaves_no_note(spark, copied):
+    before = bridge.TableLog(spark, copied).version
+    load(spark, copied).sample(0.1).write.format("delta").mode("ignore").save(copied)
+    assert bridge.TableLog(spark, copied).version == before
 
 
 @pytest.mark.parametrize("fraction", [0.1, 0.005])

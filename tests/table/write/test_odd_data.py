@@ -229,6 +229,10 @@ def numbered(rows):
             lambda rows: rows.groupBy("name").agg(F.first("a").alias("a"), F.max("b").alias("b")),
             "INDETERMINATE",
         ),
+        (
+            lambda rows: rows.groupBy("name").applyInPandas(lambda frame: frame.head(1), rows.schema),
+            "INDETERMINATE",
+        ),
         (lambda rows: rows.withColumn("name", F.current_date()), "UNORDERED"),
         (lambda rows: rows.groupBy("b").agg(F.sum("a").alias("a"), F.count("id").alias("n")), "UNORDERED"),
         (lambda rows: rows.groupBy("id", "a", "b").agg(F.max("name").alias("name")), "UNORDERED"),

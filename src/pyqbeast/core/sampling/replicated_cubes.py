@@ -95,9 +95,9 @@ def _unmarked(path: str, name: _Name) -> UnsupportedError:
     key = f"{LEGACY_REPLICATED_SET_PREFIX}{revision_id}"
     return UnsupportedError(
         f"cube {cube!r} was copied to the cubes below it, and no file of it is marked: file {path}, which has no index "
-        "or damaged tags, may hold its rows, and they would be in other files too, so nobody can tell. RESTORE the "
-        "version before another writer changed the table, and run pyqbeast upgrade --drop-replicated on it. Where it "
-        f"is sure that all rows were replaced since, UNSET the table property {key} if there is one"
+        "or damaged tags, may hold its rows, and they would be in other files too, so nobody can tell. Where all rows "
+        f"were replaced since, as an overwrite does, UNSET the table property {key} if there is one. Otherwise RESTORE "
+        "the version before another writer changed the table, and run pyqbeast upgrade --drop-replicated on it"
     )
 
 

@@ -284,9 +284,9 @@ public final class ReplicatedCubes implements Serializable {
     return new Refusal(
         "cube '" + name.cube() + "' was copied to the cubes below it, and no file of it is marked: file " + path
             + ", which has no index or damaged tags, may hold its rows, and they would be in other files too, so nobody can"
-            + " tell. RESTORE the version before another writer changed the table, and run pyqbeast upgrade"
-            + " --drop-replicated on it. Where it is sure that all rows were replaced since, UNSET the table property "
-            + key + " if there is one");
+            + " tell. Where all rows were replaced since, as an overwrite does, UNSET the table property " + key
+            + " if there is one. Otherwise RESTORE the version before another writer changed the table, and run pyqbeast"
+            + " upgrade --drop-replicated on it");
   }
 
   private static long deleted(AddFile file) {
