@@ -140,6 +140,20 @@ def test_groups_that_are_seen_through_few_keys_are_read_to_the_end():
     assert progress.bytes_read < 0.5 * progress.exact_bytes
 
 
+@pytest.mark.parametrize(("limit", "are_told"), [(1e7, True), (1.0, False)])
+def test_rare_groups_are_read_where_doubles_hold_their_sums_whatever_the_others_come_to(limit, are_told):
+    table = Table(LARGE_AND_RARE)
+    table.limits = NumberLimits({SUM: limit}, {}, {})
+    progress, found = answered(table, Goal(0.2))
+    assert progress.readings[-1].groups == (found is not None) == are_told
+    if are_told:
+        assert progress.is_mergeable
+        assert {status for _, status in by_group(progress, found[SUM]).values()} == {
+            Status.EXACT,
+            Status.BOUNDED,
+        }
+
+
 def test_the_list_is_known_to_be_complete_without_reading_on():
     progress, _ = answered(Table([20_000] * 10), Goal(0.05))
     assert progress.completeness(0.95).complete

@@ -55,8 +55,8 @@ def exact_below(scale: int) -> float:
     return math.ldexp(0.5, math.frexp(2.0**53 / 10.0 ** max(scale, 0))[1])
 
 
-def is_rounded(state: State, found: Estimates, share: float | FloatArray, limit: float = math.inf) -> bool:
-    """Whether the sums do not give an exact value: it reaches the limit of `exact_below`, or its digits were lost.
+def is_rounded(state: State, found: Estimates, share: float | FloatArray, limit: float = math.inf) -> Mask:
+    """Where [group] sums do not give an exact value: it reaches the limit of `exact_below`, or its digits were lost.
 
     Args:
         state: what the estimate was made of.
@@ -67,12 +67,12 @@ def is_rounded(state: State, found: Estimates, share: float | FloatArray, limit:
     if found.aggregate.kind == "sum" and math.isfinite(limit):
         # Whole numbers add up exactly below it. Of others each addition rounds by half of a double's last place.
         additions = 1.0 if limit >= exact_below(0) else 2 * (_rows(state, found) / share + MOST_BUCKETS)
-        return bool((largest_sum(state, found, share) * additions >= limit).any())
+        return largest_sum(state, found, share) * additions >= limit
     size = np.abs(found.value)
     # Next to the 1 that it may be, the digits of a correlation near 0 are as good as those of any other.
     scale = np.maximum(size, 1.0) if found.aggregate.kind == "corr" else size
     is_lost = (found.noise > EXACT_TO * scale) | np.isinf(found.noise)
-    return bool((np.isfinite(limit) & (size >= limit) | is_lost).any())
+    return np.asarray(np.isfinite(limit) & (size >= limit) | is_lost)
 
 
 def largest_sum(state: State, found: Estimates, share: float | FloatArray) -> FloatArray:
@@ -86,12 +86,12 @@ def largest_sum(state: State, found: Estimates, share: float | FloatArray) -> Fl
     return np.asarray(np.where(rows > 0, np.where((low < 0) & (high > 0), mixed, np.abs(found.value)), 0.0))
 
 
-def has_lost_digits(state: State, found: Estimates, share: float | FloatArray) -> bool:
-    """Whether what rounding leaves of a sum of numbers of both signs may be more than doubles of the exact sum err."""
+def has_lost_digits(state: State, found: Estimates, share: float | FloatArray) -> Mask:
+    """Where [group] what rounding leaves of a sum of both signs may be more than doubles of the exact sum err."""
     # Each addition rounds, to either side.
     additions = _rows(state, found) / share + MOST_BUCKETS
     noise = 2.0**-52 * np.sqrt(additions) * largest_sum(state, found, share)
-    return bool((noise > EXACT_TO * np.abs(found.value)).any())
+    return np.asarray(noise > EXACT_TO * np.abs(found.value))
 
 
 def _rows(state: State, found: Estimates) -> FloatArray:

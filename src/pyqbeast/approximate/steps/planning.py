@@ -65,7 +65,7 @@ def refining_step(progress: Progress) -> Step:
 def rest_of_groups(progress: Progress, done: NDArray[np.bool_], left: float) -> Step | None:
     """The step that reads the rest of the groups that are not done [group]; None where it costs more than is left."""
     reader = progress.reader
-    if not reader.group_names or not progress.is_mergeable:
+    if not reader.group_names or not progress.are_mergeable(~done):
         return None
     files = progress.files_of_others(progress.groups_of(done))
     cost = int(reader.files.size[files].sum())

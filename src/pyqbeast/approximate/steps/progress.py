@@ -29,7 +29,7 @@ from pyqbeast.approximate.estimate.rounding import (
     left_to_query,
     with_values,
 )
-from pyqbeast.approximate.estimate.selection import Selection, Verdict, nulls_of, verdict_of
+from pyqbeast.approximate.estimate.selection import Mask, Selection, Verdict, nulls_of, verdict_of
 from pyqbeast.approximate.estimate.state import (
     BUCKETS_OF_ALL,
     FloatArray,
@@ -65,7 +65,8 @@ class Progress:
         self._has_percentiles = any(
             part.kind == "percentile" for each in reader.requested for part in each.parts
         )
-        self._is_inexact = self.overflows = self.query_costs_too_much = False
+        self._inexact: Mask = np.zeros(0, dtype=bool)
+        self.overflows = self.query_costs_too_much = False
         self.readings: list[Reading] = []
         self.exact_bytes = reader.files.total + reader.other_bytes
         self.stop = WEIGHT_MIN
@@ -80,7 +81,11 @@ class Progress:
         Those of percentiles do not, nor do doubles hold large whole numbers, and Spark has an answer of its own where
         something is divided by zero or beyond its type. `estimates` finds that out.
         """
-        return not (self._has_percentiles or self._is_inexact or self.overflows)
+        return self.are_mergeable(np.ones_like(self._inexact))
+
+    def are_mergeable(self, groups: Mask) -> bool:
+        """The same of some groups [group]. What others add up to stays an estimate, whatever doubles hold of it."""
+        return not (self._has_percentiles or self.overflows or (self._inexact & groups).any())
 
     @property
     def bytes_read(self) -> int:
@@ -164,9 +169,14 @@ class Progress:
             if all(part in values for part in each.parts)
         }
         self.overflows = any(mask.any() for mask in beyond.values())
-        inexact = {each for each in requested if self._is_inexact_by_sums(each, found)}
-        inexact |= self._undecided(found)
-        self._is_inexact = bool(inexact)
+        undecided = self._undecided(found)
+        inexact = {
+            each: self._inexact_by_sums(each, found) | undecided.get(each, False) for each in requested
+        }
+        nowhere = np.zeros(len(self.state.groups), dtype=bool)
+        self._inexact = np.logical_or.reduce([nowhere, *inexact.values()])
+        if self._sampled is not None:
+            self._inexact = self._inexact & self._is_whole
         told = {
             each: decimals_exact(
                 extremes_outward(found[each], limits.exact_below.get(each, np.inf)),
@@ -178,14 +188,13 @@ class Progress:
         }
         if not self.query_costs_too_much:
             return told
-        nowhere = np.zeros(len(self.state.groups), dtype=bool)
         return {
             each: left_to_query(
                 estimates,
                 np.logical_or.reduce(
                     [nowhere, *(mask for inner, mask in beyond.items() if is_computed_for(inner, each))]
                 ),
-                self._is_whole if each in inexact else nowhere,
+                self._is_whole & inexact[each],
             )
             for each, estimates in told.items()
         }
@@ -197,15 +206,17 @@ class Progress:
         known, limits = self.reader.known, self.reader.limits.exact_below
         return estimate(self.state, requested, self._shares, confidence, known, grid, limits)
 
-    def _undecided(self, found: Mapping[Requested, Estimates]) -> set[Requested]:
-        """What a condition compares where rounding decides: spreads of all rows that are nearly equal."""
-        undecided: set[Requested] = set()
+    def _undecided(self, found: Mapping[Requested, Estimates]) -> dict[Requested, Mask]:
+        """Where [group] rounding decides what a condition compares: spreads of all rows that are nearly equal."""
+        undecided: dict[Requested, Mask] = {}
         for left, right in () if self._selection is None else self._selection.compared:
             noise = found[left].noise + found[right].noise
             with np.errstate(invalid="ignore"):
                 is_near = np.abs(found[left].value - found[right].value) <= noise
-            if left != right and (is_near & (noise > 0) & self._is_whole).any():
-                undecided |= {left, right}
+            if left != right:
+                for each in (left, right):
+                    is_here = is_near & (noise > 0) & self._is_whole
+                    undecided[each] = undecided.get(each, False) | is_here
         return undecided
 
     def _computed(self, requested: Requested, values: Mapping[Requested, FloatArray]) -> FloatArray:
@@ -215,39 +226,40 @@ class Progress:
         rounded = decimals_on_the_way(requested, self.reader.limits, self._is_whole)
         return combined(requested.term, [values[part] for part in requested.parts], rounded)
 
-    def _is_inexact_by_sums(self, requested: Requested, found: Mapping[Requested, Estimates]) -> bool:
-        """Whether the exact answer does not follow from sums: doubles do not hold them, or zero divides."""
-        if self._is_rounded(found[requested]) or self._is_undefined(found[requested]):
-            return True
+    def _inexact_by_sums(self, requested: Requested, found: Mapping[Requested, Estimates]) -> Mask:
+        """Where [group] the exact answer does not follow from sums: doubles do not hold them, or zero divides."""
+        inexact = self._is_rounded(found[requested]) | self._is_undefined(found[requested])
         computed = quotient_of(requested, self.reader.limits)
         if computed != requested:
-            return any(self._is_rounded(found[part]) for part in computed.parts)
+            for part in computed.parts:
+                inexact = inexact | self._is_rounded(found[part])
         if not isinstance(requested, Combination):
-            return False
+            return inexact
         limits = self.reader.limits.exact_below
         values: dict[Requested, FloatArray] = {part: found[part].value for part in requested.parts}
         # Spark computes whole numbers and decimals exactly, whatever it makes of them then.
         exact = [each for each in on_the_way(requested) if each in limits]
-        if any(_is_beyond(self._computed(each, values), limits[each]).any() for each in exact):
-            return True
+        for each in exact:
+            inexact = inexact | _is_beyond(self._computed(each, values), limits[each])
         of_exact = {part for each in exact for part in parts_of(each)}
         for part in requested.parts:
             # A quotient of sums that were rounded is as good as the quotient of doubles that Spark computes.
             # What its type rounds, whatever it is, is rounded before anything is computed of it.
-            matters = part in of_exact or limits.get(part) == 0
-            cancels = part.kind == "sum" and has_lost_digits(self.state, found[part], self._shares)
-            if ((matters or cancels) and self._is_rounded(found[part])) or self._is_undefined(found[part]):
-                return True
+            matters = np.asarray(part in of_exact or limits.get(part) == 0)
+            if part.kind == "sum":
+                matters = matters | has_lost_digits(self.state, found[part], self._shares)
+            inexact = inexact | (matters & self._is_rounded(found[part])) | self._is_undefined(found[part])
         rounded = decimals_on_the_way(requested, self.reader.limits, self._is_whole)
-        return bool(has_zero_divisor(requested.term, list(values.values()), rounded).any())
+        return inexact | has_zero_divisor(requested.term, list(values.values()), rounded)
 
-    def _is_rounded(self, found: Estimates) -> bool:
+    def _is_rounded(self, found: Estimates) -> Mask:
         limit = self.reader.limits.exact_below.get(found.aggregate, np.inf)
         return is_rounded(self.state, found, self._shares, limit)
 
-    def _is_undefined(self, found: Estimates) -> bool:
-        """Whether all rows of a group give no correlation: what does not vary divides by zero."""
-        return found.aggregate.kind == "corr" and bool((np.isnan(found.value) & self._is_whole).any())
+    def _is_undefined(self, found: Estimates) -> Mask:
+        """Where [group] all rows give no correlation: what does not vary divides by zero."""
+        is_correlation = np.asarray(found.aggregate.kind == "corr")
+        return is_correlation & np.isnan(found.value) & self._is_whole
 
     def completeness(self, confidence: float) -> Completeness | None:
         """Which groups may be missing; None for a query without groups."""
