@@ -10,7 +10,7 @@ import pytest
 
 from pyqbeast.approximate.estimate import Aggregate, FileCosts, GroupSpans, KnownBounds, State
 from pyqbeast.approximate.estimate.combination import Combination, Operation, Part
-from pyqbeast.approximate.estimate.rounding import NumberLimits, exact_below
+from pyqbeast.approximate.estimate.rounding import NumberLimits, exact_below, half_up
 from pyqbeast.approximate.estimate.selection import Comparison, Selection
 from pyqbeast.approximate.steps.planning import step_to
 from pyqbeast.approximate.steps.progress import Progress
@@ -100,6 +100,37 @@ def test_a_share_of_many_rows_is_rounded_as_decimals_are():
     assert progress.is_mergeable
     assert value == float(Fraction(math.floor(exact * 10**6), 10**6))
     assert Fraction(499, 1000) < exact * 10**6 % 1 < Fraction(1, 2)
+
+
+def test_an_average_of_both_signs_is_rounded_once():
+    """Doubles that cancel leave more beside a half of the last place than those of one sign."""
+    mean = Aggregate("avg", ("price",))
+
+    class Balances(Prices):
+        requested = (mean,)
+        limits = NumberLimits(
+            exact_below={SUM: exact_below(2), mean: exact_below(6)},
+            overflows_at={},
+            decimal_places={SUM: 2, mean: 6},
+        )
+        row_count = 50 * 3_200
+
+        def __init__(self):
+            super().__init__()
+            rng = np.random.default_rng(1)
+            self.group = np.repeat(np.arange(50), 3_200)
+            self.weight = rng.integers(WEIGHT_MIN, WEIGHT_END, self.row_count)
+            self.cents = rng.integers(-(10**6), 10**6, (50, 3_200))
+            # Divided by 3,200 such a sum of cents ends with a half of a millionth.
+            self.cents[:, 0] += 4 - self.cents.sum(axis=1) % 8
+            self.price = self.cents.ravel() / 100
+
+    progress = Progress(Balances())
+    progress.read(step_to(progress, 1.0))
+    values = progress.estimates(0.95)[mean].value
+    exact = [half_up(Fraction(total, 320_000), 6) for total in progress.reader.cents.sum(axis=1).tolist()]
+    assert progress.is_mergeable
+    assert values.tolist() == [float(each) for each in exact]
 
 
 def test_an_average_that_its_type_rounds_is_left_to_the_query():

@@ -157,7 +157,8 @@ class Progress:
         parts = (part for each in requested for part in quotient_of(each, limits).parts)
         found = {each: self._estimate(each, confidence) for each in dict.fromkeys([*requested, *parts])}
         for each, estimates in found.items():
-            if not isinstance(each, Combination):
+            # What is computed of others is rounded once, at the end.
+            if not isinstance(quotient_of(each, limits), Combination):
                 found[each] = decimals_exact(estimates, self._shares, limits.decimal_places.get(each))
         values = {each: estimates.value for each, estimates in found.items()}
         for each in requested:
@@ -221,10 +222,11 @@ class Progress:
 
     def _computed(self, requested: Requested, values: Mapping[Requested, FloatArray]) -> FloatArray:
         """The value [group] of an estimate, or of what is computed on the way to one, from those of its parts."""
-        if not isinstance(requested, Combination):
-            return values[requested]
-        rounded = decimals_on_the_way(requested, self.reader.limits, self._is_whole)
-        return combined(requested.term, [values[part] for part in requested.parts], rounded)
+        computed = quotient_of(requested, self.reader.limits)
+        if not isinstance(computed, Combination):
+            return values[computed]
+        rounded = decimals_on_the_way(computed, self.reader.limits, self._is_whole)
+        return combined(computed.term, [values[part] for part in computed.parts], rounded)
 
     def _inexact_by_sums(self, requested: Requested, found: Mapping[Requested, Estimates]) -> Mask:
         """Where [group] the exact answer does not follow from sums: doubles do not hold them, or zero divides."""
