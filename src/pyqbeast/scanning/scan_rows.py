@@ -16,6 +16,7 @@ from pyqbeast.approximate.estimate import (
     GroupKind,
     GroupSpans,
     KnownBounds,
+    Requested,
     State,
     StateAxes,
     Step,
@@ -56,7 +57,7 @@ class AllRows(NamedTuple):
 
     state: State
     doubles: dict[Aggregate, FloatArray]
-    exact: dict[Aggregate, dict[int, Fraction]]
+    exact: dict[Requested, dict[int, Fraction]]
 
 
 class ScanRows:
@@ -208,7 +209,7 @@ class ScanRows:
         state = sums_of(parts, axes, {}, is_grouped=is_grouped, spreads=spreads.values(), exact=exact)
         count = len(state.groups)
         doubles = {each: spreads[each.columns].values(each, count) for each in varying}
-        found = {}
+        found: dict[Requested, dict[int, Fraction]] = {}
         for each, name in column_of.items():
             if name is not None:
                 doubles[each], found[each] = exact[name].values(each.kind, self._request.places(each), count)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import pyarrow as pa
 
@@ -13,7 +15,7 @@ from pyqbeast.approximate.estimate.selection import Comparison, Condition, Junct
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.weight import is_whole
 from pyqbeast.scanning.aggregates import Request
-from pyqbeast.scanning.conditions.comparisons import SqlConstant, typed_constant
+from pyqbeast.scanning.conditions.comparisons import SqlConstant, is_double, typed_constant
 from pyqbeast.scanning.conditions.sql_text import SortColumn, condition_of_text, order_of_text
 
 
@@ -93,10 +95,14 @@ class _OfEstimates:
         """None: an estimate is compared with one number after the other."""
 
 
-def _number(field: pa.Field, constant: SqlConstant) -> float:
-    """A constant as estimates are numbers: days since 1970 for dates, microseconds for timestamps."""
+def _number(field: pa.Field, constant: SqlConstant) -> float | Fraction:
+    """A constant as estimates are numbers: days since 1970 for dates, microseconds for timestamps.
+
+    It is what it was written as, unless Spark compares it as a double.
+    """
     kind = field.type
     if constant.kind == "number" and not pa.types.is_temporal(kind):
-        return float(constant.text)
+        double = float(constant.text)
+        return double if is_double(constant) or math.isinf(double) else Fraction(constant.text)
     value = typed_constant(field.name, kind, constant)
-    return float(value.cast(pa.int32() if pa.types.is_date(kind) else pa.int64()).as_py())
+    return Fraction(value.cast(pa.int32() if pa.types.is_date(kind) else pa.int64()).as_py())

@@ -143,7 +143,7 @@ class _Values:
     request: Request
     state: State
     estimates: Mapping[Requested, Estimates]
-    exact: Mapping[Aggregate, Mapping[int, Fraction]]
+    exact: Mapping[Requested, Mapping[int, Fraction]]
 
     def sort_key(self, column: SortColumn) -> SortKey:
         """What groups are sorted by."""
@@ -224,12 +224,8 @@ def _exact(
         nulls_of(whole.state, found),
         of_rows,
         Completeness(complete=True),
+        whole.exact,
     )
-    if (verdict.sure != verdict.possible).any():
-        raise UnsupportedError(
-            "having compares a number of more digits than the doubles that a scan compares: leave having out, and "
-            "compare the numbers of the answer"
-        )
     return whole, found, verdict
 
 
@@ -243,7 +239,8 @@ def _outward(found: Estimates, exact: Mapping[int, Fraction], request: Request) 
             f"the sum of {column!r} is beyond 64 bits, in which Spark adds whole numbers up: sum "
             "doubles or decimals made of them, in a query on Spark"
         )
-    low, high, groups = found.low.copy(), found.high.copy(), list(exact)
+    low, high = found.low.copy(), found.high.copy()
+    groups = [group for group, each in exact.items() if each != Fraction(float(found.value[group]))]
     low[groups], high[groups] = (np.nextafter(found.value[groups], end) for end in (-np.inf, np.inf))
     return replace(found, low=low, high=high)
 

@@ -69,8 +69,8 @@ def test_a_sum_beyond_the_whole_numbers_of_doubles_is_one(tmp_path):
     assert row["m_low"] < 2**53 + 1 < row["m_high"]
 
 
-def test_a_condition_is_refused_only_where_digits_that_doubles_do_not_hold_decide(tmp_path):
-    """Neighbours beyond 2^53 are one double. The first by such numbers are found all the same."""
+def test_a_condition_and_an_order_tell_neighbours_apart_that_are_one_double(tmp_path):
+    """Where the constant has an exponent, Spark compares doubles."""
     values = [2**53 + 5, 2**53 + 4, 2**53 + 3, 7]
     scan = pyqbeast.scan(indexed_table(tmp_path / "t", pa.table({"id": range(4), "n": values})))
     asked = {"most": ("n", "max")}
@@ -81,8 +81,34 @@ def test_a_condition_is_refused_only_where_digits_that_doubles_do_not_hold_decid
     assert ids(order_by="most DESC", limit=2) == [0, 1]
     assert ids(order_by="most", limit=3) == [3, 2, 1]
     assert sorted(ids(having="most > 1000")) == [0, 1, 2]
-    with pytest.raises(UnsupportedError, match="having compares a number of more digits"):
-        ids(having="most >= 9007199254740996")
+    assert sorted(ids(having="most >= 9007199254740996")) == [0, 1]
+    assert ids(having="most = 9007199254740995") == [2]
+    assert sorted(ids(having="most < 9007199254740996.5")) == [1, 2, 3]
+    assert sorted(ids(having="most = 9007199254740996e0")) == [0, 1, 2]
+    assert ids(having="most = 9007199254740996e0 AND most = 9007199254740996") == [1]
+    assert ids(having="most < 7.00000000000000000001") == [3]
+
+
+@pytest.mark.parametrize(
+    ("having", "kept"),
+    [
+        ("v = 2", [1]),
+        ("v >= 2", [1, 2, 3]),
+        ("v > 2", [2, 3]),
+        ("v = 2.1", [2]),
+        ("v <= 2.1", [0, 1, 2]),
+        ("v > 2.1", [3]),
+        ("v != 2.1", [0, 1, 3]),
+        ("v = 3 OR v < 1.7", [0, 3]),
+    ],
+)
+@pytest.mark.parametrize("function", ["avg", "min"])
+def test_a_condition_on_decimals_of_many_places_compares_what_they_are(tmp_path, function, having, kept):
+    values = [Decimal(each) for each in ("1.6", "2", "2.1", "3")]
+    rows = pa.table({"id": range(8), "g": [0, 1, 2, 3] * 2, "d": pa.array(values * 2, pa.decimal128(38, 18))})
+    scan = pyqbeast.scan(indexed_table(tmp_path / "t", rows))
+    found = scan.tolerance({"v": ("d", function)}, by=["g"], having=having, order_by="g", exact=True)
+    assert found.table["g"].to_pylist() == kept
 
 
 @pytest.mark.parametrize(

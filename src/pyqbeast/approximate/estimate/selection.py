@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -26,11 +27,15 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 
 class Comparison(NamedTuple):
-    """An estimate beside a number or another estimate: `=`, `<`, `<=`, `>` or `>=`."""
+    """An estimate beside a number or another estimate: `=`, `<`, `<=`, `>` or `>=`.
+
+    A fraction is compared with the number that a double was rounded from, where that is known, and a float with the
+    double.
+    """
 
     of: Requested
     sign: str
-    than: float | Requested
+    than: float | Fraction | Requested
 
     @property
     def apart(self) -> Combination | None:
@@ -144,6 +149,7 @@ def verdict_of(
     nulls: Mapping[Requested, Mask],
     rows: FloatArray,
     missing: Completeness,
+    exact: Mapping[Requested, Mapping[int, Fraction]] | None = None,
 ) -> Verdict:
     """Which groups a selection keeps.
 
@@ -154,20 +160,26 @@ def verdict_of(
         rows: [group], an upper bound of the rows of each, for counts of few keys.
         missing: what is known of groups that are not listed. All of them are one more group here, with all values that
             they can have.
+        exact: of estimates that are whole numbers or decimals, by the numbers of groups, values that no double tells.
     """
     most = np.inf if missing.most_rows is None else missing.most_rows
     groups = len(rows)
     between = {each: _between(estimates[each], nulls[each], rows, most) for each in selection.requested}
-    comparisons = () if selection.having is None else _comparisons(selection.having)
+    comparisons = [] if selection.having is None else [*_comparisons(selection.having)]
     apart = {
         each: _apart(estimates[found], estimates[each.of], estimates[each.than])
         for each in comparisons
         if isinstance(each.than, Aggregate | Combination) and (found := each.apart) is not None
     }
+    beside = {
+        each: _beside(between[each.of], exact[each.of], each.than)
+        for each in comparisons
+        if isinstance(each.than, Fraction) and exact is not None and each.of in exact
+    }
     truth = np.ones((3, groups + 1), dtype=bool)
     truth[:2, groups] = False
     if selection.having is not None:
-        truth &= _truth(selection.having, between, apart).true
+        truth &= _truth(selection.having, between, beside, apart).true
     truth[2, groups] &= not missing.complete
     having, sure, possible = truth
     if selection.limit is not None and selection.first is not None:
@@ -220,6 +232,17 @@ def _apart(found: Estimates, left: Estimates, right: Estimates) -> Between:
     return Between(np.append(found.value, np.nan), np.append(low, -np.inf), np.append(high, np.inf))
 
 
+def _beside(between: Between, exact: Mapping[int, Fraction], number: Fraction) -> Between:
+    """An estimate to be compared with a number: where both are one double, its values lie to their side of that."""
+    value, double = between.value.copy(), float(number)
+    told = Fraction(repr(double))
+    for group in np.flatnonzero(value == double).tolist():
+        known = exact.get(group, told)
+        if known != number:
+            value[group] = np.nextafter(double, np.inf if known > number else -np.inf)
+    return between._replace(value=value)
+
+
 #: A difference of which nothing is known.
 _NOT_TOLD = Between(np.array(np.nan), np.array(-np.inf), np.array(np.inf))
 
@@ -240,17 +263,22 @@ def _compared(condition: Condition) -> Iterator[Requested]:
 
 
 def _truth(
-    condition: Condition, between: Mapping[Requested, Between], apart: Mapping[Comparison, Between]
+    condition: Condition,
+    between: Mapping[Requested, Between],
+    beside: Mapping[Comparison, Between],
+    apart: Mapping[Comparison, Between],
 ) -> _Truth:
     if isinstance(condition, Negation):
-        inner = _truth(condition.of, between, apart)
+        inner = _truth(condition.of, between, beside, apart)
         return _Truth(inner.false, inner.true)
     if isinstance(condition, Junction):
-        left, right = _truth(condition.left, between, apart), _truth(condition.right, between, apart)
+        left, right = (_truth(each, between, beside, apart) for each in (condition.left, condition.right))
         if condition.sign == "and":
             return _Truth(left.true & right.true, left.false | right.false)
         return _Truth(left.true | right.true, left.false & right.false)
     of, than = between[condition.of], condition.than
+    if isinstance(than, Fraction):
+        of = beside.get(condition, of)
     other = between[than] if isinstance(than, Aggregate | Combination) else _number(than)
     true = _compare(of, condition.sign, other, apart.get(condition, _NOT_TOLD))
     known, has_value = (
@@ -260,7 +288,7 @@ def _truth(
     return _Truth(true, np.stack([has_value & by_value, known & possibly, known & surely]))
 
 
-def _number(number: float) -> Between:
+def _number(number: float | Fraction) -> Between:
     return Between(*(_ranks(np.array(float(number))) for _ in range(3)))
 
 

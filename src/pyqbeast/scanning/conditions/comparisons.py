@@ -73,15 +73,15 @@ def padded(constant: SqlConstant, field: pa.Field) -> SqlConstant:
 
 def in_one_type(constants: Sequence[SqlConstant], field: pa.Field) -> list[SqlConstant]:
     """Constants of a list as Spark compares them with a column: as doubles if one of them is one."""
-    if not pa.types.is_integer(field.type) or not any(map(_is_double, constants)):
+    if not pa.types.is_integer(field.type) or not any(map(is_double, constants)):
         return [padded(each, field) for each in constants]
     return [
-        each if each.kind != "number" or _is_double(each) else SqlConstant("number", f"{each.text}e0")
+        each if each.kind != "number" or is_double(each) else SqlConstant("number", f"{each.text}e0")
         for each in constants
     ]
 
 
-def _is_double(constant: SqlConstant) -> bool:
+def is_double(constant: SqlConstant) -> bool:
     """Whether a constant is a double to Spark. Fractions without an exponent are decimals."""
     return constant.kind == "number" and "e" in constant.text.lower()
 
@@ -156,7 +156,7 @@ def _integers(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) 
     exact = Decimal(constant.text)
     if abs(exact) >= 10**_INTEGER_DIGITS or exact.as_tuple().exponent < -_INTEGER_DIGITS:  # type: ignore[operator]
         raise InvalidInputError(f"the number {constant.text} has too many digits to compare it with integers")
-    if not _is_double(constant):
+    if not is_double(constant):
         return _whole_numbers(column, kind, sign, exact)
     low, high = _equal_to(float(constant.text))
     if low < high and sign in ("=", "!="):
@@ -223,7 +223,7 @@ def _near(column: str, sign: str, near: np.float32) -> FileTest:
 
 
 def _decimals(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) -> RowAndFileCondition:
-    if _is_double(constant):
+    if is_double(constant):
         raise InvalidInputError(f"compare a decimal with a number without an exponent, not {constant.text}")
     exact = Decimal(constant.text)
     digits = -int(exact.as_tuple().exponent)
