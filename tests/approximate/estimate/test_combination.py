@@ -24,7 +24,7 @@ from pyqbeast.approximate.estimate import (
     grid_from,
     grid_probabilities,
 )
-from pyqbeast.approximate.estimate.combination import between, combined, has_zero_divisor, slopes
+from pyqbeast.approximate.estimate.combination import between, combined, exactly, has_zero_divisor, slopes
 from pyqbeast.approximate.estimate.estimates import is_null
 from pyqbeast.approximate.estimate.rounding import exact_below
 from pyqbeast.core.errors import InvalidInputError
@@ -225,6 +225,33 @@ def test_certain_bounds_hold_of_numbers_that_doubles_do_not_hold(kind, first, si
     assert Fraction(found.low[0]) <= truth <= Fraction(found.high[0])
     exact = estimate(sample(read, read, [spread]), spread, 1.0, exact_below=limits)
     assert exact.low[0] == exact.value[0] == exact.high[0]
+
+
+TENTH_MORE = Operation("+", Part(1), 0.1)
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        TENTH_MORE,
+        Operation("-", Part(0), TENTH_MORE),
+        Operation("*", TENTH_MORE, 2.0),
+        Operation("/", TENTH_MORE, 1.0),
+    ],
+)
+@pytest.mark.parametrize("value", [2**51 + 1, -(2**52) + 5, 2**53 - 3])
+def test_certain_bounds_hold_where_a_fraction_is_rounded_to_a_whole_number(term, value):
+    """Doubles beyond 2^51 are a half apart or more."""
+    ends = [np.array([float(each)]) for each in (value + 2, value)]
+    low, high = between(term, ends, ends, held_below=2.0**53)
+    truth = exactly(term, [Fraction(value + 2), Fraction(value)])
+    assert Fraction(low[0]) <= truth <= Fraction(high[0])
+
+
+def test_bounds_of_whole_numbers_that_doubles_hold_are_no_wider():
+    term = Operation("*", Operation("-", Part(0), 1.0), 3.0)
+    low, high = between(term, [np.array([-np.inf, 5.0])], [np.array([5.0, 5.0])], held_below=2.0**53)
+    assert (low.tolist(), high.tolist()) == ([-np.inf, 12.0], [12.0, 12.0])
 
 
 QUARTILES = Aggregate("percentile", ("y",), 0.75), Aggregate("percentile", ("y",), 0.25)

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,43 +163,64 @@ def between(
         held_below: the magnitude up to which doubles hold whole numbers as they are, where others are rounded; None
             where all numbers are doubles.
     """
-    if isinstance(term, Part):
-        ends = lows[term.number], highs[term.number]
-        return _outward(*ends, held_below)
-    if not isinstance(term, Operation):
-        number = np.full_like(lows[0], term)
-        return _outward(number, number, held_below)
-    of_left = between(term.left, lows, highs, held_below=held_below)
-    of_right = between(term.right, lows, highs, held_below=held_below)
-    return _outward(*_between_two(term.sign, *of_left, *of_right), held_below)
+    low, high = _ends(term, lows, highs, held_below)
+    return low.value, high.value
 
 
-def _outward(low: FloatArray, high: FloatArray, held_below: float | None) -> tuple[FloatArray, FloatArray]:
-    """Ends between which lies what doubles were rounded from; see `between`."""
+class _End(NamedTuple):
+    """One end of where a term lies [...], and where it is a whole number that was rounded nowhere on the way to it."""
+
+    value: FloatArray
+    is_held: NDArray[np.bool_]
+
+
+_Ends: TypeAlias = tuple[_End, _End]
+
+
+def _ends(
+    term: Term, lows: Sequence[FloatArray], highs: Sequence[FloatArray], held_below: float | None
+) -> _Ends:
+    if isinstance(term, Operation):
+        of_left = _ends(term.left, lows, highs, held_below)
+        of_right = _ends(term.right, lows, highs, held_below)
+        low, high = _between_two(term.sign, of_left, of_right)
+    else:
+        if isinstance(term, Part):
+            values = lows[term.number], highs[term.number]
+        else:
+            values = (np.full_like(lows[0], term),) * 2
+        low, high = (_End(value, np.ones(value.shape, dtype=bool)) for value in values)
+    return _outward(low, -np.inf, held_below), _outward(high, np.inf, held_below)
+
+
+def _outward(end: _End, to: float, held_below: float | None) -> _End:
+    """An end beyond which nothing lies of what doubles were rounded from; see `between`."""
     if held_below is None:
-        return low, high
-    ends = []
-    for end, to in ((low, -np.inf), (high, np.inf)):
-        is_held = (np.abs(end) < held_below) & (np.rint(end) == end)
-        ends.append(np.where(is_held, end, np.nextafter(end, to)))
-    return ends[0], ends[1]
+        return end
+    is_held = end.is_held & (np.abs(end.value) < held_below) & (np.rint(end.value) == end.value)
+    value = np.where(is_held, end.value, np.nextafter(end.value, to))
+    # An end that is none rounds nothing.
+    return _End(value, is_held | np.isinf(value))
 
 
-def _between_two(
-    sign: str, low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _between_two(sign: str, left: _Ends, right: _Ends) -> _Ends:
+    (low, high), (other_low, other_high) = left, right
     with np.errstate(all="ignore"):
-        if sign == "+":
-            return low + other_low, high + other_high
-        if sign == "-":
-            return low - other_high, high - other_low
+        if sign in "+-":
+            pairs = zip(left, right if sign == "+" else (other_high, other_low), strict=True)
+            of_low, of_high = (_End(_SIGNS[sign](a.value, b.value), a.is_held & b.is_held) for a, b in pairs)
+            return of_low, of_high
         # A product or a quotient is the least and the largest at ends of both.
-        ends = np.stack([_SIGNS[sign](a, b) for a in (low, high) for b in (other_low, other_high)])
+        ends = np.stack([_SIGNS[sign](a.value, b.value) for a in left for b in right])
         # Zero times infinity says nothing, and neither does what divides by 0.
         unknown = np.isnan(ends).any(axis=0)
         if sign == "/":
-            unknown |= (other_low <= 0) & (other_high >= 0)
-        return np.where(unknown, -np.inf, ends.min(axis=0)), np.where(unknown, np.inf, ends.max(axis=0))
+            unknown |= (other_low.value <= 0) & (other_high.value >= 0)
+        are_held = low.is_held & high.is_held & other_low.is_held & other_high.is_held
+        return (
+            _End(np.where(unknown, -np.inf, ends.min(axis=0)), are_held),
+            _End(np.where(unknown, np.inf, ends.max(axis=0)), are_held),
+        )
 
 
 def terms_of(term: Term) -> Iterator[Term]:
