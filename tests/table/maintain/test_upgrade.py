@@ -252,7 +252,8 @@ def test_changes_in_place_are_refused_while_there_are_replicated_files(spark, go
 
 def test_an_append_meanwhile_makes_it_start_again(spark, golden, table_path, monkeypatch):
     path = copy_of(golden, REPLICATED, table_path)
-    row = load(spark, path).limit(1).withColumn("id", F.lit(30_000).cast("bigint"))
+    table = load(spark, path)
+    row = spark.createDataFrame([table.first().asDict() | {"id": 30_000}], table.schema)
     commit = bridge.TableLog.rewrite_entries
     waiting = [lambda: row.write.format("delta").mode("append").save(path)]
 
