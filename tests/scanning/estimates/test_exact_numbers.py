@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import pyqbeast
+from pyqbeast.approximate.estimate.rounding import half_up
 from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.scanning.exact_numbers import ExactNumbers
 from tests.scanning.tables import by_weight, indexed_table
 
 ENDS = ("", "_low", "_high")
@@ -164,6 +167,18 @@ def test_averages_of_decimals_are_those_of_spark(tmp_path, how):
     for sign, kept in (("=", [0]), ("<=", [0]), (">", [1, 2])):
         found = scan.tolerance(asked, by=["g"], having=f"mean {sign} 19.99", order_by="g", **how)
         assert found.table["g"].to_pylist() == kept, sign
+
+
+@pytest.mark.parametrize("scale", [19, 22])
+def test_averages_of_more_places_than_doubles_have_powers_of_10_are_the_nearest_doubles(scale):
+    units = np.random.default_rng(scale).integers(1, 10**6, (200, 3))
+    kind = pa.decimal128(38, scale)
+    numbers = ExactNumbers(kind, {"avg"})
+    decimals = [Decimal(each).scaleb(-scale) for each in units.ravel().tolist()]
+    numbers.add(np.repeat(np.arange(200), 3), 200, pa.array(decimals, kind))
+    exact = [half_up(Fraction(sum(each), 3 * 10**scale), scale + 4) for each in units.tolist()]
+    values, _ = numbers.values("avg", scale + 4, 200)
+    assert values.tolist() == [float(each) for each in exact]
 
 
 def test_averages_of_no_row_and_of_a_sample(tmp_path):

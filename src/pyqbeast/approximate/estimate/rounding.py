@@ -28,6 +28,8 @@ _UNSURE = 2.0**-44
 #: How far below a half a number is none where only its double is known, however large it is: in units of the last
 #: place. Division by 2 to 500 leaves more between a half and what comes before it.
 _NO_HALF = 2.0**-10
+#: Doubles hold 10 to so many, and no larger power of 10.
+_HELD_PLACES = 22
 #: The first and the last moment that Python has, in microseconds since 1970, and how far a bound may be rounded there.
 FIRST_MOMENT, LAST_MOMENT, PLACES_OF_MOMENTS = -62_135_596_800_000_000, 253_402_300_799_999_999, 64
 
@@ -146,7 +148,16 @@ def nearest_decimals(values: FloatArray, places: int) -> FloatArray:
     """The numbers of so many decimal places that sums of them are, which doubles were rounded in adding up."""
     scale = 10.0**places
     of_last = np.rint(values * scale)
-    return np.where(np.abs(of_last) < 2.0**53, of_last / scale, values)
+    is_held = np.abs(of_last) < 2.0**53
+    return np.where(is_held, _of_places(np.where(is_held, of_last, 0.0), places), values)
+
+
+def _of_places(last: FloatArray, places: int) -> FloatArray:
+    """The doubles next to decimals, of which there are so many units of the last place."""
+    if places <= _HELD_PLACES:
+        return last / 10.0**places
+    # A double of such a power of 10 is another number, and the quotient would lie beside.
+    return np.array([int(each) / 10**places for each in last.tolist()])
 
 
 def rounded_half_up(
@@ -162,7 +173,9 @@ def rounded_half_up(
     whole = np.floor(of_last)
     is_half = of_last - whole >= 0.5 - np.minimum(of_last * _BESIDE, _NO_HALF)
     # Beyond, doubles have no place behind the last one but a half, and the product may lie beside the number.
-    rounded = np.where(of_last < 2.0**51, np.copysign((whole + is_half) / scale, values), values)
+    has_places = of_last < 2.0**51
+    last = np.where(has_places, whole + is_half, 0.0)
+    rounded = np.where(has_places, np.copysign(_of_places(last, places), values), values)
     if exactly is not None:
         for group in np.flatnonzero(np.abs(of_last - whole - 0.5) <= of_last * _UNSURE).tolist():
             exact = exactly(group)
