@@ -8,6 +8,7 @@ import io.pyqbeast.index.MovedRows;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.spark.CommandPlan;
 import io.pyqbeast.spark.DeltaCommands;
+import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
 import java.util.HashSet;
@@ -92,9 +93,7 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
   }
 
   private static boolean takes(SaveIntoDataSourceCommand save) {
-    DeltaOptions options = options(save);
-    boolean replacesPart = options.isReplaceOnOrUsingDefined() || options.replaceWhere().isDefined();
-    return save.mode() == SaveMode.Overwrite && replacesPart;
+    return save.mode() == SaveMode.Overwrite && DeltaWrites.replacesPart(options(save));
   }
 
   private static DeltaOptions options(SaveIntoDataSourceCommand save) {

@@ -40,12 +40,12 @@ public final class LegacyTableGuard {
   static void check(Snapshot snapshot) {
     boolean isReplicated = !ReplicatedCubes.of(snapshot).isEmpty();
     if (isReplicated || StoredFormat.of(snapshot).legacy()) {
-      String path = place(snapshot.deltaLog().dataPath());
-      throw new Refusal(
-          isReplicated
-              ? "files of the table at " + path + " repeat rows of other files, so it cannot be changed in place;"
-                  + " run first: pyqbeast upgrade --drop-replicated " + ShellWord.of(path)
-              : "the table at " + path + " was written before format 0.6 and can only be read;"
+      Path table = snapshot.deltaLog().dataPath();
+      String path = place(table);
+      throw isReplicated
+          ? repeats(table, "so it cannot be changed in place")
+          : new Refusal(
+              "the table at " + path + " was written before format 0.6 and can only be read;"
                   + " to change it, run first: pyqbeast upgrade " + ShellWord.of(path));
     }
   }
@@ -57,11 +57,15 @@ public final class LegacyTableGuard {
    */
   public static void checkStream(DeltaLog log) {
     if (!ReplicatedCubes.of(Snapshots.newest(log)).isEmpty()) {
-      String path = place(log.dataPath());
-      throw new Refusal(
-          "files of the table at " + path + " repeat rows of other files, and a stream would read these rows twice;"
-              + " run first: pyqbeast upgrade --drop-replicated " + ShellWord.of(path));
+      throw repeats(log.dataPath(), "and a stream would read these rows twice");
     }
+  }
+
+  private static Refusal repeats(Path table, String consequence) {
+    String path = place(table);
+    return new Refusal(
+        "files of the table at " + path + " repeat rows of other files, " + consequence
+            + "; run first: pyqbeast upgrade --drop-replicated " + ShellWord.of(path));
   }
 
   /** A path as a command takes it: whole, but for files of this machine, whose paths need no scheme. */

@@ -253,7 +253,7 @@ public final class Transaction extends SureTransaction {
           }
           storeUnlessDeltaWill(command, source.schema());
           actions = command.writeAndReturnCommitData(this, laidOut.sparkSession(), Option.empty(), false).actions();
-          if (exists() && request.replacesPart() && areReplacedByWeight()) {
+          if (exists() && DeltaWrites.replacesPart(request.options()) && areReplacedByWeight()) {
             notes.add(Constants.DELETED_BY_WEIGHT);
           }
           return null;

@@ -56,11 +56,6 @@ public record WriteRequest(DeltaOptions options, Map<String, String> properties,
     return options.isReplaceOnOrUsingDefined();
   }
 
-  /** Whether rows of the table give way to the new ones and others stay. */
-  boolean replacesPart() {
-    return replacesMatches() || options.replaceWhere().isDefined();
-  }
-
   /** Delta's command that writes some rows so. */
   WriteIntoDelta command(DeltaLog log, SaveMode mode, Dataset<Row> data) {
     return DeltaWrites.command(

@@ -34,6 +34,11 @@ public final class DeltaWrites {
         replacesMatches);
   }
 
+  /** Whether some rows of the table give way to the new ones and others stay. */
+  public static boolean replacesPart(DeltaOptions options) {
+    return options.isReplaceOnOrUsingDefined() || options.replaceWhere().isDefined();
+  }
+
   /** What the history calls a write. */
   public static DeltaOperations.Operation operation(SaveMode mode, DeltaOptions options) {
     Option<Object> merges = options.canMergeSchema() ? Option.apply(true) : Option.empty();
