@@ -18,6 +18,8 @@ _DIGIT = 2**32
 #: Below these doubles hold whole numbers, and powers of 10.
 _HELD, _HELD_UNITS = 2.0**53, 10**22
 _LARGEST = np.iinfo(np.int64).max, np.iinfo(np.uint64).max
+#: The digits of so many rows add up to less than 2^63, beside what was carried.
+_ROWS_A_CARRY = 2**30
 
 
 class ExactNumbers:
@@ -35,9 +37,10 @@ class ExactNumbers:
             "min" in wanted,
             "max" in wanted,
         )
-        # The sums of the digits of 32 bits, from the last one. Between two parts of the rows each but the first digit
-        # of a number, which has its sign, is less than that.
+        # The sums of the digits of 32 bits, from the last one. After a carry each is less than that, but for the first
+        # digit of a number, which has its sign.
         self._digits = np.zeros((4 if self._is_wide else 2, 0), np.int64)
+        self._uncarried = 0
         self._rows = np.zeros(0, np.int64)
         self._least, self._most = ((np.zeros(0, np.int64), np.zeros(0, np.uint64)) for _ in range(2))
 
@@ -47,28 +50,38 @@ class ExactNumbers:
         if column.null_count:
             valid = mask_of(column.is_valid())
             group, low, high = group[valid], low[valid], high[valid]
-        self._grow(groups)
-        self._rows += np.bincount(group, minlength=groups)
+        self._make_room(groups)
+        np.add.at(self._rows, group, 1)
         if self._is_summed:
             self._add_digits(group, low, high)
         if self._has_least:
-            self._least = _least(group, high, low, self._least)
+            _take_least(self._least, group, high, low)
         if self._has_most:
             # What is largest is least where each bit is the other one.
-            self._most = _least(group, ~high, ~low, self._most)
+            _take_least(self._most, group, ~high, ~low)
 
     def _add_digits(self, group: NDArray[np.int64], low: NDArray[np.uint64], high: NDArray[np.int64]) -> None:
+        if self._uncarried + len(group) > _ROWS_A_CARRY:
+            self._carry()
+        self._uncarried += len(group)
         last, second = (low % _DIGIT).view(np.int64), (low // _DIGIT).view(np.int64)
         is_wide = self._is_wide
         digits = (last, second, high % _DIGIT, high // _DIGIT) if is_wide else (last, high * _DIGIT + second)
         for sums, digit in zip(self._digits, digits, strict=True):
             np.add.at(sums, group, digit)
-        for at in range(len(digits) - 1):
+
+    def _carry(self) -> None:
+        self._uncarried = 0
+        for at in range(len(self._digits) - 1):
             self._digits[at + 1] += self._digits[at] // _DIGIT
             self._digits[at] %= _DIGIT
 
-    def _grow(self, groups: int) -> None:
-        more = groups - len(self._rows)
+    def _make_room(self, groups: int) -> None:
+        """Twice as much as before, at least: then all parts of the rows together copy each group but twice."""
+        held = len(self._rows)
+        if groups <= held:
+            return
+        more = max(groups, 2 * held) - held
         self._digits = np.pad(self._digits, ((0, 0), (0, more)))
         self._rows = np.pad(self._rows, (0, more))
         self._least, self._most = (
@@ -89,22 +102,24 @@ class ExactNumbers:
             places: the decimal ones of its type, to which averages are rounded.
             groups: how many there are.
         """
-        self._grow(groups)
-        parts = self._parts(kind)
+        self._make_room(groups)
+        self._carry()
+        rows = self._rows[:groups]
+        parts = [part[:groups] for part in self._parts(kind)]
         units = _doubles(parts, kind)
 
         def exactly(group: int) -> Fraction:
             number = Fraction(_whole([int(part[group]) for part in parts], kind), self._units)
-            return number / int(self._rows[group]) if kind == "avg" else number
+            return number / int(rows[group]) if kind == "avg" else number
 
         with np.errstate(all="ignore"):
-            values = np.where(self._rows > 0, units / float(self._units), np.nan)
+            values = np.where(rows > 0, units / float(self._units), np.nan)
             is_told = np.abs(units) < _HELD if self._units <= _HELD_UNITS else np.zeros(groups, dtype=bool)
             if kind == "avg":
-                values = rounded_half_up(values / self._rows, places, exactly)
+                values = rounded_half_up(values / rows, places, exactly)
         beyond = {}
         limit = exact_below(places)
-        for group in np.flatnonzero((self._rows > 0) & ~(is_told & (np.abs(values) < limit))).tolist():
+        for group in np.flatnonzero((rows > 0) & ~(is_told & (np.abs(values) < limit))).tolist():
             number = half_up(exactly(group), places) if kind == "avg" else exactly(group)
             values[group] = float(number)
             if abs(number) >= limit:
@@ -148,18 +163,18 @@ def _halves(column: pa.Array) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     return low.view(np.uint64), high
 
 
-def _least(
+def _take_least(
+    held: tuple[NDArray[np.int64], NDArray[np.uint64]],
     group: NDArray[np.int64],
     high: NDArray[np.int64],
     low: NDArray[np.uint64],
-    held: tuple[NDArray[np.int64], NDArray[np.uint64]],
-) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """The halves of the least number of each group, of some rows and of what was held."""
-    groups = np.arange(len(held[0]))
-    group = np.concatenate([groups, group])
-    high, low = np.concatenate([held[0], high]), np.concatenate([held[1], low])
-    least = held[0].copy(), np.full_like(held[1], _LARGEST[1])
-    np.minimum.at(least[0], group, high)
-    is_it = high == least[0][group]
-    np.minimum.at(least[1], group[is_it], low[is_it])
-    return least
+) -> None:
+    """Makes the halves of the least number of each group [group] those of some rows too."""
+    least_high, least_low = held
+    before = least_high[group]
+    np.minimum.at(least_high, group, high)
+    after = least_high[group]
+    # A low half counts beside the least high one alone.
+    least_low[group[after < before]] = _LARGEST[1]
+    is_it = high == after
+    np.minimum.at(least_low, group[is_it], low[is_it])

@@ -12,6 +12,7 @@ import pytest
 import pyqbeast
 from pyqbeast.approximate.estimate.rounding import half_up
 from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.scanning import exact_numbers
 from pyqbeast.scanning.exact_numbers import ExactNumbers
 from tests.scanning.tables import by_weight, indexed_table
 
@@ -179,6 +180,28 @@ def test_averages_of_more_places_than_doubles_have_powers_of_10_are_the_nearest_
     exact = [half_up(Fraction(sum(each), 3 * 10**scale), scale + 4) for each in units.tolist()]
     values, _ = numbers.values("avg", scale + 4, 200)
     assert values.tolist() == [float(each) for each in exact]
+
+
+@pytest.mark.parametrize("rows_a_carry", [1, 100, exact_numbers._ROWS_A_CARRY])
+def test_parts_of_the_rows_add_up_whenever_digits_are_carried(rows_a_carry, monkeypatch):
+    """Groups come up from part to part, numbers need all 128 bits, and some parts hold no row of a group."""
+    monkeypatch.setattr(exact_numbers, "_ROWS_A_CARRY", rows_a_carry)
+    rng = np.random.default_rng(0)
+    kind = pa.decimal128(38, 0)
+    numbers = ExactNumbers(kind, {"sum", "min", "max"})
+    held: list[list[int]] = [[] for _ in range(40)]
+    for groups in (1, 3, 20, 21, 40):
+        group = rng.integers(0, groups, 60)
+        values = [int(x) * int(y) for x, y in rng.integers(-(2**40), 2**60, (60, 2)).tolist()]
+        numbers.add(group, groups, pa.array([Decimal(each) for each in values], kind))
+        for at, value in zip(group.tolist(), values, strict=True):
+            held[at].append(value)
+    for aggregate, python in (("sum", sum), ("min", min), ("max", max)):
+        values, beyond = numbers.values(aggregate, 0, 40)
+        for at, group_values in enumerate(held):
+            assert not group_values or values[at] == float(python(group_values))
+            assert beyond.get(at, Fraction(values[at] if group_values else 0)) == python(group_values or [0])
+            assert bool(group_values) or np.isnan(values[at])
 
 
 def test_averages_of_no_row_and_of_a_sample(tmp_path):
