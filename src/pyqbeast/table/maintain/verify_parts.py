@@ -22,23 +22,27 @@ _PARTS = (
     StructType()
     .add("location", "string")
     .add("path", "string")
+    .add("number", "integer")
     .add("heaviest", "integer")
     .add("lightest", "integer")
 )
+#: Of rows that were read from a whole file, in place of the number of a part.
+_WHOLE = -1
 
 
 class _Begun(NamedTuple):
-    """A file that can be read, and one of its parts."""
+    """A file that can be read, and one of its parts: the first that it tells of is number 0."""
 
     file: VerifiedFile
     size: int
+    number: int
     part: FilePart
 
 
 def check_parts(
     spark: SparkSession, log: bridge.TableLog, revision: Revision, files: Sequence[VerifiedFile]
 ) -> list[Problem]:
-    """Compares what tags tell of parts with the live rows of files. Two Spark jobs for each part that a file may have.
+    """Compares what tags tell of parts with the live rows of files. It reads each file, and what lies before each part.
 
     Args:
         spark: a lenient session.
@@ -46,43 +50,46 @@ def check_parts(
         revision: that of the files. Its rows have the weights today that they were written with.
         files: they can be read, and so can their deletion vectors.
     """
-    problems = []
     begun = [
-        [
-            _Begun(file, file.on_disk.size, part)
-            for part in parse_parts_tag(file.logged.tags, file.logged.size) or ()
-        ]
+        _Begun(file, file.on_disk.size, number, part)
         for file in files
         if file.on_disk.size is not None and not file.has_broken_vector
+        for number, part in enumerate(parse_parts_tag(file.logged.tags, file.logged.size) or ())
     ]
-    for number in range(max(map(len, begun), default=0)):
-        problems += _check(spark, log, revision, [parts[number] for parts in begun if number < len(parts)])
-    return problems
+    if not begun:
+        return []
 
+    def read(number: int, size: Mapping[str, tuple[int, int]]) -> DataFrame:
+        return live_rows(log, spark, size).select(
+            file_location(spark, F.input_file_name()).alias("location"),
+            weight(spark, revision.hashed_columns).alias("w"),
+            F.lit(number).alias("read"),
+        )
 
-def _check(
-    spark: SparkSession, log: bridge.TableLog, revision: Revision, begun: Sequence[_Begun]
-) -> list[Problem]:
+    rows = read(_WHOLE, {each.file.path: (each.size, each.file.hidden) for each in begun})
+    for number in range(max(each.number for each in begun) + 1):
+        beginnings = [each for each in begun if each.number == number]
+        rows = rows.unionAll(
+            read(number, {each.file.path: (each.part.begin, each.file.hidden) for each in beginnings})
+        )
     columns: list[list[object]] = [
         [each.file.location for each in begun],
         [each.file.path for each in begun],
+        [each.number for each in begun],
         [each.part.heaviest_before for each in begun],
         [each.part.lightest for each in begun],
     ]
     of_parts = F.broadcast(bridge.local_frame(spark, _PARTS, columns))
-
-    def seen(size: Mapping[str, tuple[int, int]], suffix: str) -> DataFrame:
-        rows = live_rows(log, spark, size).select(
-            file_location(spark, F.input_file_name()).alias("location"),
-            weight(spark, revision.hashed_columns).alias("w"),
+    found = (
+        rows.join(of_parts, "location")
+        .where(f"read = {_WHOLE} OR read = number")
+        .groupBy("path", "number", "heaviest", "lightest")
+        .agg(
+            F.expr(f"count_if(read = {_WHOLE} AND w < lightest) AS light"),
+            F.expr(f"count_if(read != {_WHOLE} AND w < lightest) AS light_before"),
+            F.expr(f"count_if(read != {_WHOLE} AND w > heaviest) AS heavy_before"),
         )
-        figures = "count_if(w > heaviest) AS heavy", "count_if(w < lightest) AS light"
-        counted = (F.expr(figure + suffix) for figure in figures)
-        return rows.join(of_parts, "location").groupBy("location").agg(*counted)
-
-    whole = seen({each.file.path: (each.size, each.file.hidden) for each in begun}, "")
-    beginning = seen({each.file.path: (each.part.begin, each.file.hidden) for each in begun}, "_before")
-    found = of_parts.join(whole, "location").join(beginning, "location", "left").na.fill(0)
+    )
     return [
         Problem(
             PARTS,

@@ -2,6 +2,7 @@ package io.pyqbeast.commit;
 
 import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.ScalaInterop;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,17 +35,26 @@ final class AcceptedRows {
    * it computes, which it cannot where they hold maps.
    */
   static Metadata completed(Metadata table) {
-    StructType columns = new StructType();
-    for (StructField column : table.schema().fields()) {
-      MetadataBuilder said = new MetadataBuilder().withMetadata(column.metadata());
-      if (column.dataType().existsRecursively(ScalaInterop.predicate(type -> type instanceof MapType))) {
-        said.remove(EXPRESSION);
-      }
-      columns = columns.add(new StructField(column.name(), column.dataType(), column.nullable(), said.build()));
+    StructField[] columns = table.schema().fields();
+    // Delta asks for the metadata many times while it writes.
+    if (Arrays.stream(columns).noneMatch(AcceptedRows::isComputedMap)) {
+      return table;
     }
-    return columns.equals(table.schema())
-        ? table
-        : DeltaActions.redefined(table, columns, ScalaInterop.map(table.configuration()));
+    StructField[] accepting =
+        Arrays.stream(columns).map(each -> isComputedMap(each) ? without(each, EXPRESSION) : each)
+            .toArray(StructField[]::new);
+    return DeltaActions.redefined(table, new StructType(accepting), ScalaInterop.map(table.configuration()));
+  }
+
+  private static boolean isComputedMap(StructField column) {
+    return column.metadata().contains(EXPRESSION)
+        && column.dataType().existsRecursively(ScalaInterop.predicate(type -> type instanceof MapType));
+  }
+
+  private static StructField without(StructField column, String key) {
+    return new StructField(
+        column.name(), column.dataType(), column.nullable(),
+        new MetadataBuilder().withMetadata(column.metadata()).remove(key).build());
   }
 
   /**
