@@ -94,12 +94,17 @@ def test_nobody_can_tell_where_files_without_an_index_may_hold_the_rows(spark, i
             ask()
 
 
-@pytest.fixture
-def with_copies(spark, golden, table_path):
-    """A table of 30,000 rows whose upgrade left the copies of nine cubes where they are."""
-    path = copy_of(golden, REPLICATED, table_path)
+@pytest.fixture(scope="module")
+def upgraded(spark, golden, tmp_path_factory):
+    path = copy_of(golden, REPLICATED, str(tmp_path_factory.mktemp("marks") / "upgraded"))
     pyqbeast.upgrade(spark, path)
     return path
+
+
+@pytest.fixture
+def with_copies(upgraded, table_path):
+    """A table of 30,000 rows whose upgrade left the copies of nine cubes where they are."""
+    return shutil.copytree(upgraded, table_path)
 
 
 def lose_the_revision(spark, path):
