@@ -179,3 +179,30 @@ def test_one_odd_text_among_many_changes_nothing_of_the_others():
         None,
     ):
         assert verdicts("n = 7 OR s > 'b298'", [odd, *usual])[1:] == alone
+
+
+@pytest.mark.parametrize(
+    ("condition", "opened"),
+    [
+        ("t IN ('2020-06-01', '2021-06-01')", "ab"),
+        ("t NOT IN ('2020-06-01')", "abc"),
+        ("t = '2021-06-01'", "ab"),
+        ("t > '2020-06-01'", "abc"),
+        ("t < '2020-06-01'", "ab"),
+        ("t IS NULL", ""),
+        (pc.field("t") < pa.scalar(dt.datetime(2020, 6, 1), pa.timestamp("us", "UTC")), "ab"),
+    ],
+)
+def test_bounds_of_a_year_that_python_does_not_know_tell_nothing(condition, opened):
+    """As Spark writes the end of all times in a zone where it is later or earlier in UTC."""
+    spans = [
+        ("2020-01-01T00:00:00.000Z", "9999-12-31T23:59:59.000-08:00"),
+        ("0001-01-01T00:00:00.000+01:00", "2020-01-01T00:00:00.000Z"),
+        ("2022-01-01T00:00:00.000-08:00", "9999-12-31T23:59:59.000+01:00"),
+    ]
+    texts = [
+        f'{{"numRecords":9,"minValues":{{"t":"{low}"}},"maxValues":{{"t":"{high}"}},"nullCount":{{"t":0}}}}'
+        for low, high in spans
+    ]
+    verdict = verdicts(condition, texts)
+    assert "".join(name for name, may in zip("abc", verdict, strict=True) if may is not False) == opened

@@ -181,11 +181,12 @@ def _values(stored: Sequence[Any], convert: Callable[[Any], Any], kind: pa.DataT
 def _value(stored: Any, convert: Callable[[Any], Any], kind: pa.DataType) -> Any:  # noqa: ANN401 (any JSON value)
     try:
         value = convert(stored)
+        if not isinstance(value, dt.datetime) or value.tzinfo is kind.tz is None:
+            return value
+        # In UTC, as Arrow gives it back: a zone's last or first hours are of a year that Python does not know.
+        return value.astimezone(dt.timezone.utc) if value.tzinfo and kind.tz else None
     except _FAILURES:
         return None
-    if isinstance(value, dt.datetime) and (value.tzinfo is None) != (kind.tz is None):
-        return None
-    return value
 
 
 def _fits(value: Any, kind: pa.DataType) -> bool:  # noqa: ANN401 (any value of Python)
