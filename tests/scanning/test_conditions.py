@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import pickle
 from decimal import Decimal
 
@@ -289,6 +290,51 @@ def test_a_column_told_by_its_position(scan):
     for condition in (pc.field(0) < 50, (pc.field(1) < 50) & (pc.field("id") > 3)):
         with pytest.raises(InvalidInputError, match=r"by its position: name it, as in pc.field\('id'\)"):
             scan.where(condition)
+
+
+#: Pyarrow cuts it in the middle of a character, and has no text of an expression with it.
+LONG = "日" * 60
+
+
+def test_an_expression_without_a_text(tmp_path):
+    rows = pa.table({"id": [1, 2, 3], "s": ["a", LONG, "b"]})
+    scan = pyqbeast.scan(indexed_table(tmp_path, rows))
+    listed = pc.field("s").isin([LONG])
+    with pytest.raises(UnicodeDecodeError):
+        str(listed)
+    assert scan.where(listed & (pc.field("id") > 0)).to_arrow()["id"].to_pylist() == [2]
+    for wrong, told in (
+        (listed & (pc.field(0) > 0), r"by its position: name it, as in pc.field\('id'\)"),
+        (listed & (pc.field("s", 0) == 1), "by its position"),
+        (listed & (pc.field("y") > 0), "the condition with a long text does not fit the table"),
+    ):
+        with pytest.raises(InvalidInputError, match=told):
+            scan.where(wrong)
+    fails = scan.where(listed & (pc.scalar(1) / (pc.field("id") - 2) > 0))
+    with pytest.raises(InvalidInputError, match="the condition with a long text fails on a row"):
+        fails.to_arrow()
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
+def test_a_nan_in_the_middle_of_a_long_list(tmp_path, kind):
+    """Pyarrow's text of it shows the first ten values and the last ten."""
+    rows = pa.table({"id": range(6), "x": pa.array([1, math.nan, 2, 3, math.nan, 5], kind)})
+    entry = indexed_add(tmp_path / "a.parquet", rows, row_group_size=2)
+    bounds = {"minValues": {"x": 1}, "maxValues": {"x": 5}, "nullCount": {"x": 0}}
+    entry["add"]["stats"] = json.dumps({"numRecords": 6, **bounds})
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(rows.schema)), entry)
+    scan = pyqbeast.scan(tmp_path)
+    values = pa.array([*range(100, 115), math.nan, *range(200, 215)], kind)
+    listed = scan.where(X.isin(values))
+    assert listed.to_arrow()["id"].to_pylist() == listed.to_dataset().to_table()["id"].to_pylist() == [1, 4]
+
+
+def test_a_long_list_leaves_files_out(tmp_path):
+    rows = pa.table({"id": range(100), "s": [f"s{n:02}" for n in range(100)]})
+    scan = pyqbeast.scan(indexed_table(tmp_path, rows.slice(0, 50), rows.slice(50)))
+    for values in (range(40), [f"s{n:02}" for n in range(40)]):
+        listed = scan.where(pc.field("id" if values[0] == 0 else "s").isin(pa.array(values)))
+        assert [file.skipped is None for file in listed.files()] == [True, False]
 
 
 def test_an_expression_that_fails_for_a_bound(tmp_path):

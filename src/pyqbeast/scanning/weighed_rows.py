@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
-from pyqbeast.core.format.stored_text import shown
 from pyqbeast.scanning.arrays import mask_array
+from pyqbeast.scanning.conditions.expression_text import quoted
 from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.row_weights import row_weights
 
@@ -23,7 +23,7 @@ def rows_that_meet(batch: pa.RecordBatch, predicate: Predicate | None) -> pa.Rec
     try:
         table = pa.Table.from_batches([batch]).filter(predicate.rows).combine_chunks()
     except pa.ArrowInvalid as error:
-        raise InvalidInputError(f"the condition {shown(predicate.rows)} fails on a row: {error}") from error
+        raise InvalidInputError(f"the condition {quoted(predicate.rows)} fails on a row: {error}") from error
     return next(iter(table.to_batches()), batch.slice(0, 0))
 
 

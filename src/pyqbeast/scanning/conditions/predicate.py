@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,13 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
-from pyqbeast.core.format.stored_text import shown
 from pyqbeast.scanning.conditions.column_types import unreadable_columns
+from pyqbeast.scanning.conditions.expression_text import may_name_nan, names_position, quoted
 from pyqbeast.scanning.conditions.file_tests import FileTest, all_of, cases_of_nan, may_be_anywhere, may_meet
 from pyqbeast.scanning.conditions.sql_text import MOST_COMPARISONS, conditions_of_text
-
-#: How pyarrow shows a NaN in an expression.
-_NAN = re.compile(r"\bnan\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -70,8 +66,7 @@ class Predicate:
             (rows, files), comparisons = conditions_of_text(condition, schema)
         elif isinstance(condition, pc.Expression):
             _refuse_positions(condition, schema)
-            # Somebody's text may have this word too; then bounds are left out for nothing.
-            names_nan = _NAN.search(str(condition)) is not None
+            names_nan = may_name_nan(condition)
             rows, files = condition, may_be_anywhere if names_nan else may_meet(condition)
         else:
             raise InvalidInputError(f"where takes a pyarrow expression or a text, not {condition!r}")
@@ -83,7 +78,7 @@ class Predicate:
                 if f"FieldRef.Name({name})" in str(error):
                     raise UnsupportedError(why) from error
             raise InvalidInputError(
-                f"the condition {shown(condition)} does not fit the table: {error}"
+                f"the condition {quoted(condition)} does not fit the table: {error}"
             ) from error
         needed = pa.schema([field for field in schema if _needs(rows, empty, (field.name,))])
         return cls(rows, files, needed, comparisons, names_nan)
@@ -102,10 +97,10 @@ class Predicate:
 
 
 def _refuse_positions(condition: pc.Expression, schema: pa.Schema) -> None:
-    """A position would mean another column wherever other columns are read. Only pyarrow's text of it tells."""
-    if "FieldPath(" in str(condition) and not any("FieldPath(" in name for name in schema.names):
+    """A position would mean another column wherever other columns are read."""
+    if names_position(condition, schema.names):
         raise InvalidInputError(
-            f"the condition {shown(condition)} tells a column by its position: name it, as in "
+            f"the condition {quoted(condition)} tells a column by its position: name it, as in "
             f"pc.field({schema.names[0]!r})"
         )
 
