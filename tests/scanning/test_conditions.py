@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import math
 import pickle
+import time
 from decimal import Decimal
 
 import deltalake
@@ -16,6 +17,7 @@ import pytest
 
 import pyqbeast
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.scanning.conditions.predicate import Predicate
 from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.scanning.tables import fields_of, indexed_add, indexed_table, metadata
 
@@ -335,6 +337,36 @@ def test_a_long_list_leaves_files_out(tmp_path):
     for values in (range(40), [f"s{n:02}" for n in range(40)]):
         listed = scan.where(pc.field("id" if values[0] == 0 else "s").isin(pa.array(values)))
         assert [file.skipped is None for file in listed.files()] == [True, False]
+
+
+def test_the_columns_and_fields_that_a_condition_needs():
+    inner = pa.struct([("a", pa.float64()), ("b", pa.struct([("a", pa.float64()), ("c", pa.float32())]))])
+    schema = pa.schema([("a", pa.float64()), ("b", pa.int64()), ("s", inner), ("c", pa.float64())])
+    for condition, columns, floats in (
+        ("c > 1", {"c"}, {("c",)}),
+        ("b > 1 OR a IS NULL", {"a", "b"}, {("a",)}),
+        (pc.field("s", "b", "c") > 1, {"s"}, {("s", "b", "c")}),
+        (
+            (pc.field("s", "b", "a") > 1) & (pc.field("c") > pc.field("b")),
+            {"s", "c", "b"},
+            {("s", "b", "a"), ("c",)},
+        ),
+        (pc.field("s").is_valid(), {"s"}, set()),
+        (pc.scalar(True), set(), set()),
+    ):
+        predicate = Predicate.of(condition, schema)
+        assert (predicate.columns, set(predicate.floats)) == (columns, floats)
+
+
+def test_a_condition_on_a_table_of_thousands_of_columns():
+    names = [f"c{number}" for number in range(3_000)]
+    schema = pa.schema(
+        [("s", pa.struct([(name, pa.float64()) for name in names])), *((n, pa.int64()) for n in names)]
+    )
+    start = time.monotonic()
+    predicate = Predicate.of((pc.field("c1700") > 1) & (pc.field("s", "c900") > 1), schema)
+    assert (predicate.columns, set(predicate.floats)) == ({"s", "c1700"}, {("s", "c900")})
+    assert time.monotonic() - start < 10
 
 
 def test_an_expression_that_fails_for_a_bound(tmp_path):

@@ -15,6 +15,9 @@ from pyqbeast.scanning.conditions.expression_text import may_name_nan, names_pos
 from pyqbeast.scanning.conditions.file_tests import FileTest, all_of, cases_of_nan, may_be_anywhere, may_meet
 from pyqbeast.scanning.conditions.sql_text import MOST_COMPARISONS, conditions_of_text
 
+#: The name of a column, and those of fields inside it.
+_Path = tuple[str, ...]
+
 
 @dataclass(frozen=True)
 class Predicate:
@@ -42,8 +45,8 @@ class Predicate:
     @cached_property
     def floats(self) -> Mapping[tuple[str, ...], pa.DataType]:
         """The types of the values among them that may be NaN, by their paths: columns, and fields of structs."""
-        empty = self.schema.empty_table()
-        return {path: kind for path, kind in _floats(self.schema) if _needs(self.rows, empty, path)}
+        kinds = dict(_floats(self.schema))
+        return {path: kinds[path] for path in _needed(self.rows, self.schema, [*kinds])}
 
     @cached_property
     def cases_of_nan(self) -> list[pc.Expression] | None:
@@ -70,9 +73,8 @@ class Predicate:
             rows, files = condition, may_be_anywhere if names_nan else may_meet(condition)
         else:
             raise InvalidInputError(f"where takes a pyarrow expression or a text, not {condition!r}")
-        empty = schema.empty_table()
         try:
-            empty.filter(rows)
+            schema.empty_table().filter(rows)
         except (pa.ArrowException, TypeError) as error:
             for name, why in unreadable_columns(schema).items():
                 if f"FieldRef.Name({name})" in str(error):
@@ -80,7 +82,9 @@ class Predicate:
             raise InvalidInputError(
                 f"the condition {quoted(condition)} does not fit the table: {error}"
             ) from error
-        needed = pa.schema([field for field in schema if _needs(rows, empty, (field.name,))])
+        needed = pa.schema(
+            [schema.field(name) for (name,) in _needed(rows, schema, [(name,) for name in schema.names])]
+        )
         return cls(rows, files, needed, comparisons, names_nan)
 
     def __and__(self, other: Predicate) -> Predicate:
@@ -114,25 +118,38 @@ def _floats(fields: Iterable[pa.Field]) -> Iterator[tuple[tuple[str, ...], pa.Da
             yield (field.name,), field.type
 
 
-def _needs(rows: pc.Expression, empty: pa.Table, path: Sequence[str]) -> bool:
-    """Whether an expression cannot do without a column or a field of a struct: pyarrow does not tell what it names."""
-    name, *inner = path
-    left = empty.drop_columns([name])
-    if inner:
-        cut = _without(empty.field(name), inner)
-        left = left.append_column(cut, pa.nulls(0, cut.type))
+def _needed(
+    rows: pc.Expression, schema: pa.Schema, paths: Sequence[_Path], dropped: frozenset[_Path] = frozenset()
+) -> list[_Path]:
+    """Those of some columns and fields of structs that an expression cannot do without, where others are gone.
+
+    Pyarrow does not tell what it names. Half of them at a time are left out, as a table may have thousands.
+    """
+    if not paths or _can_do_with(rows, _without(schema, dropped.union(paths))):
+        return []
+    if len(paths) == 1:
+        return [*paths]
+    half = len(paths) // 2
+    first = _needed(rows, schema, paths[:half], dropped)
+    rest = _needed(rows, schema, paths[half:], dropped.union(paths[:half]).difference(first))
+    return first + rest
+
+
+def _can_do_with(rows: pc.Expression, fields: Sequence[pa.Field]) -> bool:
     try:
-        left.filter(rows)
+        pa.schema(fields).empty_table().filter(rows)
     except pa.ArrowException:
-        return True
-    return False
+        return False
+    return True
 
 
-def _without(struct: pa.Field, path: Sequence[str]) -> pa.Field:
-    name, *inner = path
-    kept = [
-        _without(each, inner) if each.name == name else each
-        for each in struct.type
-        if inner or each.name != name
-    ]
-    return struct.with_type(pa.struct(kept))
+def _without(fields: Iterable[pa.Field], dropped: frozenset[_Path], inside: _Path = ()) -> list[pa.Field]:
+    """Fields without some of them and of those inside their structs."""
+    kept = []
+    for field in fields:
+        path = (*inside, field.name)
+        if path not in dropped:
+            is_struct = pa.types.is_struct(field.type)
+            kind = pa.struct(_without(field.type, dropped, path)) if is_struct else field.type
+            kept.append(field.with_type(kind))
+    return kept
