@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import time
 from decimal import Decimal
 
 import pyarrow as pa
@@ -52,6 +53,24 @@ def test_a_file_without_ids_in_a_table_that_names_its_columns_by_ids(tmp_path):
 )
 def test_an_id_inside_a_column_is_one_of_the_file(kind):
     assert has_ids([pa.field("id", pa.int64()), pa.field("inside", kind)])
+
+
+@pytest.mark.parametrize("stored_as", [str, str.upper])
+def test_a_file_of_thousands_of_columns(tmp_path, stored_as):
+    names = [f"c{number}" for number in range(4_000)]
+    inner = pa.StructArray.from_arrays([pa.array([1])] * 4_000, [stored_as(name) for name in names])
+    entry = indexed_add(tmp_path / "a.parquet", pa.table({"id": [7]}))
+    pq.write_table(
+        pa.table([pa.array([7]), inner, *[pa.array([2])] * 4_000], ["id", "s", *map(stored_as, names)]),
+        tmp_path / "a.parquet",
+    )
+    kinds = [(name, pa.int64()) for name in names]
+    schema = pa.schema([("id", pa.int64()), ("s", pa.struct(kinds)), *kinds])
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(schema)), entry)
+    start = time.monotonic()
+    (row,) = pyqbeast.scan(tmp_path).to_arrow().to_pylist()
+    assert time.monotonic() - start < 5
+    assert row == {"id": 7, "s": dict.fromkeys(names, 1), **dict.fromkeys(names, 2)}
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 from pyqbeast.scanning.arrays import mask_array
 from pyqbeast.scanning.conditions.column_types import (
     Field,
+    StoredFields,
     column_type,
     conformed,
-    find_stored,
     has_ids,
     is_padded,
 )
@@ -153,7 +153,7 @@ class DataFiles:
             file.deletion_vector, file.path, parquet.metadata.num_rows, self.index.table, self.storage_options
         ).to_array()
         stored, schema, mapping = list(parquet.schema_arrow), self.schema, self.index.mapping_mode
-        held = [find_stored(field, stored, mapping) for field in self.fields]
+        held = list(map(StoredFields(stored, mapping).find, self.fields))
         if mapping == "id" and None in held and not has_ids(stored):
             raise FormatError(
                 "the file has no field ids, and the table finds its columns by them: write its rows anew with a "

@@ -14,7 +14,7 @@ from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.read_ahead import is_local
-from pyqbeast.scanning.conditions.column_types import find_stored, is_padded
+from pyqbeast.scanning.conditions.column_types import StoredFields, is_padded
 from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
 from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.data_files import DataFiles, errors_about
@@ -100,8 +100,9 @@ class PlainFiles:
 
     def _fits(self, stored: pa.Schema) -> bool:
         """Whether the columns have their types and names, or are not there at all, and then are null."""
+        fields = StoredFields(list(stored), "none")
         for field, wanted in zip(self._data.fields, self._schema, strict=True):
-            at = find_stored(field, list(stored), "none")
+            at = fields.find(field)
             if at is not None and (stored.field(at).name, stored.field(at).type) != (
                 wanted.name,
                 wanted.type,

@@ -179,19 +179,40 @@ def _declared(field: Field) -> str:
     return str((field.get("metadata") or {}).get(_CHAR, ""))
 
 
-def find_stored(field: Field, stored: Sequence[pa.Field], mapping: str) -> int | None:
-    """Which of the fields of a file, or of a struct in it, holds a column; None if none does."""
-    metadata = field.get("metadata") or {}
-    if mapping == "id":
-        wanted = str(metadata.get(COLUMN_ID)).encode()
-        found = [i for i, each in enumerate(stored) if (each.metadata or {}).get(_PARQUET_ID) == wanted]
-    else:
+class StoredFields:
+    """Which of the fields of a file, or of a struct in it, holds a column. There may be thousands of both.
+
+    Args:
+        stored: the fields.
+        mapping: how files name fields: `none`, `name` or `id`.
+    """
+
+    def __init__(self, stored: Sequence[pa.Field], mapping: str) -> None:
+        self._mapping = mapping
+        if mapping == "id":
+            keys = ((each.metadata or {}).get(_PARQUET_ID) for each in stored)
+            self._places = _first_places(keys)
+        else:
+            self._places = _first_places(each.name for each in stored)
+            # Delta's names differ by more than their case, and other writers may have changed it.
+            self._places_of_any_case = _first_places(each.name.lower() for each in stored)
+
+    def find(self, field: Field) -> int | None:
+        """The place of a column in the JSON of the schema; None if no field holds it."""
+        metadata = field.get("metadata") or {}
+        if self._mapping == "id":
+            return self._places.get(str(metadata.get(COLUMN_ID)).encode())
         name = metadata.get(_UNPADDED, field["name"])
-        name = name if mapping == "none" else metadata.get(PHYSICAL_NAME, name)
-        found = [i for i, each in enumerate(stored) if each.name == name]
-        # Delta's names differ by more than their case, and other writers may have changed it.
-        found = found or [i for i, each in enumerate(stored) if each.name.lower() == str(name).lower()]
-    return found[0] if found else None
+        name = str(name if self._mapping == "none" else metadata.get(PHYSICAL_NAME, name))
+        return self._places.get(name, self._places_of_any_case.get(name.lower()))
+
+
+def _first_places(keys: Iterable[Any]) -> dict[Any, int]:
+    """The place of the first of each of some keys."""
+    places: dict[Any, int] = {}
+    for at, key in enumerate(keys):
+        places.setdefault(key, at)
+    return places
 
 
 def has_ids(stored: Iterable[pa.Field]) -> bool:
@@ -221,9 +242,9 @@ def _conformed(held: pa.Array, stored: Any, mapping: str, column: str) -> pa.Arr
     wanted = arrow_type(stored, column)
     if pa.types.is_struct(wanted) and pa.types.is_struct(held.type):
         parts = []
-        fields = [held.type.field(i) for i in range(held.type.num_fields)]
+        fields = StoredFields([held.type.field(i) for i in range(held.type.num_fields)], mapping)
         for field in stored["fields"]:
-            at = find_stored(field, fields, mapping)
+            at = fields.find(field)
             part_type = arrow_type(field["type"], column)
             parts.append(
                 pa.nulls(len(held), part_type)
