@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -12,6 +13,7 @@ import tiledb as oracle
 from pyqbeast import InvalidInputError, tiledb
 from pyqbeast.tiledb import VAR_NUM, Datatype, attribute, create_array, stage_fragment, verify
 from pyqbeast.tiledb.filters import Md5
+from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.write.commit import commit_fragments
 from tests.tiledb.arrays import golden_arrays, one_dimension
 from tests.tiledb.encrypted import ENCRYPTED, KEY
@@ -123,6 +125,22 @@ def test_coordinates_that_cannot_be(tmp_path, monkeypatch, cells, problem):
     monkeypatch.setattr(write, "global_order", lambda *_: None)
     tiledb.write_array(uri, pa.table({"x": cells, "v": [1, 2]}))
     assert [problem in found for found in _problems(uri)] == [True]
+
+
+@pytest.mark.parametrize("kind", [Datatype.STRING_UTF8, Datatype.STRING_UTF16], ids=lambda kind: kind.name)
+def test_nulls_of_texts_of_a_fixed_size_are_not_counted(tmp_path, monkeypatch, kind):
+    """The library stores 0 for them."""
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(attribute("t", kind, nullable=True)))
+    cells = [b"a"[: kind.size] * kind.size, None]
+    tiledb.write_array(uri, pa.table({"x": [1, 2], "t": pa.array(cells, pa.binary(kind.size))}))
+    counted = Fragment.tile_null_counts
+    monkeypatch.setattr(
+        Fragment,
+        "tile_null_counts",
+        lambda self, column: dataclasses.replace(counted(self, column), values=np.zeros(1, np.uint64)),
+    )
+    assert verify(tiledb.open_array(uri)).ok
 
 
 def test_a_file_that_belongs_to_no_column(written, tmp_path):

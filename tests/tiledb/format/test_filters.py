@@ -210,3 +210,15 @@ def test_options_are_stored_as_they_are_read():
     assert again.to_bytes() == raw
     assert again.max_chunk_size == 1234
     assert again.names == ["float-scale", "positive-delta", "delta", "double-delta", "zstd"]
+
+
+@pytest.mark.parametrize("kind", [Datatype.STRING_UTF16, Datatype.STRING_UCS4], ids=lambda kind: kind.name)
+def test_differences_of_texts_are_those_of_their_bytes(kind):
+    """As libtiledb takes them: the count in front is one of bytes."""
+    stored = octets("a日".encode("utf-16-le" if kind.size == 2 else "utf-32-le"))
+    for differences in (Delta(), DoubleDelta()):
+        context = ChunkContext(kind)
+        packed = differences.compress(stored, context)
+        count = Cursor(packed.data[1 if differences.name == "double-delta" else 0 :]).u64("count")
+        assert count == stored.size
+        assert np.array_equal(differences.decompress(packed, stored.size, context), stored)

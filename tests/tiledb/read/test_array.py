@@ -136,6 +136,26 @@ def test_delete_conditions(tmp_path, condition):
     assert len(same_as_oracle(uri, "x", timestamp=25)["x"]) < 12
 
 
+@pytest.mark.parametrize("condition", ["n == 5", "n != 5", "n > 9 and x < 3", "n > 9 or v < 0"])
+def test_a_delete_by_a_column_that_a_fragment_lacks_takes_all_its_cells(tmp_path, condition):
+    """They would be gone after a consolidation, which drops what libtiledb does not show."""
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(attribute("v", Datatype.INT32)), timestamp=10)
+    write_array(uri, pa.table({"x": [1, 2], "v": pa.array([1, 2], pa.int32())}), timestamp=20)
+    change = oracle.ArraySchemaEvolution(oracle.default_ctx())
+    change.timestamp(30)
+    change.add_attribute(oracle.Attr("n", dtype=np.int32))
+    change.array_evolve(uri)
+    write_array(uri, pa.table({"x": [3, 4], "v": [3, 4], "n": [5, 6]}), timestamp=40)
+    with oracle.open(uri, "d", timestamp=50) as array:
+        array.query(cond=condition).submit()
+    after = same_as_oracle(uri, "x")
+    assert not {1, 2} & set(after["x"])
+    assert same_as_oracle(uri, "x", timestamp=40)["x"] == [1, 2, 3, 4]
+    consolidate(uri)
+    assert same_as_oracle(uri, "x") == after
+
+
 def test_deletes_of_enumerated_values(tmp_path):
     uri = str(tmp_path / "a")
     colours = oracle.Enumeration("colours", False, ["red", "green", "blue"])

@@ -48,7 +48,8 @@ class _Differences(Compressor):
         kind = self.output_type(context.datatype)
         if kind.is_float:
             raise ArrayFormatError(f"{self.name}: {kind.name} values have no exact differences")
-        return kind.dtype
+        # TileDB takes differences of the bytes of texts, also where a unit of them has two or four.
+        return np.dtype("u1") if kind.is_wide_text else kind.dtype
 
     def _count(self, cursor: Cursor, size: int, dtype: np.dtype[Any]) -> int:
         count = cursor.u64("number of values")

@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.tiledb.cursor import Bytes, Cursor, text, u8, u64
+from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
-from pyqbeast.tiledb.format.column import Mask, binary_array, fixed_array
+from pyqbeast.tiledb.format.column import Mask, binary_array, fixed_array, fixed_bytes
 from pyqbeast.tiledb.format.field import Field
 
 _TREE, _COMPARISON = 0, 1
@@ -76,6 +77,8 @@ class Comparison:
             return self._compare_null(array)
         wanted = _raw_values(self.values or (b"",), field)
         if self.operator in _COMPARE:
+            if field.datatype is Datatype.CHAR and not field.is_var:
+                array, wanted = (_first_characters(each, field) for each in (array, wanted))
             result = _COMPARE[self.operator](array, wanted[0])
         else:
             result = pc.is_in(array, value_set=wanted)
@@ -168,6 +171,15 @@ def _raw_values(values: tuple[bytes, ...], field: Field) -> pa.Array:
     if any(len(value) != field.cell_size for value in values):
         raise UnsupportedError(f"a delete condition compares {field.name!r} with a value of another size")
     return fixed_array(joined, field)
+
+
+def _first_characters(array: pa.Array, field: Field) -> pa.Array:
+    """What TileDB compares of CHAR cells of a fixed size: the first character alone, as a number with a sign.
+
+    Where it looks for a cell among several values it compares all characters.
+    """
+    first = fixed_bytes(array).view(np.int8)[:: field.cell_size]
+    return pa.array(first, mask=array.is_null().to_numpy(zero_copy_only=False))
 
 
 def comparison_bytes(column: str, operator: Operator, value: bytes) -> bytes:

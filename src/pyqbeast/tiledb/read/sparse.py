@@ -138,7 +138,10 @@ def _read_cells(
         deletes = numbers(read_column(fragment, DELETE_TIMESTAMP, tiles)).astype(np.uint64)
         deleted = (deletes <= np.uint64(window.end)) & (deletes != np.uint64(NOT_DELETED))
     for deletion in pending:
-        hit = ~deletion.keeps.evaluate(columns, fields, count) & (times <= np.uint64(deletion.timestamp))
+        hit = times <= np.uint64(deletion.timestamp)
+        # In a fragment without one of its columns a condition keeps no cell: TileDB compares no fill values.
+        if deletion.keeps.columns <= fragment.fields.keys():
+            hit &= ~deletion.keeps.evaluate(columns, fields, count)
         deleted = hit if deleted is None else deleted | hit
     cells = _Cells({name: columns[name] for name in wanted}, times, deleted)
     if footer.has_timestamps:
