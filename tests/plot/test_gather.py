@@ -33,7 +33,9 @@ from pyqbeast.tiledb import (
     write_array,
     write_dense,
 )
+from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.plot.tables import table_of_blocks
+from tests.scanning.tables import fields_of, indexed_add, metadata
 
 TABLES = ["qbeast/a_linear2d", "qbeast/d_append_revisions", "qbeast/e3_convert_only", "qbeast/i2_deleted_dv"]
 
@@ -97,6 +99,16 @@ def test_a_fraction_without_a_weight_says_why(tmp_path):
     counts, shares = picture.files.opened(picture.fractions)
     assert (counts[0], shares[0]) == (21, 1.0)
     assert (np.diff(picture.fractions.bounds) >= 0).all()
+
+
+@pytest.mark.parametrize("fields", [fields_of(pa.schema([("renamed", pa.int64())])), []])
+def test_a_table_without_its_indexed_column(tmp_path, fields):
+    """Its rows are few, so a picture would take all of them, and those have no place in the index."""
+    rows = pa.table({"id": [1, 2, 3]})
+    commit(tmp_path, 0, PROTOCOL, metadata(fields), indexed_add(tmp_path / "a.parquet", rows))
+    picture = gather_table(tmp_path)
+    assert "it has no column 'id', which weights are made of" in picture.points.problem
+    assert picture.files.rows.tolist() == [3]
 
 
 def test_trees_hold_the_cubes_of_each_revision(table):

@@ -73,9 +73,17 @@ class ScannedRows:
 
     @property
     def weighed_names(self) -> list[str]:
-        """The columns that weights are made of, in order, as files hold them."""
+        """The columns that weights are made of, in order, as files hold them.
+
+        Raises UnsupportedError where one of them has been dropped or renamed.
+        """
         by_name = {field["name"]: field for field in self.index.snapshot.metadata.fields}
-        return [unpadded(by_name[name])["name"] for name in self.index.revision().hashed_columns]
+        hashed = self.index.revision().hashed_columns
+        if not by_name.keys() >= set(hashed):
+            raise UnsupportedError(
+                f"rows of the table at {self.index.table} have no weights: {self.index.weighing_problem}"
+            )
+        return [unpadded(by_name[name])["name"] for name in hashed]
 
     @property
     def readable_schema(self) -> pa.Schema:
