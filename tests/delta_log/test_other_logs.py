@@ -12,6 +12,10 @@ import pytest
 import pyqbeast
 from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
 from pyqbeast.delta import DeletionVector
+from pyqbeast.delta_log import history, reader
+from pyqbeast.delta_log.history import read_history
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.delta_log.log_files import find_log_files
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, remove, write_json
 from tests.scanning.tables import fields_of, indexed_add, metadata
 
@@ -340,3 +344,34 @@ def test_a_feature_that_was_dropped_again(made):
         pyqbeast.scan(made.path, 5)
     shutil.copytree(made.path, made.path.parent / "moved")
     assert sorted(pyqbeast.scan(made.path.parent / "moved").to_arrow()["id"].to_pylist()) == NEWEST
+
+
+def test_commits_that_are_cleaned_up_while_the_log_is_read(tmp_path, monkeypatch):
+    """Another process makes a checkpoint and removes the commits before it, once they have been listed."""
+    rows = pa.table({"id": [1, 2]})
+    added = [indexed_add(tmp_path / f"{number}.parquet", rows) for number in range(3)]
+    table = metadata(fields_of(rows.schema))
+    commit(tmp_path, 0, PROTOCOL, table, added[0])
+    commit(tmp_path, 1, added[1])
+    commit(tmp_path, 2, added[2])
+    index = IndexedSnapshot.read(tmp_path)
+
+    def clean_up(*versions):
+        last = max(versions)
+        state = (PROTOCOL, table, *added[: last + 1])
+        write_json(tmp_path / "_delta_log" / f"{last:020d}.checkpoint.{UUID}.json", *state)
+        for version in versions:
+            (tmp_path / "_delta_log" / name(version, ".json")).unlink(missing_ok=True)
+
+    def racing(*versions):
+        def listed(*arguments, **how):
+            found = find_log_files(*arguments, **how)
+            clean_up(*versions)
+            return found
+
+        return listed
+
+    monkeypatch.setattr(reader, "find_log_files", racing(0))
+    assert IndexedSnapshot.read(tmp_path).snapshot == index.snapshot
+    monkeypatch.setattr(history, "find_log_files", racing(0, 1))
+    assert [each.version for each in read_history(index)] == [1, 2]

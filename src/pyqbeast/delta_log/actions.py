@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,7 @@ from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 #: bulk, `{ADDED: [LiveFile, …]}`.
 Action = dict[str, Any]
 ADDED = "files added"
+Answer = TypeVar("Answer")
 
 # Statistics can be a struct, a JSON text, or both; a column that a checkpoint lacks is left out by pyarrow.
 _COLUMNS = [
@@ -51,6 +52,21 @@ _REQUIRED = {
     "protocol": "minReaderVersion",
 }
 _OF_REMOVED = ["remove.path", "remove.deletionVector", "remove.deletionTimestamp"]
+
+
+class _MissingFileError(FormatError):
+    """A file that the log lists or names is not there."""
+
+
+def despite_cleanup(read: Callable[[], Answer]) -> Answer:
+    """What `read` makes of the log, which it lists itself: once more where a file that it listed is gone.
+
+    A writer may have made a checkpoint meanwhile, and have removed the commits before it. Raises as `read`.
+    """
+    try:
+        return read()
+    except _MissingFileError:
+        return read()
 
 
 def checkpoint_actions(files: LogFiles, *, with_removed: bool = False) -> Iterator[Action]:
@@ -218,5 +234,5 @@ def _check_column(schema: pa.Schema, name: str, required: str, path: str) -> Non
         raise FormatError(f"{path}: not a checkpoint: its column {name} has no field {required}")
 
 
-def _missing(path: str) -> FormatError:
-    return FormatError(f"{path}: the log names this file, and it is missing")
+def _missing(path: str) -> _MissingFileError:
+    return _MissingFileError(f"{path}: the log names this file, and it is missing")

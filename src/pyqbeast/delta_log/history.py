@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
 from pyqbeast.delta_log import locations
-from pyqbeast.delta_log.actions import Action, checkpoint_actions, commit_actions
+from pyqbeast.delta_log.actions import Action, checkpoint_actions, commit_actions, despite_cleanup
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import FileKey, LiveFile
 from pyqbeast.delta_log.log_files import LogFiles, find_log_files, readable_versions
@@ -57,6 +58,10 @@ def read_history(index: IndexedSnapshot, storage_options: locations.Options = No
 
     There are `MOST_VERSIONS` at the most. Raises as `read_snapshot`.
     """
+    return despite_cleanup(partial(_read, index, storage_options))
+
+
+def _read(index: IndexedSnapshot, storage_options: locations.Options) -> list[VersionFigures]:
     table, version = index.table, index.snapshot.version
     readable = readable_versions(table, storage_options)
     first = max(readable.start, version - MOST_VERSIONS + 1) if version in readable else version

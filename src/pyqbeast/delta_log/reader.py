@@ -13,7 +13,7 @@ from pyqbeast.core.format.stored_text import is_text, read_json, shown
 from pyqbeast.core.format.weight import is_whole
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
-from pyqbeast.delta_log.actions import ADDED, Action, actions_of_commits, checkpoint_actions
+from pyqbeast.delta_log.actions import ADDED, Action, actions_of_commits, checkpoint_actions, despite_cleanup
 from pyqbeast.delta_log.live_file import (
     FileKey,
     LiveFile,
@@ -23,7 +23,7 @@ from pyqbeast.delta_log.live_file import (
     removal_time,
     texts_of,
 )
-from pyqbeast.delta_log.log_files import find_log_files
+from pyqbeast.delta_log.log_files import LogFiles, find_log_files
 
 # The reader features that do not change the list of files and their vectors. `catalogManaged` is not one of
 # them: only the catalog knows the newest commits of such a table.
@@ -115,13 +115,18 @@ def read_snapshot(
     timestamp = None if timestamp is None else int(timestamp)
     if timestamp is not None:
         _check_times_of_files(read_snapshot(table, storage_options=storage_options), table)
-    files = find_log_files(table, version, timestamp, storage_options)
-    replay = Replay(with_removed=with_removed)
-    if files.checkpoint:
-        for action in checkpoint_actions(files, with_removed=with_removed):
-            replay.apply(action, files.checkpoint[0])
-    for path, action in actions_of_commits(files):
-        replay.apply(action, path)
+
+    def replayed() -> tuple[LogFiles, Replay]:
+        files = find_log_files(table, version, timestamp, storage_options)
+        replay = Replay(with_removed=with_removed)
+        if files.checkpoint:
+            for action in checkpoint_actions(files, with_removed=with_removed):
+                replay.apply(action, files.checkpoint[0])
+        for path, action in actions_of_commits(files):
+            replay.apply(action, path)
+        return files, replay
+
+    files, replay = despite_cleanup(replayed)
     ordered = tuple(sorted(replay.live.values(), key=attrgetter("path")))
     for one, other in itertools.pairwise(ordered):
         if one.path == other.path:
