@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from pyqbeast.core.errors import FormatError, UnsupportedError, check_type
 from pyqbeast.core.secrets import without_secrets
-from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.column import numbers, present
 from pyqbeast.tiledb.format.domain import MBRs
@@ -239,11 +238,7 @@ def _disagreements(fragment: Fragment, field: Field, parts: list[pa.Array]) -> I
     """What is wrong, and in which tile, if these are the cells of each tile that statistics are about."""
     true = tile_statistics(parts, field)
     nulls = fragment.tile_null_counts(field.name)
-    # TileDB counts no nulls of cells of varying length, nor of texts whose units are not bytes of ASCII.
-    is_counted = field.nullable and not (
-        field.is_var or field.datatype is Datatype.STRING_UTF8 or field.datatype.is_wide_text
-    )
-    if is_counted and nulls is not None and nulls.values.size == len(parts):
+    if field.has_counted_nulls and nulls is not None and nulls.values.size == len(parts):
         for tile in np.flatnonzero(nulls.values != true.null_counts.values).tolist():
             yield "null counts are not those of the cells", tile
     if not has_trusted_bounds(field) or field.is_var or field.is_dimension:

@@ -92,6 +92,12 @@ class Field:
         return any(isinstance(step, FloatScale) for step in self.filters.filters)
 
     @property
+    def has_counted_nulls(self) -> bool:
+        """Whether TileDB counts the nulls of each tile: not of cells that vary in length, nor of texts beyond ASCII."""
+        is_beyond_ascii = self.datatype is Datatype.STRING_UTF8 or self.datatype.is_wide_text
+        return self.nullable and not self.is_var and not is_beyond_ascii
+
+    @property
     def has_nulls(self) -> bool:
         """Whether readers may get nulls: what is no time, such as that of a cell that nobody wrote, is one."""
         return self.nullable or (pa.types.is_temporal(self.arrow_type) and not self.is_dimension)
