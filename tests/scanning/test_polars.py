@@ -150,3 +150,10 @@ def test_samples_and_versions(tmp_path, opened):
         pyqbeast.polars.scan_table(table, 1)  # a version, or a sample of everything?
     with pytest.raises(InvalidInputError, match="fraction"):
         pyqbeast.polars.scan_table(table, sample=2)
+
+
+def test_names_of_columns_are_no_patterns(tmp_path):
+    rows = pa.table({"id": [1, 2], "*": [3, 4], "^i.*$": [5, 6]})
+    lazy = pyqbeast.polars.scan_table(str(indexed_table(tmp_path / "t", rows)))
+    assert lazy.select(pl.nth(1)).collect().to_dict(as_series=False) == {"*": [3, 4]}
+    assert lazy.select(pl.nth(0, 2)).collect().to_dict(as_series=False) == {"id": [1, 2], "^i.*$": [5, 6]}

@@ -6,7 +6,9 @@ import datetime as dt
 import json
 import subprocess
 import sys
+import tracemalloc
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -161,6 +163,22 @@ def test_a_vector_far_larger_than_its_file_costs_no_memory(tmp_path):
     commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), entry)
     with pytest.raises(FormatError, match=r"row index 4294967295 is beyond the file's 1000 rows"):
         pyqbeast.scan(tmp_path).to_arrow()
+
+
+@pytest.mark.parametrize("deleted", [[], [3, 2_500_000]])
+def test_the_first_batch_of_a_large_file_takes_the_memory_of_a_batch(tmp_path, deleted):
+    rows = pa.table({"id": np.zeros(3_000_000, np.int64)})
+    vector = DeletionVector(deleted).to_inline() if deleted else None
+    entry = indexed_add(tmp_path / "a.parquet", rows, vector=vector)
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(rows.schema)), entry)
+    batches = pyqbeast.scan(tmp_path).to_batches()
+    tracemalloc.start()
+    try:
+        first = next(iter(batches))
+        assert tracemalloc.get_traced_memory()[1] < 8 * rows.num_rows / 4
+    finally:
+        tracemalloc.stop()
+    assert first.num_rows + sum(batch.num_rows for batch in batches) == rows.num_rows - len(deleted)
 
 
 def test_files_are_ruled_out_by_their_bounds(tmp_path):

@@ -33,6 +33,7 @@ from pyqbeast.scanning.old_calendar import has_old_calendar, refuse_old_calendar
 BATCH_ROWS = 1 << 14
 #: What is made of a batch.
 Part = TypeVar("Part")
+_Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ class DataFiles:
                 "writer that knows column mapping"
             )
         names = [stored[at].name for at in held if at is not None]
-        positions = _positions(parquet, groups)
+        ends, shifts = _places(parquet, groups)
         start = 0
         # Without a column to read, a batch still has its number of rows.
         for batch in parquet.iter_batches(BATCH_ROWS, row_groups=groups, columns=names):
@@ -175,7 +176,8 @@ class DataFiles:
             # Without columns, only a batch that was read knows its number of rows.
             whole = pa.RecordBatch.from_arrays(columns, schema=schema) if columns else batch.select([])
             if rows and len(deleted):
-                at = positions[start : start + rows]
+                read = np.arange(start, start + rows)
+                at = read + shifts[np.searchsorted(ends, read, side="right")]
                 # Both ascend. To look among all deleted rows would take as long for each batch.
                 first, end = np.searchsorted(deleted, (at[0], at[-1] + 1))
                 kept = ~np.isin(at, deleted[first:end], assume_unique=True)
@@ -190,11 +192,11 @@ def _begin(parquet: pq.ParquetFile, group: int) -> int:
     return int(first.dictionary_page_offset or first.data_page_offset)
 
 
-def _positions(parquet: pq.ParquetFile, groups: list[int]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The row indexes of the rows of some row groups."""
+def _places(parquet: pq.ParquetFile, groups: list[int]) -> tuple[_Numbers, _Numbers]:
+    """Where each of some row groups ends among their rows, and how much farther on in the file they lie."""
     sizes = [parquet.metadata.row_group(number).num_rows for number in range(parquet.num_row_groups)]
-    starts = np.cumsum([0, *sizes])
-    return np.concatenate([np.arange(starts[number], starts[number + 1]) for number in groups])
+    ends = np.cumsum([sizes[number] for number in groups])
+    return ends, np.cumsum(sizes)[groups] - ends
 
 
 @contextlib.contextmanager

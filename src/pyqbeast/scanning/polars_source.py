@@ -81,7 +81,8 @@ def scan_table(
 def _with_columns(frame: Any, columns: list[str]) -> Any:  # noqa: ANN401 (DataFrames of Polars)
     """Some columns of a frame that is nobody else's, and all its rows even where there are none."""
     if columns:
-        return frame.select(columns)
+        # To `select` by the names would take a column called `*` for all of them.
+        return frame.select([frame.get_column(name) for name in columns])
     # No other way to leave columns out keeps the number of rows in every version of Polars.
     for name in frame.columns:
         frame.drop_in_place(name)
