@@ -130,10 +130,15 @@ class IndexedSnapshot:
     @property
     def weighing_problem(self) -> str | None:
         """Why rows cannot be chosen by their weight; None if they can. Raises as `revision`."""
+        return self.lost_column_problem or self.weight_profile.problem
+
+    @property
+    def lost_column_problem(self) -> str | None:
+        """Which column the table lacks that weights are made of; None if it has them all. Raises as `revision`."""
         names = {field["name"] for field in self.snapshot.metadata.fields}
         if missing := [column for column in self.revision().hashed_columns if column not in names]:
             return f"it has no column {missing[0]!r}, which weights are made of"
-        return self.weight_profile.problem
+        return None
 
     def bound_of(self, fraction: float) -> int | None:
         """The weight below which the rows of a sample lie; None if it takes all rows.

@@ -77,13 +77,11 @@ class ScannedRows:
 
         Raises UnsupportedError where one of them has been dropped or renamed.
         """
+        problem = self.index.lost_column_problem
+        if problem is not None:
+            raise UnsupportedError(f"rows of the table at {self.index.table} have no weights: {problem}")
         by_name = {field["name"]: field for field in self.index.snapshot.metadata.fields}
-        hashed = self.index.revision().hashed_columns
-        if not by_name.keys() >= set(hashed):
-            raise UnsupportedError(
-                f"rows of the table at {self.index.table} have no weights: {self.index.weighing_problem}"
-            )
-        return [unpadded(by_name[name])["name"] for name in hashed]
+        return [unpadded(by_name[name])["name"] for name in self.index.revision().hashed_columns]
 
     @property
     def readable_schema(self) -> pa.Schema:
