@@ -385,6 +385,15 @@ def test_spark_is_asked_what_is_wrong_with_a_log_that_cannot_be_read(pyqbeast, t
     assert "numRecords" in found.stderr
 
 
+def test_an_estimate_beside_a_column_that_a_scan_cannot_read(pyqbeast, tmp_path):
+    fields = [*fields_of(NUMBERS.schema), {"name": "v", "type": "variant", "metadata": {}}]
+    commit(tmp_path, 0, PROTOCOL, metadata(fields), indexed_add(tmp_path / "a.parquet", NUMBERS))
+    found = pyqbeast("estimate", tmp_path, "avg(id)", "--exact", "--output", "json")
+    assert json.loads(found.output)["rows"][0]["avg(id)"] == 499.5
+    assert "column 'v' has type 'variant'" in pyqbeast("estimate", tmp_path, "max(v)", "--exact").stderr
+    assert "there is no column 'w'" in pyqbeast("estimate", tmp_path, "max(w)").stderr
+
+
 def test_estimates(pyqbeast, table):
     found = pyqbeast(
         "estimate", table, "avg(b)", "count(*) as n", "--where", "a < 500000", "--output", "json"

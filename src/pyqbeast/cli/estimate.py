@@ -16,7 +16,7 @@ from pyqbeast.cli import common
 from pyqbeast.cli.rows import grid
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.format.names import did_you_mean
-from pyqbeast.scanning.scan import scan
+from pyqbeast.scanning.scan import column_names, scan
 
 if TYPE_CHECKING:
     from pyqbeast.approximate.answer import Estimate
@@ -93,7 +93,7 @@ def estimate(
     names = None
     try:
         table = scan(path)
-        names = table.schema.names
+        names = column_names(table)
         requested = _requested(aggregates, names)
         rows = table if where is None else table.where(where)
         found = rows.tolerance(requested, by=groups, **bounds)

@@ -62,6 +62,11 @@ def narrowed(given: Scan, predicate: Predicate) -> Scan:
     return Scan(given._rows.narrowed(predicate))
 
 
+def column_names(given: Scan) -> tuple[str, ...]:
+    """The columns that a scan gives out, those of types that it cannot read among them."""
+    return given._rows.names
+
+
 def hashed_values(given: Scan) -> pa.Table:
     """The columns that the weights of a scan's rows are made of, as files hold them. Raises as `Scan.to_batches`."""
     names = dict.fromkeys(given._rows.index.revision().hashed_columns)
