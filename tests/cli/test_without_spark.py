@@ -394,6 +394,14 @@ def test_an_estimate_beside_a_column_that_a_scan_cannot_read(pyqbeast, tmp_path)
     assert "there is no column 'w'" in pyqbeast("estimate", tmp_path, "max(w)").stderr
 
 
+@pytest.mark.parametrize("budget", ["9" * 5_000, "9" * 400 + " MB", "0", "-1"])
+def test_a_budget_that_is_none(pyqbeast, table, budget):
+    found = pyqbeast("estimate", table, "avg(b)", "--budget", budget)
+    assert found.exit_code == 1
+    assert found.stderr.startswith("error: budget takes bytes")
+    assert len(found.stderr) < 1_000
+
+
 def test_estimates(pyqbeast, table):
     found = pyqbeast(
         "estimate", table, "avg(b)", "count(*) as n", "--where", "a < 500000", "--output", "json"

@@ -79,7 +79,7 @@ def estimate(
     """
     groups = [name.strip() for name in (group_by or "").split(",") if name.strip()]
     # Bytes without a unit; a text that Python gives has to have one.
-    most = int(budget) if budget and budget.isdecimal() else budget
+    most = f"{budget} B" if budget and budget.isdecimal() else budget
     goal_within(error, Limit.of(most), relative=not absolute, smallest_group=smallest_group)
     check_confidence(confidence)
     bounds: dict[str, Any] = {

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.stored_text import shown
 from pyqbeast.core.format.weight import is_whole
 
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -55,9 +56,10 @@ class Limit:
         unit = found[2].upper() if found else ""
         if found and unit == "S":
             return cls._seconds(float(found[1]), text)
-        if not found or unit not in _UNITS or float(found[1]) <= 0:
+        size = float(found[1]) * _UNITS.get(unit, 0) if found else 0
+        if not 0 < size < math.inf:
             raise _refused(text)
-        return cls(bytes=float(found[1]) * _UNITS[unit])
+        return cls(bytes=size)
 
     @classmethod
     def _seconds(cls, seconds: float, given: object) -> Limit:
@@ -67,4 +69,4 @@ class Limit:
 
 
 def _refused(budget: object) -> InvalidInputError:
-    return InvalidInputError(f"budget takes {_WAYS}, above 0, not {budget!r}")
+    return InvalidInputError(f"budget takes {_WAYS}, above 0, not {shown(budget)}")
