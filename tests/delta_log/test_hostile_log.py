@@ -148,3 +148,28 @@ def test_a_schema_or_statistics_that_are_no_text(memory, odd):
         table = memory(NAMES[0], "\n".join(json.dumps(each) for each in (PROTOCOL, line)).encode())
         with pytest.raises(FormatError, match=f"{named}: a text is expected, not "):
             read_snapshot(table)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        {"type": {"type": "x", "fields": {"a": 1}}},
+        {"type": {"type": "array", "elementType": "long", "fields": [5]}},
+        {"type": {"type": "x", "elementType": {"fields": 3}}},
+        {"type": {"type": "struct", "fields": [], "valueType": 7}},
+        {"type": {"type": "map", "keyType": "long"}},
+        {"type": {"type": "struct"}},
+        {"metadata": {"delta.columnMapping.physicalName": "\ud800"}},
+        {"metadata": {"delta.columnMapping.physicalName": ["a"]}},
+        {"metadata": {"delta.columnMapping.physicalName": None}},
+    ],
+    ids=str,
+)
+def test_a_column_that_is_none(memory, column):
+    inner = {"name": "a", "type": "long", "nullable": True, "metadata": {}} | column
+    for field in (inner, {"name": "s", "type": {"type": "struct", "fields": [inner]}}):
+        schema = json.dumps({"type": "struct", "fields": [field]})
+        metadata = {"metaData": METADATA["metaData"] | {"schemaString": schema}}
+        table = memory(NAMES[0], "\n".join(json.dumps(each) for each in (PROTOCOL, metadata)).encode())
+        with pytest.raises(FormatError, match="schemaString: no list of columns"):
+            read_snapshot(table)

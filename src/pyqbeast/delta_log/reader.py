@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
+from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.format.stored_text import is_text, read_json, shown
 from pyqbeast.core.format.weight import is_whole
 from pyqbeast.core.location import Location
@@ -47,6 +48,8 @@ _READER_FEATURES = frozenset(
 _TIMES_IN_COMMITS = "delta.enableInCommitTimestamps"
 #: Who knows the newest commits of a table. Delta makes no reader feature of it.
 _COORDINATOR = "delta.coordinatedCommits.commitCoordinator-preview"
+#: What the JSON of a type has to hold.
+_INSIDE = {"struct": ("fields",), "array": ("elementType",), "map": ("keyType", "valueType")}
 #: A struct in a struct takes three levels of a schema's JSON.
 _SCHEMA_DEPTH = 400
 
@@ -205,19 +208,22 @@ def _is_column(field: Any) -> bool:  # noqa: ANN401 - what JSON holds
     return (
         isinstance(field, dict)
         and is_text(field.get("name"))
-        and isinstance(field.get("metadata") or {}, dict)
+        and isinstance(metadata := field.get("metadata") or {}, dict)
+        and is_text(metadata.get(PHYSICAL_NAME, ""))
         and _is_type(field.get("type"))
     )
 
 
 def _is_type(of: Any) -> bool:  # noqa: ANN401 - what JSON holds
-    """Whether the JSON of a type is whole, as far as types with others inside are known."""
+    """Whether the JSON of a type is whole. One that is not known may have others inside, as those do that are."""
     if not isinstance(of, dict):
         return isinstance(of, str)
-    inside = {"array": ("elementType",), "map": ("keyType", "valueType")}.get(of.get("type", ""), ())
-    if of.get("type") == "struct":
-        return isinstance(of.get("fields"), list) and all(map(_is_column, of["fields"]))
-    return isinstance(of.get("type"), str) and all(_is_type(of.get(name)) for name in inside)
+    kind = of.get("type")
+    if not isinstance(kind, str) or any(name not in of for name in _INSIDE.get(kind, ())):
+        return False
+    fields = of.get("fields", [])
+    inside = [of[name] for name in ("elementType", "keyType", "valueType") if name in of]
+    return isinstance(fields, list) and all(map(_is_column, fields)) and all(map(_is_type, inside))
 
 
 def _protocol(protocol: Any, source: str) -> Protocol:  # noqa: ANN401 - what JSON holds
