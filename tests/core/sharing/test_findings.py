@@ -72,6 +72,13 @@ CREATED_EMPTY = RevisionSet(
 )
 UNINDEXED = SharedFile(FileTags(0, ()), False, 0)
 COPY = file(Block(ROOT, WEIGHT_MIN, 0, 9, replicated=True))
+#: Indexes of which something cannot be read, and what is told of them.
+DAMAGED = [
+    (RevisionSet({}, 1, ("qbeast.revision.1: not JSON",)), "qbeast.revision.1: not JSON)"),
+    (RevisionSet({1: revision("a")}, 2), "qbeast.lastRevisionID is 2, and there is no such revision"),
+    (RevisionSet({1: revision("a")}, -1, ("none is the latest",)), "none is the latest)"),
+    (RevisionSet({2: revision("a")}, 2, ("qbeast.revision.1: not JSON",)), "qbeast.revision.1: not JSON)"),
+]
 MAPPED = column("a", **{"delta.columnMapping.physicalName": "col-1"})
 INSIDE = column("s", {"type": "array", "elementType": {"type": "struct", "fields": [MAPPED]}})
 
@@ -109,6 +116,14 @@ INSIDE = column("s", {"type": "array", "elementType": {"type": "struct", "fields
                 "ALTER TABLE delta.`/t` DROP FEATURE checkpointProtection TRUNCATE HISTORY -- a day after the others",
             ],
         ),
+        *(
+            (
+                {"revisions": damaged},
+                f"the index cannot be read as a whole ({told}",
+                ["pyqbeast repair /t --yes"],
+            )
+            for damaged, told in DAMAGED
+        ),
         ({"fields": [column("a"), column("b"), INSIDE]}, "'s' bear other names", None),
         ({"fields": [column("a", "boolean"), column("b")]}, "'a (boolean)': samples with a filter", None),
         ({"revisions": indexed_by("a b")}, "'a b': its appends fail", None),
@@ -120,6 +135,11 @@ def test_what_the_scala_project_gets_wrong(more, text, commands):
     assert text in found.text
     if commands is not None:
         assert in_order([found]) == commands
+
+
+@pytest.mark.parametrize("reader", [name for name in READERS if name != SCALA])
+def test_who_reads_no_index_misses_none(reader):
+    assert not any(findings(table(revisions=damaged), reader) for damaged, _ in DAMAGED)
 
 
 def test_delta_for_spark_knows_features_that_duckdb_does_not():

@@ -14,6 +14,7 @@ from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.otree.invariants import check_tree
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.problems import GAP, Problem
+from pyqbeast.core.revisions.damage import check_revisions
 from pyqbeast.core.revisions.revision import RevisionSet
 from pyqbeast.core.sharing.readers import READERS, VERSION_2, Concern, ReaderVerdict, Way
 from pyqbeast.core.sharing.remedies import MAPPING, PROTECTION, VECTORS_FEATURE, Command, Remedies
@@ -140,11 +141,18 @@ class _Look:
 
     def concerns(self) -> Iterator[tuple[Concern, str, list[Command]]]:
         """Each concern that the table gives, with a text and the commands that mend it."""
+        yield from self._of_revisions()
         yield from self._of_files()
         yield from self._of_vectors()
         yield from self._of_mapping()
         yield from self._of_trees()
         yield from self._of_columns()
+
+    def _of_revisions(self) -> Iterator[tuple[Concern, str, list[Command]]]:
+        problems = check_revisions(self.table.revisions)
+        if problems:
+            text = f"the index cannot be read as a whole ({problems[0].text})"
+            yield Concern.damaged_index, text, [self.remedies.repair()]
 
     def _of_files(self) -> Iterator[tuple[Concern, str, list[Command]]]:
         copied = [file for file in self.table.files if any(block.replicated for block in file.tags.blocks)]

@@ -1,7 +1,8 @@
 """What other programs do with an indexed table: for each reader the features that it knows, and what it gets wrong.
 
 This is data, which `findings` compares with the log of a table. Each claim about a reader was tried on the
-version that its title names, qbeast-spark's on tables of ours. Trino's claims come from its documentation.
+version that its title names, qbeast-spark's on tables of ours. Trino's claims come from its documentation. Damaged
+indexes were not tried: that qbeast-spark needs its revisions is seen where it cannot read those with weight columns.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ class ReaderVerdict(str, Enum):
 class Concern(str, Enum):
     """What a table can have that some reader does not get right."""
 
+    damaged_index = "revisions that cannot be read"
     old_format = "written before format 0.6"
     replicated = "replicated blocks"
     deleted_rows = "deleted rows"
@@ -92,6 +94,7 @@ _WRITTEN_BY_DELTA_3_1 = _features(
 _COPIES = {Concern.replicated: Effect(ReaderVerdict.wrong, "reads may return the rows of these files twice")}
 
 _OF_QBEAST_SPARK = {
+    Concern.damaged_index: Effect(ReaderVerdict.fails, "samples and appends fail, or go by another index"),
     Concern.old_format: Effect(ReaderVerdict.fails, "samples and appends fail"),
     Concern.replicated: Effect(ReaderVerdict.wrong, "reads and samples return the rows of these files twice"),
     Concern.deleted_rows: Effect(ReaderVerdict.wrong, "reads and samples return the deleted rows"),

@@ -22,13 +22,14 @@ _REMOVABLE = {"v2Checkpoint", "vacuumProtocolCheck", "rowTracking", "inCommitTim
 
 
 class _Step(IntEnum):
-    upgrade = 0
-    settings = 1
-    drop_and_rewrite = 2
-    optimize = 3
-    drop = 4
-    drop_protection = 5
-    write_anew = 6
+    repair = 0
+    upgrade = 1
+    settings = 2
+    drop_and_rewrite = 3
+    optimize = 4
+    drop = 5
+    drop_protection = 6
+    write_anew = 7
 
 
 @dataclass(frozen=True, order=True)
@@ -49,6 +50,10 @@ class Remedies:
 
     def __init__(self, path: str) -> None:
         self.path = path
+
+    def repair(self) -> Command:
+        """Makes a table go on with the revisions that can be read, or says what to do where none can."""
+        return Command(_Step.repair, f"pyqbeast repair {shlex.quote(self.path)} --yes")
 
     def upgrade(self, *, drop_replicated: bool) -> Command:
         """Brings a table from before format 0.6 up to date, or drops files of replicated rows."""
