@@ -15,6 +15,7 @@ from pyqbeast.tiledb import VAR_NUM, Datatype, attribute, create_array, write_ar
 from pyqbeast.tiledb.filters import (
     BitShuffle,
     BitWidthReduction,
+    ByteShuffle,
     Bzip2,
     Delta,
     Dictionary,
@@ -39,7 +40,9 @@ OF_NUMPY = {np.int64: Datatype.INT64, np.int32: Datatype.INT32, np.float32: Data
      [oracle.DeltaFilter(-1, reinterp_dtype=np.uint16), oracle.RleFilter()]),
     (np.int32, [Delta(reinterpret=Datatype.INT8), Xor(), Rle()],
      [oracle.DeltaFilter(-1, reinterp_dtype=np.int8), oracle.XORFilter(), oracle.RleFilter()]),
-    (np.float32, [FloatScale(1.0, 0.0, 2), Rle()], [oracle.FloatScaleFilter(1.0, 0.0, 2), oracle.RleFilter()]),
+    (np.float32, [FloatScale(1.0, 0.0, 8), Rle()], [oracle.FloatScaleFilter(1.0, 0.0, 8), oracle.RleFilter()]),
+    (np.int64, [BitShuffle(), Rle()], [oracle.BitShuffleFilter(), oracle.RleFilter()]),
+    (np.int32, [PositiveDelta(16), Rle()], [oracle.PositiveDeltaFilter(16), oracle.RleFilter()]),
 ])  # fmt: skip
 def test_runs_are_of_the_columns_own_cells(tmp_path, kind, ours, theirs):
     """Whatever filters before have made of their values."""
@@ -56,6 +59,21 @@ def test_runs_are_of_the_columns_own_cells(tmp_path, kind, ours, theirs):
         assert tiledb.open_array(uri).read()["v"].to_numpy().tolist() == values.tolist()
         with oracle.open(uri) as array:
             assert array[:]["v"].tolist() == values.tolist()
+
+
+@pytest.mark.parametrize(("kind", "count"), [(Datatype.INT8, 2), (Datatype.INT32, 2), (Datatype.CHAR, 8)])
+@pytest.mark.parametrize("before", [ByteShuffle(), BitShuffle(), Xor(), Md5(), Sha256(), Delta()])
+@pytest.mark.parametrize("rows", [1, 7])
+def test_runs_of_cells_of_several_values(tmp_path, kind, count, before, rows):
+    """What the filters before note is a multiple of cells of 2, 4 and 8 bytes."""
+    column = attribute("v", kind, cell_val_num=count, filters=[before, Rle()])
+    cell = b"abcdefgh" if kind is Datatype.CHAR else [3, 5]
+    table = pa.table({"x": range(rows), "v": pa.array([cell] * rows, column.arrow_type)})
+    create_array(str(tmp_path), one_dimension(column))
+    write_array(str(tmp_path), table)
+    assert tiledb.open_array(str(tmp_path)).read().to_pydict() == table.to_pydict()
+    with oracle.open(str(tmp_path)) as array:
+        assert len(array[:]["v"]) == rows
 
 
 INTEGER_FILTERS = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.cursor import Cursor, u8, u32
-from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
+from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets, is_text_mode
 from pyqbeast.tiledb.filters.checks import Aes256Gcm, Md5, Sha256
@@ -97,7 +97,9 @@ class FilterPipeline:
             raise InvalidInputError(
                 f"chunks are from 1 to {2**32 - 1} bytes long, not {self.max_chunk_size!r}"
             )
-        text, whole, windows, differences = is_text_mode(context, ascii_since=12), True, False, False
+        text, whole, windows, narrowed = is_text_mode(context, ascii_since=12), True, False, False
+        # What the filters note for reading is a multiple of so many bytes; run lengths are taken of it too.
+        noted = 8
         for i, (step, seen) in enumerate(self.steps(context)):
             problem = step.problem(seen)
             if isinstance(step, Compressor) and (type(step.level) is not int or abs(step.level) >= 2**31):
@@ -111,13 +113,14 @@ class FilterPipeline:
                 # The filter would compress the records of windows like values, but their size is no multiple of
                 # 8 bytes.
                 problem = problem or "cannot come after positive-delta"
-            if differences and isinstance(step, Rle) and context.cell_val_num not in (1, VAR_NUM):
+            if i and isinstance(step, Rle) and (narrowed or noted % width):
                 problem = problem or "takes whole cells, which the filters before it do not leave"
             if problem:
                 raise InvalidInputError(f"the filter {step.name} {problem}")
             whole = whole and step.leaves_whole_values
-            differences = differences or isinstance(step, _DIFFERENCES)
+            narrowed = narrowed or (isinstance(step, FloatScale) and step.width < seen.datatype.size)
             windows = windows or (isinstance(step, PositiveDelta) and seen.datatype.size == 8)
+            noted = min(noted, 4, seen.datatype.size) if isinstance(step, PositiveDelta) else noted
 
     def is_text(self, context: ChunkContext) -> bool:
         """Whether the first filter keeps the cells' lengths itself, so that the offsets tile is empty."""
