@@ -160,6 +160,11 @@ def parse_where(where: Sequence[Any] | None, schema: ArraySchema) -> list[Predic
             raise InvalidInputError(f"unknown operator {operator!r}; there are {sorted(_OPERATORS)}")
         if not isinstance(item, Predicate) and len(item) == 2 and not operator.startswith("is"):
             raise InvalidInputError(f"where {column} {operator} takes a value to compare with")
+        if value is None and not operator.startswith("is"):
+            raise InvalidInputError(
+                f"where {column} {operator} None holds for no cell: ask for nulls with ({column!r}, 'is null'),"
+                f" and for all others with ({column!r}, 'is not null')"
+            )
         if operator == "in":
             if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
                 raise InvalidInputError(f"{column} in {value!r}: takes a sequence of values")
