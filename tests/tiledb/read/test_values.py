@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pyqbeast import tiledb
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension, write_array
+from pyqbeast.tiledb import VAR_NUM, ArraySchema, Datatype, attribute, create_array, dimension, write_array
 from tests.tiledb.arrays import one_dimension
 
 COMPARISONS = {
@@ -190,6 +190,38 @@ def test_a_comparison_with_null_says_how_to_ask_for_nulls(tmp_path, word):
     array = tiledb.open_array(str(tmp_path))
     assert array.read(["x"], where=[("n", "is null")])["x"].to_pylist() == [2]
     assert array.read(["x"], where=[("n", "is not null", None)])["x"].to_pylist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "count", "cell", "value", "message"),
+    [
+        (Datatype.BOOL, 1, True, 1, "bool, and is compared with True or False"),
+        (Datatype.BOOL, 1, True, "true", "bool, and is compared with True or False"),
+        (Datatype.INT32, 1, 1, True, "int32, and is compared with numbers"),
+        (Datatype.INT32, 1, 1, "5", "int32, and is compared with numbers"),
+        (Datatype.DATETIME_MONTH, 1, 1, np.datetime64("2020-01"), "int64, .* a unit that Arrow lacks"),
+        (Datatype.FLOAT64, 1, 1, b"1", "double, and is compared with numbers"),
+        (Datatype.STRING_UTF8, VAR_NUM, "a", 7, "large_string, .* with texts"),
+        (Datatype.CHAR, 2, b"ab", 7, r"binary\[2\], .* with bytes, or with texts"),
+        (Datatype.DATETIME_MS, 1, 1, dt.timedelta(1), r"timestamp\[ms\], .* numpy.datetime64"),
+        (Datatype.TIME_SEC, 1, 1, np.timedelta64(1, "M"), r"duration\[s\], .* numpy.timedelta64"),
+        (Datatype.INT32, 2, [1, 2], [1, 2], "lists are not compared: .* 'is null'"),
+        (Datatype.INT32, VAR_NUM, [1], 1, "lists are not compared: .* 'is null'"),
+    ],
+)
+def test_an_error_tells_what_a_column_is_compared_with(tmp_path, kind, count, cell, value, message):
+    """And names the column, its type and the value."""
+    column = attribute("v", kind, cell_val_num=count)
+    create_array(str(tmp_path), one_dimension(column))
+    write_array(str(tmp_path), pa.table({"x": [1], "v": pa.array([cell], column.arrow_type)}))
+    array = tiledb.open_array(str(tmp_path))
+    for word, asked in (("==", value), ("in", [value])):
+        with pytest.raises(
+            InvalidInputError, match=f"where v {word} .*the column holds .*{message}"
+        ) as error:
+            array.read(where=[("v", word, asked)])
+        assert repr(value) in str(error.value)
+        assert "kernel" not in str(error.value)
 
 
 @pytest.mark.parametrize("kind", [Datatype.FLOAT32, Datatype.FLOAT64])

@@ -20,7 +20,16 @@ from pyqbeast.tiledb.format.column import Mask, numbers
 from pyqbeast.tiledb.format.domain import MBR, Coordinate, Range1D, operand
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import ArraySchema
-from pyqbeast.tiledb.read.values import Value, array_at, is_stored, limits, place_among, raw_value, scalar_of
+from pyqbeast.tiledb.read.values import (
+    Value,
+    array_at,
+    is_stored,
+    limits,
+    place_among,
+    raw_value,
+    scalar_of,
+    what_compares,
+)
 
 _COMPARE: dict[str, Callable[..., Any]] = {
     "<": pc.less,
@@ -67,7 +76,10 @@ class Predicate:
             else:
                 matches = _compared(array, self.operator, self.value)
         except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
-            raise InvalidInputError(f"{self.column} {self.operator} {self.value!r}: {error}") from error
+            raise InvalidInputError(
+                f"where {self.column} {self.operator} {self.value!r}: the column holds {array.type}, and "
+                + what_compares(array.type)
+            ) from error
         mask: Mask = (
             pc.fill_null(matches, False).to_numpy(zero_copy_only=False) if len(array) else np.zeros(0, bool)
         )

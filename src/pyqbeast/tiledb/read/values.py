@@ -108,6 +108,25 @@ def scalar_of(value: Value, kind: pa.DataType) -> pa.Scalar:
         return pa.scalar(value)
 
 
+def what_compares(kind: pa.DataType) -> str:
+    """What a user has to give for a comparison with a column of an Arrow type, in words."""
+    if pa.types.is_boolean(kind):
+        return "is compared with True or False"
+    if pa.types.is_integer(kind):
+        return "is compared with numbers, also where these count times in a unit that Arrow lacks"
+    if pa.types.is_floating(kind):
+        return "is compared with numbers"
+    if pa.types.is_large_string(kind):
+        return "is compared with texts"
+    if pa.types.is_fixed_size_binary(kind) or pa.types.is_large_binary(kind):
+        return "is compared with bytes, or with texts, which stand for their bytes in UTF-8"
+    if pa.types.is_duration(kind):
+        return "is compared with spans of time (timedelta, numpy.timedelta64), or with numbers of its unit"
+    if pa.types.is_temporal(kind):
+        return "is compared with times (date, datetime, numpy.datetime64), or with numbers of its unit since 1970"
+    return "lists are not compared: read the column and filter its rows, or use 'is null' and 'is not null'"
+
+
 def limits(kind: pa.DataType) -> tuple[int, int]:
     """The least and the greatest whole number that a column of an Arrow type stores."""
     whole = np.iinfo(np.dtype(str(_stored_type(kind))))
