@@ -63,7 +63,7 @@ class IndexedSnapshot:
         revisions = revisions_of_indexed(
             location_text(table), told.configuration, is_partitioned=is_partitioned
         )
-        return cls(table, snapshot, revisions)
+        return cls(table, snapshot, revisions.named_as([field["name"] for field in told.fields]))
 
     @property
     def mapping_mode(self) -> str:

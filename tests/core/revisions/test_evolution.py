@@ -18,6 +18,7 @@ from pyqbeast.core.transform.quantiles import NumericQuantiles
 from pyqbeast.core.transform.text_quantiles import StringHistogram, StringQuantiles
 
 INT, LONG, STRING = "IntegerDataType", "LongDataType", "StringDataType"
+DATE, TIMESTAMP, DOUBLE = "DateDataType", "TimestampDataType", "DoubleDataType"
 
 
 def write(
@@ -195,7 +196,17 @@ def test_columns_without_bounds_have_their_places_before_any_data_is_read():
     assert places(first, columns) == known
     other = {"q": ColumnStatistics(quantiles=("a", "z"))}
     assert places(first, columns, other) == {**known, "q": StringQuantiles(("a", "z"))}
-    assert stated_by(first) == stated
+    assert stated_by(first, {"q": STRING, "h": STRING, "x": STRING}) == stated
+
+
+def test_what_is_stated_of_times_tells_nothing_of_numbers():
+    stated = {"q": ColumnStatistics(quantiles=(0.0, 1.0, 2.0))}
+    first = write(None, "q:quantiles", stated=stated, types=DATE)
+    for kept in (DATE, TIMESTAMP):
+        assert stated_by(first, {"q": kept}) == stated
+    for other in (LONG, DOUBLE, STRING, ""):
+        assert stated_by(first, {"q": other}) == {}
+    assert stated_by(first, {}) == {}
 
 
 def test_longs_that_are_one_double_make_one_revision_only():

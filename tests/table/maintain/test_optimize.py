@@ -93,7 +93,7 @@ def test_given_files_and_a_fraction(spark, table_path):
     scattered(spark, table_path, 3)
     table = QbeastTable.for_path(spark, table_path)
     name = table.blocks().orderBy("file_bytes").first()["file"]
-    assert table.optimize(files=[name]).files_removed >= 1
+    assert table.optimize(files=iter([name])).files_removed >= 1
     assert name not in {file.path for file in bridge.TableLog(spark, table_path).files()}
     table.optimize(fraction=0.3)
     assert ids(load(spark, table_path)) == list(range(4_300))
@@ -108,6 +108,8 @@ def test_bad_input_changes_nothing(spark, table_path):
             table.optimize(**wrong)
     with pytest.raises(NotIndexedError, match="no revision 7"):
         table.optimize(revision=7)
+    with pytest.raises(InvalidInputError, match="not by False"):
+        table.optimize(revision=False)
     with pytest.raises(NotIndexedError, match="no file 'x'"):
         table.optimize(files=["x"])
     assert version(spark, table_path) == 0

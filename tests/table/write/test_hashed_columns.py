@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
+import pyqbeast
 from pyqbeast import QbeastTable, bridge
 from tests.table.help import holds, ids, load, rows_2d, save
 
+BOUNDS = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
 MAPPED = {"delta.columnMapping.mode": "name", "delta.enableTypeWidening": "true"}
 
 
@@ -169,10 +171,44 @@ def test_another_engine_swaps_names(spark, table_path):
     assert prunes(spark, clone)
 
 
+def test_another_engine_changes_the_case_of_a_name(spark, table_path):
+    """That makes no other column of it: the files stay readable by weight, and new ones join them."""
+    save(rows_2d(spark, 1000), table_path, cubeSize=250, columnStats=BOUNDS, **MAPPED)
+    other = without_record(table_path)
+    for path in (table_path, other):
+        swap_names(path, "a", "A")
+    assert prunes(spark, table_path)
+    scan = pyqbeast.scan(table_path).sample(0.05)
+    found = QbeastTable.for_path(spark, table_path).sample(0.05)
+    assert sorted(scan.to_arrow()["id"].to_pylist()) == ids(found)
+    assert any(file.skipped for file in scan.files())
+    save(rows_2d(spark, 500, first=1000), table_path, cubeSize=250)
+    table = holds(spark, table_path)
+    assert [revision.id for revision in table.revisions()] == [0, 1]
+    assert table.metrics().unindexed_files == 0
+    assert not table.verify("log").notes
+    assert pyqbeast.scan(table_path).verify().ok
+    holds(spark, other)
+
+
+def test_an_overwrite_changes_the_case_of_a_name(spark, table_path):
+    """Its files know the column by the new name, so a revision records it, and no more than one."""
+    save(rows_2d(spark, 1000), table_path, cubeSize=250, columnStats=BOUNDS)
+    renamed = rows_2d(spark, 1000).withColumnRenamed("a", "A").write.format("delta")
+    renamed.mode("overwrite").option("overwriteSchema", "true").save(table_path)
+    for first in (1000, 1500):
+        save(rows_2d(spark, 500, first=first), table_path, cubeSize=250)
+    table = QbeastTable.for_path(spark, table_path)
+    table.optimize(revision=0)
+    assert not table.optimize(revision=0).changed
+    assert [revision.id for revision in holds(spark, table_path).revisions()] == [0, 1, 2]
+    assert table.metrics().unindexed_files == 0
+    assert prunes(spark, table_path)
+
+
 def test_a_table_without_a_record(spark, table_path):
     """Another writer records only names. That is enough if the names in files and table cannot differ."""
-    bounds = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
-    save(rows_2d(spark, 1000), table_path, cubeSize=250, columnStats=bounds)
+    save(rows_2d(spark, 1000), table_path, cubeSize=250, columnStats=BOUNDS)
     plain = without_record(table_path)
     assert prunes(spark, plain)
     save(rows_2d(spark, 500, first=1000), plain, cubeSize=250)

@@ -184,7 +184,8 @@ def test_all_kinds_in_one_table(spark, table_path):
     kinds = [type(transformation).__name__ for transformation in table.latest_revision.transformations]
     assert (table.latest_revision.id, kinds) == (2, ["Linear", "StringQuantiles", "Hash", "NumericQuantiles"])
 
-    save(people(spark, 1_000), table_path, mode="overwrite", columnsToIndex=None, cubeSize=None)
+    anew = {"mode": "overwrite", "columnsToIndex": None, "cubeSize": None, "overwriteSchema": True}
+    save(people(spark, 1_000).withColumnRenamed("b", "B"), table_path, **anew)
     table = holds(spark, table_path)
     assert ids(table.df()) == list(range(1_000))
     assert [r.id for r in table.revisions()] == [0, 1]

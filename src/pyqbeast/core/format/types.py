@@ -28,6 +28,8 @@ FRACTIONAL_TYPES = frozenset({DOUBLE, FLOAT, DECIMAL})
 #: Types with an order that the format can use, that is all but strings.
 ORDERED_TYPES = INTEGRAL_TYPES | FRACTIONAL_TYPES
 ALL_TYPES = ORDERED_TYPES | {STRING}
+#: Types whose values are milliseconds.
+_TIMES = frozenset({TIMESTAMP, DATE})
 
 _FORMAT_TYPE_OF = dict(pair.split("=") for pair in FORMAT_TYPES.split())
 
@@ -72,6 +74,11 @@ def format_type_or_none(spark_type: str) -> str | None:
     if name == "decimal" or name.startswith("decimal("):
         return DECIMAL
     return _FORMAT_TYPE_OF.get(name)
+
+
+def are_measured_alike(one: str, other: str) -> bool:
+    """Whether values of two types of the format are of one kind: times, other numbers, or texts."""
+    return any(one in kind and other in kind for kind in (_TIMES, ORDERED_TYPES - _TIMES, {STRING}))
 
 
 def spark_name(schema_type: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import INT_MAX
+from pyqbeast.core.format.types import are_measured_alike
 from pyqbeast.core.format.weight import is_whole
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.base import ColumnStatistics, Transformation, Transformer
@@ -115,11 +116,17 @@ def known_before(
     return {column: known for column, known in by_column.items() if not known.is_empty}
 
 
-def stated_by(revision: Revision) -> dict[str, ColumnStatistics]:
-    """What users stated about a table's columns and data cannot tell, by column."""
+def stated_by(revision: Revision, types: Mapping[str, str]) -> dict[str, ColumnStatistics]:
+    """What users stated about a table's columns and data cannot tell, by column.
+
+    Args:
+        revision: of the table as it was. Its columns are named as those of `types`.
+        types: the format's types of the columns of today. Numbers say nothing of a column that holds times by now.
+    """
     by_column = {
         transformer.column: transformation.stated()
         for transformer, transformation in zip(revision.transformers, revision.transformations, strict=False)
+        if are_measured_alike(str(transformer.data_type), types.get(transformer.column, ""))
     }
     return {column: stated for column, stated in by_column.items() if stated is not None}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, NotIndexedError
@@ -22,6 +22,7 @@ from pyqbeast.core.format.constants import (
 )
 from pyqbeast.core.format.hashed_layout import column_names, layout_text
 from pyqbeast.core.format.json_text import compact_json
+from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.stored_text import read_json, shown, whole_number
 from pyqbeast.core.format.weight import is_whole
 from pyqbeast.core.transform.base import Transformation, Transformer
@@ -116,6 +117,21 @@ class Revision:
             }
         )
 
+    def named_as(self, columns: Collection[str]) -> Revision:
+        """The same for a table that has these columns now, whose names may have changed their case since.
+
+        A column that is not among them keeps its name.
+        """
+
+        def today(name: str) -> str:
+            return column_named(name, columns) or name
+
+        return replace(
+            self,
+            transformers=tuple(replace(each, column=today(each.column)) for each in self.transformers),
+            weight_columns=tuple(map(today, self.weight_columns)),
+        )
+
     @property
     def columns(self) -> list[str]:
         """The names of the indexed columns, in order."""
@@ -164,6 +180,11 @@ class RevisionSet:
     def dimensions(self) -> dict[int, int]:
         """How many dimensions the cubes of each revision have."""
         return {number: revision.dimensions for number, revision in self.revisions.items()}
+
+    def named_as(self, columns: Collection[str]) -> RevisionSet:
+        """The same with the names that the columns of the table have now; see `Revision.named_as`."""
+        named = {number: revision.named_as(columns) for number, revision in self.revisions.items()}
+        return replace(self, revisions=named)
 
     def chosen(self, number: int | None, table: str) -> Revision:
         """The revision that a user asks for by its number, by default the latest of the table.

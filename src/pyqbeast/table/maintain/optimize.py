@@ -21,7 +21,7 @@ from pyqbeast.core.errors import (
 )
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_END
 from pyqbeast.core.format.file_tags import FileTags, of_any_revision, parse_tags, recorded_weight
-from pyqbeast.core.format.weight import checked_fraction
+from pyqbeast.core.format.weight import checked_fraction, is_whole
 from pyqbeast.core.otree.compaction import StoredFile, files_to_rewrite, is_copy
 from pyqbeast.core.revisions.revision import RevisionSet, configuration_entries
 from pyqbeast.delta_log.log_entry import LogEntry
@@ -78,6 +78,8 @@ def optimize(
         return _Optimize(spark, path, revision, None, fraction).run()
     if revision is not None or fraction != 1:
         raise InvalidInputError("give optimize either files, or a revision and a fraction")
+    # An iterator has its names once only.
+    files = files if isinstance(files, str) else [*files]
     if isinstance(files, str) or not all(isinstance(name, str) for name in files):
         raise InvalidInputError(
             f"files has to be a list of names, as the column file of blocks() has them, not {files!r}"
@@ -250,7 +252,8 @@ class _Optimize:
         if self.latest != STAGING_REVISION and self.latest not in stored.revisions:
             self.latest = stored.last_id
         chosen = self.latest if self.revision is None else self.revision
-        return chosen if chosen == STAGING_REVISION else stored.chosen(chosen, self.path).id
+        is_staging = is_whole(chosen) and chosen == STAGING_REVISION
+        return STAGING_REVISION if is_staging else stored.chosen(chosen, self.path).id
 
     def _still_there(self, files: Iterable[StoredFile]) -> set[str]:
         assert self.named is not None

@@ -56,7 +56,7 @@ def look_at(spark: SparkSession, path: str, level: str) -> Verified:
     """The same, with all that was seen."""
     check_level(level)
     log = bridge.TableLog(spark, path)
-    stored = revisions_from_configuration(log.configuration)
+    stored = revisions_from_configuration(log.configuration).named_as(log.schema.names)
     try:
         entries = log.files(whole=True)
     except UnsupportedError as error:

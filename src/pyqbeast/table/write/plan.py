@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import INT_MAX, STAGING_REVISION
-from pyqbeast.core.format.names import column_named
+from pyqbeast.core.format.types import format_type_or_none
 from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.status import CubeStatus, IndexStatus
 from pyqbeast.core.otree.tree import build_tree
@@ -126,11 +126,9 @@ def plan_new(rows: RowsToWrite, replaced: Revision | None) -> WritePlan:
             raise no_columns(types)
         specs = choose_columns(rows.data, types, most)
     else:
-        stated = stated_by(replaced)
-        specs = [
-            ColumnSpec(column_named(t.column, types) or t.column, t.kind if t.can_be_chosen else None)
-            for t in replaced.transformers
-        ]
+        replaced = replaced.named_as(types)
+        stated = stated_by(replaced, {name: format_type_or_none(of) or "" for name, of in types.items()})
+        specs = [ColumnSpec(t.column, t.kind if t.can_be_chosen else None) for t in replaced.transformers]
     size = options.cube_size or (replaced.cube_size if replaced else default_cube_size(spark))
     previous = () if replaced is None or options.columns_to_index is not None else replaced.weight_columns
     extra = stated_weight_columns(spark, options, types, specs, previous)

@@ -128,7 +128,7 @@ def _read_cells(
         if name in fragment.fields
     }
     # What is stored has shown that there are so many cells.
-    columns |= {name: filled(field, count) for name, field in fields.items() if name not in columns}
+    columns |= {name: filled(fields[name], count) for name in wanted - columns.keys()}
     window, footer = request.window, fragment.footer
     times = np.full(count, fragment.name.start, dtype=np.uint64)
     deleted: Mask | None = None

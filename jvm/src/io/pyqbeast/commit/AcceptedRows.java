@@ -41,7 +41,12 @@ final class AcceptedRows {
       return table;
     }
     StructField[] accepting =
-        Arrays.stream(columns).map(each -> isComputedMap(each) ? without(each, EXPRESSION) : each)
+        Arrays.stream(columns)
+            .map(
+                each ->
+                    isComputedMap(each)
+                        ? without(List.of(EXPRESSION), each, each.dataType(), each.nullable())
+                        : each)
             .toArray(StructField[]::new);
     return DeltaActions.redefined(table, new StructType(accepting), ScalaInterop.map(table.configuration()));
   }
@@ -49,12 +54,6 @@ final class AcceptedRows {
   private static boolean isComputedMap(StructField column) {
     return column.metadata().contains(EXPRESSION)
         && column.dataType().existsRecursively(ScalaInterop.predicate(type -> type instanceof MapType));
-  }
-
-  private static StructField without(StructField column, String key) {
-    return new StructField(
-        column.name(), column.dataType(), column.nullable(),
-        new MetadataBuilder().withMetadata(column.metadata()).remove(key).build());
   }
 
   /**
@@ -71,10 +70,14 @@ final class AcceptedRows {
     StructType accepting = new StructType();
     for (StructField column : columns.fields()) {
       DataType type = column.dataType() instanceof StructType inner ? unconditional(inner) : column.dataType();
-      MetadataBuilder said = new MetadataBuilder().withMetadata(column.metadata());
-      CONDITIONS.forEach(said::remove);
-      accepting = accepting.add(new StructField(column.name(), type, true, said.build()));
+      accepting = accepting.add(without(CONDITIONS, column, type, true));
     }
     return accepting;
+  }
+
+  private static StructField without(List<String> keys, StructField column, DataType type, boolean nullable) {
+    MetadataBuilder said = new MetadataBuilder().withMetadata(column.metadata());
+    keys.forEach(said::remove);
+    return new StructField(column.name(), type, nullable, said.build());
   }
 }

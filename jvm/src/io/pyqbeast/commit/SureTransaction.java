@@ -82,7 +82,10 @@ class SureTransaction extends OptimisticTransaction {
     return sure(
         () -> {
           attempt(readVersion() + 1);
-          return super.commitLarge(session, actions, protocol, operation, context, metrics);
+          Tuple2<Object, Snapshot> committed =
+              super.commitLarge(session, actions, protocol, operation, context, metrics);
+          landed = attempted; // it writes its file by itself
+          return committed;
         },
         version -> new Tuple2<>(version, snapshot()));
   }

@@ -3,6 +3,7 @@ package io.pyqbeast.format;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -40,9 +41,21 @@ public final class IndexedColumns {
     return kinds;
   }
 
-  /** Those of a table; empty if it is not indexed. */
+  /** Those of a table, by their names of today; empty if it is not indexed. */
   public static List<String> of(Metadata table) {
-    return isLeftBehind(table) ? List.of() : of(table.configuration());
+    return isLeftBehind(table) ? List.of() : namedToday(of(table.configuration()), table);
+  }
+
+  /**
+   * Names of columns as a table has them. A revision keeps the names of its time, and another engine may have changed
+   * their case, which makes no other columns of them. A column that the table lacks keeps its name.
+   */
+  public static List<String> namedToday(List<String> names, Metadata table) {
+    Map<String, String> today = new HashMap<>();
+    for (String name : table.schema().fieldNames()) {
+      today.put(ColumnNames.key(name), name);
+    }
+    return names.stream().map(name -> today.getOrDefault(ColumnNames.key(name), name)).toList();
   }
 
   /**

@@ -61,7 +61,7 @@ public final class PrunableRevisions {
   }
 
   private static boolean areAsBefore(JsonNode revision, List<String> columns, Metadata table) {
-    if (!IndexedColumns.of(revision).equals(columns)) {
+    if (!IndexedColumns.namedToday(IndexedColumns.of(revision), table).equals(columns)) {
       return false;
     }
     for (int i = 0; i < columns.size(); i++) {
