@@ -75,13 +75,14 @@ class Comparison:
         array, field = columns[self.column], fields[self.column]
         if not self.values and not field.is_var:
             return self._compare_null(array)
-        wanted = _raw_values(self.values or (b"",), field)
-        if self.operator in _COMPARE:
-            if field.datatype is Datatype.CHAR and not field.is_var:
-                array, wanted = (_first_characters(each, field) for each in (array, wanted))
-            result = _COMPARE[self.operator](array, wanted[0])
+        values = self.values or (b"",)
+        if self.operator in _COMPARE and field.datatype is Datatype.CHAR and not field.is_var and values[0]:
+            first = pa.array(np.frombuffer(values[0][:1], np.int8))
+            result = _COMPARE[self.operator](_first_characters(array, field), first[0])
+        elif self.operator in _COMPARE:
+            result = _COMPARE[self.operator](array, _raw_values(values, field)[0])
         else:
-            result = pc.is_in(array, value_set=wanted)
+            result = pc.is_in(array, value_set=_raw_values(values, field))
             result = pc.invert(result) if self.operator is Operator.NOT_IN else result
             result = pc.and_(result, array.is_valid())
         mask: Mask = pc.fill_null(result, False).to_numpy(zero_copy_only=False)
@@ -176,7 +177,7 @@ def _raw_values(values: tuple[bytes, ...], field: Field) -> pa.Array:
 def _first_characters(array: pa.Array, field: Field) -> pa.Array:
     """What TileDB compares of CHAR cells of a fixed size: the first character alone, as a number with a sign.
 
-    Where it looks for a cell among several values it compares all characters.
+    The value may be of any size. Where TileDB looks for a cell among several values it compares all characters.
     """
     first = fixed_bytes(array).view(np.int8)[:: field.cell_size]
     return pa.array(first, mask=array.is_null().to_numpy(zero_copy_only=False))

@@ -1,0 +1,44 @@
+"""Delete conditions mean what libtiledb shows of an array after them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pyqbeast import tiledb
+from tests.tiledb.arrays import consolidate, oracle
+
+
+@pytest.mark.parametrize(
+    ("width", "cells", "conditions"),
+    [
+        (1, [b"A", b"B", b"\xc3", b"\xff", b"\x01", b"a"], ["a < 'A'", "a > 'A'", "a <= 'Ã'", "a == 'AB'"]),
+        (
+            2,
+            [b"AA", b"AB", b"BA", b"A", b"\xc3A", b"\xc3\xff", b"\x01A"],
+            ["a < 'AB'", "a <= 'AB'", "a > 'AB'", "a >= 'BA'", "a == 'AB'", "a != 'A'", "a < 'Ã'"],
+        ),
+        (2, [b"AA", b"AB", b"BA", b"\xc3A"], ["a in ['AB', 'BA']", "a not in ['AB', 'BA']"]),
+    ],
+)
+@pytest.mark.parametrize("nullable", [False, True])
+def test_deletes_compare_the_first_character(tmp_path, width, cells, conditions, nullable):
+    """With a sign, of a fixed number of them. `in` takes whole cells, and so does all of `where`."""
+    domain = oracle.Domain(oracle.Dim("x", domain=(0, 99), tile=10, dtype=np.int64))
+    attr = oracle.Attr("a", dtype=f"S{width}", nullable=nullable)
+    for i, condition in enumerate(conditions):
+        uri = str(tmp_path / f"{i}")
+        oracle.Array.create(uri, oracle.ArraySchema(domain, [attr], sparse=True))
+        with oracle.open(uri, "w", timestamp=10) as array:
+            array[np.arange(len(cells))] = np.array(cells, f"S{width}")
+        with oracle.open(uri, "d", timestamp=20) as array:
+            array.query(cond=condition).submit()
+        found = tiledb.open_array(uri).read(["x"])["x"].to_pylist()
+        with oracle.open(uri) as array:
+            assert found == array.query(attrs=[])[:]["x"].tolist(), condition
+        consolidate(uri)
+        oracle.vacuum(uri)
+        assert tiledb.open_array(uri).read(["x"])["x"].to_pylist() == found
+        whole = cells.index(b"B" if width == 1 else b"AB")
+        where = [("a", "==", cells[whole])]
+        assert tiledb.open_array(uri, 15).read(["x"], where=where)["x"].to_pylist() == [whole]
