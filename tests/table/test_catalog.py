@@ -260,6 +260,19 @@ def test_a_table_that_is_replaced_leaves_nothing_of_its_own(spark, name, how):
     assert extended["Comment"] == "new"
 
 
+def test_a_table_that_is_replaced_keeps_properties_in_whatever_case_they_are_said(spark, name):
+    """Delta knows its own in any case when it makes a table, and reads them in one."""
+    said = "'DELTA.ENABLECHANGEDATAFEED' = 'true', 'delta.enabledeletionvectors' = 'false'"
+    for _ in range(2):
+        spark.sql(
+            f"CREATE OR REPLACE TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'id') TBLPROPERTIES ({said}) "
+            "AS SELECT id FROM range(10)"
+        )
+        every = dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())
+        properties = {key: value for key, value in every.items() if key.lower().startswith("delta.enable")}
+        assert properties == {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "false"}
+
+
 @pytest.mark.parametrize("vectors", [None, "false", "true"])
 def test_a_table_that_is_replaced_gets_the_properties_of_a_new_one(spark, name, source, vectors):
     """Deletion vectors among them, and what the session says of new tables."""

@@ -38,7 +38,7 @@ def add_up(scan):
 def test_a_sample_reads_its_share(spark, tables):
     """The same files as a scan without Spark opens, and as Spark says afterwards that it has opened."""
     path, _ = tables
-    sample = load(spark, path).sample(0.1).where("a < 500000").agg(F.avg("b"))
+    sample = load(spark, path).sample(0.1).where("A < 500000").agg(F.avg("b"))
     (before,) = pyqbeast.explain(sample).scans
     add_up(before)
     files = pyqbeast.scan(path).sample(0.1).where("a < 500000").files()
@@ -48,7 +48,7 @@ def test_a_sample_reads_its_share(spark, tables):
     assert before.total.rows == 19_999
     assert before.sample_share == pytest.approx(0.1)
     assert list(before.skipped) == ["weights", "statistics"]
-    assert [condition.text for condition in before.conditions] == ["(a < 500000)"]
+    assert [(each.text, each.columns) for each in before.conditions] == [("(A < 500000)", ("a",))]
     assert before.conditions[0].skips.files > before.skipped["statistics"].files
     assert before.ran is None
     explanation = pyqbeast.explain(sample, run=True)

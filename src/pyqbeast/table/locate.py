@@ -23,7 +23,8 @@ def indexed_revisions(log: bridge.TableLog, path: str) -> RevisionSet:
             f"there is no Delta table at {path}; Parquet files there become an indexed one by "
             f"pyqbeast.convert(spark, 'parquet.`{path}`', columns_to_index=[…])"
         )
-    return revisions_of_indexed(path, log.configuration, is_partitioned=log.is_partitioned)
+    revisions = revisions_of_indexed(path, log.configuration, is_partitioned=log.is_partitioned)
+    return revisions.named_as(log.schema.names)
 
 
 def path_of_name(spark: SparkSession, name: str) -> str:

@@ -114,7 +114,14 @@ def merge(spark, path, rows, clause=""):
     ).collect()
 
 
+def insert_into_view(spark, path, rows):
+    load(spark, path).createOrReplaceTempView("viewed")
+    rows.createOrReplaceTempView("more")
+    spark.sql("INSERT INTO viewed SELECT * FROM more TABLESAMPLE (10 PERCENT)")
+
+
 INSERTS = {
+    "a sample inserted into a view": insert_into_view,
     "a sample merged": lambda spark, path, rows: merge(spark, path, rows.sample(0.1)),
     "a condition of a merge": lambda spark, path, rows: merge(
         spark, path, rows, f"AND {WEIGHT} < -1700000000"
@@ -467,7 +474,9 @@ def test_a_stored_copy_of_the_weight(spark, table_path):
     with pytest.raises(UnsupportedError, match="hash"):
         pyqbeast.tolerance(table.where("h < 0").groupBy().count())
     light = table.where("h < 0")
-    assert light.sample(0.1).count() / light.count() == pytest.approx(0.1, abs=0.02)
+    by_subquery = table.where(f"id IN (SELECT id FROM {named(table)} WHERE H < 0)")
+    for few in (light.sample(0.1), by_subquery.sample(0.1)):
+        assert few.count() / light.count() == pytest.approx(0.1, abs=0.02)
     assert_bounded(table.groupBy().count(), ROWS)
 
 

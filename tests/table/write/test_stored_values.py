@@ -254,7 +254,19 @@ def test_a_new_table_of_a_session_that_pads_no_texts(spark, table_path, tmp_path
     with settings(spark, **{"spark.sql.readSideCharPadding": "false"}):
         save(load(spark, given), table_path, columnsToIndex="id")
         assert load(spark, table_path).collect() == [(1, "ab")]
-    assert "varchar(5)" in log_entries(table_path, "metaData")[-1]["schemaString"]
+        assert "varchar(5)" in log_entries(table_path, "metaData")[-1]["schemaString"]
+        again = load(spark, given).selectExpr("*", "7 AS x")
+        for index in ("x,id", "x"):
+            save(again, table_path, "overwrite", columnsToIndex=index, overwriteSchema=True)
+            table = holds(spark, table_path)
+            assert ",".join(table.columns_to_index) == index
+            assert table.metrics().unindexed_files == 0
+        with_char = str(tmp_path / "with_char")
+        spark.sql(
+            f"CREATE TABLE delta.`{with_char}` (id BIGINT, c CHAR(5)) USING qbeast OPTIONS (columnsToIndex='id')"
+        )
+        save(load(spark, given), with_char, "overwrite", columnsToIndex="c", overwriteSchema=True)
+        assert holds(spark, with_char).columns_to_index == ["c"]
 
 
 def test_a_map_that_is_computed(spark, table_path):

@@ -39,6 +39,7 @@ import org.apache.spark.sql.delta.commands.MergeIntoCommandBase;
 import org.apache.spark.sql.delta.commands.UpdateCommand;
 import org.apache.spark.sql.delta.sources.DeltaDataSource;
 import org.apache.spark.sql.execution.command.RunnableCommand;
+import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
 import scala.Option;
 import scala.Tuple2;
@@ -46,11 +47,11 @@ import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 
 /**
- * Runs a DELETE, MERGE, UPDATE or {@code save} of Delta's on an indexed table, and leaves notes in the table's
- * configuration if the command chooses rows by their weight. One note says that it takes rows away from their weight: it
- * deletes them, or gives them other values in hashed columns. The other one says that it inserts rows. Neither a deletion
- * vector nor a file without an index tells the weights of its rows. So once a note is there, {@code WeightProfile} trusts
- * only files that count theirs.
+ * Runs a DELETE, MERGE, UPDATE or {@code save} of Delta's on an indexed table, or an INSERT into a view of one, and leaves
+ * notes in the table's configuration if the command chooses rows by their weight. One note says that it takes rows away
+ * from their weight: it deletes them, or gives them other values in hashed columns. The other one says that it inserts
+ * rows. Neither a deletion vector nor a file without an index tells the weights of its rows. So once a note is there,
+ * {@code WeightProfile} trusts only files that count theirs.
  *
  * <p>A note is written before the command if a hash, a sample or a cut stands in it, and after it if
  * {@link DeletedRows} finds that the rows that are gone were chosen by weight.
@@ -74,13 +75,16 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
     return isWatched ? new ChoiceByWeight((RunnableCommand) command) : null;
   }
 
-  /** @return null for any other command, and where no weight may choose the rows of a {@code save} */
+  /** @return null for any other command, and where no weight may choose the rows of a {@code save} or an INSERT */
   private static DeltaLog logOf(LogicalPlan command) {
     if (command instanceof SaveIntoDataSourceCommand save && save.dataSource() instanceof DeltaDataSource) {
       Option<String> path = save.options().get("path");
       return path.isDefined() && (takes(save) || inserts(save))
           ? DeltaLog.forTable(SparkSession.active(), new Path(path.get()), save.options())
           : null;
+    }
+    if (command instanceof InsertIntoDataSourceCommand insert) {
+      return mayChoose(insert.query()) ? DeltaCommands.logRead(insert.logicalRelation()) : null;
     }
     return DeltaCommands.logOf(command);
   }
@@ -106,6 +110,7 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
 
   private static boolean inserts(LogicalPlan command) {
     return command instanceof SaveIntoDataSourceCommand save && inserts(save)
+        || command instanceof InsertIntoDataSourceCommand insert && mayChoose(insert.query())
         || command instanceof MergeIntoCommandBase merge && !merge.notMatchedClauses().isEmpty();
   }
 

@@ -59,7 +59,7 @@ record Rehearsal(
   }
 
   /** The columns of a write as Delta's command takes them: where a session pads no CHAR texts, CHAR is VARCHAR to it. */
-  private static StructType asDeltaTakes(SparkSession session, StructType rows) {
+  static StructType asDeltaTakes(SparkSession session, StructType rows) {
     SQLConf settings = session.sessionState().conf();
     boolean isPadded = settings.readSideCharPadding() && !(Boolean) settings.getConf(SQLConf.CHAR_AS_VARCHAR());
     CharVarcharUtils$ texts = CharVarcharUtils$.MODULE$;

@@ -251,8 +251,11 @@ public final class Transaction extends SureTransaction {
           if (given.containsKey(Constants.READS_TABLE)) {
             readWholeTable();
           }
-          storeUnlessDeltaWill(command, source.schema());
+          storeUnlessDeltaWill(command, Rehearsal.asDeltaTakes(session, source.schema()));
           actions = command.writeAndReturnCommitData(this, laidOut.sparkSession(), Option.empty(), false).actions();
+          if (!entries.changeNothing() && newMetadata().isEmpty()) {
+            throw new IllegalStateException("nobody has stored the revision of these rows, by which their files are tagged");
+          }
           if (exists() && DeltaWrites.replacesPart(request.options()) && areReplacedByWeight()) {
             notes.add(Constants.DELETED_BY_WEIGHT);
           }

@@ -36,7 +36,10 @@ public record WriteRequest(DeltaOptions options, Map<String, String> properties,
             properties.put(key.substring(Constants.TABLE_PROPERTY.length()), value);
           }
         });
-    return new WriteRequest(optionsOf(session, given), properties, given.containsKey(Constants.REPLACES_TABLE));
+    // Delta knows its own properties in any case, and reads them in one.
+    Map<String, String> spelled =
+        ScalaInterop.map(DeltaConfigs.validateConfigurations(ScalaInterop.map(properties)));
+    return new WriteRequest(optionsOf(session, given), spelled, given.containsKey(Constants.REPLACES_TABLE));
   }
 
   /** Delta's options. Where matches of some columns are replaced, it wants its own name for the table. */
@@ -59,8 +62,8 @@ public record WriteRequest(DeltaOptions options, Map<String, String> properties,
   /** Delta's command that writes some rows so. */
   WriteIntoDelta command(DeltaLog log, SaveMode mode, Dataset<Row> data) {
     return DeltaWrites.command(
-        log, mode, options, DeltaConfigs.validateConfigurations(ScalaInterop.map(properties)),
-        replacesMatches() ? projected(data) : data, replacesMatches());
+        log, mode, options, ScalaInterop.map(properties), replacesMatches() ? projected(data) : data,
+        replacesMatches());
   }
 
   /** The rows below a projection, where Delta looks for the columns that a match compares. */

@@ -109,7 +109,7 @@ final class TableScan {
     Set<String> partitions = Set.copyOf(ScalaInterop.list(snapshot.metadata().partitionColumns()));
     Set<String> ruledOut = new java.util.HashSet<>();
     for (Expression condition : conditions) {
-      List<String> names = names(condition);
+      List<String> names = IndexedColumns.namedToday(names(condition), snapshot.metadata());
       boolean isOfPartitions = !names.isEmpty() && partitions.containsAll(names);
       Set<String> left = paths(ScalaInterop.list(filesThatMayMeet(condition)));
       if (isOfPartitions) {

@@ -1,5 +1,6 @@
 package io.pyqbeast.index;
 
+import io.pyqbeast.format.ColumnNames;
 import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
@@ -248,8 +249,9 @@ public final class WeightMentions {
 
   /** Whether a column of whatever table is one of {@code _metadata}, or is called like one that stores the weight. */
   private boolean isPositionOrWeight(Attribute column) {
+    String name = LogicalPlans.physicalName(column);
     return isMetadata(column)
-        || BlockIndex.of(snapshot).copiesOfWeight().contains(LogicalPlans.physicalName(column));
+        || BlockIndex.of(snapshot).copiesOfWeight().stream().anyMatch(copy -> ColumnNames.areSame(copy, name));
   }
 
   /** The stored columns that an expression is computed from, and those that are equal to a part of it. */

@@ -6,6 +6,7 @@ import org.apache.spark.sql.delta.commands.DeleteCommand;
 import org.apache.spark.sql.delta.commands.MergeIntoCommandBase;
 import org.apache.spark.sql.delta.commands.UpdateCommand;
 import org.apache.spark.sql.delta.files.TahoeBatchFileIndex;
+import org.apache.spark.sql.delta.files.TahoeFileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
@@ -25,6 +26,13 @@ public final class DeltaCommands {
       return update.tahoeFileIndex().deltaLog();
     }
     return plan instanceof MergeIntoCommandBase merge ? merge.targetFileIndex().deltaLog() : null;
+  }
+
+  /** The log of the table that a relation reads; null for a relation of anything else. */
+  public static DeltaLog logRead(LogicalRelation relation) {
+    return relation.relation() instanceof HadoopFsRelation files && files.location() instanceof TahoeFileIndex index
+        ? index.deltaLog()
+        : null;
   }
 
   /**
