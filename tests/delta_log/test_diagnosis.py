@@ -14,8 +14,9 @@ from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
 from pyqbeast.core.sharing.readers import READERS, VERSION_2
 from pyqbeast.delta import DeletionVector
 from pyqbeast.delta_log.diagnosis import diagnose
-from tests.deletion_vectors.tables import METADATA, add, commit, table_of
+from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, table_of
 from tests.scanning import damaged_copies
+from tests.scanning.tables import fields_of, metadata
 
 PHYSICAL = "delta.columnMapping.physicalName"
 FEATURES = sorted({feature for reader in READERS.values() for way in reader.ways for feature in way.features})
@@ -130,3 +131,28 @@ def test_what_cannot_be_looked_at(tmp_path):
         diagnose(tmp_path, "excel")
     with pytest.raises(TableNotFoundError):
         diagnose(tmp_path)
+
+
+def table_of_odd_name(path):
+    """A table without files whose indexed column is to be renamed for qbeast-spark: it is written anew elsewhere."""
+    commit(path, 0, PROTOCOL, metadata(fields_of(pa.schema({"a b": pa.int64()})), indexed="a b"))
+    return path
+
+
+@pytest.mark.parametrize("named", ["{}", "{}/", "{}//", "t", "t/", "./t/.", "~/t", "file:{}/", "file://{}/"])
+def test_the_safe_copy_of_a_table_lies_beside_it(tmp_path, monkeypatch, named):
+    """Inside the table, VACUUM deletes it."""
+    monkeypatch.chdir(table_of_odd_name(tmp_path / "t").parent)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (told,) = diagnose(named.format(tmp_path / "t"), "qbeast-spark")
+    path = f"file:{tmp_path}/t" if named.startswith("file:") else f"{tmp_path}/t"
+    assert told.table == path
+    assert f".load({path!r})" in told.commands[-1]
+    assert told.commands[-1].endswith(f".save({path + '-shared'!r})")
+
+
+def test_the_folder_above(tmp_path, monkeypatch):
+    inside = table_of_odd_name(tmp_path / "t") / "_delta_log"
+    monkeypatch.chdir(inside)
+    (told,) = diagnose("..", "qbeast-spark")
+    assert told.commands[-1].endswith(f".save('{tmp_path}/t-shared')")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pyqbeast.core.errors import InvalidInputError
@@ -96,7 +94,7 @@ def diagnose(table: Location, reader: str | None = None) -> list[Diagnosis]:
     snapshot = read_snapshot(table)
     revisions = revisions_from_configuration(snapshot.metadata.configuration)
     shared = SharedTable(
-        _full(table),
+        locations.absolute(table),
         snapshot.protocol.reader_version,
         snapshot.protocol.reader_features,
         snapshot.protocol.writer_features,
@@ -108,12 +106,6 @@ def diagnose(table: Location, reader: str | None = None) -> list[Diagnosis]:
         Diagnosis(shared.path, snapshot.version, name, READERS[name].title, tuple(findings(shared, name)))
         for name in (READERS if reader is None else [reader])
     ]
-
-
-def _full(table: Location) -> str:
-    """As SQL has to name it."""
-    text = os.fspath(table)
-    return text if locations.is_absolute(text) else str(Path(text).absolute())
 
 
 def _shared(files: Sequence[LiveFile], revisions: RevisionSet) -> list[SharedFile]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import posixpath
 import re
 import unicodedata
@@ -50,6 +51,16 @@ def is_absolute(location: str) -> bool:
         return location.startswith("/")
     scheme, _, path = _split(location)
     return scheme is not None or path.startswith("/")
+
+
+def absolute(location: Location) -> str:
+    """`location` as it is named from anywhere, such as in SQL: a local path from the root, without `~` and `..`."""
+    text = location_text(location)
+    scheme = _split(text)[0]
+    if scheme not in (None, "file"):
+        return text
+    path = os.path.abspath(open_location(text)[1])  # noqa: PTH100 (`Path.resolve` follows links)
+    return path if scheme is None else f"file:{path}"
 
 
 def child(parent: Location, *names: str) -> str:

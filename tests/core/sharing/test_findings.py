@@ -207,3 +207,8 @@ def test_names_are_quoted():
     assert in_order([found]) == ["pyqbeast optimize '/a b`c' --revision 1"]
     (found,) = findings(table(path="/a b`c", reader_version=2), "polars")
     assert in_order([found])[0] == "ALTER TABLE delta.`/a b``c` DROP FEATURE columnMapping"
+
+
+def test_the_safe_copy_of_the_root_of_a_bucket_lies_in_another():
+    (found,) = findings(table(path="s3://bucket/", revisions=indexed_by("a b")), SCALA)
+    assert in_order([found])[0].endswith(".save('s3://bucket-shared')")

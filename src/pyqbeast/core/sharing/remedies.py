@@ -99,10 +99,12 @@ class Remedies:
             "cubeSize": revision.cube_size,
             "delta.enableDeletionVectors": "false",
         }
+        # Behind a slash, which the root of a bucket ends with, it would lie in the table, where VACUUM deletes it.
+        beside = self.path.rstrip("/") + "-shared"
         return Command(
             _Step.write_anew,
             f'spark.read.format("qbeast").load({self.path!r}){"".join(steps)}'
-            f'.write.format("qbeast").options(**{options!r}).save({self.path + "-shared"!r})',
+            f'.write.format("qbeast").options(**{options!r}).save({beside!r})',
         )
 
     def _alter(self, step: _Step, change: str) -> Command:
