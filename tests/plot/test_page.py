@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections import namedtuple
 from html import unescape
 from html.parser import HTMLParser
@@ -12,8 +13,10 @@ from xml.etree import ElementTree
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
 from pyqbeast import InvalidInputError, NotIndexedError, StorageError, TableNotFoundError, plot
+from pyqbeast.cli.app import app
 from pyqbeast.scanning.scan import scan
 from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension, write_array
 from tests.plot.tables import table_of_blocks
@@ -110,6 +113,20 @@ def test_hostile_names_are_texts(tmp_path):
     assert len(page.of("script")) == 3
     data = json.loads(page.texts["data"])
     assert list(data["answers"]) == [f"n, {name} = {name}"]
+
+
+def test_a_picture_in_the_home_directory(golden, tmp_path, monkeypatch):
+    """A table may be named by `~` too."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "~").mkdir()
+    shutil.copytree(golden("qbeast/a_linear2d") / "table", tmp_path / "t")
+    plot.page("~/t", "~/a.html").save("~/b.html")
+    plot.image("~/t", "~/a.svg")
+    done = CliRunner().invoke(app, ["plot", "~/t", "--to", "~/c.html"])
+    assert done.output.startswith(f"wrote {tmp_path / 'c.html'}, ")
+    assert all((tmp_path / name).exists() for name in ("a.html", "b.html", "a.svg", "c.html"))
+    assert not any((tmp_path / "~").iterdir())
 
 
 @pytest.mark.parametrize("name", ["a$_$b", "usd_$_\\x$", "a\x01b\x1b", "<b>&--"])

@@ -9,6 +9,7 @@ import click
 from pyqbeast import plot as pictures
 from pyqbeast.cli import common
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.location import local_file
 from pyqbeast.core.secrets import without_secrets
 
 #: A page of ours has it near its beginning.
@@ -31,7 +32,7 @@ def plot(path: str, target: Path | None, version: int | None, output: common.Out
 
     Its history too; of a TileDB array at PATH the fragments. Needs no Spark.
     """
-    target = target or _page_of_ours()
+    target = local_file(target or _page_of_ours())
     ending = target.suffix.lower()
     if ending == ".html":
         pictures.page(path, target, version=version)

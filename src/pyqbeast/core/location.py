@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from pyqbeast.core.errors import InvalidInputError
 
@@ -22,6 +23,12 @@ def location_text(location: Location) -> str:
     if not text:
         raise InvalidInputError("an empty text is neither a path nor a URL")
     return text
+
+
+def local_file(location: Location) -> Path:
+    """The file to write that a user names. `~` is the home directory, as where fsspec opens what is named."""
+    # `Path.expanduser` fails where there is no such user; fsspec takes the name as it is.
+    return Path(os.path.expanduser(location_text(location)))  # noqa: PTH111
 
 
 def opening_failed(location: str, error: Exception) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from pyqbeast.approximate.estimate.outcome import Outcome
 from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundError
 from pyqbeast.core.extras import of_extra
-from pyqbeast.core.location import Location, location_text
+from pyqbeast.core.location import Location, local_file, location_text
 from pyqbeast.delta_log import locations
 from pyqbeast.plot.gather.array import ArrayPicture, gather_array
 from pyqbeast.plot.gather.table import TablePicture, gather_table
@@ -137,6 +137,6 @@ def _gathered(
 
 def _write(target: Location, data: bytes) -> None:
     try:
-        Path(location_text(target)).write_bytes(data)
+        local_file(target).write_bytes(data)
     except OSError as error:
         raise StorageError(f"the picture cannot be written to {target}: {error}") from error
