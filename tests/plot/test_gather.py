@@ -236,3 +236,30 @@ def test_moments_that_python_lacks_are_numbers(tmp_path, kind, stored, first):
 def test_what_is_no_estimate_is_told(wrong):
     with pytest.raises(InvalidInputError, match=re.escape(f"or what refine gives, not {wrong!r}")):
         answers_of(wrong)
+
+
+def without_statistics(path, *, tags=True):
+    """20,000 rows each in two files of which the log has no statistics; without tags they are of no index."""
+    rows = [pa.table({"id": pa.array(range(start, start + 20_000), pa.int64())}) for start in (0, 20_000)]
+    adds = [indexed_add(path / f"{number}.parquet", part) for number, part in enumerate(rows)]
+    for add in adds:
+        add["add"].pop("stats")
+        if not tags:
+            add["add"].pop("tags")
+    commit(path, 0, PROTOCOL, metadata(fields_of(rows[0].schema)), *adds)
+    return path
+
+
+def test_rows_of_files_without_statistics_are_those_of_their_blocks(tmp_path):
+    """A page that takes them for none shows the indexed values of all rows."""
+    picture = gather_table(without_statistics(tmp_path))
+    assert picture.points.problem == ""
+    assert picture.points.rows.num_rows == pytest.approx(2_000, rel=0.1)
+    assert picture.files.rows.tolist() == [20_000, 20_000]
+    assert [version.rows for version in picture.history] == [40_000]
+
+
+def test_where_the_log_counts_no_rows_there_are_no_points(tmp_path):
+    points = gather_table(without_statistics(tmp_path, tags=False)).points
+    assert points.rows.num_rows == 0
+    assert "does not say how many rows are in 0.parquet" in points.problem

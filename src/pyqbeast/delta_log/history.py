@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
+from pyqbeast.core.sampling.logged_file import counted_rows
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.actions import Action, checkpoint_actions, commit_actions, despite_cleanup
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
@@ -142,6 +143,7 @@ class _CountedFiles(dict[FileKey, LiveFile]):
         )
 
     def _of(self, file: LiveFile) -> NDArray[np.int64]:
-        rows = max(0, (file.physical_rows or 0) - file.deleted)
-        is_unindexed = not parse_tags(file.tags, self._dimensions.get).blocks
+        blocks = parse_tags(file.tags, self._dimensions.get).blocks
+        rows = max(0, (counted_rows(file.physical_rows, blocks) or 0) - file.deleted)
+        is_unindexed = not blocks
         return np.array([1, file.size, rows, file.deleted, is_unindexed, is_unindexed * file.size], np.int64)

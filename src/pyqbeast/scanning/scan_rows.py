@@ -106,10 +106,7 @@ class ScanRows:
     @property
     def row_count(self) -> int:
         """See `RowReader`."""
-        return sum(
-            sum(block.element_count for block in file.blocks) if file.rows is None else file.rows
-            for file in self._chosen
-        )
+        return sum(file.counted_rows or 0 for file in self._chosen)
 
     @cached_property
     def count_in_log(self) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX, WEIGHT_MIN
@@ -20,6 +20,13 @@ class Needed(NamedTuple):
 
     bytes: int
     is_whole: bool
+
+
+def counted_rows(in_statistics: int | None, blocks: Sequence[Block]) -> int | None:
+    """How many rows are stored in a file, as its statistics say or else its blocks; None where neither does."""
+    if in_statistics is not None or not blocks:
+        return in_statistics
+    return sum(block.element_count for block in blocks)
 
 
 class LoggedFile(NamedTuple):
@@ -44,6 +51,11 @@ class LoggedFile(NamedTuple):
     revision_id: int
     blocks: tuple[Block, ...]
     problem: str | None = None
+
+    @property
+    def counted_rows(self) -> int | None:
+        """The rows stored in it, deleted ones too; None where neither its statistics nor its blocks tell."""
+        return counted_rows(self.rows, self.blocks)
 
     @property
     def is_marked(self) -> bool:

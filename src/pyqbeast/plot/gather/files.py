@@ -68,7 +68,7 @@ def files_of(index: IndexedSnapshot, fractions: Fractions) -> FileArrays:
     prunable = index.prunable_revisions
     return FileArrays(
         np.array([file.size for file in read], np.float64),
-        np.array([max(0, (file.rows or 0) - file.deleted) for file in read], np.float64),
+        np.array([max(0, (file.counted_rows or 0) - file.deleted) for file in read], np.float64),
         fractions.first_read(file.weights(prunable)[0] for file in read),
         tuple(_ranges(index, [file.path for file in read])),
     )

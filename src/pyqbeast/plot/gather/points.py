@@ -66,8 +66,7 @@ def points_of(index: IndexedSnapshot, scan: Scan, fractions: Fractions) -> Point
 
 
 def _sampled(index: IndexedSnapshot, scan: Scan, fractions: Fractions) -> Points:
-    rows = sum(max(0, (file.rows or 0) - file.deleted) for file in index.read_files)
-    sample = scan.sample(min(1.0, MOST_POINTS / max(1, rows)))
+    sample = scan.sample(min(1.0, MOST_POINTS / max(1, _rows_of(index))))
     size = sum(file.size for file in sample.files() if file.skipped is None)
     if size > _MOST_BYTES:
         raise UnsupportedError(f"a sample of {MOST_POINTS:,} rows would open {size:,} bytes of this table")
@@ -75,6 +74,23 @@ def _sampled(index: IndexedSnapshot, scan: Scan, fractions: Fractions) -> Points
     arrays = [found.column(name).combine_chunks() for name in index.revision().hashed_columns]
     weights = row_weights(arrays) if found.num_rows else np.zeros(0, np.int32)
     return Points(found, fractions.first_read(int(weight) for weight in weights))
+
+
+def _rows_of(index: IndexedSnapshot) -> int:
+    """The rows that are not deleted. Raises UnsupportedError where the log does not count them.
+
+    A page that takes unknown rows for none would show them all, and who gets it may not be meant to have the table.
+    """
+    total = 0
+    for file in index.read_files:
+        stored = file.counted_rows
+        if stored is None:
+            raise UnsupportedError(
+                f"the log does not say how many rows are in {file.path}, so it is not known which sample has "
+                f"{MOST_POINTS:,}"
+            )
+        total += max(0, stored - file.deleted)
+    return total
 
 
 def _milliseconds(times: pa.ChunkedArray) -> list[int | None]:
