@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 
+import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from deltalake import DeltaTable, QueryBuilder
 
+from pyqbeast.cli.app import app
 from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
 from pyqbeast.core.sharing.readers import READERS, VERSION_2
 from pyqbeast.delta import DeletionVector
@@ -156,3 +159,15 @@ def test_the_folder_above(tmp_path, monkeypatch):
     monkeypatch.chdir(inside)
     (told,) = diagnose("..", "qbeast-spark")
     assert told.commands[-1].endswith(f".save('{tmp_path}/t-shared')")
+
+
+def test_no_password_is_shown(tmp_path):
+    """Who runs a command fills it in."""
+    url = "memory://user:SECRET@host/diagnosed"
+    fsspec.filesystem("memory").put(str(table_of_odd_name(tmp_path / "t")), url, recursive=True)
+    for shown in ([], ["--output", "json"]):
+        done = CliRunner().invoke(app, ["doctor", url, *shown])
+        assert done.exit_code == 1
+        assert "memory://user:***@host/diagnosed-shared" in done.output
+        assert "SECRET" not in done.output
+    assert "SECRET" not in repr(diagnose(url))

@@ -129,3 +129,12 @@ def test_a_vector_in_a_store_that_nobody_knows(tmp_path):
     assert problem.text == "the file of its deletion vector is missing"
     with pytest.raises(InvalidInputError, match=r"a.parquet: 'foo://b/v.bin' cannot be opened: .*foo"):
         scan.to_arrow()
+
+
+def test_what_verify_notes_holds_no_password(tmp_path):
+    indexed_table(tmp_path, NUMBERS)
+    (tmp_path / "stray.parquet").write_bytes(b"12345")
+    with serve(tmp_path) as server:
+        (note,) = verify_log(server.url.replace("//", "//user:sEcReT@")).notes
+    assert "sEcReT" not in note
+    assert "user:***@" in note

@@ -24,7 +24,7 @@ class Diagnosis:
     """What one reader gets wrong in a version of a table, and the commands that mend all of it. `str()` tells a person.
 
     Attributes:
-        table: where it lies.
+        table: where it lies, without the secrets of a URL.
         version: the version that was looked at.
         reader: the reader's name.
         title: the program and version that the name stands for.
@@ -50,7 +50,7 @@ class Diagnosis:
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
-            "table": without_secrets(self.table),
+            "table": self.table,
             "version": self.version,
             "reader": self.reader,
             "title": self.title,
@@ -94,7 +94,8 @@ def diagnose(table: Location, reader: str | None = None) -> list[Diagnosis]:
     snapshot = read_snapshot(table)
     revisions = revisions_from_configuration(snapshot.metadata.configuration)
     shared = SharedTable(
-        locations.absolute(table),
+        # Who runs a command fills the password in.
+        without_secrets(locations.absolute(table)),
         snapshot.protocol.reader_version,
         snapshot.protocol.reader_features,
         snapshot.protocol.writer_features,

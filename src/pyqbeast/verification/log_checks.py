@@ -18,6 +18,7 @@ from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.problems import BLOCK_ROWS, REPLICATED, SAME_COLUMNS, TAGS, VECTOR, Problem
 from pyqbeast.core.revisions.damage import check_revisions
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
+from pyqbeast.core.secrets import without_secrets
 from pyqbeast.deletion_vectors.file_checks import check_inline, check_stored, read_descriptor
 from pyqbeast.delta_log import statistics_in_bulk
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
@@ -209,9 +210,9 @@ def _unpruned(revision: Revision, files: int) -> str:
 def _note_of_orphans(orphans: Sequence[tuple[str, int]]) -> list[str]:
     if not orphans:
         return []
-    size = sum(size for _, size in orphans)
+    size, first = sum(size for _, size in orphans), without_secrets(min(orphans)[0])
     return [
         f"{len(orphans)} files of {size / 1e6:.1f} MB in the table's folder are named nowhere in the log, such as "
-        f"{min(orphans)[0]}: writes that failed or still run left them, and clean() deletes them when they are older "
-        "than the table's retention"
+        f"{first}: writes that failed or still run left them, and clean() deletes them when they are older than the "
+        "table's retention"
     ]
