@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import fsspec
@@ -13,16 +12,22 @@ from click.testing import CliRunner
 from deltalake import DeltaTable, QueryBuilder
 
 from pyqbeast.cli.app import app
-from pyqbeast.core.errors import InvalidInputError, TableNotFoundError
+from pyqbeast.core.errors import InvalidInputError, NotIndexedError, TableNotFoundError
 from pyqbeast.core.sharing.readers import READERS, VERSION_2
 from pyqbeast.delta import DeletionVector
 from pyqbeast.delta_log.diagnosis import diagnose
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, table_of
 from tests.scanning import damaged_copies
-from tests.scanning.tables import fields_of, metadata
+from tests.scanning.tables import NUMBERS, fields_of, indexed_add, indexed_table, metadata
 
 PHYSICAL = "delta.columnMapping.physicalName"
 FEATURES = sorted({feature for reader in READERS.values() for way in reader.ways for feature in way.features})
+
+
+def described_by(fields, **configuration):
+    """The metadata of an indexed table with all that deltalake asks for."""
+    indexed = metadata(fields, **configuration)["metaData"]
+    return {"metaData": {**METADATA["metaData"], **indexed}}
 
 
 def table_that_needs(path, feature, physical="id"):
@@ -32,13 +37,8 @@ def table_that_needs(path, feature, physical="id"):
     field = {"name": "id", "type": "long", "nullable": True, "metadata": {}}
     if mapping:
         field["metadata"] = {"delta.columnMapping.id": 1, PHYSICAL: physical}
-    metadata = {
-        **METADATA["metaData"],
-        "schemaString": json.dumps({"type": "struct", "fields": [field]}),
-        "configuration": {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"}
-        if mapping
-        else {},
-    }
+    mapped = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"}
+    described = described_by([field], **mapped if mapping else {})
     protocol = {
         "minReaderVersion": 3,
         "minWriterVersion": 7,
@@ -48,7 +48,7 @@ def table_that_needs(path, feature, physical="id"):
     if feature == VERSION_2:
         protocol = {"minReaderVersion": 2, "minWriterVersion": 5}
     size = (path / "p.parquet").stat().st_size
-    commit(path, 0, {"protocol": protocol}, {"metaData": metadata}, add("p.parquet", 10, size=size))
+    commit(path, 0, {"protocol": protocol}, described, add("p.parquet", 10, size=size))
 
 
 def query(path):
@@ -85,7 +85,10 @@ def test_deltalake_returns_nulls_under_column_mapping(tmp_path):
 
 
 def test_a_table_with_vectors(tmp_path):
-    table_of(tmp_path, (100, DeletionVector([1, 2]).to_inline()), (10, None))
+    rows = pa.table({"id": pa.array(range(100), pa.int64())})
+    marked = indexed_add(tmp_path / "a.parquet", rows, vector=DeletionVector([1, 2]).to_inline())
+    described = described_by(fields_of(rows.schema))
+    commit(tmp_path, 0, PROTOCOL, described, marked, indexed_add(tmp_path / "b.parquet", rows.slice(0, 10)))
     told = {each.reader: each for each in diagnose(tmp_path)}
     assert set(told) == set(READERS)
     assert told["duckdb"].ok
@@ -127,6 +130,28 @@ def test_a_table_that_has_only_a_checkpoint(golden, tmp_path):
     for path in log.glob("*.json"):
         path.unlink()
     assert diagnose(tmp_path / "table") == before
+
+
+def test_a_table_that_is_not_indexed(tmp_path):
+    """What would mend it, `pyqbeast optimize`, refuses it too."""
+    table_of(tmp_path / "plain", (100, DeletionVector([1]).to_inline()))
+    indexed_table(tmp_path / "overwritten", NUMBERS)
+    commit(tmp_path / "overwritten", 1, metadata(fields_of(NUMBERS.schema), partitions=["text"]))
+    for name, told in (("plain", "is not indexed; call pyqbeast.convert"), ("overwritten", "is partitioned")):
+        with pytest.raises(NotIndexedError, match=told):
+            diagnose(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "left", [{"qbeast.revision.1": "no JSON"}, {"qbeast.lastRevisionID": "1"}, {"qbeast.lastRevisionID": "x"}]
+)
+def test_an_index_of_which_nothing_can_be_read_is_damaged(tmp_path, left):
+    described = metadata(fields_of(NUMBERS.schema))
+    described["metaData"]["configuration"] = left
+    commit(tmp_path, 0, PROTOCOL, described, indexed_add(tmp_path / "a.parquet", NUMBERS))
+    told = str(*diagnose(tmp_path, "qbeast-spark"))
+    assert "the index cannot be read as a whole" in told
+    assert f"pyqbeast repair {tmp_path} --yes" in told
 
 
 def test_what_cannot_be_looked_at(tmp_path):

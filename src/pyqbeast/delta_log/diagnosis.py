@@ -9,11 +9,12 @@ from typing import Any
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.file_tags import are_legacy, of_any_revision
 from pyqbeast.core.location import Location
-from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
+from pyqbeast.core.revisions.revision import RevisionSet
 from pyqbeast.core.secrets import without_secrets
 from pyqbeast.core.sharing.findings import Finding, SharedFile, SharedTable, findings, in_order
 from pyqbeast.core.sharing.readers import READERS
 from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.reader import read_snapshot
 from pyqbeast.delta_log.tags_in_bulk import tags_in_bulk
@@ -86,13 +87,14 @@ def diagnose(table: Location, reader: str | None = None) -> list[Diagnosis]:
     Raises:
         InvalidInputError: a reader that is not known.
         TableNotFoundError: there is no Delta table.
+        NotIndexedError: there is one, and it is not indexed.
         FormatError: its log is broken.
         UnsupportedError: the table needs a reader feature that may change what the log means.
     """
     if reader is not None and (not isinstance(reader, str) or reader not in READERS):
         raise InvalidInputError(f"reader has to be one of {', '.join(READERS)}, not {reader!r}")
     snapshot = read_snapshot(table)
-    revisions = revisions_from_configuration(snapshot.metadata.configuration)
+    revisions = IndexedSnapshot.of(table, snapshot).revisions
     shared = SharedTable(
         # Who runs a command fills the password in.
         without_secrets(locations.absolute(table)),
