@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
@@ -194,6 +196,26 @@ def test_names_that_only_a_mapping_allows_are_written_anew():
     (command,) = in_order([found])
     assert ".withColumnRenamed('a b', 'a_b')" in command
     assert "'columnsToIndex': 'a_b:linear'" in command
+
+
+@pytest.mark.parametrize("name", ["1d", "2024", "größe", "a.b", "NULL", "true"])
+def test_names_that_spark_takes_for_something_else(name):
+    """`max(2024)` and `max(true)` are those of constants: the bounds are wrong, and nothing fails."""
+    (found,) = findings(table(fields=[column(name)], revisions=indexed_by(name)), SCALA)
+    assert found.text.startswith(f"the table is indexed by {name!r}: its appends fail or go by wrong bounds")
+
+
+@pytest.mark.parametrize("name", ["a", "_1", "A2024", "nullable"])
+def test_names_that_need_no_quotes(name):
+    assert findings(table(fields=[column(name)], revisions=indexed_by(name)), SCALA) == []
+
+
+def test_new_names_are_valid_and_distinct():
+    names = ["a b", "a;b", "A_B", "1d", "größe", "true"]
+    (found,) = findings(table(fields=[*map(column, names)], revisions=indexed_by(*names)), SCALA)
+    (command,) = in_order([found])
+    renamed = dict(re.findall(r"\.withColumnRenamed\('(.*?)', '(.*?)'\)", command))
+    assert renamed == {"a b": "a_b_2", "a;b": "a_b_3", "1d": "_1d", "größe": "gr__e", "true": "_true"}
 
 
 def test_a_column_whose_metadata_are_null():

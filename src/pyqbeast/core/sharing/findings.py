@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,9 @@ from pyqbeast.core.sharing.remedies import MAPPING, PROTECTION, VECTORS_FEATURE,
 
 #: Types of Delta that the Scala project does not index, and the one that keeps the values and their order.
 _UNKNOWN_TYPES = {"boolean": "int", "byte": "int", "short": "int"}
-_PLAIN_NAME = re.compile(r"\w+")
+#: Names that qbeast-spark, which puts them into expressions as they are, can index. Spark takes `1d` and `true` for
+#: constants, and refuses letters beyond ASCII.
+_PLAIN_NAME = re.compile(r"(?ai)(?!(?:null|true|false)\Z)[a-z_]\w*")
 #: Characters that a column's name may have only under column mapping.
 _NOT_IN_PARQUET = set(" ,;{}()\n\t=")
 #: The reader features behind some concerns. A reader that lacks the feature refuses the table, so it gets
@@ -240,8 +243,21 @@ class _Look:
         if self.latest is None:
             return []
         names = [name for name in self.types if name in self.indexed or _NOT_IN_PARQUET & set(name)]
-        plain = {name: re.sub(r"\W", "_", name) for name in names if not _PLAIN_NAME.fullmatch(name)}
-        return [self.remedies.write_anew(self.latest, self._casts(), plain)]
+        odd = [name for name in names if not _PLAIN_NAME.fullmatch(name)]
+        return [self.remedies.write_anew(self.latest, self._casts(), _plain_names(odd, self.types))]
+
+
+def _plain_names(odd: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+    """For each of some names a plain one, which no other column has or gets."""
+    used = {name.lower() for name in taken}
+    plain: dict[str, str] = {}
+    for name in odd:
+        stem = re.sub(r"(?a)\W", "_", name)
+        stem = stem if _PLAIN_NAME.fullmatch(stem) else f"_{stem}"
+        numbered = (f"{stem}_{number}" for number in itertools.count(2))
+        plain[name] = next(each for each in itertools.chain([stem], numbered) if each.lower() not in used)
+        used.add(plain[name].lower())
+    return plain
 
 
 def _is_mapped(field: Mapping[str, Any]) -> bool:

@@ -112,7 +112,9 @@ _OF_QBEAST_SPARK = {
     Concern.column_types: Effect(
         ReaderVerdict.fails, "samples with a filter on these columns fail, and so do appends"
     ),
-    Concern.column_names: Effect(ReaderVerdict.fails, "its appends fail, as it does not quote names"),
+    Concern.column_names: Effect(
+        ReaderVerdict.fails, "its appends fail or go by wrong bounds, as it does not quote names"
+    ),
 }
 
 #: By the name that `--reader` takes.
