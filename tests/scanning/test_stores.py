@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import threading
 
 import fsspec
@@ -14,6 +15,7 @@ import pyqbeast
 import pyqbeast.tiledb
 from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundError
 from pyqbeast.delta import DeletionVectorDescriptor
+from pyqbeast.plot.gather.table import gather_table
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.verification.without_spark import verify_log
 from tests.deletion_vectors.tables import PROTOCOL, commit
@@ -138,3 +140,19 @@ def test_what_verify_notes_holds_no_password(tmp_path):
         (note,) = verify_log(server.url.replace("//", "//user:sEcReT@")).notes
     assert "sEcReT" not in note
     assert "user:***@" in note
+
+
+@pytest.mark.parametrize(
+    "url", ["zip://table::{}", "zip://table/::file://{}", "zip://table::memory://a/chained.zip"]
+)
+def test_a_table_in_an_archive(golden, tmp_path, url):
+    """The names of its files belong before the `::` that a URL ends with."""
+    stored = golden("qbeast/i2_deleted_dv") / "table"
+    archive = shutil.make_archive(str(tmp_path / "stored"), "zip", stored.parent, "table")
+    fsspec.filesystem("memory").put(archive, "/a/chained.zip")
+    chained = url.format(archive)
+    found, expected = pyqbeast.scan(chained), pyqbeast.scan(stored)
+    assert found.sample(0.1).select(["id"]).to_arrow() == expected.sample(0.1).select(["id"]).to_arrow()
+    assert found.select(["id"]).to_dataset().count_rows() == expected.to_arrow().num_rows
+    assert gather_table(chained).points.rows.num_rows > 1_000
+    assert verify_log(chained).problems == ()

@@ -65,7 +65,12 @@ def absolute(location: Location) -> str:
 
 def child(parent: Location, *names: str) -> str:
     """The location of `names` below `parent`; empty names are left out."""
-    return hadoop_path("/".join([location_text(parent).rstrip("/"), *filter(None, names)]))
+    text, chain = location_text(parent), ""
+    # What lies in an archive is named before the `::` behind which the archive is. A local path has no such end.
+    if "::" in text and _split(text)[0] not in (None, "file"):
+        text, colons, end = text.partition("::")
+        chain = colons + end
+    return hadoop_path("/".join([text.rstrip("/"), *filter(None, names)])) + chain
 
 
 def url_encode(path: str) -> str:
