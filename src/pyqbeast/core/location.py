@@ -9,20 +9,31 @@ from pyqbeast.core.errors import InvalidInputError
 
 #: What names a table or an array: a local path, or the URL of one.
 Location = str | os.PathLike[str]
+_FILE_URL = "file://"
 
 
 def location_text(location: Location) -> str:
-    """Return the text of `location`.
+    """Return the text of `location`, without the host of this machine in a `file:` URL.
 
     Raises:
-        InvalidInputError: It is neither a path nor a URL.
+        InvalidInputError: It is neither a path nor a URL, or a `file:` URL that names another host.
     """
     text = os.fspath(location) if isinstance(location, (str, os.PathLike)) else None
     if not isinstance(text, str):
         raise InvalidInputError(f"{location!r} is neither a path nor a URL")
     if not text:
         raise InvalidInputError("an empty text is neither a path nor a URL")
-    return text
+    return _without_host(text) if text.startswith(_FILE_URL) else text
+
+
+def _without_host(url: str) -> str:
+    """A `file:` URL. fsspec takes its host for a folder of the working directory."""
+    host, slash, path = url.removeprefix(_FILE_URL).partition("/")
+    if host and host.lower() != "localhost":
+        raise InvalidInputError(
+            f"{url!r} names the host {host!r}: the URL of a file on this machine has three slashes, as file:///path"
+        )
+    return f"{_FILE_URL}{slash}{path}"
 
 
 def local_file(location: Location) -> Path:

@@ -15,6 +15,7 @@ from pyqbeast.cli.tiledb import commands
 from pyqbeast.core.errors import InvalidInputError, QbeastError, StorageError, TableNotFoundError
 from pyqbeast.tiledb import Datatype, attribute, create_array, write_array
 from pyqbeast.tiledb.storage.stores import Store, open_store
+from tests.scanning.tables import indexed_table
 from tests.tiledb import failing  # noqa: F401  (makes `remembering://` known)
 from tests.tiledb.arrays import mixed_schema, mixed_table, one_dimension, rows, sorted_array
 from tests.tiledb.server import serve
@@ -221,3 +222,18 @@ def test_passwords_are_shown_nowhere(tmp_path):
     assert not [text for text in shown if "sEcReT" in text]
     assert "user:***@" in shown[3]
     assert "user:***@" in shown[-1]
+
+
+def test_the_host_of_a_file_url(tmp_path, monkeypatch):
+    """With two slashes in place of three, fsspec quietly opens what is below the working directory."""
+    monkeypatch.chdir(tmp_path)
+    indexed_table(tmp_path / "tmp" / "t", pa.table({"id": [1]}))
+    tiledb.create_array(
+        str(tmp_path / "tmp" / "a"), one_dimension(tiledb.attribute("v", tiledb.Datatype.INT64))
+    )
+    here = f"file://LocalHost{tmp_path}/tmp"
+    assert pyqbeast.scan(f"{here}/t").to_arrow().num_rows == 1
+    assert tiledb.open_array(f"{here}/a").read().num_rows == 0
+    for opened in (lambda: pyqbeast.scan("file://tmp/t"), lambda: tiledb.open_array("file://tmp/a")):
+        with pytest.raises(InvalidInputError, match=r"'file://tmp/.' names the host 'tmp': .* three slashes"):
+            opened()
