@@ -336,6 +336,30 @@ def test_what_is_wrong_with_a_log(pyqbeast, table, tmp_path):
     )
 
 
+def test_data_files_behind_a_link(pyqbeast, tmp_path):
+    """Links that lead back are followed once."""
+    rows = pa.table({"id": pa.array(range(10), pa.int64())})
+    table, elsewhere = tmp_path / "t", tmp_path / "elsewhere"
+    adds = [indexed_add(elsewhere / f"{name}.parquet", rows) for name in "ab"]
+    for add, folder in zip(adds, ("link", "again"), strict=True):
+        add["add"]["path"] = f"{folder}/{add['add']['path']}"
+    commit(table, 0, PROTOCOL, metadata(fields_of(rows.schema)), *adds)
+    for name in ("link", "again"):
+        (table / name).symlink_to(elsewhere, target_is_directory=True)
+    (elsewhere / "back").symlink_to(table, target_is_directory=True)
+    (table / "broken").symlink_to(tmp_path / "nothing")
+    report = json.loads(pyqbeast("verify", table, "--level", "log", "--output", "json").output)
+    assert (report["files"], report["problems"]) == (2, [])
+
+
+def test_a_folder_in_the_place_of_a_data_file_is_no_file(pyqbeast, tmp_path):
+    table = indexed_table(tmp_path, NUMBERS)
+    (table / "part-0.parquet").unlink()
+    (table / "part-0.parquet").mkdir()
+    report = json.loads(pyqbeast("verify", table, "--level", "log", "--output", "json").output)
+    assert [problem["rule"] for problem in report["problems"]] == ["the file exists"]
+
+
 def test_stores_whose_paths_begin_with_no_slash(pyqbeast, golden, tmp_path):
     """As those of S3, which begin with a bucket."""
     archive = shutil.make_archive(str(tmp_path / "stored"), "zip", golden("qbeast/i2_deleted_dv"), "table")

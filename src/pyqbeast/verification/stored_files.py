@@ -11,6 +11,7 @@ import posixpath
 import re
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
@@ -124,10 +125,14 @@ class _Storage:
         if path is None:
             return None
         size = self._sizes.get(path)
-        if size is not None or (path not in self._sizes and path.startswith(self._root + "/")):
+        is_unlisted = path not in self._sizes and path.startswith(self._root + "/")
+        # Files of a folder that two links lead to are listed by one of their paths.
+        if size is not None or (is_unlisted and not is_local(self._system)):
             return size
         try:
             with locations.storage_errors(f"looking for {path}"):
+                if is_unlisted and not Path(path).is_file():
+                    return None
                 return int(self._elsewhere.get(path, self._system).size(path))
         except (FileNotFoundError, ValueError):
             return None
@@ -149,13 +154,20 @@ def _sizes_below(root: str, system: Any) -> dict[str, int | None]:  # noqa: ANN4
         return {str(path): info["size"] for path, info in system.find(root, detail=True).items()}
     # fsspec finds out more of each file, which takes five times as long.
     sizes: dict[str, int | None] = {}
-    folders = [root]
-    while folders:
+    folders, links = [root], list[str]()
+    seen: set[str] = set()
+    while folders or links:
+        folder = folders.pop() if folders else links.pop()
+        # A link may lead back to a folder above.
+        place = os.path.realpath(folder)
+        if place in seen:
+            continue
+        seen.add(place)
         # What is gone by now has been deleted since the folder above was listed.
-        with contextlib.suppress(FileNotFoundError), os.scandir(folders.pop()) as entries:
+        with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
             for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
+                if entry.is_dir():
+                    (links if entry.is_symlink() else folders).append(entry.path)
                     continue
                 try:
                     sizes[entry.path] = entry.stat().st_size
