@@ -297,6 +297,15 @@ def test_a_full_disk_is_told_in_one_line(table):
     assert done.stderr.count("\n") == 1
 
 
+def test_an_error_is_one_line_and_names_are_as_they_are(pyqbeast, tmp_path):
+    """Whoever looks for a file of the message's name finds it."""
+    name = "two  spaces\ta tab\u00a0no break"
+    assert f"{tmp_path}/two  spaces\\ta tab\\xa0no break: " in pyqbeast("info", tmp_path / name).output
+    lines = pyqbeast("info", tmp_path / "of\n  \nlines").output
+    assert f"{tmp_path}/of lines: " in lines
+    assert lines.count("\n") == 1
+
+
 def test_texts_are_shown_as_they_are_stored(pyqbeast, tmp_path):
     texts = ["[b]bold[/b]", "[/]", "two\nlines", "\x1b[31mred", "\u4e2d\u6587", None]
     rows = pa.table({"id": pa.array(range(6), pa.int64()), "text": texts})

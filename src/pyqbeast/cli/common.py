@@ -6,6 +6,7 @@ import functools
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -40,7 +41,7 @@ def command(function: Callable[..., None]) -> click.Command:
         except Exception as error:
             if debug or not _is_expected(error):
                 raise
-            echo(f"error: {' '.join(str(error).split())}", err=True)
+            echo(f"error: {_in_one_line(str(error))}", err=True)
             raise click.exceptions.Exit(1) from None
 
     made = click.command(run)
@@ -55,6 +56,11 @@ def command(function: Callable[..., None]) -> click.Command:
         click.Option(["--debug"], is_flag=True, help="Show the trace of an error."),
     ]
     return made
+
+
+def _in_one_line(text: str) -> str:
+    """Blanks within a line stay: names have them."""
+    return re.sub(r"\s*\n\s*", " ", text.strip("\n"))
 
 
 def limit_option(in_text: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
