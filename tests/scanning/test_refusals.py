@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import pyarrow as pa
@@ -29,6 +30,14 @@ def test_a_path_in_the_log_that_no_file_can_have(tmp_path):
     commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), entry)
     with pytest.raises(FormatError, match=r"names a file .*\\ud800\.parquet', which is no UTF-8"):
         pyqbeast.scan(tmp_path).to_arrow()
+
+
+@pytest.mark.parametrize("read", [pyqbeast.Scan.to_arrow, pyqbeast.Scan.to_dataset])
+def test_a_folder_whose_name_is_no_utf_8(tmp_path, read):
+    """In the C locale all names with letters beyond ASCII are such to Python. The log is not to blame."""
+    table = indexed_table(tmp_path / "t", NUMBERS).rename(tmp_path / os.fsdecode(b"a\xff"))
+    with pytest.raises(StorageError, match=r"^the path '.*a\\udcff/part-0\.parquet' is no UTF-8.*: rename"):
+        read(pyqbeast.scan(table))
 
 
 def test_texts_with_a_collation(tmp_path):

@@ -211,6 +211,10 @@ def errors_about(location: str) -> Iterator[None]:
     except pa.ArrowException as error:
         raise FormatError(f"{location}: not a readable Parquet file: {error}") from error
     except UnicodeEncodeError as error:
-        raise FormatError(f"the table's log names a file {location!r}, which is no UTF-8") from error
+        # What the log calls its files has been looked at where it was read: this is about the folders above.
+        raise StorageError(
+            f"the path {location!r} is no UTF-8, as far as Python knows: rename the folder, or set a locale of UTF-8, "
+            "such as LC_ALL=C.UTF-8"
+        ) from error
     except OSError as error:
         raise StorageError(f"{location}: the file cannot be read: {error}") from error
