@@ -284,10 +284,13 @@ def test_only_rows_that_are_printed_are_converted(pyqbeast, table, monkeypatch):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's")
-def test_a_full_disk_is_told_in_one_line(table):
+@pytest.mark.parametrize(
+    "arguments", [["sample", "{}"], ["info", "--help"], ["--help"], ["--version"]], ids=str
+)
+def test_a_full_disk_is_told_in_one_line(table, arguments):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-c", SCRIPT, "sample", str(table)],
+            [sys.executable, "-c", SCRIPT, *(each.format(table) for each in arguments)],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import click
 import numpy as np
@@ -179,9 +179,14 @@ def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
     except BrokenPipeError:
         raise  # click ends quietly where nobody reads on
     except OSError as error:
-        # Python writes what the stream still holds once more when it ends, and would tell of it a second time.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        raise StorageError(f"the output cannot be written: {error}") from error
+        raise output_failed(stream, error) from error
+
+
+def output_failed(stream: IO[str], error: OSError) -> StorageError:
+    """The error to raise where a stream cannot be written, to which nothing more goes."""
+    # Python writes what the stream still holds once more when it ends, and would tell of it a second time.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return StorageError(f"the output cannot be written: {error}")
 
 
 def print_json(data: Any) -> None:  # noqa: ANN401 (whatever JSON can hold)
