@@ -11,6 +11,7 @@ import pyqbeast
 from pyqbeast.bridge import session as sessions
 from pyqbeast.bridge.jars import bridge_jar
 from pyqbeast.bridge.start import given_settings, quiet_start
+from pyqbeast.core.errors import SessionError
 
 #: Delta that the cluster brings, so that no jar is fetched.
 DELTA = "spark.jars.packages io.delta:delta-spark_4.2_2.13:4.4.0\n"
@@ -69,6 +70,14 @@ def test_the_builder_comes_before_the_command_line_and_that_before_the_file(defa
     assert options["spark.sql.extensions"].startswith("a.Builder,io.pyqbeast.")
     assert options["spark.jars"] == f"/line.jar,{bridge_jar()}"
     assert SHUFFLE not in options
+
+
+def test_arguments_that_are_not_closed_are_named(monkeypatch):
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf 'a=b pyspark-shell")
+    with pytest.raises(
+        SessionError, match=r"PYSPARK_SUBMIT_ARGS cannot be read \(No closing quotation\): --conf 'a"
+    ):
+        given_settings.session_settings({})
 
 
 def test_arguments_may_name_another_file(defaults, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import socket
+import threading
 
 import pytest
 
@@ -43,6 +44,40 @@ def test_a_silent_repository_is_given_up(repository, monkeypatch):
         monkeypatch.setenv("PYQBEAST_MAVEN", f"http://127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(OSError, match=r"cannot download .*timed out"):
             maven.fetch("org/a.jar", CHECKSUM)
+
+
+@pytest.mark.parametrize("url", ["repo.example.org/maven2", "http://[::1", "http://a host/maven2"])
+def test_what_is_no_url_is_named(repository, monkeypatch, url):
+    monkeypatch.setenv("PYQBEAST_MAVEN", url)
+    with pytest.raises(OSError, match=r"cannot download .*org/a\.jar .*; set PYQBEAST_MAVEN"):
+        maven.fetch("org/a.jar", CHECKSUM)
+
+
+@pytest.mark.parametrize(
+    "answer", [b"rubbish", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhalf"]
+)
+def test_an_answer_that_is_none_is_not_kept(repository, monkeypatch, answer):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer_once():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=answer_once)
+        thread.start()
+        monkeypatch.setenv("PYQBEAST_MAVEN", f"http://127.0.0.1:{server.getsockname()[1]}")
+        with pytest.raises(OSError, match="cannot download"):
+            maven.fetch("org/a.jar", CHECKSUM)
+        thread.join()
+    assert not list(maven.cache_folder().iterdir())
+
+
+def test_an_empty_name_is_none(repository, monkeypatch):
+    monkeypatch.setattr(maven, "CENTRAL", f"file://{repository}")
+    monkeypatch.setenv("PYQBEAST_MAVEN", "")
+    assert maven.fetch("org/a.jar", CHECKSUM).read_bytes() == JAR
 
 
 def test_a_cache_that_cannot_be_written_is_named(repository, monkeypatch):

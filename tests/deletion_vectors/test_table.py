@@ -1,6 +1,7 @@
 """The deletion vectors of a table file by file, and the report of `pyqbeast dv`."""
 
 import json
+from urllib.parse import quote
 
 import pytest
 
@@ -51,6 +52,24 @@ def test_a_colon_in_the_name_of_a_file(tmp_path):
     commit(tmp_path, 0, PROTOCOL, METADATA, add("at_10%3A00", 4, DeletionVector([3]).to_inline()))
     for name in ("at_10%3A00", "at_10:00", f"file:{tmp_path}/at_10:00"):
         assert list(deleted_rows(tmp_path, name)) == [3]
+
+
+@pytest.mark.parametrize("folder", ["plain", "with space", "with%20code"])
+def test_names_that_differ_by_their_encoding_are_two_files(tmp_path, folder):
+    """As Spark's `_metadata.file_path` has them, as the log has them, and as storage has them."""
+    table = tmp_path / folder
+    blank, code = (
+        add(name, 4, DeletionVector([row]).to_inline()) for name, row in (("a%20b", 1), ("a%2520b", 2))
+    )
+    for live in ([blank, code], [code, blank]):
+        commit(table, 0, PROTOCOL, METADATA, *live)
+        for below, row in (("a%20b", 1), ("a%2520b", 2)):
+            for name in (below, f"{table.as_uri()}/{below}", f"file:{quote(str(table))}/{below}"):
+                assert list(deleted_rows(table, name)) == [row], name
+        assert list(deleted_rows(table, f"{table}/a b")) == [1]
+    commit(table, 0, PROTOCOL, METADATA, blank)
+    with pytest.raises(InvalidInputError, match="no live file"):
+        deleted_rows(table, f"{table.as_uri()}/a%2520b")
 
 
 def test_a_file_that_is_not_live(table):

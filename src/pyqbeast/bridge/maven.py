@@ -6,6 +6,7 @@ The build uses it for what the bridge is compiled against, the session for Delta
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
 import shutil
 import tempfile
@@ -40,7 +41,7 @@ def fetch(where: str, checksum: str) -> Path:
     target = cache_folder() / where.rsplit("/", 1)[-1]
     if target.exists() and _sha256(target) == checksum:
         return target
-    url = f"{os.environ.get('PYQBEAST_MAVEN', CENTRAL).rstrip('/')}/{where}"
+    url = f"{(os.environ.get('PYQBEAST_MAVEN') or CENTRAL).rstrip('/')}/{where}"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, partial = tempfile.mkstemp(dir=target.parent)
@@ -67,7 +68,9 @@ def _download(url: str, target: Path) -> None:
             target.open("wb") as out,
         ):
             shutil.copyfileobj(answer, out)
-    except OSError as e:  # urllib's errors are of this class, and so are timeouts
+    # urllib's errors are of the first class, and so are timeouts; a text that is no URL and an answer that breaks off
+    # are of the others.
+    except (OSError, ValueError, http.client.HTTPException) as e:
         raise OSError(
             f"cannot download {url} ({e}); set PYQBEAST_MAVEN to a Maven repository that this machine reaches"
         ) from e

@@ -82,25 +82,31 @@ def find_file(file: Location, live: Iterable[str], table: Location) -> str:
     `_metadata.file_path` has it. Raises `InvalidInputError` where none of them is meant.
     """
     name = location_text(file)
-    names = {name, *_below(name, table)}
     paths = list(live)
-    # A name that the log has as it is comes before one that only reads the same.
-    for path in [*(path for path in paths if path in names), *paths]:
-        if path in names or unquote(path) in names:
-            return path
+    of_log = {path: path for path in paths}
+    of_storage = {unquote(path): path for path in paths}
+    below, decoded = _below(name, table)
+    # The log encodes names, and storage has them as they are: `a%20b` there is another file than `a%20b` here. So a
+    # name is looked for first where it is spelled like that.
+    for spelled, known in (
+        (name, of_log), (below, of_log), (decoded, of_storage), (name, of_storage), (below, of_storage),
+    ):  # fmt: skip
+        if spelled is not None and spelled in known:
+            return known[spelled]
     raise InvalidInputError(f"{name!r} is no live file of the table at {table}; `pyqbeast dv` lists them")
 
 
-def _below(file: str, table: Location) -> list[str]:
-    """The path below the table of a file's whole location, URL-encoded or not; none for another location."""
+def _below(file: str, table: Location) -> tuple[str | None, str | None]:
+    """The path below the table of a file's whole location, as it is and URL-decoded; None for another location."""
     if not locations.is_absolute(file):
-        return []
+        return None, None
     root = locations.open_location(table)[1].rstrip("/") + "/"
     try:
-        positions = [locations.open_location(each)[1] for each in (file, unquote(file))]
+        places = [locations.open_location(each)[1] for each in (file, unquote(file))]
     except InvalidInputError:
-        return []  # a name with a colon
-    return [place.removeprefix(root) for place in positions if place.startswith(root)]
+        return None, None  # a name with a colon
+    as_it_is, decoded = (place.removeprefix(root) if place.startswith(root) else None for place in places)
+    return as_it_is, decoded
 
 
 def _file_vector(file: LiveFile) -> FileVector:

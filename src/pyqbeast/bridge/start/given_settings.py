@@ -16,6 +16,8 @@ from typing import Any
 import pyspark
 from pyspark import SparkConf, SparkContext
 
+from pyqbeast.core.errors import SessionError
+
 ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 JARS = "spark.jars"
 _PROPERTY = re.compile(r"\s*([^\s=:#!][^\s=:]*)\s*[\s=:]\s*(.*?)\s*", re.DOTALL)
@@ -50,7 +52,7 @@ def with_jars(arguments: str, jars: str) -> str:
     """Arguments of spark-submit with these jars in place of those that they name, if they name any."""
     if not arguments.strip() or JARS not in submitted(arguments):
         return arguments
-    *before, last = shlex.split(arguments)  # the last one is what is submitted
+    *before, last = _split(arguments)  # the last one is what is submitted
     return shlex.join([*before, "--conf", f"{JARS}={jars}", "--jars", jars, last])
 
 
@@ -59,13 +61,20 @@ def submitted(arguments: str) -> dict[str, str]:
 
     Of a setting that comes twice the last counts, and `--jars` counts before `--conf`.
     """
-    words = [part for word in shlex.split(arguments) for part in _parts(word)]
+    words = [part for word in _split(arguments) for part in _parts(word)]
     pairs = list(itertools.pairwise(words))
     named = [file for word, file in pairs if word == "--properties-file"]
     file = Path(named[-1]) if named else configuration_folder() / "spark-defaults.conf"
     settings = (each.partition("=") for word, each in pairs if word in ("--conf", "-c"))
     short = {_SHORT[word]: each for word, each in pairs if word in _SHORT}
     return properties(file) | {key.strip(): value.strip() for key, _, value in settings} | short
+
+
+def _split(arguments: str) -> list[str]:
+    try:
+        return shlex.split(arguments)
+    except ValueError as error:
+        raise SessionError(f"{ARGUMENTS} cannot be read ({error}): {arguments}") from error
 
 
 def _parts(word: str) -> list[str]:
