@@ -179,8 +179,8 @@ def test_a_schema_that_names_few_columns_reads_few(source, golden):
     assert [f.name for f in reader.request.columns] == ["x"]
 
 
-def _typed(uri, name, kind):
-    reader = ArrayReader(tiledb.open_array(uri), StructType([StructField(name, kind)]))
+def _typed(uri, name, kind, nullable=True):
+    reader = ArrayReader(tiledb.open_array(uri), StructType([StructField(name, kind, nullable)]))
     return [
         value for part in reader.partitions() for batch in reader.read(part) for value in batch[0].to_pylist()
     ]
@@ -203,6 +203,31 @@ def test_a_schema_of_other_types(tmp_path):
             _typed(uri, name, kind)
     with pytest.raises(tiledb.ArrayFormatError, match="t: a time is beyond those of Spark"):
         _typed(uri, "t", TimestampType())
+
+
+def test_nulls_where_the_schema_says_that_there_are_none(tmp_path):
+    """Spark reads what lies in the place of such a null: 0, or the year -290308."""
+    uri = str(tmp_path / "a")
+    number, moments = attribute("a", Datatype.INT64, nullable=True), Datatype.DATETIME_US
+    pair = attribute("l", moments, cell_val_num=2)
+    create_array(uri, one_dimension(number, attribute("t", moments), pair))
+    moment, nothing = datetime.datetime(2020, 1, 1), np.datetime64("NaT")
+    with oracle.open(uri, "w") as array:
+        array[[1, 2]] = {
+            "a": pa.array([7, None]),
+            "t": np.array([moment, nothing], "datetime64[us]"),
+            "l": np.array([(moment, moment), (moment, nothing)], array.attr("l").dtype),
+        }
+    for name, kind in (("a", LongType()), ("a", StringType()), ("t", TimestampType())):
+        assert _typed(uri, name, kind)[1] is None
+        with pytest.raises(
+            InvalidInputError, match=f"'{name}' has nulls, and the schema says that it has none"
+        ):
+            _typed(uri, name, kind, nullable=False)
+    assert _typed(uri, "l", ArrayType(TimestampType()))[1][1] is None
+    with pytest.raises(InvalidInputError, match="'l' has nulls, and the schema says that it has none"):
+        _typed(uri, "l", ArrayType(TimestampType(), containsNull=False))
+    assert _typed(uri, "x", LongType(), nullable=False) == [1, 2]
 
 
 @pytest.mark.parametrize("kind", [StructType([StructField("q", LongType())]), YearMonthIntervalType()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.errors import PySparkTypeError
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import (
@@ -102,10 +103,25 @@ def to_spark(table: pa.Table, target: pa.Schema) -> pa.Table:
 
     Raises:
         ArrayFormatError: a time that Spark does not count to.
-        InvalidInputError: a value that the type of the user's schema does not have.
+        InvalidInputError: a value that the type of the user's schema does not have, or a null where it has none.
     """
     columns = [_converted(table[field.name], field) for field in target]
+    for column, field in zip(columns, target, strict=True):
+        # Spark does not look for nulls in such a column, and reads what lies in their place.
+        if _has_unexpected_nulls(column, field):
+            raise InvalidInputError(
+                f"column {field.name!r} has nulls, and the schema says that it has none: leave out NOT NULL, or load"
+                " the array anew if it has changed"
+            )
     return pa.Table.from_arrays(columns, schema=target)
+
+
+def _has_unexpected_nulls(values: pa.ChunkedArray, field: pa.Field) -> bool:
+    if values.null_count and not field.nullable:
+        return True
+    return pa.types.is_list(field.type) and _has_unexpected_nulls(
+        pc.list_flatten(values), field.type.value_field
+    )
 
 
 def _converted(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
