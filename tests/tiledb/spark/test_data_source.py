@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 import re
 
 import numpy as np
@@ -12,13 +13,18 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
+    BooleanType,
+    DateType,
+    DayTimeIntervalType,
     DecimalType,
+    FloatType,
     IntegerType,
     LongType,
     MapType,
     StringType,
     StructField,
     StructType,
+    TimestampNTZType,
     TimestampType,
     YearMonthIntervalType,
 )
@@ -230,13 +236,68 @@ def test_nulls_where_the_schema_says_that_there_are_none(tmp_path):
     assert _typed(uri, "x", LongType(), nullable=False) == [1, 2]
 
 
-@pytest.mark.parametrize("kind", [StructType([StructField("q", LongType())]), YearMonthIntervalType()])
-def test_a_schema_of_types_that_no_cast_leads_to(tmp_path, kind):
+@pytest.mark.parametrize(
+    ("stored", "kind"),
+    [
+        (Datatype.INT64, StructType([StructField("q", LongType())])),
+        (Datatype.INT64, YearMonthIntervalType()),
+        # Whole numbers do not say of what unit they are, and Arrow takes them for microseconds.
+        (Datatype.INT64, TimestampType()),
+        (Datatype.INT64, BooleanType()),
+        (Datatype.DATETIME_HR, TimestampType()),
+        (Datatype.DATETIME_WEEK, TimestampNTZType()),
+        (Datatype.TIME_HR, DayTimeIntervalType()),
+    ],
+)
+def test_a_schema_of_types_that_no_cast_leads_to(tmp_path, stored, kind):
     """It is refused when the read is planned."""
     uri = str(tmp_path / "a")
-    create_array(uri, one_dimension(attribute("i", Datatype.INT64)))
-    with pytest.raises(InvalidInputError, match="column 'i' is bigint in the array and is not cast to"):
-        ArrayReader(tiledb.open_array(uri), StructType([StructField("i", kind)]))
+    create_array(uri, one_dimension(attribute("i", stored), attribute("l", stored, cell_val_num=2)))
+    for name, own, asked in (("i", "bigint", kind), ("l", "array<bigint>", ArrayType(kind))):
+        with pytest.raises(InvalidInputError, match=f"'{name}' is {own} in the array and is not cast to"):
+            ArrayReader(tiledb.open_array(uri), StructType([StructField(name, asked)]))
+
+
+@pytest.mark.parametrize(
+    ("stored", "value", "kind", "expected"),
+    [
+        (Datatype.FLOAT64, 1e300, FloatType(), None),
+        (Datatype.FLOAT64, float("-inf"), FloatType(), float("-inf")),
+        (Datatype.FLOAT64, 0.1, FloatType(), np.float32(0.1).item()),
+        (Datatype.FLOAT64, 1.5, DecimalType(3, 0), None),
+        (Datatype.FLOAT64, 2.55, DecimalType(38, 1), None),
+        # Arrow makes the float beside it of this decimal, which is the right one.
+        (Datatype.FLOAT64, 2.55, DecimalType(10, 2), decimal.Decimal("2.55")),
+        (Datatype.FLOAT64, -2.0, DecimalType(3, 0), decimal.Decimal(-2)),
+        (Datatype.FLOAT32, 1.04, DecimalType(10, 2), decimal.Decimal("1.04")),
+        (Datatype.DATETIME_SEC, 8 * 10**18, DateType(), None),
+        (Datatype.DATETIME_MS, 8 * 10**18, DateType(), None),
+        (Datatype.DATETIME_MS, -1, DateType(), datetime.date(1969, 12, 31)),
+        (Datatype.DATETIME_NS, 1 - 2**63, DateType(), datetime.date(1677, 9, 21)),
+        (Datatype.DATETIME_DAY, 1, TimestampNTZType(), datetime.datetime(1970, 1, 2)),
+        (Datatype.DATETIME_MS, 8 * 10**18, StringType(), None),
+        (Datatype.DATETIME_DAY, 2 * 10**9, StringType(), None),
+        (Datatype.DATETIME_MS, 1, StringType(), "1970-01-01 00:00:00.001"),
+    ],
+)
+def test_no_cast_changes_a_value_without_a_word(tmp_path, stored, value, kind, expected):
+    """What Arrow's casts do: infinity, the next decimal, a day that is counted on from the last one, a sentence."""
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(attribute("v", stored), attribute("l", stored, cell_val_num=2)))
+    cells = np.array([value], stored.dtype)
+    with oracle.open(uri, "w") as array:
+        array[[1]] = {
+            "v": cells.view(array.attr("v").dtype),
+            "l": np.repeat(cells, 2).view(array.attr("l").dtype),
+        }
+    if expected is not None:
+        assert _typed(uri, "v", kind) == [expected]
+        assert _typed(uri, "l", ArrayType(kind)) == [[expected, expected]]
+        return
+    for name, asked in (("v", kind), ("l", ArrayType(kind))):
+        message = f"not every value of it is of the type {asked.simpleString()} that the schema asks for"
+        with pytest.raises(InvalidInputError, match=re.escape(message)):
+            _typed(uri, name, asked)
 
 
 def _frame(spark, rows, start=0):

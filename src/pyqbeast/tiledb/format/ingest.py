@@ -70,8 +70,8 @@ def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
         raise InvalidInputError(
             f"column {field.name!r} does not convert to {field.arrow_type}: {error}"
         ) from error
-    if (loss := _loss(_leaves(array), _leaves(typed), field)) is not None:
-        raise InvalidInputError(f"column {field.name!r} does not convert to {field.datatype.name}: {loss}")
+    if (lost := _loss(leaves(array), leaves(typed))) is not None:
+        raise InvalidInputError(f"column {field.name!r} does not convert to {field.datatype.name}: {lost}")
     if field.is_var:
         return _raw_var(typed, field)
     if field.raw_type == field.arrow_type:
@@ -97,7 +97,7 @@ def _plain(array: pa.Array) -> pa.Array:
     return array
 
 
-def _leaves(array: pa.Array) -> pa.Array:
+def leaves(array: pa.Array) -> pa.Array:
     """The values in the cells."""
     while (
         pa.types.is_list(array.type)
@@ -108,24 +108,30 @@ def _leaves(array: pa.Array) -> pa.Array:
     return _plain(array)
 
 
-def _loss(given: pa.Array, typed: pa.Array, field: Field) -> str | None:
-    """What Arrow's cast lost without a word; None where it lost nothing."""
-    if given.type == typed.type:
-        return None
+def _loss(given: pa.Array, typed: pa.Array) -> str | None:
+    """What is lost where values are stored as another type; None where nothing is."""
     if pa.types.is_temporal(given.type) and not pa.types.is_temporal(typed.type):
         return (
             f"Arrow has no times of its unit, and {given.type} has another; make whole numbers of that unit"
         )
-    if pa.types.is_temporal(given.type):
+    return cast_loss(given, typed)
+
+
+def cast_loss(given: pa.Array, typed: pa.Array) -> str | None:
+    """What Arrow's cast lost without a word, of arrays without lists; None where it lost nothing."""
+    if given.type == typed.type:
+        return None
+    if pa.types.is_temporal(given.type) and pa.types.is_temporal(typed.type):
         return None if _is_same(given, typed) else f"a time has no equal in {typed.type}"
-    if pa.types.is_boolean(typed.type) and _is_number(given.type):
+    if pa.types.is_boolean(typed.type) and is_number(given.type):
         return None if np.isin(numbers(given.drop_null()), (0, 1)).all() else "a number is neither 0 nor 1"
     if pa.types.is_floating(typed.type) and pc.any(pc.and_not(pc.is_inf(typed), _is_infinite(given))).as_py():
         return f"a number is beyond those of {typed.type}"
     return None
 
 
-def _is_number(kind: pa.DataType) -> bool:
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a type of Arrow is one of whole or floating numbers."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 

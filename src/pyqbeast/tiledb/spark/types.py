@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import PySparkTypeError
@@ -24,6 +25,7 @@ from pyspark.sql.types import (
 from pyqbeast.bridge.frames import arrow_schema
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.errors import ArrayFormatError
+from pyqbeast.tiledb.format.ingest import cast_loss, is_number, leaves
 from pyqbeast.tiledb.format.schema import ArraySchema
 
 #: Spark has no integers without a sign: the next wider type takes them.
@@ -84,7 +86,8 @@ def check_types(schema: StructType, array: ArraySchema) -> pa.Schema:
         asked = column.dataType.simpleString()
         try:
             field = arrow_schema(StructType([column])).field(0)
-            _cast(pa.chunked_array([pa.array([], kind)]), field)
+            # Arrow does not look into lists where there are none.
+            _cast(pa.nulls(1, kind), field.type)
         except (PySparkTypeError, pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
             raise InvalidInputError(
                 f"column {column.name!r} is {_spark_type(kind).simpleString()} in the array and is not cast to {asked}:"
@@ -126,27 +129,63 @@ def _has_unexpected_nulls(values: pa.ChunkedArray, field: pa.Field) -> bool:
 
 def _converted(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
     try:
-        return _cast(column, field)
+        return pa.chunked_array([_cast(chunk, field.type) for chunk in column.chunks], field.type)
     except pa.ArrowInvalid as error:
-        own, asked = _spark_type(column.type).simpleString(), from_arrow_type(field.type).simpleString()
-        if asked == own:
+        if _is_own(column.type, field.type):
             # Numbers, texts and bytes fit the types that were chosen for them.
             raise ArrayFormatError(
                 f"a time is beyond those of Spark, which counts microseconds ({error})", field=field.name
             ) from error
+        own, asked = _spark_type(column.type).simpleString(), from_arrow_type(field.type).simpleString()
         raise InvalidInputError(
             f"column {field.name!r} is {own} in the array, and not every value of it is of the type {asked} that the"
             f" schema asks for ({error}): ask for {own}"
         ) from error
 
 
-def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
-    kind, target = column.type, field.type
+def _is_own(kind: pa.DataType, target: pa.DataType) -> bool:
+    """Whether a type is the one that Spark takes such cells for unless a schema says otherwise."""
+    return from_arrow_type(target).simpleString() == _spark_type(kind).simpleString()
+
+
+def _cast(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """The values in another type; `pa.ArrowInvalid` where one has no counterpart, also where Arrow makes one up."""
+    kind = array.type
     if pa.types.is_timestamp(kind) and pa.types.is_timestamp(target):
-        return column.cast(pa.timestamp("us")).cast(target)
-    if pa.types.is_fixed_size_list(kind):
-        column = column.cast(pa.list_(kind.value_type))
-    return column.cast(target)
+        typed = array.cast(pa.timestamp("us")).cast(target)
+    elif pa.types.is_fixed_size_list(kind):
+        typed = array.cast(pa.list_(kind.value_type)).cast(target)
+    else:
+        typed = array.cast(target)
+    # Arrow minds the units of its times by itself.
+    if not _is_own(kind, target) and (lost := _loss(leaves(array), leaves(typed))) is not None:
+        raise pa.ArrowInvalid(lost)
+    return typed
+
+
+def _loss(given: pa.Array, typed: pa.Array) -> str | None:
+    """What a cast to the type of a user's schema lost without a word; None where it lost nothing."""
+    kind, target = given.type, typed.type
+    if pa.types.is_integer(kind) and pa.types.is_temporal(target):
+        return "whole numbers do not say of what unit they are"
+    if is_number(kind) and pa.types.is_boolean(target):
+        return "numbers are neither true nor false"
+    if pa.types.is_floating(kind) and pa.types.is_decimal(target):
+        # Arrow's cast of decimals may give the float beside the right one; texts give the right one.
+        back = typed.cast(pa.string()).cast(kind)
+        is_other = pc.any(pc.not_equal(back, given)).as_py()
+        return f"a number has no equal in {target}" if is_other else None
+    if pa.types.is_timestamp(kind) and pa.types.is_date(target):
+        # Days are counted here, for Arrow and NumPy do it past the ends of 64 bits and from the other one on.
+        per_day = np.timedelta64(1, "D") // np.timedelta64(1, kind.unit)
+        moments = given.drop_null().cast(pa.int64()).to_numpy()
+        days = typed.drop_null().cast(pa.int32()).to_numpy()
+        return None if (moments // per_day == days).all() else f"a time is on no day of {target}"
+    if pa.types.is_temporal(kind) and pa.types.is_string(target):
+        # Arrow writes a sentence in place of such a time: <value out of range: …>
+        is_beyond = pc.any(pc.starts_with(typed, "<")).as_py()
+        return "a time is beyond those that are written" if is_beyond else None
+    return cast_loss(given, typed)
 
 
 def from_spark(batch: pa.RecordBatch) -> pa.Table:
