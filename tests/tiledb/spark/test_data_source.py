@@ -185,6 +185,13 @@ def test_a_schema_that_names_few_columns_reads_few(source, golden):
     assert [f.name for f in reader.request.columns] == ["x"]
 
 
+def test_a_schema_without_columns(tmp_path):
+    """Spark counts rows by the columns of a batch: it would count none."""
+    create_array(str(tmp_path), one_dimension(attribute("i", Datatype.INT64)))
+    with pytest.raises(InvalidInputError, match="the schema names no column: name one or more of"):
+        TileDBDataSource({"path": str(tmp_path)}).reader(StructType([]))
+
+
 def _typed(uri, name, kind, nullable=True):
     reader = ArrayReader(tiledb.open_array(uri), StructType([StructField(name, kind, nullable)]))
     return [

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.split import Part, read_part, split
 from pyqbeast.tiledb.spark.types import check_types, to_spark
@@ -34,7 +35,8 @@ class ArrayReader(DataSourceReader):
         where, box: as in `Array.read`.
 
     Raises:
-        InvalidInputError: the array has no such column, or its values are not cast to the type asked for.
+        InvalidInputError: there is no column, the array has no such column, or its values are not cast to the type
+            asked for.
     """
 
     def __init__(
@@ -44,6 +46,11 @@ class ArrayReader(DataSourceReader):
         where: Sequence[Any] | None = None,
         box: Mapping[str, Any] | None = None,
     ) -> None:
+        if not schema.fields:
+            # Rows are counted by the columns of a batch, so there would be none.
+            raise InvalidInputError(
+                f"the schema names no column: name one or more of {list(array.schema.fields)}, or give no schema"
+            )
         self.array, self.schema = array, schema
         self.request = array.request(schema.fieldNames(), where, box)
         self.target = check_types(schema, array.schema)
