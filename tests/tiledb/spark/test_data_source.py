@@ -250,7 +250,6 @@ def test_nulls_where_the_schema_says_that_there_are_none(tmp_path):
         (Datatype.INT64, YearMonthIntervalType()),
         # Whole numbers do not say of what unit they are, and Arrow takes them for microseconds.
         (Datatype.INT64, TimestampType()),
-        (Datatype.INT64, BooleanType()),
         (Datatype.DATETIME_HR, TimestampType()),
         (Datatype.DATETIME_WEEK, TimestampNTZType()),
         (Datatype.TIME_HR, DayTimeIntervalType()),
@@ -268,6 +267,8 @@ def test_a_schema_of_types_that_no_cast_leads_to(tmp_path, stored, kind):
 @pytest.mark.parametrize(
     ("stored", "value", "kind", "expected"),
     [
+        (Datatype.UINT8, 1, BooleanType(), True),
+        (Datatype.UINT8, 5, BooleanType(), None),
         (Datatype.FLOAT64, 1e300, FloatType(), None),
         (Datatype.FLOAT64, float("-inf"), FloatType(), float("-inf")),
         (Datatype.FLOAT64, 0.1, FloatType(), np.float32(0.1).item()),

@@ -23,6 +23,7 @@ if minor(pyspark.__version__) == "4.0":
 
 from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, LessThan, LessThanOrEqual
 from pyspark.sql.types import (
+    BooleanType,
     DateType,
     DecimalType,
     DoubleType,
@@ -149,6 +150,7 @@ NEW_YEAR = datetime.date(2020, 1, 1)
         ("f", FloatType(), EqualTo, np.float32(1.04).item()),
         ("f", FloatType(), GreaterThanOrEqual, np.float32(1.04).item()),
         ("f", DecimalType(10, 2), EqualTo, decimal.Decimal("1.04")),
+        ("u", BooleanType(), EqualTo, True),
         ("i", StringType(), EqualTo, "1"),
         ("i", DoubleType(), EqualTo, 1.0),
         ("b", IntegerType(), EqualTo, 1),
@@ -158,13 +160,14 @@ def test_a_filter_on_a_column_of_another_type_is_left_to_spark(tmp_path, column,
     """It compares what the values are cast to, which may be equal where the stored values are not."""
     uri = str(tmp_path / "a")
     attributes = (
-        attribute("t", Datatype.DATETIME_MS), attribute("f", Datatype.FLOAT64), attribute("i", Datatype.INT64),
-        attribute("b", Datatype.BOOL),
+        attribute("t", Datatype.DATETIME_MS), attribute("f", Datatype.FLOAT64), attribute("u", Datatype.UINT8),
+        attribute("i", Datatype.INT64), attribute("b", Datatype.BOOL),
     )  # fmt: skip
     when = tiledb.dimension("when", Datatype.DATETIME_MS, (0, 2**50))
     create_array(uri, tiledb.ArraySchema((when,), attributes, capacity=1))
     noon = pa.array([datetime.datetime(2020, 1, day, 12) for day in (1, 2)], pa.timestamp("ms"))
-    write_array(uri, pa.table({"when": noon, "t": noon, "f": [1.04, 0.7], "i": [1, 2], "b": [True, False]}))
+    columns = {"when": noon, "t": noon, "f": [1.04, 0.7], "u": pa.array([1, 0], pa.uint8()), "i": [1, 2]}
+    write_array(uri, pa.table(columns | {"b": [True, False]}))
     reader = FilteringArrayReader(tiledb.open_array(uri), StructType([StructField(column, kind)]))
     condition = item((column,), expected)
     assert list(reader.pushFilters([condition])) == [condition]

@@ -123,15 +123,14 @@ def cast_loss(given: pa.Array, typed: pa.Array) -> str | None:
         return None
     if pa.types.is_temporal(given.type) and pa.types.is_temporal(typed.type):
         return None if _is_same(given, typed) else f"a time has no equal in {typed.type}"
-    if pa.types.is_boolean(typed.type) and is_number(given.type):
+    if pa.types.is_boolean(typed.type) and _is_number(given.type):
         return None if np.isin(numbers(given.drop_null()), (0, 1)).all() else "a number is neither 0 nor 1"
     if pa.types.is_floating(typed.type) and pc.any(pc.and_not(pc.is_inf(typed), _is_infinite(given))).as_py():
         return f"a number is beyond those of {typed.type}"
     return None
 
 
-def is_number(kind: pa.DataType) -> bool:
-    """Whether a type of Arrow is one of whole or floating numbers."""
+def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 

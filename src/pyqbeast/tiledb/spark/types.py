@@ -25,7 +25,7 @@ from pyspark.sql.types import (
 from pyqbeast.bridge.frames import arrow_schema
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.errors import ArrayFormatError
-from pyqbeast.tiledb.format.ingest import cast_loss, is_number, leaves
+from pyqbeast.tiledb.format.ingest import cast_loss, leaves
 from pyqbeast.tiledb.format.schema import ArraySchema
 
 #: Spark has no integers without a sign: the next wider type takes them.
@@ -168,8 +168,6 @@ def _loss(given: pa.Array, typed: pa.Array) -> str | None:
     kind, target = given.type, typed.type
     if pa.types.is_integer(kind) and pa.types.is_temporal(target):
         return "whole numbers do not say of what unit they are"
-    if is_number(kind) and pa.types.is_boolean(target):
-        return "numbers are neither true nor false"
     if pa.types.is_floating(kind) and pa.types.is_decimal(target):
         # Arrow's cast of decimals may give the float beside the right one; texts give the right one.
         back = typed.cast(pa.string()).cast(kind)
