@@ -295,7 +295,7 @@ def test_a_column_told_by_its_position(scan):
             scan.where(condition)
 
 
-#: Pyarrow cuts it in the middle of a character, and has no text of an expression with it.
+#: Newer versions of pyarrow cut it in the middle of a character, and have no text of an expression with it.
 LONG = "日" * 60
 
 
@@ -303,18 +303,16 @@ def test_an_expression_without_a_text(tmp_path):
     rows = pa.table({"id": [1, 2, 3], "s": ["a", LONG, "b"]})
     scan = pyqbeast.scan(indexed_table(tmp_path, rows))
     listed = pc.field("s").isin([LONG])
-    with pytest.raises(UnicodeDecodeError):
-        str(listed)
     assert scan.where(listed & (pc.field("id") > 0)).to_arrow()["id"].to_pylist() == [2]
     for wrong, told in (
         (listed & (pc.field(0) > 0), r"by its position: name it, as in pc.field\('id'\)"),
         (listed & (pc.field("s", 0) == 1), "by its position"),
-        (listed & (pc.field("y") > 0), "the condition with a long text does not fit the table"),
+        (listed & (pc.field("y") > 0), r"(?s)the condition .* does not fit the table"),
     ):
         with pytest.raises(InvalidInputError, match=told):
             scan.where(wrong)
     fails = scan.where(listed & (pc.scalar(1) / (pc.field("id") - 2) > 0))
-    with pytest.raises(InvalidInputError, match="the condition with a long text fails on a row"):
+    with pytest.raises(InvalidInputError, match=r"(?s)the condition .* fails on a row"):
         fails.to_arrow()
 
 
