@@ -79,14 +79,14 @@ def optimize(
     if revision is not None or fraction != 1:
         raise InvalidInputError("give optimize either files, or a revision and a fraction")
     # An iterator has its names once only.
-    files = files if isinstance(files, str) else [*files]
-    if isinstance(files, str) or not all(isinstance(name, str) for name in files):
+    names = None if isinstance(files, str) else [*files]
+    if names is None or not all(isinstance(name, str) for name in names):
         raise InvalidInputError(
             f"files has to be a list of names, as the column file of blocks() has them, not {files!r}"
         )
     result = OptimizeResult()
     done: list[int] = []
-    for revision_id, named in _by_revision(spark, path, files).items():
+    for revision_id, named in _by_revision(spark, path, names).items():
         try:
             result += _Optimize(spark, path, revision_id, named, fraction).run()
         except (CommitConflictError, ExecutionError, StorageError) as error:

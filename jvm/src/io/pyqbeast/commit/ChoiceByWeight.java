@@ -75,7 +75,7 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
     return isWatched ? new ChoiceByWeight((RunnableCommand) command) : null;
   }
 
-  /** @return null for any other command, and where no weight may choose the rows of a {@code save} or an INSERT */
+  /** @return null for any other command, and where no weight may choose the rows of a {@code save} */
   private static DeltaLog logOf(LogicalPlan command) {
     if (command instanceof SaveIntoDataSourceCommand save && save.dataSource() instanceof DeltaDataSource) {
       Option<String> path = save.options().get("path");
@@ -84,7 +84,7 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
           : null;
     }
     if (command instanceof InsertIntoDataSourceCommand insert) {
-      return mayChoose(insert.query()) ? DeltaCommands.logRead(insert.logicalRelation()) : null;
+      return DeltaCommands.logRead(insert.logicalRelation());
     }
     return DeltaCommands.logOf(command);
   }

@@ -3,7 +3,7 @@ package io.pyqbeast.format;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
 import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
 /** The columns that are hashed into a row's weight, in order: first the indexed columns, then the weight columns. */
@@ -51,11 +52,12 @@ public final class IndexedColumns {
    * their case, which makes no other columns of them. A column that the table lacks keeps its name.
    */
   public static List<String> namedToday(List<String> names, Metadata table) {
-    Map<String, String> today = new HashMap<>();
-    for (String name : table.schema().fieldNames()) {
-      today.put(ColumnNames.key(name), name);
-    }
-    return names.stream().map(name -> today.getOrDefault(ColumnNames.key(name), name)).toList();
+    StructType columns = table.schema();
+    return names.stream().map(name -> columns.getFieldIndex(name).isDefined() ? name : inAnyCase(name, columns)).toList();
+  }
+
+  private static String inAnyCase(String name, StructType columns) {
+    return Arrays.stream(columns.fieldNames()).filter(each -> ColumnNames.areSame(each, name)).findFirst().orElse(name);
   }
 
   /**
