@@ -5,6 +5,7 @@ import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.PythonFailure;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.python.Bridge;
+import io.pyqbeast.spark.DeltaCommands;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.RowOrder;
@@ -25,10 +26,8 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOptions;
 import org.apache.spark.sql.delta.TypeWideningMode;
-import org.apache.spark.sql.delta.files.TahoeFileIndex;
 import org.apache.spark.sql.delta.schema.SchemaMergingUtils$;
 import org.apache.spark.sql.delta.schema.SchemaUtils$;
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.streaming.Sink;
 import org.apache.spark.sql.types.DataType;
@@ -89,11 +88,10 @@ public final class QbeastSink implements Sink {
   private static boolean readsTable(DeltaLog log, Dataset<Row> data) {
     return LogicalPlans.isAnyNode(
         Frames.plan(data),
-        node ->
-            node instanceof LogicalRelation relation
-                && relation.relation() instanceof HadoopFsRelation files
-                && files.location() instanceof TahoeFileIndex index
-                && index.deltaLog().isSameLogAs(log));
+        node -> {
+          DeltaLog read = node instanceof LogicalRelation relation ? DeltaCommands.logRead(relation) : null;
+          return read != null && read.isSameLogAs(log);
+        });
   }
 
   /**
