@@ -214,7 +214,9 @@ def test_the_second_checkpoint_format(tmp_path, manifest):
         {"sidecar": {"path": "one_two%3A%20three.parquet", "sizeInBytes": 1, "modificationTime": 0}},
         {"sidecar": {"path": f"file://{tmp_path}/far.parquet", "sizeInBytes": 1, "modificationTime": 0}},
     ]
+    actions.append({"sidecar": {"path": "gone.parquet", "sizeInBytes": 1, "modificationTime": 0}})
     (write_json if manifest.endswith("json") else checkpoint)(log(tmp_path, manifest), *actions)
+    checkpoint(log(tmp_path, "_sidecars/gone.parquet"), remove("e"))
     checkpoint(log(tmp_path, "_sidecars/one_two: three.parquet"), add("a", 10, ONE))
     checkpoint(tmp_path / "far.parquet", add("b", 20), remove("c"))
     commit(tmp_path, 2, add("d"))
@@ -339,10 +341,15 @@ def test_a_broken_commit_is_refused_with_file_and_field(tmp_path, action, messag
         read_snapshot(tmp_path)
 
 
+def test_a_checkpoint_of_a_table_without_files(tmp_path):
+    checkpoint(log(tmp_path, f"{0:020d}.checkpoint.parquet"), PROTOCOL, METADATA)
+    assert paths(tmp_path) == []
+
+
 @pytest.mark.parametrize("content", [b"PAR1 and no more", None])
 def test_a_broken_checkpoint_is_refused(tmp_path, content):
     path = log(tmp_path, f"{0:020d}.checkpoint.parquet")
-    checkpoint(path, PROTOCOL)
+    checkpoint(path, {"other": {"path": "a"}})
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(FormatError, match=r"checkpoint.parquet: not a"):

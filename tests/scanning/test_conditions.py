@@ -186,24 +186,55 @@ def test_whole_numbers_beside_a_constant_with_an_exponent(tmp_path, condition, e
     ] * 3 + [True] * 3
 
 
-@pytest.mark.parametrize("sign", ["", "-"])
-def test_decimals_whose_bounds_are_cut_to_64_bits(tmp_path, sign):
-    """As delta-rs does: both bounds of these are the last number of 64 bits."""
-    values = [Decimal(sign + digits) for digits in ("12345678901234567891", "20000000000000000000")]
-    rows = pa.table({"id": [1, 2], "d": pa.array(values, pa.decimal128(20, 0))})
-    deltalake.write_deltalake(tmp_path, rows)
-    log = tmp_path / "_delta_log" / f"{0:020}.json"
+def by_delta_rs(folder, values, kind, **properties):
+    """A table of decimals, a file each, that delta-rs wrote and that tells of an index."""
+    for at, value in enumerate(values):
+        rows = pa.table({"id": [at], "d": pa.array([value], kind)})
+        deltalake.write_deltalake(folder, rows, mode="append")
+    log = folder / "_delta_log" / f"{0:020}.json"
     actions = [json.loads(line) for line in log.read_text().splitlines()]
-    configuration = metadata([])["metaData"]["configuration"]
+    configuration = metadata([], **properties)["metaData"]["configuration"]
     for action in actions:
         action.get("metaData", {}).get("configuration", {}).update(configuration)
     log.write_text("\n".join(map(json.dumps, actions)))
-    scan = pyqbeast.scan(tmp_path)
+    return pyqbeast.scan(folder)
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_decimals_whose_bounds_are_cut_to_64_bits(tmp_path, sign):
+    """As delta-rs does: the bounds of these are the last number of 64 bits."""
+    values = [Decimal(sign + digits) for digits in ("12345678901234567891", "20000000000000000000")]
+    scan = by_delta_rs(tmp_path, values, pa.decimal128(20, 0))
     for value in values:
         assert scan.where(f"d = {value}").to_arrow()["d"].to_pylist() == [value]
         assert scan.to_dataset().to_table(filter=pc.field("d") == value).num_rows == 1
     beyond = "d < -10000000000000000000" if sign else "d > 10000000000000000000"
     assert scan.where(beyond).to_arrow().num_rows == 2
+
+
+@pytest.mark.parametrize("in_structs", [False, True])
+@pytest.mark.parametrize("sign", ["", "-"])
+@pytest.mark.parametrize(
+    ("digits", "precision", "scale"),
+    [
+        ("6.388771678494319707", 38, 18),
+        ("29000000001.123457", 18, 6),
+        ("190000000000001.37", 18, 2),
+        ("9007199254740993", 20, 0),
+    ],
+)
+def test_decimals_whose_bounds_are_doubles(tmp_path, digits, precision, scale, sign, in_structs):
+    """As delta-rs has them in commits and in the structs of checkpoints: no file with such a value is skipped."""
+    value, kind = Decimal(sign + digits), pa.decimal128(precision, scale)
+    places = {"delta.checkpoint.writeStatsAsStruct": "true", "delta.checkpoint.writeStatsAsJson": "false"}
+    scan = by_delta_rs(tmp_path, [value, Decimal(1)], kind, **places)
+    if in_structs:
+        deltalake.DeltaTable(tmp_path).create_checkpoint()
+        scan = pyqbeast.scan(tmp_path)
+    for condition in (f"d = {value}", f"d <= {value} AND d >= {value}", pc.field("d") == pa.scalar(value, kind)):
+        assert scan.where(condition).to_arrow()["d"].to_pylist() == [value]
+        assert scan.to_dataset().to_table(filter=pc.field("d") == pa.scalar(value, kind)).num_rows == 1
+    assert sorted(file.skipped is None for file in scan.where("d < 2 AND d > 0").files()) == [False, True]
 
 
 NAN = pc.scalar(float("nan"))

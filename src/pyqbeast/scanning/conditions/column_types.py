@@ -298,9 +298,10 @@ def _cast(held: pa.Array, wanted: pa.DataType, column: str) -> pa.Array:
     why = ""
     try:
         if pa.types.is_timestamp(wanted) and _is_moment(held.type, wanted):
-            # Numbers of INT96 have no zone in Arrow, and are instants. Spark cuts them to microseconds.
-            same_unit = held.cast(pa.timestamp("us", held.type.tz), safe=held.type.tz is not None)
-            return same_unit.view(wanted)
+            # Nanoseconds without a zone may be those of INT96, which Spark cuts to the microsecond before.
+            if held.type == pa.timestamp("ns"):
+                held = pc.floor_temporal(held, unit="microsecond")
+            return held.cast(pa.timestamp("us", held.type.tz)).view(wanted)
         if _keeps_values(held.type, wanted):
             return held.cast(wanted)
     except pa.ArrowException as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
 from functools import reduce
 from operator import and_
 from typing import Any, NamedTuple
@@ -21,6 +21,10 @@ from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.statistics_in_bulk import tables_in_order
 from pyqbeast.scanning.conditions.column_types import char_length, was_float
 
+#: So many digits of a decimal come back from a double as they were, also after the few roundings of delta-rs.
+_DIGITS_OF_DOUBLES = 15
+#: Keeps each digit of a decimal and of a double.
+_EXACT = Context(prec=1_000)
 #: Timestamps are cut to milliseconds in statistics, so the largest may be almost one more.
 _CUT_OFF = dt.timedelta(milliseconds=1)
 _PARTS = (MIN_VALUES, MAX_VALUES, NULL_COUNT)
@@ -150,8 +154,8 @@ def _column(
     low: Sequence[Any] = [None] * len(rows)
     high: Sequence[Any] = low
     if convert is not None:
-        low = _values(lows, convert, field.type)
-        high = [_largest(value, field) for value in _values(highs, convert, field.type)]
+        low = _values(lows, lambda stored: _smallest(convert(stored), field), field.type)
+        high = _values(highs, lambda stored: _largest(convert(stored), field), field.type)
     if was_float(field):
         low = [None if value is None else min(value, stored_float(value)) for value in low]
         high = [None if value is None else max(value, stored_float(value)) for value in high]
@@ -197,15 +201,19 @@ def _fits(value: Any, kind: pa.DataType) -> bool:  # noqa: ANN401 (any value of 
     return True
 
 
+def _smallest(low: Any, field: pa.Field) -> Any:  # noqa: ANN401 (any value of Python)
+    """What no value of a column is below, from the smallest one that statistics tell; None where nothing is."""
+    return _beyond(low, field.type, ROUND_FLOOR) if isinstance(low, Decimal) else low
+
+
 def _largest(high: Any, field: pa.Field) -> Any:  # noqa: ANN401 (any value of Python)
     """What no value of a column is above, from the largest one that statistics tell; None where nothing is."""
     if high is None:
         return None
+    if isinstance(high, Decimal):
+        return _beyond(high, field.type, ROUND_CEILING)
     if isinstance(high, dt.datetime):
-        try:
-            return high + _CUT_OFF
-        except OverflowError:
-            return None  # Python knows no later time
+        return high + _CUT_OFF
     length = char_length(field)
     if length is not None:
         # Files of other writers may hold the texts without their blanks.
@@ -222,9 +230,22 @@ def _number(stored: Any) -> float | None:  # noqa: ANN401 (any JSON value)
 
 
 def _decimal(stored: Any) -> Decimal | None:  # noqa: ANN401 (any JSON value)
-    # JSON's doubles lose digits, so a decimal with a fraction is not known well enough.
-    bound = Decimal(stored) if type(stored) in (int, str) else None
-    return None if may_be_cut(bound) else bound
+    return Decimal(stored) if type(stored) in (int, float, str) and not may_be_cut(stored) else None
+
+
+def _beyond(bound: Decimal, kind: pa.Decimal128Type, rounding: str) -> Decimal:
+    """The end of the decimals that a bound may stand for.
+
+    JSON holds decimals as numbers, which are doubles here. delta-rs makes them doubles itself, and decimals of these
+    again in the structs of a checkpoint.
+    """
+    unit = Decimal(1).scaleb(-kind.scale)
+    nearest = bound.quantize(unit, context=_EXACT)
+    if len(nearest.as_tuple().digits) > _DIGITS_OF_DOUBLES:
+        inaccuracy = _EXACT.abs(bound).scaleb(-_DIGITS_OF_DOUBLES)
+        end = _EXACT.add(bound, inaccuracy.copy_sign(1 if rounding == ROUND_CEILING else -1))
+        nearest = end.quantize(unit, rounding, _EXACT)
+    return nearest
 
 
 def _text(stored: Any) -> str | None:  # noqa: ANN401 (any JSON value)
