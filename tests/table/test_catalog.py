@@ -379,6 +379,16 @@ def test_the_writers_of_dataframes(spark, name):
     all_indexed(spark, name, 1_000)
     rows.write.format("qbeast").mode("overwrite").saveAsTable(name)
     assert all_indexed(spark, name, 1_000).columns_to_index == ["a", "b"]
+    few = rows_2d(spark, 700)
+    few.write.format("delta").mode("overwrite").saveAsTable(name)
+    all_indexed(spark, name, 700)
+    few.write.format("delta").mode("overwrite").option("replaceWhere", "id < 800").saveAsTable(name)
+    assert all_placed(spark, name, 700).columns_to_index == ["a", "b"]
+    few.withColumn("c", F.lit(1)).write.format("delta").mode("overwrite").option(
+        "overwriteSchema", "true"
+    ).saveAsTable(name)
+    assert all_indexed(spark, name, 700).columns_to_index == ["a", "b"]
+    rows.write.format("qbeast").mode("overwrite").option("overwriteSchema", "true").saveAsTable(name)
     rows.writeTo(name).overwrite(F.col("id") < 10_000)
     all_placed(spark, name, 1_000)
     rows.writeTo("copied").using("qbeast").option("columnsToIndex", "b").create()

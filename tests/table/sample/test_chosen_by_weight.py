@@ -159,6 +159,20 @@ def test_rows_of_a_stored_sample_are_replaced(spark, copied, tmp_path, writer, r
     assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.02)
 
 
+@pytest.mark.parametrize("replaced", ["replaceUsing", "replaceWhere"])
+def test_rows_of_a_sample_replace_others_beside_their_changes(spark, table_path, tmp_path, replaced):
+    """Where Delta splits rows into data and change data nobody counts them, so the query tells that they are light."""
+    feed = {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "false"}
+    save(rows_2d(spark, 5_000), table_path, **feed)
+    save(rows_2d(spark, 5_000, first=5_000), str(tmp_path / "more"))
+    more = load(spark, str(tmp_path / "more"))
+    chosen = more.sample(0.2).unionByName(load(spark, table_path).where("id < 5"))
+    by = "id" if replaced == "replaceUsing" else "id < 5 OR id >= 5000"
+    chosen.write.format("qbeast").mode("overwrite").option(replaced, by).save(table_path)
+    assert CHOSEN_BY_WEIGHT in bridge.TableLog(spark, table_path).configuration
+    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.02)
+
+
 def test_a_save_that_writes_nothing_leaves_no_note(spark, copied):
     before = bridge.TableLog(spark, copied).version
     load(spark, copied).sample(0.1).write.format("delta").mode("ignore").save(copied)

@@ -203,6 +203,29 @@ def test_a_batch_that_reads_its_table_conflicts_with_what_came_first(
     assert ids(load(spark, table_path)) == list(range(1_000))
 
 
+def test_a_batch_that_reads_its_table_conflicts_with_what_came_after_it_was_planned(
+    spark, source, table_path, tmp_path, monkeypatch
+):
+    """Its rows are worked out from the version of that time, and not from the one that is there when they are written."""
+    path, _ = source
+    save(rows_2d(spark, 100), table_path)
+    begin, waiting = bridge.Transaction.__init__, [lambda: save(rows_2d(spark, 100, first=100), table_path)]
+
+    def late(transaction, *arguments):
+        if waiting:
+            waiting.pop()()
+        begin(transaction, *arguments)
+
+    monkeypatch.setattr(bridge.Transaction, "__init__", late)
+    missing = spark.readStream.format("delta").load(path).join(load(spark, table_path), "id", "left_anti")
+    writer = missing.writeStream.format("qbeast").option("checkpointLocation", str(tmp_path / "checkpoint"))
+    with pytest.raises(Exception, match="run it again"):
+        writer.trigger(availableNow=True).start(table_path).awaitTermination()
+    assert ids(load(spark, table_path)) == list(range(200))
+    writer.trigger(availableNow=True).start(table_path).awaitTermination()
+    assert ids(load(spark, table_path)) == list(range(1_000))
+
+
 def test_what_a_stream_cannot_do(spark, source, table_path, tmp_path):
     rows = spark.readStream.format("delta").load(source[0])
     writer = rows.writeStream.format("qbeast").option("checkpointLocation", str(tmp_path / "checkpoint"))

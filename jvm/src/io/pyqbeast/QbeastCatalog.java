@@ -3,6 +3,7 @@ package io.pyqbeast;
 import io.pyqbeast.catalog.CubeSizeProperty;
 import io.pyqbeast.catalog.IndexedTable;
 import io.pyqbeast.catalog.OptimizeProcedure;
+import io.pyqbeast.catalog.SavedOverTable;
 import io.pyqbeast.catalog.StagedIndexedTable;
 import io.pyqbeast.catalog.TableDefinition;
 import io.pyqbeast.errors.Door;
@@ -34,6 +35,7 @@ import org.apache.spark.sql.delta.DeltaErrors$;
 import org.apache.spark.sql.delta.catalog.DeltaCatalog;
 import org.apache.spark.sql.delta.commands.TableCreationModes;
 import org.apache.spark.sql.delta.skipping.clustering.temp.ClusterBy;
+import org.apache.spark.sql.delta.sources.DeltaSourceUtils;
 import org.apache.spark.sql.errors.QueryCompilationErrors;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampNTZType;
@@ -102,7 +104,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties) {
     return isOurs(properties)
         ? staged(name, schema, partitions, properties, SaveMode.Overwrite)
-        : super.stageReplace(name, schema, partitions, properties);
+        : overIndexed(name, schema, partitions, properties, super.stageReplace(name, schema, partitions, properties));
   }
 
   @Override
@@ -110,7 +112,17 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties) {
     return isOurs(properties)
         ? staged(name, schema, partitions, properties, SaveMode.Overwrite)
-        : super.stageCreateOrReplace(name, schema, partitions, properties);
+        : overIndexed(
+            name, schema, partitions, properties, super.stageCreateOrReplace(name, schema, partitions, properties));
+  }
+
+  /** What Delta has staged, aware of the index where an indexed table has the name. */
+  private StagedTable overIndexed(
+      Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties, StagedTable byDelta) {
+    boolean isDelta = DeltaSourceUtils.isDeltaDataSourceName(properties.get(TableCatalog.PROP_PROVIDER));
+    return isDelta && tableExists(name) && loadTable(name) instanceof IndexedTable table && table.isIndexed()
+        ? new SavedOverTable(byDelta, () -> staged(name, schema, partitions, properties, SaveMode.Overwrite))
+        : byDelta;
   }
 
   /**
@@ -266,7 +278,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   }
 
   /** Spark asks for a staged table also where no rows follow; {@code StagedIndexedTable} tells the two apart. */
-  private StagedTable staged(
+  private StagedIndexedTable staged(
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties, SaveMode mode) {
     check(name, partitions);
     String location = location(name, properties);

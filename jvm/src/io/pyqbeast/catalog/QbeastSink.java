@@ -7,13 +7,15 @@ import io.pyqbeast.format.Constants;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.DeltaCommands;
 import io.pyqbeast.spark.Frames;
-import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.RowOrder;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
 import java.io.InterruptedIOException;
 import java.nio.channels.ClosedByInterruptException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkException;
@@ -22,6 +24,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOptions;
@@ -34,6 +37,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.storage.StorageLevel;
+import scala.runtime.BoxedUnit;
 
 /** Writes each batch of a stream as one commit, named by query and batch so that a replayed batch changes nothing. */
 public final class QbeastSink implements Sink {
@@ -65,8 +69,9 @@ public final class QbeastSink implements Sink {
     try {
       Door door = Door.writing(session, all.get("path"));
       Dataset<Row> stored = door.open(() -> ofTypesInTable(session, all, rows));
-      if (all.containsKey("path") && door.open(() -> readsTable(logOf(session, all), data))) {
-        all.put(Constants.READS_TABLE, "true");
+      if (all.containsKey("path")) {
+        OptionalLong read = door.open(() -> versionRead(logOf(session, all), data));
+        read.ifPresent(version -> all.put(Constants.READS_TABLE, Long.toString(version)));
       }
       Bridge.write(mode, all, stored);
     } catch (PythonFailure | Failure failure) {
@@ -82,16 +87,35 @@ public final class QbeastSink implements Sink {
   }
 
   /**
-   * Whether a batch is worked out from rows of the table that it goes to. The rows are no longer part of a plan when
-   * they are written, so Delta cannot see it.
+   * The version of the table that a batch goes to which its rows were worked out from; empty where they were not. The rows are
+   * no longer part of a plan when they are written, so Delta cannot see it. Where the table is read twice, the older version
+   * counts.
    */
-  private static boolean readsTable(DeltaLog log, Dataset<Row> data) {
-    return LogicalPlans.isAnyNode(
-        Frames.plan(data),
-        node -> {
-          DeltaLog read = node instanceof LogicalRelation relation ? DeltaCommands.logRead(relation) : null;
-          return read != null && read.isSameLogAs(log);
-        });
+  private static OptionalLong versionRead(DeltaLog log, Dataset<Row> data) {
+    if (relationsOf(Frames.plan(data), log).isEmpty()) {
+      return OptionalLong.empty();
+    }
+    LogicalPlan planned = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().optimizedPlan();
+    return OptionalLong.of(
+        relationsOf(planned, log).stream()
+            .map(DeltaCommands::versionChosen)
+            .flatMapToLong(OptionalLong::stream)
+            .min()
+            .orElseGet(() -> Snapshots.newest(log).version()));
+  }
+
+  private static List<LogicalRelation> relationsOf(LogicalPlan plan, DeltaLog log) {
+    List<LogicalRelation> all = new ArrayList<>();
+    plan.foreachWithSubqueries(
+        ScalaInterop.function(
+            node -> {
+              DeltaLog read = node instanceof LogicalRelation relation ? DeltaCommands.logRead(relation) : null;
+              if (read != null && read.isSameLogAs(log)) {
+                all.add((LogicalRelation) node);
+              }
+              return BoxedUnit.UNIT;
+            }));
+    return all;
   }
 
   /**

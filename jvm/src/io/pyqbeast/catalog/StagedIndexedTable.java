@@ -59,6 +59,11 @@ public final class StagedIndexedTable implements StagedTable, SupportsWrite {
     this.withoutRows = withoutRows;
   }
 
+  /** Whether options, whose names are looked for in any case, are those of {@code saveAsTable} in mode overwrite. */
+  static boolean keepsMetadata(Map<String, String> options) {
+    return Boolean.parseBoolean(options.get(KEEPS_METADATA));
+  }
+
   @Override
   public String name() {
     return name;
@@ -91,7 +96,7 @@ public final class StagedIndexedTable implements StagedTable, SupportsWrite {
     all.putAll(definition.options());
     all.putAll(options);
     all.put("path", location);
-    if (mode == SaveMode.Overwrite && !Boolean.parseBoolean(all.get(KEEPS_METADATA))) {
+    if (mode == SaveMode.Overwrite && !keepsMetadata(all)) {
       all.put("overwriteSchema", "true");
       all.put(Constants.REPLACES_TABLE, "true");
     }

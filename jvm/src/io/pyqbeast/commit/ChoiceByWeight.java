@@ -110,13 +110,13 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
 
   private static boolean inserts(LogicalPlan command) {
     return command instanceof SaveIntoDataSourceCommand save && inserts(save)
-        || command instanceof InsertIntoDataSourceCommand insert && mayChoose(insert.query())
+        || command instanceof InsertIntoDataSourceCommand insert && WeightMentions.mayChoose(insert.query())
         || command instanceof MergeIntoCommandBase merge && !merge.notMatchedClauses().isEmpty();
   }
 
   /** A {@code save} in another mode writes nothing into a table that is there. */
   private static boolean inserts(SaveIntoDataSourceCommand save) {
-    return (save.mode() == SaveMode.Append || save.mode() == SaveMode.Overwrite) && mayChoose(save.query());
+    return (save.mode() == SaveMode.Append || save.mode() == SaveMode.Overwrite) && WeightMentions.mayChoose(save.query());
   }
 
   /** None where a condition cannot be parsed: Delta refuses it then. */
@@ -178,12 +178,7 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
   }
 
   private static boolean areJoinedByHash(MergeIntoCommandBase merge) {
-    return WeightMentions.holdsHash(merge.condition()) || mayChoose(merge.source());
-  }
-
-  /** Whether the weight may say which rows a query gives. */
-  private static boolean mayChoose(LogicalPlan rows) {
-    return WeightMentions.holdsHash(rows) || WeightMentions.holdsCut(rows);
+    return WeightMentions.holdsHash(merge.condition()) || WeightMentions.mayChoose(merge.source());
   }
 
   @Override

@@ -16,6 +16,7 @@ public final class KeptRows {
   public static Dataset<Row> of(Transaction transaction, Dataset<Row> rows) {
     return transaction.active(
         () -> {
+          transaction.comeFrom(Frames.plan(rows));
           // The plan is made anew: one that was made before says which files of the table it reads.
           return Frames.of(rows.sparkSession(), Frames.plan(rows)).localCheckpoint();
         });

@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.apache.hadoop.fs.Path;
@@ -36,6 +37,7 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.parser.ParseException;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -102,6 +104,9 @@ public final class Transaction extends SureTransaction {
 
   private String conflict = "";
 
+  /** The query that gives the rows to write; null before. */
+  private LogicalPlan query;
+
   /** What the last call of {@link #asStored} found out. */
   private Rehearsal rehearsal = Rehearsal.NONE;
 
@@ -120,14 +125,19 @@ public final class Transaction extends SureTransaction {
     this.request = WriteRequest.of(session, Map.of());
   }
 
-  /** Starts on the newest version of a table, which need not exist yet; options of Hadoop say how to reach it. */
+  /**
+   * Starts on the newest version of a table, which need not exist yet, or on the one that the rows were worked out from: what
+   * has come since may conflict with them. Options of Hadoop say how to reach the table.
+   */
   public static Transaction begin(SparkSession session, String path, Map<String, String> given) {
     Door door = Door.writing(session, path);
     return door.open(
         () -> {
           DeltaLog log = DeltaLog.forTable(session, new Path(path), ScalaInterop.map(given));
           Snapshots.newest(log);
-          return new Transaction(session, log, Option.empty(), door);
+          String read = given.get(Constants.READS_TABLE);
+          Snapshot begins = read == null ? null : Snapshots.at(log, Long.parseLong(read));
+          return new Transaction(session, log, Option.apply(begins), door);
         });
   }
 
@@ -218,10 +228,16 @@ public final class Transaction extends SureTransaction {
     return door.open(
         () -> {
           Transaction throwaway = new Transaction(session, deltaLog(), Option.apply(snapshot()), door);
+          comeFrom(Frames.plan(data));
           WriteIntoDelta command = throwaway.command(data, SaveMode.valueOf(mode), given);
           rehearsal = Rehearsal.of(session, throwaway, command, data);
           return rehearsal.asStored();
         });
+  }
+
+  /** The query that gives the rows. Rows that are kept have lost it afterwards, so the first call counts. */
+  void comeFrom(LogicalPlan rows) {
+    query = query == null ? rows : query;
   }
 
   /**
@@ -446,6 +462,7 @@ public final class Transaction extends SureTransaction {
   public void adopt(Transaction other) {
     actions = other.actions;
     written.add(other.written);
+    query = other.query;
     laidOut = other.laidOut; // whose session tells what the write took from it
     adoptFiles(other);
     request = other.request;
@@ -482,11 +499,12 @@ public final class Transaction extends SureTransaction {
       all.add(action);
     }
     actions = ScalaInterop.seq(all);
-    Snapshot joined = entries.dropRevisions() ? null : snapshot();
-    String note = door.open(() -> WeightProfile.note(joined, replaced, tagged, metadata()));
-    if (note != null) {
-      notes.add(note);
+    // Nobody has counted the weights of rows in files without tags, so their query has to tell.
+    if (!tags.keySet().containsAll(written.paths()) && query != null && WeightMentions.mayChoose(query)) {
+      notes.add(Constants.CHOSEN_BY_WEIGHT);
     }
+    Snapshot joined = entries.dropRevisions() ? null : snapshot();
+    Optional.ofNullable(door.open(() -> WeightProfile.note(joined, replaced, tagged, metadata()))).ifPresent(notes::add);
   }
 
   /**

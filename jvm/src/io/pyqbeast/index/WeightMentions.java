@@ -209,6 +209,11 @@ public final class WeightMentions {
     return false;
   }
 
+  /** Whether the weight may say which rows a query gives. */
+  public static boolean mayChoose(LogicalPlan rows) {
+    return holdsHash(rows) || holdsCut(rows);
+  }
+
   /** Whether a plan holds a hash or a sample anywhere, its subqueries included, of whatever columns. */
   public static boolean holdsHash(LogicalPlan plan) {
     return LogicalPlans.isAnyNode(

@@ -1,5 +1,6 @@
 package io.pyqbeast.spark;
 
+import java.util.OptionalLong;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.commands.DeleteCommand;
@@ -7,6 +8,7 @@ import org.apache.spark.sql.delta.commands.MergeIntoCommandBase;
 import org.apache.spark.sql.delta.commands.UpdateCommand;
 import org.apache.spark.sql.delta.files.TahoeBatchFileIndex;
 import org.apache.spark.sql.delta.files.TahoeFileIndex;
+import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
@@ -33,6 +35,18 @@ public final class DeltaCommands {
     return relation.relation() instanceof HadoopFsRelation files && files.location() instanceof TahoeFileIndex index
         ? index.deltaLog()
         : null;
+  }
+
+  /**
+   * The version of its table that a relation reads whose files are chosen; empty for any other relation, and for a version
+   * that the query itself names.
+   */
+  public static OptionalLong versionChosen(LogicalRelation relation) {
+    return relation.relation() instanceof HadoopFsRelation files
+            && files.location() instanceof PreparedDeltaFileIndex index
+            && index.versionScanned().isEmpty()
+        ? OptionalLong.of(index.preparedScan().version())
+        : OptionalLong.empty();
   }
 
   /**

@@ -12,4 +12,9 @@ public final class Snapshots {
   public static Snapshot newest(DeltaLog log) {
     return log.update(false, Option.empty(), Option.empty());
   }
+
+  /** The version of this number. */
+  public static Snapshot at(DeltaLog log, long version) {
+    return log.getSnapshotAt(version, Option.empty(), Option.empty(), false);
+  }
 }
