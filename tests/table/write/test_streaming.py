@@ -206,7 +206,7 @@ def test_a_batch_that_reads_its_table_conflicts_with_what_came_first(
 def test_a_batch_that_reads_its_table_conflicts_with_what_came_after_it_was_planned(
     spark, source, table_path, tmp_path, monkeypatch
 ):
-    """Its rows are worked out from the version of that time, and not from the one that is there when they are written."""
+    """Its rows are worked out from the version of that time, not from the one that is there when they are written."""
     path, _ = source
     save(rows_2d(spark, 100), table_path)
     begin, waiting = bridge.Transaction.__init__, [lambda: save(rows_2d(spark, 100, first=100), table_path)]
