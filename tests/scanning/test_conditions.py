@@ -231,7 +231,11 @@ def test_decimals_whose_bounds_are_doubles(tmp_path, digits, precision, scale, s
     if in_structs:
         deltalake.DeltaTable(tmp_path).create_checkpoint()
         scan = pyqbeast.scan(tmp_path)
-    for condition in (f"d = {value}", f"d <= {value} AND d >= {value}", pc.field("d") == pa.scalar(value, kind)):
+    for condition in (
+        f"d = {value}",
+        f"d <= {value} AND d >= {value}",
+        pc.field("d") == pa.scalar(value, kind),
+    ):
         assert scan.where(condition).to_arrow()["d"].to_pylist() == [value]
         assert scan.to_dataset().to_table(filter=pc.field("d") == pa.scalar(value, kind)).num_rows == 1
     assert sorted(file.skipped is None for file in scan.where("d < 2 AND d > 0").files()) == [False, True]

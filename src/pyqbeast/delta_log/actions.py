@@ -176,7 +176,9 @@ def _parquet_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator
             pq.ParquetFile(file, coerce_int96_timestamp_unit="us") as parquet,
         ):
             if not _REQUIRED.keys() & set(parquet.schema_arrow.names):
-                raise FormatError(f"{path}: not a checkpoint: it has none of the columns {', '.join(_REQUIRED)}")
+                raise FormatError(
+                    f"{path}: not a checkpoint: it has none of the columns {', '.join(_REQUIRED)}"
+                )
             for name, required in _REQUIRED.items():
                 _check_column(parquet.schema_arrow, name, required, path)
             has_structs = parsed_statistics.are_needed(parquet)
