@@ -13,12 +13,15 @@ from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
+import pyarrow as pa
 import pyspark
 import pytest
 
 import pyqbeast
+from pyqbeast import tiledb
 from pyqbeast.bridge.jars import bridge_jar, delta_jars
 from pyqbeast.bridge.session import CATALOG, CATALOG_CLASS, DELTA_EXTENSION, EXTENSION
+from pyqbeast.tiledb import spark as tiledb_spark
 from tests.machine import RUNS_ONCE, free_port, listens
 from tests.printed_code import ROOT, blocks_of
 
@@ -152,6 +155,19 @@ def test_a_client_appends_and_overwrites(remote, table_path):
     (figures,) = remote.sql(f"SELECT * FROM qbeast_metrics('{table_path}')").collect()
     assert figures["element_count"] == 5_000
     assert figures["unindexed_rows"] == 0
+
+
+def test_a_client_reads_an_array_once_it_knows_the_format(remote, tmp_path):
+    rows = pa.table({"x": pa.array([3, 5]), "y": [0.5, 0.25]})
+    schema = tiledb.ArraySchema(
+        (tiledb.dimension("x", tiledb.Datatype.INT64, domain=(0, 99)),),
+        (tiledb.attribute("y", tiledb.Datatype.FLOAT64),),
+    )
+    tiledb.create_array(str(tmp_path / "array"), schema)
+    tiledb.write_array(str(tmp_path / "array"), rows)
+    tiledb_spark.register(remote)
+    frame = remote.read.format("tiledb").load(str(tmp_path / "array"))
+    assert [row.y for row in frame.where("x > 3").collect()] == [0.25]
 
 
 def test_what_is_wrong_with_a_write_is_told_to_the_client(remote, table_path):
