@@ -19,7 +19,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     (
         "ALTER TABLE .* (DROP|RENAME) COLUMN",
         "UnsupportedError",
-        "an indexed column stays, as the weights of all rows are made of it",
+        "a hashed column stays, as the weights of all rows are made of it",
     ),
     (
         "ALTER TABLE .* TYPE timestamp_ntz",

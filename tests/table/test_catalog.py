@@ -145,7 +145,7 @@ def test_a_new_table_has_one_cube_size(spark, name, kind):
         ("columnsToIndex = 'b'", "overwrite the table with other columnsToIndex"),
         ("'qbeast.columnsToIndex' = 'b,a'", "overwrite the table with other columnsToIndex"),
         ("columnsToIndex = 'a:hashing,b'", "overwrite the table with other columnsToIndex"),
-        ("weightColumns = 'id'", "overwrite the table with other columnsToIndex"),
+        ("weightColumns = 'id'", "the weightColumns of .*: overwrite the table with other weightColumns"),
         ('columnStats = \'{"a_min": 0, "a_max": 9}\'', "give columnStats to the next write"),
         ("sampleFractions = '0.5'", "the property pyqbeast.sampleFractions: set that one"),
     ],

@@ -74,6 +74,17 @@ def test_a_join_has_a_scan_for_each_table(spark, tables):
     assert list(by_table["indexed"].skipped) == ["statistics"]
 
 
+def test_weight_columns_are_hashed_and_not_indexed(spark, table_path):
+    save(rows_2d(spark, 3_000), table_path, cubeSize=300, weightColumns="name")
+    explanation = pyqbeast.explain(load(spark, table_path).where("name >= 'name'"))
+    (scan,) = explanation.scans
+    assert (scan.indexed_columns, scan.hashed_columns) == (("a", "b"), ("a", "b", "name"))
+    assert "indexed by a, b, with the weightColumns name\n" in str(explanation)
+    assert "as name is not among the indexed columns (a, b)" in str(explanation)
+    (sample,) = pyqbeast.explain(load(spark, table_path).sample(0.1)).scans
+    assert sample.sample_share == pytest.approx(0.1)
+
+
 def test_samples_that_spark_draws_row_by_row_say_why(spark, tables):
     path, plain = tables
     twice = load(spark, path).sample(True, 0.01)

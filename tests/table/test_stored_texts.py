@@ -72,8 +72,9 @@ def test_the_same_revisions_can_be_used(java):
         node = java("format.StoredRevision", "read", ("String", key), ("String", text))
         found = revisions_from_configuration({key: text})
         if 1 in found.revisions:
-            columns = java("format.IndexedColumns", "of", ("JsonNode", node))
-            assert list(columns) == found.revisions[1].hashed_columns, text
+            columns = java("format.HashedColumns", "of", ("JsonNode", node))
+            assert list(columns.indexed()) == found.revisions[1].columns, text
+            assert list(columns.all()) == found.revisions[1].hashed_columns, text
         elif not node.isMissingNode():
             harmless = json.loads(text)
             for transformation in harmless["transformations"]:

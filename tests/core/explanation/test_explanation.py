@@ -17,6 +17,7 @@ SAMPLE = TableScan(
     table="/flights",
     version=3,
     indexed_columns=("day", "id"),
+    hashed_columns=("day", "id"),
     total=Amount(60, 1_000_000, 50_000),
     opened=Amount(2, 10_000, 500),
     skipped={"weights": Amount(50, 900_000, 45_000), "statistics": Amount(8, 90_000, 4_500)},
@@ -45,6 +46,32 @@ def test_the_page_tells_one_percent_by_one_percent():
         "  nothing is known of it before it runs",
     ]
     assert str(Explanation(())).startswith("This query opens no files")
+
+
+def test_weight_columns_are_not_indexed():
+    """Conditions on them skip no files, though they are hashed into the weights by which a sample does."""
+    described = {
+        "table": "/flights",
+        "version": 3,
+        "indexed_columns": ["day", "id"],
+        "hashed_columns": ["day", "id", "carrier"],
+        "total": {"files": 60, "bytes": 1_000_000, "rows": 50_000},
+        "opened": {"files": 60, "bytes": 1_000_000, "rows": 50_000},
+        "conditions": [
+            {
+                "text": "(carrier = 'UA')",
+                "columns": ["carrier"],
+                "skips": {"files": 0, "bytes": 0, "rows": 0},
+                "is_usable": True,
+            }
+        ],
+    }
+    scan = TableScan.from_json(described)
+    assert str(Explanation((scan,))).startswith(
+        "/flights, version 3, indexed by day, id, with the weightColumns carrier\n"
+    )
+    (told,) = advice(scan)
+    assert "as carrier is not among the indexed columns (day, id)" in told
 
 
 def test_programs_get_the_same_figures():

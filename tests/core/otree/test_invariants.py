@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from pyqbeast.core.format.constants import TAG_MAX_ROW_WEIGHT
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
-from pyqbeast.core.otree.invariants import blocks_of_rows, check_counts, check_rows
+from pyqbeast.core.otree.invariants import blocks_of_rows, check_columns, check_counts, check_rows
+from tests.core.otree.examples import REVISION
 
 ROOT = CubeId.root(1)
 POINTS = np.array([[0.1], [0.2], [0.3]])
@@ -16,6 +19,15 @@ WEIGHTS = np.array([-5, 7, 9], np.int32)
 
 def rules(*blocks):
     return [problem.rule for problem in check_rows("file", blocks, POINTS, WEIGHTS)]
+
+
+def test_a_table_has_the_columns_that_are_hashed():
+    weighted = replace(REVISION, weight_columns=("id",))
+    assert check_columns(weighted, ["A", "b", "id"]) == []
+    assert [problem.text for problem in check_columns(weighted, ["b"])] == [
+        "revision 1: the table has no column 'a'",
+        "revision 1: the table has no column 'id'",
+    ]
 
 
 def test_rows_lie_in_the_blocks_that_count_them():

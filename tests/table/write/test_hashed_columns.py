@@ -224,6 +224,13 @@ def test_a_table_without_a_record(spark, table_path):
     assert prunes(spark, plain)
 
 
+def test_a_weight_column_that_is_gone_and_that_nobody_recorded(spark, table_path):
+    save(rows_2d(spark, 1000), table_path, cubeSize=250, weightColumns="name")
+    other = str(without_record(table_path))
+    swap_names(other, "name", "title")
+    assert "no column 'name'" in str(QbeastTable.for_path(spark, other).verify("data"))
+
+
 @pytest.mark.parametrize("kept", [True, False], ids=["recorded", "not recorded"])
 def test_structs_need_a_record(spark, table_path, kept):
     save(with_structs(spark, 0), table_path, columnsToIndex="a", weightColumns="s", cubeSize=250)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import functions as F
 
+import pyqbeast
 from pyqbeast import InvalidInputError, QbeastTable, UnsupportedError
 from tests.table.help import holds, ids, load, opened, rows_2d, samples_exactly, save
 
@@ -98,6 +99,31 @@ def test_an_indexed_column_can_neither_go_nor_change_its_name(spark, table_path,
     assert load(spark, table_path).columns == ["id", "a", "b", "name"]
 
 
+@pytest.mark.parametrize("change", ["RENAME COLUMN name TO title", "DROP COLUMN NAME"])
+def test_one_of_the_weight_columns_stays_while_it_is_one(spark, table_path, change):
+    save(rows_2d(spark, 10), table_path, weightColumns="name", **{"delta.columnMapping.mode": "name"})
+    told = "is one of the weightColumns and can neither be dropped nor renamed: .* with other weightColumns"
+    with pytest.raises(UnsupportedError, match=told):
+        alter(spark, table_path, change)
+    assert load(spark, table_path).columns == ["id", "a", "b", "name"]
+    save(rows_2d(spark, 10), table_path, "overwrite")
+    alter(spark, table_path, change)
+    assert "name" not in load(spark, table_path).columns
+
+
+def test_one_of_the_weight_columns_may_get_a_type_that_cannot_be_indexed(spark, table_path):
+    """It is hashed and nothing else, and Spark hashes such values."""
+    days = rows_2d(spark, 1_000).withColumn("day", F.expr("date'2024-01-01' + cast(id as int)"))
+    save(days, table_path, cubeSize=300, weightColumns="day", **{"delta.enableTypeWidening": "true"})
+    alter(spark, table_path, "SET TBLPROPERTIES ('delta.feature.timestampNtz' = 'supported')")
+    alter(spark, table_path, "ALTER COLUMN day TYPE timestamp_ntz")
+    samples_exactly(spark, table_path)
+    later = days.selectExpr("id + 1000 as id", "a", "b", "name", "cast(day as timestamp_ntz) as day")
+    save(later, table_path, cubeSize=300)
+    assert [revision.id for revision in samples_exactly(spark, table_path).revisions()] == [0, 1, 2]
+    holds(spark, table_path)
+
+
 def test_an_indexed_column_gets_no_type_that_cannot_be_indexed(spark, table_path):
     days = rows_2d(spark, 10).withColumn("day", F.expr("date'2024-01-01' + cast(id as int)"))
     save(days, table_path, columnsToIndex="day", **{"delta.enableTypeWidening": "true"})
@@ -122,6 +148,22 @@ def test_an_indexed_column_that_is_gone_is_noticed(spark, table_path):
     assert ids(load(spark, table_path)) == ids(left)
     save(left, table_path, "overwrite", columnsToIndex="a", overwriteSchema=True)
     assert holds(spark, table_path).columns_to_index == ["a"]
+
+
+def test_one_of_the_weight_columns_that_is_gone_is_noticed(spark, table_path):
+    save(rows_2d(spark, 100), table_path, weightColumns="name")
+    left = rows_2d(spark, 50).drop("name")
+    left.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(table_path)
+    assert "no column 'name'" in str(QbeastTable.for_path(spark, table_path).verify("log"))
+    for rows in (rows_2d(spark, 10), left):
+        with pytest.raises(
+            InvalidInputError, match="has the weightColumns name and has no such column any more"
+        ):
+            save(rows, table_path, mergeSchema=True)
+    with pytest.raises(UnsupportedError, match="no column name any more, which weights are made of"):
+        pyqbeast.tolerance(load(spark, table_path).agg(F.avg("a")), 0.1)
+    save(left, table_path, "overwrite", overwriteSchema=True)
+    assert holds(spark, table_path).latest_revision.weight_columns == ()
 
 
 def test_columns_that_come_with_a_write(spark, table_path):

@@ -126,7 +126,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   }
 
   /**
-   * Refuses to drop or rename an indexed column, because the weights of all rows are computed from it. The type of an
+   * Refuses to drop or rename a hashed column, because the weights of all rows are computed from it. The type of an
    * indexed column may change to another one that can be indexed. Clustering is refused because Delta would move the
    * rows out of the files that the index gave them. Properties that would change the index and do not are refused too.
    */
@@ -156,13 +156,23 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
           change instanceof TableChange.DeleteColumn || change instanceof TableChange.RenameColumn
               ? String.join(".", ((TableChange.ColumnChange) change).fieldNames())
               : null;
-      if (column != null && loadTable(name) instanceof IndexedTable table && table.isIndexedBy(column)) {
-        throw new Refusal(
-            "column " + column + " of " + name + " is indexed and can neither be dropped nor renamed: overwrite the table"
-                + " with other columnsToIndex first");
+      if (column != null && loadTable(name) instanceof IndexedTable table) {
+        checkMayGo(column, name, table);
       }
     }
     return super.alterTable(name, all);
+  }
+
+  private static void checkMayGo(String column, Identifier name, IndexedTable table) {
+    String lost = " and can neither be dropped nor renamed: overwrite the table with other ";
+    if (table.isIndexedBy(column)) {
+      throw new Refusal("column " + column + " of " + name + " is indexed" + lost + "columnsToIndex first");
+    }
+    if (table.isWeightColumn(column)) {
+      throw new Refusal(
+          "column " + column + " of " + name + " is one of the weightColumns" + lost + "weightColumns first, or with"
+              + " columnsToIndex alone for none");
+    }
   }
 
   /** Of the options of an index only the cube size counts as a property of a table that exists: writes go by it. */
@@ -187,9 +197,13 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
           name + " is a table already, and no property tells of its columns: give columnStats to the next write of"
               + " df.write");
     }
+    if (asked.names("weightColumns")) {
+      throw new Refusal(
+          "a property does not change the weightColumns of " + name + ": overwrite the table with other weightColumns");
+    }
     // Without columns Python looks at the other options alone.
     Map<String, String> index = index(name, asked.namesColumns() ? table.schema() : new StructType(), asked);
-    if (asked.names("weightColumns") || asked.namesColumns() && !table.isIndexedAs(index)) {
+    if (asked.namesColumns() && !table.isIndexedAs(index)) {
       throw new Refusal(
           "a property does not change the columns that " + name + " is indexed by, nor how: overwrite the table with other"
               + " columnsToIndex");

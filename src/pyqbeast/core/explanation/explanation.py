@@ -61,7 +61,8 @@ def _title(scan: TableScan) -> str:
     if scan.version is None:
         return scan.table
     by = f"indexed by {', '.join(scan.indexed_columns)}" if scan.indexed_columns else "not indexed"
-    return f"{scan.table}, version {scan.version}, {by}"
+    beside = f", with the weightColumns {', '.join(scan.weight_columns)}" if scan.weight_columns else ""
+    return f"{scan.table}, version {scan.version}, {by}{beside}"
 
 
 def _lines(scan: TableScan) -> list[str]:

@@ -51,7 +51,8 @@ class TableScan:
     Attributes:
         table: the path of the table, or what Spark calls another source.
         version: of a Delta table; None for everything else.
-        indexed_columns: those whose hash is the weight; none where the table is not indexed.
+        indexed_columns: in order; none where the table is not indexed.
+        hashed_columns: those whose hash is the weight: the indexed columns, and the weight columns after them.
         total: the whole version of the table; None where nothing is known of the source.
         opened: the files that the plan leaves.
         skipped: the other files, by the reasons of `SKIPPED_BY`. Each file counts for one of them: an index that rules
@@ -70,6 +71,7 @@ class TableScan:
     table: str
     version: int | None = None
     indexed_columns: tuple[str, ...] = ()
+    hashed_columns: tuple[str, ...] = ()
     total: Amount | None = None
     opened: Amount | None = None
     skipped: Mapping[str, Amount]
@@ -94,9 +96,14 @@ class TableScan:
             Condition(each["text"], tuple(each["columns"]), Amount(**each["skips"]), each["is_usable"])
             for each in fields.get("conditions", ())
         )
-        for name in {"indexed_columns", "weights", "row_groups"} & fields.keys():
+        for name in {"indexed_columns", "hashed_columns", "weights", "row_groups"} & fields.keys():
             fields[name] = tuple(fields[name])
         return cls(**fields)
+
+    @property
+    def weight_columns(self) -> tuple[str, ...]:
+        """The columns that are hashed and not indexed."""
+        return self.hashed_columns[len(self.indexed_columns) :]
 
     @property
     def sample_share(self) -> float | None:

@@ -40,10 +40,10 @@ from pyqbeast.core.revisions.revision import Revision
 
 
 def check_columns(revision: Revision, columns: Collection[str]) -> list[Problem]:
-    """Every column that a revision indexes is one of the table's `columns`."""
+    """Every column that a revision hashes is one of the table's `columns`."""
     return [
         Problem(COLUMNS_EXIST, "", "", f"revision {revision.id}: the table has no column {column!r}")
-        for column in revision.columns
+        for column in revision.hashed_columns
         if column_named(column, columns) is None
     ]
 

@@ -45,7 +45,8 @@ _UPGRADED = "upgrade the table to format 0.6 first; optimize() builds the tree a
 ADVICE = {
     REVISIONS: "no revision is left: RESTORE a version that has one, or write the table anew",
     REPLICATED: "RESTORE a version in which all files have an index, and run upgrade(drop_replicated=True) on it",
-    COLUMNS_EXIST: "add the column again, or call optimize(revision=…) after writing with other columnsToIndex",
+    COLUMNS_EXIST: "add the column again, or call optimize(revision=…) after writing with other columnsToIndex or "
+    "weightColumns",
     SAME_COLUMNS: "rename the columns back, or call optimize(revision=…)",
     LIVE_ONCE: "RESTORE a version in which it is there once, or, if the paths differ, delete the rows of one of the "
     "two by a condition on _metadata.file_path",

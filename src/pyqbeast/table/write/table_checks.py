@@ -30,16 +30,22 @@ def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
     return stored
 
 
-def check_indexed_columns(transaction: bridge.Transaction, current: Revision | None) -> None:
-    """Checks that the table still has the columns that its files were indexed by. Otherwise no rows can join it.
+def check_hashed_columns(transaction: bridge.Transaction, current: Revision | None) -> None:
+    """Checks that the table still has the columns whose hash is the weight. Otherwise no rows can join it.
 
     Raises:
         InvalidInputError: another program has dropped or renamed one, so that no old row has its weight any more.
     """
-    columns = transaction.columns
-    missing = [c for c in current.columns if column_named(c, columns) is None] if current else []
-    if missing:
-        raise InvalidInputError(
-            f"the table is indexed by {', '.join(missing)} and has no such column any more: rename the column back, or "
-            "overwrite the table with other columnsToIndex"
-        )
+    if current is None:
+        return
+    present = transaction.columns
+    for role, columns, option in (
+        ("is indexed by", current.columns, "columnsToIndex"),
+        ("has the weightColumns", current.weight_columns, "weightColumns"),
+    ):
+        missing = [column for column in columns if column_named(column, present) is None]
+        if missing:
+            raise InvalidInputError(
+                f"the table {role} {', '.join(missing)} and has no such column any more: rename the column back, or "
+                f"overwrite the table with other {option}"
+            )

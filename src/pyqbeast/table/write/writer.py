@@ -15,7 +15,7 @@ from pyqbeast.table.hooks import hook_tags, named_hooks
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
 from pyqbeast.table.write.arrange import RESERVED
 from pyqbeast.table.write.plan import RowsToWrite, WritePlan, plan_append, plan_new, rows_per_file
-from pyqbeast.table.write.table_checks import check_indexed_columns, stored_revisions
+from pyqbeast.table.write.table_checks import check_hashed_columns, stored_revisions
 
 #: How often a commit is tried again with the same files. Each time another writer's commit has come first.
 _COMMITS = 1_000
@@ -110,7 +110,7 @@ class _Write:
     def _plan(self, transaction: bridge.Transaction) -> WritePlan:
         stored = stored_revisions(transaction, self.options.path)
         if not self.is_fresh:
-            check_indexed_columns(transaction, stored.latest)
+            check_hashed_columns(transaction, stored.latest)
         delta_options = self.options.delta | self._properties(transaction)
         rows, prunable = transaction.as_stored(self.data, self.mode, delta_options)
         options = self.options.in_table(transaction.configuration)

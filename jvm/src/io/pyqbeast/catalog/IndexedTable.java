@@ -2,12 +2,13 @@ package io.pyqbeast.catalog;
 
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.ColumnNames;
-import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.spark.CatalogEntry;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -57,20 +58,31 @@ public final class IndexedTable extends DeltaTableV2 {
    * Whether an indexed table lies at a place that a statement names for a table; null for none.
    *
    * @param index the configuration entries that the statement asks for; empty for whatever index there is
-   * @throws Refusal where the table is indexed by other columns
+   * @throws Refusal where the table is indexed by other columns, or hashes others beside them
    */
   public static boolean liesAt(SparkSession session, String location, Map<String, String> index) {
     if (location == null) {
       return false;
     }
-    List<String> held = IndexedColumns.of(at(session, location).metadata());
-    List<String> wanted = IndexedColumns.of(ScalaInterop.map(index));
-    if (!held.isEmpty() && !index.isEmpty() && !held.equals(wanted)) {
+    HashedColumns held = HashedColumns.of(at(session, location).metadata());
+    HashedColumns asked = HashedColumns.of(ScalaInterop.map(index));
+    if (!held.isEmpty() && !index.isEmpty() && !held.equals(asked)) {
       throw new Refusal(
-          "the table at " + location + " is indexed by " + held + " and not by " + wanted + ": name those columns, or leave"
-              + " all columns of the table out of the statement");
+          "the table at " + location + " " + difference(held, asked) + ": name its own columns in columnsToIndex and"
+              + " weightColumns, or leave all columns of the table out of the statement");
     }
     return !held.isEmpty();
+  }
+
+  private static String difference(HashedColumns held, HashedColumns asked) {
+    List<String> differences = new ArrayList<>();
+    if (!held.indexed().equals(asked.indexed())) {
+      differences.add("is indexed by " + held.indexed() + " and not by " + asked.indexed());
+    }
+    if (!held.weightColumns().equals(asked.weightColumns())) {
+      differences.add("has the weightColumns " + held.weightColumns() + " and not " + asked.weightColumns());
+    }
+    return String.join(", and ", differences);
   }
 
   private static Snapshot at(SparkSession session, String location) {
@@ -105,17 +117,26 @@ public final class IndexedTable extends DeltaTableV2 {
 
   /** Whether the column of this name, in any case, is an indexed one. */
   public boolean isIndexedBy(String column) {
-    return indexedColumns().stream().anyMatch(indexed -> ColumnNames.areSame(indexed, column));
+    return holds(hashedColumns().indexed(), column);
+  }
+
+  /** Whether the column of this name, in any case, is one of the weight columns. */
+  public boolean isWeightColumn(String column) {
+    return holds(hashedColumns().weightColumns(), column);
+  }
+
+  private static boolean holds(List<String> columns, String name) {
+    return columns.stream().anyMatch(column -> ColumnNames.areSame(column, name));
   }
 
   /** Whether configuration entries of an index have the columns of this table's, each of the same kind. */
   public boolean isIndexedAs(Map<String, String> index) {
-    return IndexedColumns.kinds(initialSnapshot().metadata().configuration())
-        .equals(IndexedColumns.kinds(ScalaInterop.map(index)));
+    return HashedColumns.kinds(initialSnapshot().metadata().configuration())
+        .equals(HashedColumns.kinds(ScalaInterop.map(index)));
   }
 
-  private List<String> indexedColumns() {
-    return IndexedColumns.of(initialSnapshot().metadata());
+  private HashedColumns hashedColumns() {
+    return HashedColumns.of(initialSnapshot().metadata());
   }
 
   @Override
@@ -129,7 +150,7 @@ public final class IndexedTable extends DeltaTableV2 {
   }
 
   public boolean isIndexed() {
-    return !indexedColumns().isEmpty();
+    return !hashedColumns().isEmpty();
   }
 
   /** Spark compares the format of a stream that writes to a table with the provider of its entry. */

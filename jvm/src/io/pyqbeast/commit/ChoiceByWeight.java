@@ -2,7 +2,7 @@ package io.pyqbeast.commit;
 
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.format.Constants;
-import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.index.DeletedRows;
 import io.pyqbeast.index.MovedRows;
 import io.pyqbeast.index.WeightMentions;
@@ -70,7 +70,7 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
     if (log == null) {
       return null;
     }
-    List<String> hashed = IndexedColumns.of(log.unsafeVolatileMetadata());
+    List<String> hashed = HashedColumns.of(log.unsafeVolatileMetadata()).all();
     boolean isWatched = !hashed.isEmpty() && (takes(command, hashed) || inserts(command));
     return isWatched ? new ChoiceByWeight((RunnableCommand) command) : null;
   }
@@ -186,7 +186,7 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
     DeltaLog log = logOf((LogicalPlan) command);
     Snapshot before = Snapshots.newest(log);
     scala.collection.immutable.Map<String, String> configuration = before.metadata().configuration();
-    List<String> hashed = IndexedColumns.of(before.metadata());
+    List<String> hashed = HashedColumns.of(before.metadata()).all();
     boolean takes = takes((LogicalPlan) command, hashed);
     boolean isRefused = takes && "true".equalsIgnoreCase(configuration.getOrElse("delta.appendOnly", () -> ""));
     if (hashed.isEmpty() || isRefused) {

@@ -1,9 +1,9 @@
 package io.pyqbeast.commit;
 
 import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.format.HashedLayout;
 import io.pyqbeast.format.IndexOptions;
-import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
@@ -111,7 +111,7 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
   /** The metadata whose new revision also tells how its hashed columns are stored; empty where there is no such. */
   Optional<Metadata> layoutIn(Metadata metadata) {
     String key = Constants.REVISION_PREFIX + added.get(Constants.LAST_REVISION);
-    HashedLayout layout = HashedLayout.of(IndexedColumns.of(metadata), metadata);
+    HashedLayout layout = HashedLayout.of(HashedColumns.of(metadata).all(), metadata);
     if (!added.containsKey(key) || layout == null) {
       return Optional.empty();
     }

@@ -2,7 +2,7 @@ package io.pyqbeast.estimate;
 
 import io.pyqbeast.errors.RefusedQuery;
 import io.pyqbeast.format.Constants;
-import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.index.WeightProfile;
 import io.pyqbeast.spark.LogicalPlans;
@@ -40,10 +40,10 @@ final class SampledTable {
   private SampledTable(LogicalRelation relation, TahoeLogFileIndex index) {
     this.relation = relation;
     this.index = index;
-    for (String column : IndexedColumns.of(index.metadata())) {
+    for (String column : HashedColumns.of(index.metadata()).all()) {
       hashed.add(
-          IndexedColumns.find(relation.output(), column).orElseThrow(
-              () -> new RefusedQuery("the table has no column " + column + " any more, by which it is indexed")));
+          HashedColumns.find(relation.output(), column).orElseThrow(
+              () -> new RefusedQuery("the table has no column " + column + " any more, which weights are made of")));
     }
     String problem = WeightProfile.of(snapshot()).problem();
     if (problem != null) {
@@ -61,7 +61,7 @@ final class SampledTable {
 
   private static void collect(LogicalPlan node, List<SampledTable> found) {
     LogicalPlans.deltaIndex(node)
-        .filter(table -> !IndexedColumns.of(table.metadata()).isEmpty())
+        .filter(table -> !HashedColumns.of(table.metadata()).isEmpty())
         .ifPresent(table -> found.add(new SampledTable((LogicalRelation) node, table)));
     ScalaInterop.list(node.children()).forEach(child -> collect(child, found));
   }
@@ -113,7 +113,7 @@ final class SampledTable {
 
   /** The rows of some files with {@code from <= weight < to}, and the bucket of their weight. */
   Rows between(SparkSession session, List<AddFile> files, long from, long to, int buckets) {
-    Expression weight = IndexedColumns.weight(hashed);
+    Expression weight = HashedColumns.weight(hashed);
     LogicalPlan base =
         LogicalPlans.reading(
             relation, new SubsetFileIndex(session, index.deltaLog(), index.path(), snapshot(), index, files));

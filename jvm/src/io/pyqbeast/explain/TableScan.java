@@ -1,7 +1,7 @@
 package io.pyqbeast.explain;
 
 import io.pyqbeast.format.FileTags;
-import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.index.BlockIndex;
@@ -60,7 +60,7 @@ final class TableScan {
     files = isIndexed ? BlockIndex.completeFiles(snapshot) : LiveFiles.of(snapshot);
     opened = paths(ScalaInterop.list(scan.files()));
     List<Expression> filters = ScalaInterop.list(scan.allFilters().toSeq());
-    range = isIndexed ? WeightRange.of(filters, columns()) : null;
+    range = isIndexed ? WeightRange.of(filters, columns().all()) : null;
     conditions = withoutNullChecks(range == null ? filters : range.others());
   }
 
@@ -68,7 +68,8 @@ final class TableScan {
     Map<String, Object> described = new LinkedHashMap<>();
     described.put("table", index.path().toString());
     described.put("version", snapshot.version());
-    described.put("indexed_columns", columns());
+    described.put("indexed_columns", columns().indexed());
+    described.put("hashed_columns", columns().all());
     described.put("total", amount(file -> true));
     described.put("opened", amount(file -> opened.contains(file.path())));
     List<Map<String, Object>> alone = new ArrayList<>();
@@ -100,8 +101,8 @@ final class TableScan {
     return described;
   }
 
-  private List<String> columns() {
-    return isIndexed ? IndexedColumns.of(snapshot.metadata()) : List.of();
+  private HashedColumns columns() {
+    return isIndexed ? HashedColumns.of(snapshot.metadata()) : HashedColumns.NONE;
   }
 
   /** Each condition with what Delta skips by it alone. Returns the files that conditions on partitions rule out. */
@@ -109,7 +110,7 @@ final class TableScan {
     Set<String> partitions = Set.copyOf(ScalaInterop.list(snapshot.metadata().partitionColumns()));
     Set<String> ruledOut = new java.util.HashSet<>();
     for (Expression condition : conditions) {
-      List<String> names = IndexedColumns.namedToday(names(condition), snapshot.metadata());
+      List<String> names = HashedColumns.namedToday(names(condition), snapshot.metadata());
       boolean isOfPartitions = !names.isEmpty() && partitions.containsAll(names);
       Set<String> left = paths(ScalaInterop.list(filesThatMayMeet(condition)));
       if (isOfPartitions) {

@@ -36,7 +36,7 @@ public record StoredFormat(boolean legacy, boolean isMarked, long highestRevisio
     boolean tellsOfIndex =
         table.configuration().contains(Constants.LAST_REVISION)
             || table.configuration().keysIterator().exists(key -> key.startsWith(Constants.REVISION_PREFIX));
-    return tellsOfIndex && !IndexedColumns.isLeftBehind(table);
+    return tellsOfIndex && !HashedColumns.isLeftBehind(table);
   }
 
   private static StoredFormat read(Snapshot snapshot) {

@@ -2,8 +2,8 @@ package io.pyqbeast.index;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.format.HashedLayout;
-import io.pyqbeast.format.IndexedColumns;
 import io.pyqbeast.format.StoredRevision;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashSet;
@@ -34,7 +34,7 @@ public final class PrunableRevisions {
 
   /** Their ids, as the tags of files have them. */
   public static Set<String> of(Metadata table) {
-    List<String> columns = IndexedColumns.of(table);
+    List<String> columns = HashedColumns.of(table).all();
     HashedLayout today = HashedLayout.of(columns, table);
     Set<String> found = new HashSet<>();
     if (today == null) {
@@ -61,7 +61,7 @@ public final class PrunableRevisions {
   }
 
   private static boolean areAsBefore(JsonNode revision, List<String> columns, Metadata table) {
-    if (!IndexedColumns.namedToday(IndexedColumns.of(revision), table).equals(columns)) {
+    if (!HashedColumns.namedToday(HashedColumns.of(revision).all(), table).equals(columns)) {
       return false;
     }
     for (int i = 0; i < columns.size(); i++) {

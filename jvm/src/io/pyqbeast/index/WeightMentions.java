@@ -1,7 +1,7 @@
 package io.pyqbeast.index;
 
 import io.pyqbeast.format.ColumnNames;
-import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.Collections;
@@ -240,7 +240,7 @@ public final class WeightMentions {
     return plan instanceof LogicalRelation relation
         && relation.relation() instanceof HadoopFsRelation files
         && files.location() instanceof TahoeFileIndex index
-        && !IndexedColumns.of(index.metadata()).isEmpty();
+        && !HashedColumns.of(index.metadata()).isEmpty();
   }
 
   /** Whether a subquery, over this table or another one, may pick its rows by their weight. */

@@ -1,6 +1,6 @@
 package io.pyqbeast.sample;
 
-import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.ReplicatedCubes;
@@ -68,7 +68,7 @@ public final class IndexedScan extends PrepareDeltaScan {
     if (free && filters.isEmpty()) {
       return DeltaScans.of(snapshot, BlockIndex.of(snapshot).files(), filters); // Delta would run a job to list all files
     }
-    WeightRange range = WeightRange.of(ScalaInterop.list(filters), IndexedColumns.of(snapshot.metadata()));
+    WeightRange range = WeightRange.of(ScalaInterop.list(filters), HashedColumns.of(snapshot.metadata()).all());
     if (range == null || limit.nonEmpty()) {
       return readable(generator, limit, filters, relation);
     }

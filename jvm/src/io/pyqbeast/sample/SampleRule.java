@@ -1,7 +1,7 @@
 package io.pyqbeast.sample;
 
 import io.pyqbeast.errors.Failure;
-import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.index.WeightProfile;
@@ -76,10 +76,10 @@ public final class SampleRule extends Rule<LogicalPlan> {
 
   /** The columns whose hash is the weight; none where the table is not indexed or lacks one of them. */
   private static List<Attribute> hashedColumns(LogicalRelation relation, Snapshot snapshot) {
-    List<String> names = IndexedColumns.of(snapshot.metadata());
+    List<String> names = HashedColumns.of(snapshot.metadata()).all();
     List<Attribute> columns = new ArrayList<>();
     for (String name : names) {
-      IndexedColumns.find(relation.output(), name).ifPresent(columns::add);
+      HashedColumns.find(relation.output(), name).ifPresent(columns::add);
     }
     return columns.size() == names.size() ? columns : List.of();
   }
@@ -113,7 +113,7 @@ public final class SampleRule extends Rule<LogicalPlan> {
 
   /** What the weights of a sample's rows meet; none where it takes all rows. */
   private static Optional<Expression> condition(List<Attribute> columns, Snapshot snapshot, Sample sample) {
-    Expression weight = IndexedColumns.weight(columns);
+    Expression weight = HashedColumns.weight(columns);
     Expression condition = null;
     if (sample.upperBound() < 1.0) {
       // A sample of the whole table has no upper bound, as the row with the largest weight belongs to it too.

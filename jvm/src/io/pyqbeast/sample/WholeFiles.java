@@ -1,6 +1,6 @@
 package io.pyqbeast.sample;
 
-import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.WeightRange;
 import io.pyqbeast.spark.DeltaActions;
@@ -58,7 +58,7 @@ public final class WholeFiles extends SparkStrategy {
     List<NamedExpression> columns = ScalaInterop.list(scan.get()._1());
     List<Expression> filters = ScalaInterop.list(scan.get()._2());
     Snapshot snapshot = index.preparedScan().scannedSnapshot();
-    WeightRange range = WeightRange.of(filters, IndexedColumns.of(snapshot.metadata()));
+    WeightRange range = WeightRange.of(filters, HashedColumns.of(snapshot.metadata()).all());
     if (range == null || !areDeterministic(columns) || !areDeterministic(filters)) {
       return List.of();
     }

@@ -1,6 +1,6 @@
 package io.pyqbeast.statistics;
 
-import io.pyqbeast.format.IndexedColumns;
+import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.spark.ScalaInterop;
 import java.io.Serializable;
 import java.util.ArrayList;
@@ -38,7 +38,7 @@ public final class WrittenWeight implements Serializable {
    */
   public static WrittenWeight of(Metadata table, List<Attribute> columns) {
     List<Expression> hashed = new ArrayList<>();
-    for (String name : IndexedColumns.of(table)) {
+    for (String name : HashedColumns.of(table).all()) {
       Option<Object> place = table.schema().getFieldIndex(name);
       Expression value = place.isEmpty() ? null : valueOf(table.schema().apply(name), table, columns);
       if (value == null) {
@@ -46,7 +46,7 @@ public final class WrittenWeight implements Serializable {
       }
       hashed.add(value);
     }
-    return hashed.isEmpty() ? null : new WrittenWeight(IndexedColumns.weight(hashed));
+    return hashed.isEmpty() ? null : new WrittenWeight(HashedColumns.weight(hashed));
   }
 
   private static Expression valueOf(StructField field, Metadata table, List<Attribute> columns) {

@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
@@ -14,15 +15,21 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
-/** The columns that are hashed into a row's weight, in order: first the indexed columns, then the weight columns. */
-public final class IndexedColumns {
-  private IndexedColumns() {}
+/**
+ * The columns that are hashed into a row's weight, none for a table that is not indexed. Only the indexed ones say where a
+ * row lies in space.
+ *
+ * @param indexed the indexed columns, in order, which are hashed first
+ * @param weightColumns those that are hashed after them, in order
+ */
+public record HashedColumns(List<String> indexed, List<String> weightColumns) {
+  public static final HashedColumns NONE = new HashedColumns(List.of(), List.of());
 
   /**
-   * Reads their names from the last revision in a table's configuration; empty if the table is not indexed. A table
+   * Reads their names from the last revision in a table's configuration; none if the table is not indexed. A table
    * with a damaged revision counts as not indexed: it is read whole, and Spark samples it.
    */
-  public static List<String> of(scala.collection.immutable.Map<String, String> configuration) {
+  public static HashedColumns of(scala.collection.immutable.Map<String, String> configuration) {
     return of(last(configuration));
   }
 
@@ -42,9 +49,36 @@ public final class IndexedColumns {
     return kinds;
   }
 
-  /** Those of a table, by their names of today; empty if it is not indexed. */
-  public static List<String> of(Metadata table) {
-    return isLeftBehind(table) ? List.of() : namedToday(of(table.configuration()), table);
+  /** Those of a table, by their names of today; none if it is not indexed. */
+  public static HashedColumns of(Metadata table) {
+    if (isLeftBehind(table)) {
+      return NONE;
+    }
+    HashedColumns stored = of(table.configuration());
+    return new HashedColumns(namedToday(stored.indexed, table), namedToday(stored.weightColumns, table));
+  }
+
+  /** Those of a usable revision; none of a missing node. */
+  public static HashedColumns of(JsonNode revision) {
+    List<String> indexed = new ArrayList<>();
+    for (JsonNode transformer : revision.path("columnTransformers")) {
+      indexed.add(transformer.path("columnName").asText());
+    }
+    List<String> weightColumns = new ArrayList<>();
+    for (JsonNode column : revision.path(Constants.WEIGHT_COLUMNS)) {
+      weightColumns.add(column.asText());
+    }
+    return new HashedColumns(indexed, weightColumns);
+  }
+
+  /** All of them, in the order in which they are hashed. */
+  public List<String> all() {
+    return Stream.concat(indexed.stream(), weightColumns.stream()).toList();
+  }
+
+  /** Whether there are none, as the table is not indexed: an index has at least one column. */
+  public boolean isEmpty() {
+    return indexed.isEmpty();
   }
 
   /**
@@ -76,16 +110,5 @@ public final class IndexedColumns {
   /** The weight of a row: the hash of these columns. */
   public static Expression weight(List<? extends Expression> columns) {
     return new Murmur3Hash(ScalaInterop.seq(new ArrayList<Expression>(columns)), Constants.HASH_SEED);
-  }
-
-  public static List<String> of(JsonNode revision) {
-    List<String> columns = new ArrayList<>();
-    for (JsonNode transformer : revision.path("columnTransformers")) {
-      columns.add(transformer.path("columnName").asText());
-    }
-    for (JsonNode column : revision.path(Constants.WEIGHT_COLUMNS)) {
-      columns.add(column.asText());
-    }
-    return columns;
   }
 }
