@@ -42,7 +42,7 @@ def quoted(column: str) -> Column:
 
 
 def weight(spark: SparkSession, columns: Sequence[str]) -> Column:
-    """The weight of a row (int): Spark's hash of the indexed columns, in the order of the index."""
+    """The weight of a row (int): Spark's hash of the indexed columns, in order, and then of the weight columns."""
     return _made_once(spark, ("weight", *columns), lambda: F.hash(*(quoted(column) for column in columns)))
 
 

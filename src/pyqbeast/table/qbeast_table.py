@@ -70,7 +70,7 @@ class QbeastTable:
 
     @property
     def columns_to_index(self) -> list[str]:
-        """The indexed columns, in the order in which they make up a row's weight."""
+        """The indexed columns, in order."""
         return self.latest_revision.columns
 
     @property

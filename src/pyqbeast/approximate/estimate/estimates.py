@@ -29,7 +29,7 @@ class KnownBounds:
     """What is known about the rows from outside the sample. Without it nobody can tell what the sample may have missed.
 
     Attributes:
-        key_rows: rows of the most frequent key (combination of indexed values), as the writer recorded it.
+        key_rows: rows of the most frequent key (combination of hashed values), as the writer recorded it.
         bounds: of columns, smallest and largest value in the files (their statistics).
     """
 

@@ -1,6 +1,6 @@
 """What is kept of the rows read so far: sums per group and bucket, which add up from step to step.
 
-A row's bucket is a hash of its weight (which is the hash of its indexed columns), so rows that share a weight
+A row's bucket is a hash of its weight (which is the hash of its hashed columns), so rows that share a weight
 share a bucket: the buckets are random groups of whole clusters, and their spread is an honest variance.
 A key lies in exactly one step, because a step is a range of weights.
 """

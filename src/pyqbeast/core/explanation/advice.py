@@ -31,8 +31,8 @@ def _advice(scan: TableScan) -> Iterator[str]:
         )
     if scan.weights is not None and scan.stale.files:
         yield (
-            f"{scan.stale.files:,} of the opened files were indexed before an indexed column changed, and every sample "
-            "reads them: QbeastTable.optimize(revision=…) of each older revision indexes them anew"
+            f"{scan.stale.files:,} of the opened files were indexed before a column changed that weights are made of, "
+            "and every sample reads them: QbeastTable.optimize(revision=…) of each older revision indexes them anew"
         )
     for condition in scan.conditions:
         if condition.skips.files == 0:

@@ -30,7 +30,7 @@ MOST_CUBE_SYMBOLS = 64 * MOST_CUBE_LEVELS
 #: fraction = (weight - WEIGHT_OFFSET) / WEIGHT_RANGE, in doubles.
 WEIGHT_OFFSET = -2147483648.0
 WEIGHT_RANGE = 4294967295.0
-#: Seed of Spark's `hash` over the indexed columns, which is the weight of a row.
+#: Seed of Spark's `hash` over the hashed columns, which is the weight of a row.
 HASH_SEED = 42
 #: Seed of the hash of a weight that puts rows into buckets of keys. The bits of the weight itself would not do,
 #: because a query may pick rows by them.

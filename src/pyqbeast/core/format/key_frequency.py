@@ -1,7 +1,7 @@
 """How many rows share one key. This is recorded with each file, so that an estimate knows what a sample may
 have missed.
 
-A key is a combination of values in the indexed columns. Its rows share one weight and are sampled together.
+A key is a combination of values in the hashed columns. Its rows share one weight and are sampled together.
 """
 
 from __future__ import annotations

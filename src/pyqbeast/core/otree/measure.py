@@ -45,7 +45,7 @@ def index_metrics(
 ) -> IndexMetrics:
     """The metrics of one revision, given all live files of the table.
 
-    `is_prunable` says whether samples skip files of the revision; they do not where an indexed column has a wider type
+    `is_prunable` says whether samples skip files of the revision; they do not where a hashed column has a wider type
     by now, which hashes otherwise. `bound_of` is the weight below which a sample of a fraction lies.
     """
     own = _files_of(revision, files)

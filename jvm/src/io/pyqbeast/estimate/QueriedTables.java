@@ -61,7 +61,7 @@ final class QueriedTables {
   void refuseWeights(Expression expression) {
     if (tables.stream().anyMatch(table -> table.mentions().dependsOnWeight(expression))) {
       throw new RefusedQuery(
-          "it names the hash of the indexed columns, by which rows are sampled, or where rows lie, which goes by it: "
+          "it names the hash by which rows are sampled, or where rows lie, which goes by it: "
               + expression.sql());
     }
   }

@@ -17,7 +17,7 @@ import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
 import org.apache.spark.sql.catalyst.expressions.Not;
 
 /**
- * Recognizes the weight among the expressions of a scan's filters: it is the hash of the indexed columns. Where a
+ * Recognizes the weight among the expressions of a scan's filters: it is the hash of the hashed columns. Where a
  * filter says that a column equals a constant, Spark has put the constant into the hash in place of the column.
  */
 final class WeightExpressions {

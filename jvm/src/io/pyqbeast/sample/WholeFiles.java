@@ -31,7 +31,7 @@ import scala.collection.immutable.Seq;
 
 /**
  * Plans a scan whose filters bound the weight. A file all of whose rows lie within the bounds is read as it is: without
- * the comparison of weights, and without the indexed columns if only the weight needs them. The files that a bound cuts
+ * the comparison of weights, and without the hashed columns if only the weight needs them. The files that a bound cuts
  * are read in a second scan, with all filters. At the fractions that writers cut files at there are none of them. Either
  * scan reads no more of a file than the parts that hold rows within the bounds: to Spark the file ends there.
  *
