@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pyqbeast.bridge import callback_server, failures, progress_line
 from pyqbeast.bridge.jvm import java, session_of
-from pyqbeast.core.errors import InvalidInputError
 
 #: What writes: session, rows, name of the save mode, options.
 WriteFunction = Callable[[SparkSession, DataFrame, str, Mapping[str, str]], None]
@@ -79,10 +78,7 @@ class _PythonCallbacks:
     def answer(self, session: Any, question: str, arguments: Any, answer: Any) -> Any:  # noqa: ANN401
         try:
             assert _functions is not None
-            named = dict(arguments)
-            if wrong := named.pop("wrong", None):
-                raise InvalidInputError(wrong)
-            answer.append(_functions.answer(_session(session), question, named)._jdf)
+            answer.append(_functions.answer(_session(session), question, dict(arguments))._jdf)
         except BaseException as e:
             return failures.keep(e)
         return None

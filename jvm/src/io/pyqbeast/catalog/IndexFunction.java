@@ -1,5 +1,6 @@
 package io.pyqbeast.catalog;
 
+import io.pyqbeast.errors.Failure;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
@@ -25,9 +26,6 @@ import scala.collection.immutable.Seq;
 public final class IndexFunction {
   private final String question;
   private final List<String> parameters;
-
-  /** The argument by which Python gets the message to raise where the function does not take an argument. */
-  private static final String WRONG = "wrong";
 
   private IndexFunction(String question, List<String> parameters) {
     this.question = question;
@@ -58,11 +56,11 @@ public final class IndexFunction {
               ? ((NamedArgumentExpression) value).key().toLowerCase(Locale.ROOT)
               : i < parameters.size() ? parameters.get(i) : "";
       if (!parameters.contains(name) || !named.add(name)) {
-        arguments.put(
-            WRONG,
+        throw new Failure(
+            Failure.Kind.INPUT,
             "qbeast_" + question + " takes " + String.join(", ", parameters) + ", each once, and not "
-                + (isNamed ? name : value.sql()));
-        break;
+                + (isNamed ? name : value.sql()),
+            null);
       }
       arguments.put(name, constant(isNamed ? ((NamedArgumentExpression) value).value() : value));
     }

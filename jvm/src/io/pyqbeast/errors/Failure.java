@@ -11,7 +11,7 @@ public final class Failure extends BridgeException {
     STORAGE,
     /** A commit was sent to the storage, and nobody can tell whether it arrived. */
     UNCERTAIN,
-    /** A setting has a value that it cannot have. */
+    /** A setting has a value that it cannot have, or a function of SQL does not take an argument. */
     INPUT,
     /** Anything else that Spark or Delta stumbled over. */
     EXECUTION
