@@ -129,7 +129,9 @@ public final class BlockIndex {
 
   /**
    * A snapshot of the same files that filters them on the driver, if they are few or if Delta's own filters would
-   * misread bounds of widened floats; otherwise the snapshot itself, whose filters run as a job.
+   * misread bounds of widened floats; otherwise the snapshot itself, whose filters run as a job. Without a checksum files
+   * do not count as few, even where {@link LargeTables} takes them whole: the snapshot on the driver would then find its
+   * metadata by a job, and spare none.
    */
   public static Snapshot filtering(Snapshot snapshot) {
     Option<VersionChecksum> checksum = snapshot.checksumOpt();
