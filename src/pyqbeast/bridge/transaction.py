@@ -128,8 +128,7 @@ class Transaction:
 
     def kept(self, data: DataFrame) -> DataFrame:
         """The rows, worked out once and kept. What they read of the table counts as read by this transaction."""
-        rows = java(self._spark).commit.KeptRows.of(self._java, data._jdf)
-        return DataFrame(rows, self._spark)
+        return DataFrame(self._java.kept(data._jdf), self._spark)
 
     def as_stored(self, data: DataFrame, mode: str, options: Mapping[str, str]) -> tuple[DataFrame, set[int]]:
         """The rows as the table will hold them, and the revisions whose blocks tell the weights that rows have then."""

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
-import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.index.DeletedRows;
@@ -12,17 +11,12 @@ import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.index.WeightProfile;
 import io.pyqbeast.parquet.ExactParquet;
-import io.pyqbeast.parquet.PartedFiles;
 import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LiveFiles;
-import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
-import io.pyqbeast.statistics.StatisticsOfJob;
-import io.pyqbeast.statistics.WrittenFiles;
-import io.pyqbeast.statistics.WrittenWeight;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -35,7 +29,6 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
@@ -52,77 +45,38 @@ import org.apache.spark.sql.delta.actions.FileAction;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.RemoveFile;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
-import org.apache.spark.sql.delta.constraints.Constraint;
-import org.apache.spark.sql.delta.files.DelayedCommitProtocol;
 import org.apache.spark.sql.delta.schema.ImplicitMetadataOperation$;
 import org.apache.spark.sql.delta.skipping.clustering.ClusteringColumnInfo$;
 import org.apache.spark.sql.delta.sources.DeltaSQLConf$;
-import org.apache.spark.sql.delta.stats.DeltaJobStatisticsTracker;
-import org.apache.spark.sql.delta.stats.StatisticsCollection;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
-import scala.Tuple2;
 import scala.collection.immutable.Seq;
 
 /**
  * A Delta transaction that also stores revisions and block tags. Delta writes the rows and decides on schema, replaced
  * files and conflicts; Python says what the revision is and which blocks each written file holds.
  */
-public final class Transaction extends SureTransaction {
+public final class Transaction extends LaidOutTransaction {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final System.Logger LOG = System.getLogger(Transaction.class.getName());
 
   /** Pages of fewer rows than Parquet's 20,000 let a box query skip more inside a file. */
   private static final String PAGE_ROWS = "parquet.page.row.count.limit";
 
-  private final SparkSession session;
   private final Door door;
-  private final WrittenFiles written = new WrittenFiles();
-
-  /** Whether the rows of the files that are being written now are laid out, so that their blocks are counted. */
-  private boolean isCounted;
-
-  private StatisticsOfJob tracker;
   private Seq<Action> actions = ScalaInterop.seq(List.of());
-
-  /** What the options of the last call ask for; nothing before. */
-  private WriteRequest request;
-
-  private StoredEntries entries = StoredEntries.NONE;
 
   /** The entries of {@link StoredEntries#NOTES} that this transaction adds. */
   private final Set<String> notes = new HashSet<>();
-
-  /** Whether files are being written. */
-  private boolean isWriting;
-
-  /** Whether their rows are in the table already. */
-  private boolean isRewriting;
-
-  /** Whether their rows are those of {@link #laidOut}, which are complete. */
-  private boolean areOurs;
 
   private String conflict = "";
 
   /** The query that gives the rows to write; null before. */
   private LogicalPlan query;
 
-  /** What the last call of {@link #asStored} found out. */
-  private Rehearsal rehearsal = Rehearsal.NONE;
-
-  /**
-   * The rows to write, laid out. {@code source} is the same without identity columns, which Delta accepts from no
-   * user.
-   */
-  private Dataset<Row> laidOut;
-
-  private Dataset<Row> source;
-
   private Transaction(SparkSession session, DeltaLog log, Option<Snapshot> begins, Door door) {
-    super(log, Option.empty(), begins);
-    this.session = session;
+    super(session, log, begins);
     this.door = door;
-    this.request = WriteRequest.of(session, Map.of());
   }
 
   /**
@@ -141,6 +95,7 @@ public final class Transaction extends SureTransaction {
         });
   }
 
+  @Override
   public boolean exists() {
     return readVersion() >= 0;
   }
@@ -221,6 +176,19 @@ public final class Transaction extends SureTransaction {
         () ->
             command(data, SaveMode.valueOf(mode), given)
                 .hasBeenExecuted(this, session, Option.apply(request.options())));
+  }
+
+  /**
+   * Rows that are computed once and kept, because Delta reads them more than once. A source may give others each time. This is
+   * active while they are computed, so it learns which tables they were read from.
+   */
+  public Dataset<Row> kept(Dataset<Row> data) {
+    return active(
+        () -> {
+          comeFrom(Frames.plan(data));
+          // The plan is made anew: one that was made before says which files of the table it reads.
+          return Frames.of(data.sparkSession(), Frames.plan(data)).localCheckpoint();
+        });
   }
 
   /** The rows as the table will hold them; see {@link Rehearsal}. */
@@ -324,10 +292,7 @@ public final class Transaction extends SureTransaction {
           }
           if (data != null) {
             Dataset<Row> rows = inOwnSession(data, pageRows);
-            isRewriting = true;
-            for (FileAction file
-                : ScalaInterop.list(
-                    writeFiles(rows, Option.apply(request.options()), true, ScalaInterop.seq(List.of())))) {
+            for (FileAction file : ScalaInterop.list(writeAgain(rows))) {
               all.add(file instanceof AddFile add ? DeltaActions.withoutDataChange(add) : file);
             }
           }
@@ -367,90 +332,6 @@ public final class Transaction extends SureTransaction {
     if (merged.equals(metadata().schema())) {
       updateMetadata(metadata(), false);
     }
-  }
-
-  @Override
-  public void updateMetadata(Metadata proposed, boolean ignoreDefaultProperties) {
-    Map<String, String> properties = request.properties();
-    Map<String, String> ofStatement = exists() && request.options().canOverwriteSchema() ? properties : Map.of();
-    boolean isReplaced = exists() && request.replacesTable();
-    Metadata first = isReplaced ? StoredEntries.ofNewTable(proposed, properties, session) : proposed;
-    super.updateMetadata(entries.in(first, ofStatement), ignoreDefaultProperties);
-    // This has to wait until Delta has given all columns their names in files.
-    entries.layoutIn(metadata()).ifPresent(recorded -> newMetadata_$eq(Option.apply(recorded)));
-  }
-
-  /**
-   * Puts our tracker in the place of Delta's. Delta keeps its own where it splits the rows into partitions of change
-   * data and others, which it does when the same commit deletes rows.
-   */
-  @Override
-  public Tuple2<Option<DeltaJobStatisticsTracker>, Option<StatisticsCollection>>
-      getOptionalStatsTrackerAndStatsCollection(
-          Seq<Attribute> output, Path folder, StructType partitions, Dataset<Row> data) {
-    Tuple2<Option<DeltaJobStatisticsTracker>, Option<StatisticsCollection>> deltas =
-        super.getOptionalStatsTrackerAndStatsCollection(output, folder, partitions, data);
-    if (deltas._1().isEmpty() && RowTracking$.MODULE$.isSupported(protocol())) {
-      throw new Refusal(
-          "the table at " + path() + " tracks its rows, for which Delta has to count them in each file, and this session"
-              + " collects no statistics: set spark.databricks.delta.stats.collect to true");
-    }
-    tracker = null;
-    WrittenWeight weight = isCounted ? WrittenWeight.of(metadata(), ScalaInterop.list(output)) : null;
-    if (!partitions.isEmpty() || (deltas._1().isEmpty() && weight == null)) {
-      return deltas;
-    }
-    tracker = StatisticsOfJob.of(deltas._1(), deltaLog().newDeltaHadoopConf(), folder, output, weight);
-    return new Tuple2<>(Option.apply(tracker), deltas._2());
-  }
-
-  /**
-   * Writes files without another shuffle. The flag {@code isOptimize} stops Delta's optimized write and auto
-   * compaction, which would undo the layout. Rows that Delta rewrites itself, for {@code replaceWhere}, come without
-   * options; their files get no index.
-   */
-  @Override
-  public Seq<FileAction> writeFiles(
-      Dataset<?> data, Option<DeltaOptions> given, boolean isOptimize, Seq<Constraint> constraints) {
-    isCounted = given.isDefined();
-    areOurs = data == source;
-    if (areOurs && !rehearsal.identityColumns().isEmpty()) {
-      setTrackHighWaterMarks(rehearsal.identityColumns());
-    }
-    // What Delta does not compare in such columns is compared here if the rows came with them.
-    boolean hasMaps = areOurs && AcceptedRows.completed(super.metadata()) != super.metadata();
-    Seq<Constraint> checked =
-        hasMaps
-            ? ScalaInterop.seq(
-                LogicalPlans.together(ScalaInterop.list(constraints), ScalaInterop.list(rehearsal.checks())))
-            : constraints;
-    isWriting = true;
-    Seq<FileAction> files;
-    try {
-      files = super.writeFiles(areOurs ? laidOut : data, given, true, checked);
-    } finally {
-      isWriting = false;
-    }
-    if (isCounted) {
-      written.add(ScalaInterop.list(files), tracker);
-    }
-    return files;
-  }
-
-  /** Its files begin a row group with each part of theirs. */
-  @Override
-  public DelayedCommitProtocol getCommitter(Path folder) {
-    return new PartedFiles(folder.toString(), DeltaWrites.lengthOfFolders(this), deltaDataSubdir());
-  }
-
-  @Override
-  public Metadata metadata() {
-    Metadata table = super.metadata();
-    if (!isWriting) {
-      return table;
-    }
-    return ExactParquet.of(
-        isRewriting ? AcceptedRows.of(table) : areOurs ? AcceptedRows.completed(table) : table);
   }
 
   /** What was written: a JSON array of the fields of Python's {@code WrittenFile}. */
@@ -584,7 +465,7 @@ public final class Transaction extends SureTransaction {
     written.clear();
   }
 
-  <T> T active(Door.Body<T> body) {
+  private <T> T active(Door.Body<T> body) {
     Supplier<T> unchecked =
         () -> {
           try {
