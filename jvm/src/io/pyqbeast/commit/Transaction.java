@@ -21,7 +21,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.apache.hadoop.fs.Path;
@@ -385,7 +384,10 @@ public final class Transaction extends LaidOutTransaction {
       notes.add(Constants.CHOSEN_BY_WEIGHT);
     }
     Snapshot joined = entries.dropRevisions() ? null : snapshot();
-    Optional.ofNullable(door.open(() -> WeightProfile.note(joined, replaced, tagged, metadata()))).ifPresent(notes::add);
+    String note = door.open(() -> WeightProfile.note(joined, replaced, tagged, metadata()));
+    if (note != null) {
+      notes.add(note);
+    }
   }
 
   /**
