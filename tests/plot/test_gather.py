@@ -93,7 +93,7 @@ def test_ranges_open_what_a_scan_opens(linear):
 def test_a_fraction_without_a_weight_says_why(tmp_path):
     key_rows = {TAG_KEY_ROWS: KeyFrequency("one write", 500).to_tag()}
     picture = gather_table(table_of_blocks(tmp_path, 21, **key_rows))
-    assert "one key holds up to" in picture.fractions.problems[0]
+    assert "one key may hold" in picture.fractions.problems[0]
     assert picture.fractions.problems[-1] == ""
     assert picture.points.problem
     counts, shares = picture.files.opened(picture.fractions)

@@ -123,7 +123,7 @@ class TableLog:
 
     @property
     def key_granularity(self) -> float:
-        """The share of the rows that the most frequent key may hold, as far as it is recorded; 0 for distinct keys."""
+        """The share of the rows that one key may hold, as far as it repeats within writes; 0 for distinct keys."""
         return float(self._java.keyGranularity())
 
     def weight_of(self, fraction: float) -> int:

@@ -153,7 +153,7 @@ class IndexedSnapshot:
             return None
         problem = self.weighing_problem
         if problem is None and self.weight_profile.key_granularity > fraction:
-            problem = f"one key holds up to {self.weight_profile.key_granularity:.3g} of the rows"
+            problem = f"one key may hold {self.weight_profile.key_granularity:.3g} of the rows"
         elif problem is None and self.weight_profile.is_uneven and self.revisions.problems:
             problem = self.revisions.problems[0]
         if problem is not None:

@@ -6,7 +6,6 @@ A key is a combination of values in the hashed columns. Its rows share one weigh
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
@@ -54,22 +53,30 @@ def _key_frequency(text: str) -> KeyFrequency | None:
     )
 
 
+def rows_of_largest_keys(told: Iterable[KeyFrequency | None]) -> dict[str, int]:
+    """For each write the rows of its most frequent key.
+
+    Args:
+        told: what each file tells; None of a file that tells nothing, which is left out.
+    """
+    largest: dict[str, int] = {}
+    for key in told:
+        if key is not None:
+            largest[key.write] = max(key.rows, largest.get(key.write, 0))
+    return largest
+
+
 def most_rows_of_a_key(
     files: Iterable[tuple[int, Mapping[str, str]]], prunable: Collection[int]
 ) -> int | None:
-    """The most rows that have the same weight; None where it is not recorded.
+    """A bound of the rows that have the same weight; None where a file does not tell.
 
-    In one write a key lies in one cube, so the largest number of each write counts, and the writes add up.
+    The most frequent keys of all writes may be one key, so their rows add up.
 
     Args:
         files: the revision of each file, and its tags.
         prunable: the revisions whose weights are those that rows have today. In other files several of the keys
             that were counted may be one.
     """
-    largest: dict[str, int] = defaultdict(int)
-    for revision, tags in files:
-        recorded = parse_key_frequency(tags) if revision in prunable else None
-        if recorded is None:
-            return None
-        largest[recorded.write] = max(largest[recorded.write], recorded.rows)
-    return sum(largest.values())
+    told = [parse_key_frequency(tags) if revision in prunable else None for revision, tags in files]
+    return None if None in told else sum(rows_of_largest_keys(told).values())

@@ -30,8 +30,9 @@ class IndexMetrics:
             every sample reads it. Rows are None where a file has no statistics.
         unindexed_share: unindexed bytes by all bytes of the table.
         key_granularity: share of the table's rows that one combination of hashed values may hold. Those rows are
-            sampled together, so smaller samples are left to Spark. Files that another writer made, or `convert` took
-            as they are, do not tell their part of it.
+            sampled together, so smaller samples are left to Spark. Rows count where they repeat a combination within
+            one write: one that comes once in each of many writes is not seen. Files that another writer made, or
+            `convert` took as they are, do not tell their part of it.
     """
 
     revision_id: int

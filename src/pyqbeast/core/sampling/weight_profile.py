@@ -27,7 +27,7 @@ from pyqbeast.core.format.constants import (
 )
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.format.weight_counts import BORDERS, counts_of_files
-from pyqbeast.core.sampling.key_granularity import key_excess, key_granularity
+from pyqbeast.core.sampling.key_granularity import key_granularity, repeated_rows
 from pyqbeast.core.sampling.logged_file import LoggedFile
 
 #: For each interval of counts the smallest weight above it.
@@ -82,7 +82,7 @@ class WeightProfile:
     Attributes:
         is_uneven: whether evenly spread weights cannot have come out like this.
         problem: why it is not known which weight stands for a fraction; None if it is known.
-        key_granularity: the share of the rows that the most frequent key may hold, as far as it is recorded.
+        key_granularity: the share of the rows that one key may hold, as far as it repeats within writes.
     """
 
     def __init__(
@@ -101,9 +101,10 @@ class WeightProfile:
         self._lightest = int(spread.lowest.min(initial=WEIGHT_MAX))
         self._heaviest = int(spread.highest.max(initial=WEIGHT_MIN))
         self._below, self._above = spread.sums()
-        excess = key_excess(files)
-        self.key_granularity = key_granularity(excess, self._rows)
-        key_rows = 1.0 + excess
+        repeated = repeated_rows(file.tags for file in files)
+        self.key_granularity = key_granularity(repeated, self._rows)
+        # A key that comes once in each of many writes is not seen. At worst an even spread is taken for an uneven one.
+        key_rows = 1.0 + repeated
         # Other hashes may make one key of several.
         if not all(TAG_KEY_ROWS in file.tags and file.revision_id in prunable for file in files):
             key_rows = max(key_rows, UNRECORDED_KEY_SHARE * self._rows)

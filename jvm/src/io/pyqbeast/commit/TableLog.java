@@ -125,7 +125,7 @@ public final class TableLog {
     return door.open(() -> StoredFormat.of(snapshot).highestRevision());
   }
 
-  /** The share of the rows that the most frequent key may hold. */
+  /** See {@link BlockIndex#keyGranularity}. */
   public double keyGranularity() {
     return door.open(() -> BlockIndex.of(snapshot).keyGranularity());
   }

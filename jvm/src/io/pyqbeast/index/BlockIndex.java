@@ -160,8 +160,8 @@ public final class BlockIndex {
 
   /**
    * How small a sample by weight can be. Rows of one key have one weight and are sampled together, so no sample is finer
-   * than the share of rows that the most frequent key may hold. That share is known as far as writers recorded it. Only a
-   * key's rows beyond the first count, so a table of distinct keys has granularity 0.
+   * than the share of rows of the most frequent key. That share is known as far as writers recorded it and the key
+   * repeats within their writes; a table of distinct keys has granularity 0.
    */
   public double keyGranularity() {
     return sums.keyGranularity();

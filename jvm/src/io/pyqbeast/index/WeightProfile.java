@@ -37,7 +37,8 @@ public final class WeightProfile {
 
   private WeightProfile(WeightSums sums, Set<String> notes) {
     this.sums = sums;
-    double recorded = 1 + sums.keyExcess();
+    // A key that comes once in each of many writes is not seen. At worst an even spread is taken for an uneven one.
+    double recorded = 1 + sums.repeatedRows();
     keyRows = sums.areKeysRecorded ? recorded : Math.max(recorded, Constants.UNRECORDED_KEY_SHARE * sums.rows);
     isUneven = !areSpreadOver(Constants.WEIGHT_MIN, Constants.WEIGHT_MAX + 1L);
     problem = problem(notes);

@@ -35,7 +35,8 @@ final class WeightSums implements Serializable {
   /** Whether each file tells the rows of the most frequent key, by the weights that its rows have today. */
   boolean areKeysRecorded = true;
 
-  private final Map<String, Long> excessOfWrite = new HashMap<>();
+  /** For each write the rows of its most frequent key. */
+  private final Map<String, Long> largestKeys = new HashMap<>();
 
   /** The last tag of the most frequent key: most files of one write have the same. */
   private transient String lastKey;
@@ -91,17 +92,24 @@ final class WeightSums implements Serializable {
     minWeight = Math.min(minWeight, others.minWeight);
     maxWeight = Math.max(maxWeight, others.maxWeight);
     areKeysRecorded &= others.areKeysRecorded;
-    others.excessOfWrite.forEach((write, excess) -> excessOfWrite.merge(write, excess, Math::max));
+    others.largestKeys.forEach((write, ofKey) -> largestKeys.merge(write, ofKey, Math::max));
   }
 
-  /** How many rows beyond the first the most frequent key may hold, as far as the writers recorded it. */
-  long keyExcess() {
-    return excessOfWrite.values().stream().mapToLong(Long::longValue).sum();
+  /**
+   * The rows that repeat a key within one write: of the most frequent key of each write all rows but one. A key that comes
+   * once in each of many writes is not seen, so that a table of distinct keys has granularity 0 after any number of
+   * writes. Files that do not tell their most frequent key add nothing.
+   */
+  long repeatedRows() {
+    return largestKeys.values().stream().mapToLong(ofKey -> ofKey - 1).sum();
   }
 
-  /** The share of the rows that the most frequent key may hold, which may have lost none; 0 for distinct keys. */
+  /**
+   * The share of the rows that one key may hold, as far as it repeats within writes; 0 for distinct keys. None of the
+   * repeated rows need be deleted.
+   */
   double keyGranularity() {
-    return rows == 0 ? 0.0 : Math.min(1.0, keyExcess() / rows);
+    return rows == 0 ? 0.0 : Math.min(1.0, repeatedRows() / rows);
   }
 
   private void addKey(String text) {
@@ -114,7 +122,7 @@ final class WeightSums implements Serializable {
     JsonNode write = key.path(Constants.KEY_ROWS_WRITE);
     Long ofKey = Json.wholeNumber(key.path(Constants.KEY_ROWS_ROWS));
     if (write.isTextual() && ofKey != null && ofKey > 0) { // a damaged tag says nothing
-      excessOfWrite.merge(write.textValue(), ofKey - 1, Math::max);
+      largestKeys.merge(write.textValue(), ofKey, Math::max);
     }
   }
 

@@ -107,7 +107,7 @@ public final class SampleRule extends Rule<LogicalPlan> {
     }
     double granularity = BlockIndex.of(snapshot).keyGranularity();
     return granularity > fraction
-        ? "one key holds up to " + granularity + " of the rows"
+        ? "one key may hold " + granularity + " of the rows"
         : WeightProfile.of(snapshot).problem();
   }
 
