@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.core.format.file_tags import parse_tags
+from pyqbeast.core.format.logged_file import counted_rows
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
-from pyqbeast.core.sampling.logged_file import counted_rows
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.actions import Action, checkpoint_actions, commit_actions, despite_cleanup
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot

@@ -9,12 +9,12 @@ from functools import cached_property
 from pyqbeast.core.errors import FormatError, UnsupportedError
 from pyqbeast.core.format.file_tags import Block, FileTags
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
+from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.location import Location, location_text
-from pyqbeast.core.otree.measure import MeasuredFile, index_metrics
+from pyqbeast.core.otree.measure import index_metrics
 from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_of_indexed
-from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.core.sampling.prunable_revisions import prunable_revisions
 from pyqbeast.core.sampling.replicated_cubes import ReplicatedCubes
 from pyqbeast.core.sampling.weight_profile import WeightProfile
@@ -170,17 +170,7 @@ class IndexedSnapshot:
     def metrics(self, number: int | None = None) -> IndexMetrics:
         """Figures of the index of a revision, by default of the newest. Raises as `revision`."""
         chosen = self.revision(number)
-        files = [
-            MeasuredFile(
-                file.path,
-                file.size,
-                file.rows,
-                file.deleted,
-                file.revision_id,
-                self.replicated_cubes.true_blocks(file),
-            )
-            for file in self.files
-        ]
+        files = [file._replace(blocks=self.replicated_cubes.true_blocks(file)) for file in self.files]
         return index_metrics(
             chosen,
             files,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from pyqbeast.core.sampling.logged_file import LoggedFile
+from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
 from pyqbeast.scanning.conditions.predicate import Predicate

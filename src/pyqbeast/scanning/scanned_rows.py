@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import WEIGHT_MIN
-from pyqbeast.core.sampling.logged_file import Needed
+from pyqbeast.core.format.logged_file import Needed
 from pyqbeast.core.secrets import without_secrets
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot

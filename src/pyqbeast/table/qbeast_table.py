@@ -14,10 +14,11 @@ from pyqbeast.bridge import failures, progress_line
 from pyqbeast.core.format import constants
 from pyqbeast.core.format.cube import symbols_of_level
 from pyqbeast.core.format.file_tags import parse_tags
+from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.html import block_html, table_html, texts_html
 from pyqbeast.core.location import Location, location_text
-from pyqbeast.core.otree.measure import MeasuredFile, index_metrics
+from pyqbeast.core.otree.measure import index_metrics
 from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
 from pyqbeast.core.secrets import without_secrets
@@ -324,11 +325,10 @@ class QbeastTable:
         )
 
 
-def _indexed_files(log: bridge.TableLog, dimensions: Mapping[int, int]) -> list[MeasuredFile]:
-    files = []
-    for file in log.files():
-        tags = parse_tags(file.tags, dimensions.get)
-        files.append(
-            MeasuredFile(file.path, file.size, file.rows, file.deleted, tags.revision_id, tags.blocks)
+def _indexed_files(log: bridge.TableLog, dimensions: Mapping[int, int]) -> list[LoggedFile]:
+    return [
+        LoggedFile(
+            file.path, file.size, file.rows, file.deleted, file.tags, *parse_tags(file.tags, dimensions.get)
         )
-    return files
+        for file in log.files()
+    ]

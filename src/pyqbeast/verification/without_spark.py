@@ -13,10 +13,10 @@ from pyqbeast.core.format.constants import (
 )
 from pyqbeast.core.format.file_tags import FileTags
 from pyqbeast.core.format.json_text import compact_json
+from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.core.location import Location
 from pyqbeast.core.problems import REPLICATED, Problem
-from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile

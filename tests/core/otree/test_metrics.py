@@ -10,8 +10,9 @@ from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
+from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.weight import weight_of
-from pyqbeast.core.otree.measure import SAMPLED, MeasuredFile, index_metrics, min_height
+from pyqbeast.core.otree.measure import SAMPLED, index_metrics, min_height
 from pyqbeast.core.otree.size_stats import SizeStats
 from pyqbeast.core.revisions.revision import Revision
 from tests.core.otree.examples import REVISION
@@ -24,7 +25,7 @@ def cube(*path):
 
 
 def file(name, size, *blocks, revision_id=1, rows=None, deleted=0):
-    return MeasuredFile(name, size, rows, deleted, revision_id, blocks)
+    return LoggedFile(name, size, rows, deleted, {}, revision_id, blocks)
 
 
 def metrics_of(revision, files, *, is_prunable=True, key_granularity=0.0, bound_of=weight_of):

@@ -19,9 +19,9 @@ from pyqbeast.core.format.constants import (
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block, blocks_to_json
 from pyqbeast.core.format.key_frequency import KeyFrequency, most_rows_of_a_key
+from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.format.weight_counts import count_weights, weights_tag
-from pyqbeast.core.sampling.logged_file import LoggedFile
 from pyqbeast.core.sampling.replicated_cubes import ReplicatedCubes
 from pyqbeast.core.sampling.weight_profile import WeightProfile
 

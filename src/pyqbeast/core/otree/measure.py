@@ -14,6 +14,7 @@ from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
+from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.weight import fraction_of
 from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.otree.size_stats import LevelStats, SizeStats
@@ -24,20 +25,9 @@ from pyqbeast.core.revisions.revision import Revision
 SAMPLED = (0.001, 0.01, 0.1, 0.3)
 
 
-class MeasuredFile(NamedTuple):
-    """A live file: bytes, rows stored in it (None where unknown), rows deleted, its revision, and its blocks there."""
-
-    path: str
-    size: int
-    rows: int | None
-    deleted: int
-    revision_id: int
-    blocks: Sequence[Block]
-
-
 def index_metrics(
     revision: Revision,
-    files: Sequence[MeasuredFile],
+    files: Sequence[LoggedFile],
     *,
     is_prunable: bool,
     key_granularity: float,
@@ -45,8 +35,9 @@ def index_metrics(
 ) -> IndexMetrics:
     """The metrics of one revision, given all live files of the table.
 
-    `is_prunable` says whether samples skip files of the revision; they do not where a hashed column has a wider type
-    by now, which hashes otherwise. `bound_of` is the weight below which a sample of a fraction lies.
+    The blocks of `files` have no untrue marks. `is_prunable` says whether samples skip files of the revision; they do
+    not where a hashed column has a wider type by now, which hashes otherwise. `bound_of` is the weight below which a
+    sample of a fraction lies.
     """
     own = _files_of(revision, files)
     for file in own:
@@ -95,7 +86,7 @@ def index_metrics(
     )
 
 
-def _check_deleted(file: MeasuredFile) -> None:
+def _check_deleted(file: LoggedFile) -> None:
     """A count of live rows below zero would not be noticed among those of other files."""
     if file.deleted and file.deleted > (rows := sum(block.element_count for block in file.blocks)):
         raise FormatError(
@@ -104,11 +95,11 @@ def _check_deleted(file: MeasuredFile) -> None:
         )
 
 
-def _files_of(revision: Revision, files: Iterable[MeasuredFile]) -> list[MeasuredFile]:
+def _files_of(revision: Revision, files: Iterable[LoggedFile]) -> list[LoggedFile]:
     if not revision.is_staging:
         return [file for file in files if file.revision_id == revision.id and file.blocks]
     root = Block(CubeId.root(revision.dimensions), WEIGHT_MIN, WEIGHT_MAX, 0)
-    return [file._replace(blocks=[root]) for file in files if not file.blocks]
+    return [file._replace(blocks=(root,)) for file in files if not file.blocks]
 
 
 def min_height(rows: int, cube_size: int, dimensions: int) -> int:
@@ -129,7 +120,7 @@ def _fanout(cubes: Iterable[CubeId]) -> float:
     return math.floor(100 * sum(children.values()) / len(children)) / 100 if children else 0.0
 
 
-def _files_of_cubes(files: Sequence[MeasuredFile]) -> NDArray[np.int64]:
+def _files_of_cubes(files: Sequence[LoggedFile]) -> NDArray[np.int64]:
     """For each cube the number of files that it lies in."""
     number_of: dict[tuple[int, ...], int] = {}
     cubes = [number_of.setdefault(b.cube.path, len(number_of)) for file in files for b in file.blocks]
@@ -138,7 +129,7 @@ def _files_of_cubes(files: Sequence[MeasuredFile]) -> NDArray[np.int64]:
     return np.bincount(once_a_file % max(1, len(number_of)))
 
 
-def _read_shares(files: Sequence[MeasuredFile], bound_of: Callable[[float], int]) -> dict[float, float]:
+def _read_shares(files: Sequence[LoggedFile], bound_of: Callable[[float], int]) -> dict[float, float]:
     """The share of the bytes of some files that samples of `SAMPLED` open."""
     sizes = np.array([file.size for file in files], np.int64)
     lightest = np.array([min([block.min_weight for block in file.blocks]) for file in files], np.int64)
@@ -157,7 +148,7 @@ class _Unindexed(NamedTuple):
     rows: int | None
 
     @classmethod
-    def of(cls, files: Iterable[MeasuredFile]) -> _Unindexed:
+    def of(cls, files: Iterable[LoggedFile]) -> _Unindexed:
         """Those among all files of a table."""
         found = [file for file in files if not file.blocks]
         counts = [file.rows for file in found if file.rows is not None]

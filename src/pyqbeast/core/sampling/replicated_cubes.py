@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pyqbeast.core.errors import FormatError, UnsupportedError
 from pyqbeast.core.format.constants import LEGACY_REPLICATED_SET_PREFIX, STAGING_REVISION, WEIGHT_MIN
 from pyqbeast.core.format.file_tags import Block, FileTags, of_any_revision, say_marked, tell_blocks
+from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.stored_text import read_json, whole_number
-from pyqbeast.core.sampling.logged_file import LoggedFile
 
 #: A revision and the id of a cube, which begins with those of the cubes above it. A table need not have the revision.
 _Name = tuple[int, str]

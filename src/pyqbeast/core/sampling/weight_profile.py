@@ -25,10 +25,10 @@ from pyqbeast.core.format.constants import (
     WEIGHT_MAX,
     WEIGHT_MIN,
 )
+from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.format.weight_counts import BORDERS, counts_of_files
 from pyqbeast.core.sampling.key_granularity import key_granularity, repeated_rows
-from pyqbeast.core.sampling.logged_file import LoggedFile
 
 #: For each interval of counts the smallest weight above it.
 _ENDS = np.append(BORDERS.astype(np.int64), WEIGHT_END)
