@@ -143,7 +143,7 @@ def _in_full(df: DataFrame, confidence: float) -> Estimate:
         return _exact(_taken_apart(df), confidence, ())
     except UnsupportedError:
         answer, cost = exact_answer(df, None)
-        return _whole(answer, (), cost, confidence, {})
+        return _of_all_rows(answer, (), cost, confidence, {})
 
 
 def _exact(query: AggregateQuery, confidence: float, readings: tuple[Reading, ...]) -> Estimate:
@@ -156,10 +156,12 @@ def _exact(query: AggregateQuery, confidence: float, readings: tuple[Reading, ..
     }
     is_grouped = any(output.group is not None for output in query.outputs)
     groups = Completeness(complete=True) if is_grouped else None
-    return _whole(answer, readings, cost, confidence, worth, groups, Choice() if query.keeps_some else None)
+    return _of_all_rows(
+        answer, readings, cost, confidence, worth, groups, Choice() if query.keeps_some else None
+    )
 
 
-def _whole(
+def _of_all_rows(
     answer: DataFrame,
     readings: tuple[Reading, ...],
     cost: int,

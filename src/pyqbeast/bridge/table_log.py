@@ -130,13 +130,17 @@ class TableLog:
         """The weight below which a sample of a fraction lies."""
         return int(self._java.weightOf(float(fraction)))
 
-    def files(self, *, whole: bool = False) -> list[LogEntry]:
-        """All live files, in no order; `whole` with what takes most memory.
+    def files(self, *, with_statistics: bool = False) -> list[LogEntry]:
+        """All live files, in no order.
 
-        One Spark job. It is spared where this process knows an earlier version, and `whole` is not asked for.
+        One Spark job. It is spared where this process knows an earlier version, and no statistics are asked for.
+
+        Args:
+            with_statistics: each entry also has the text of its statistics and its deletion vector, which take most
+                memory, and all is read anew from the log.
         """
         with handed_over() as target:
-            self._java.filesTo(str(target), whole)
+            self._java.filesTo(str(target), with_statistics)
             with target.open(encoding="utf-8") as lines:
                 return [LogEntry(**json.loads(line)) for line in lines]
 

@@ -34,7 +34,7 @@ def table_html(caption: str, columns: Sequence[str], rows: Iterable[Sequence[obj
 
 
 def _cell(value: object) -> str:
-    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    text = f"{value:,}" if is_whole else str(value)
-    kind = ' class="number"' if is_whole or text[:1].isdigit() else ""
+    is_integral = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    text = f"{value:,}" if is_integral else str(value)
+    kind = ' class="number"' if is_integral or text[:1].isdigit() else ""
     return f"<td{kind}>{escape(text)}</td>"

@@ -11,7 +11,7 @@ from typing import Any
 from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.format.stored_text import is_text, read_json, shown
-from pyqbeast.core.format.weight import is_whole
+from pyqbeast.core.format.weight import is_whole_number
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.actions import ADDED, Action, actions_of_commits, checkpoint_actions, despite_cleanup
@@ -110,7 +110,7 @@ def read_snapshot(
     if version is not None and timestamp is not None:
         raise InvalidInputError("give a version or a timestamp, not both")
     for given in (version, timestamp):
-        if given is not None and not is_whole(given):
+        if given is not None and not is_whole_number(given):
             raise InvalidInputError(
                 f"a version, or a timestamp in ms since 1970, is a whole number, not {given!r}"
             )

@@ -123,9 +123,9 @@ class Request:
         if aggregate.kind not in (*ROUNDED, "avg"):
             return None
         source = self.sources[aggregate.columns[0]]
-        is_whole = pa.types.is_integer(source.type) or pa.types.is_timestamp(source.type)
+        is_integral = pa.types.is_integer(source.type) or pa.types.is_timestamp(source.type)
         # Spark's averages of whole numbers are of doubles.
-        is_exact = pa.types.is_decimal(source.type) or (is_whole and aggregate.kind != "avg")
+        is_exact = pa.types.is_decimal(source.type) or (is_integral and aggregate.kind != "avg")
         return source.column if is_exact else None
 
     def places(self, aggregate: Aggregate) -> int:

@@ -140,10 +140,10 @@ def _comparison(left: Any, operator: str, right: Any, schema: pa.Schema) -> RowA
     if sign is None or kind != "Column" or constant is None or column not in schema.names:
         return None
     of = schema.field(column).type
-    is_whole = constant.kind == "number" and constant.text.lstrip("-").isdigit()
+    is_integral = constant.kind == "number" and constant.text.lstrip("-").isdigit()
     # Polars compares other pairs of types in a type of its own.
     fits = {
-        "number": (pa.types.is_integer(of) and is_whole) or pa.types.is_float64(of),
+        "number": (pa.types.is_integer(of) and is_integral) or pa.types.is_float64(of),
         "text": pa.types.is_string(of),
         "date": pa.types.is_date(of),
         "timestamp": pa.types.is_timestamp(of) and of.tz is not None,

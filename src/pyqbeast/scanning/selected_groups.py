@@ -13,7 +13,7 @@ from pyqbeast.approximate.estimate import Aggregate
 from pyqbeast.approximate.estimate.outcome import check_names
 from pyqbeast.approximate.estimate.selection import Comparison, Condition, Junction, Negation, Selection
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.weight import is_whole
+from pyqbeast.core.format.weight import is_whole_number
 from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.conditions.comparisons import SqlConstant, is_double, typed_constant
 from pyqbeast.scanning.conditions.sql_text import SortColumn, condition_of_text, order_of_text
@@ -40,7 +40,7 @@ class Kept:
         for name, text in {"having": having, "order_by": order_by}.items():
             if text is not None and not isinstance(text, str):
                 raise InvalidInputError(f"{name} takes a text, not {text!r}")
-        if limit is not None and (not is_whole(limit) or limit < 1):
+        if limit is not None and (not is_whole_number(limit) or limit < 1):
             raise InvalidInputError(f"limit takes a number of groups from 1, not {limit!r}")
         keeps_some = having is not None or limit is not None
         check_names(request.groups, request.aggregates, keeps_some=keeps_some)

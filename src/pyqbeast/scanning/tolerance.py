@@ -232,8 +232,8 @@ def _exact(
 def _outward(found: Estimates, exact: Mapping[int, Fraction], request: Request) -> Estimates:
     """Exact values with bounds that lie beside those that no double tells."""
     (aggregate,) = found.aggregate.parts
-    is_whole = aggregate.kind == "sum" and pa.types.is_integer(request.value_type(aggregate))
-    if is_whole and any(not -(2**63) <= each < 2**63 for each in exact.values()):
+    is_integral = aggregate.kind == "sum" and pa.types.is_integer(request.value_type(aggregate))
+    if is_integral and any(not -(2**63) <= each < 2**63 for each in exact.values()):
         column = request.sources[aggregate.columns[0]].column
         raise UnsupportedError(
             f"the sum of {column!r} is beyond 64 bits, in which Spark adds whole numbers up: sum "

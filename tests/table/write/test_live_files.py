@@ -19,7 +19,7 @@ def told(file):
 def agree(spark, path):
     """The files as the driver finds them are those that Delta finds."""
     log = bridge.TableLog(spark, path)
-    assert sorted(map(told, log.files())) == sorted(map(told, log.files(whole=True)))
+    assert sorted(map(told, log.files())) == sorted(map(told, log.files(with_statistics=True)))
     return log
 
 

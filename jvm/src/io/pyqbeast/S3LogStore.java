@@ -40,15 +40,15 @@ public final class S3LogStore extends S3SingleDriverLogStore {
     FileSystem files = path.getFileSystem(settings);
     MessageDigest written = sha256();
     FSDataOutputStream file = create(files, path);
-    boolean isWhole = false;
+    boolean isComplete = false;
     try {
       DigestOutputStream lines = new DigestOutputStream(file, written);
       while (actions.hasNext()) {
         lines.write((actions.next() + "\n").getBytes(StandardCharsets.UTF_8));
       }
-      isWhole = true;
+      isComplete = true;
     } finally {
-      if (!isWhole) {
+      if (!isComplete) {
         file.abort(); // since closing would publish the part
       }
     }

@@ -11,7 +11,7 @@ import numpy as np
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.stored_text import shown
-from pyqbeast.core.format.weight import is_whole
+from pyqbeast.core.format.weight import is_whole_number
 
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _TEXT = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([a-z]+)\s*", re.IGNORECASE)
@@ -46,7 +46,7 @@ class Limit:
             return cls._of_text(budget)
         if isinstance(budget, (float, np.floating)):
             return cls._seconds(float(budget), budget)
-        if not is_whole(budget) or budget <= 0:
+        if not is_whole_number(budget) or budget <= 0:
             raise _refused(budget)
         return cls(bytes=int(budget))
 

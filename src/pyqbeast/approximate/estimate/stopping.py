@@ -14,7 +14,7 @@ from pyqbeast.approximate.estimate.estimates import Estimates, Status
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.weight import is_number, is_whole
+from pyqbeast.core.format.weight import is_number, is_whole_number
 
 # The numbers below are tuned. `python -m benchmarks.suite --only tolerance` shows what they cost.
 #: How many keys the first step (the pilot) should hold. With fewer keys the first prediction is poor, and the
@@ -69,7 +69,7 @@ def goal_within(error: float | None, limit: Limit, *, relative: bool, smallest_g
 
     Raises InvalidInputError for an error or a size out of range.
     """
-    if not is_whole(smallest_group) or smallest_group < 0:
+    if not is_whole_number(smallest_group) or smallest_group < 0:
         raise InvalidInputError(
             f"smallest_group is the number of rows from which a group has to meet the error, not {smallest_group!r}"
         )

@@ -54,7 +54,7 @@ def quotient_of(requested: Requested, limits: NumberLimits) -> Requested:
     return Combination(parts, Operation("/", Part(0), Part(1)))
 
 
-def decimals_on_the_way(requested: Requested, limits: NumberLimits, is_whole: Mask) -> Rounded:
+def decimals_on_the_way(requested: Requested, limits: NumberLimits, has_all_rows: Mask) -> Rounded:
     """What makes decimals of the doubles that are computed on the way to a number.
 
     Doubles that are added up leave something of a difference that is 0, and whatever divides by it or multiplies it
@@ -63,13 +63,13 @@ def decimals_on_the_way(requested: Requested, limits: NumberLimits, is_whole: Ma
     Args:
         requested: the number. It is left as it is: rounded, it may be another decimal than the sums tell.
         limits: of what is computed.
-        is_whole: the groups [group] of which all rows are read.
+        has_all_rows: the groups [group] of which all rows are read.
     """
 
     def rounded(operation: Operation, value: FloatArray) -> FloatArray:
         inner = Combination(requested.parts, operation)
         places = None if inner == requested else limits.decimal_places.get(inner)
-        return value if places is None else np.where(is_whole, nearest_decimals(value, places), value)
+        return value if places is None else np.where(has_all_rows, nearest_decimals(value, places), value)
 
     return rounded
 

@@ -143,7 +143,7 @@ class Progress:
         return np.array([self.fraction if group in self._sampled else 1.0 for group in self.state.groups])
 
     @property
-    def _is_whole(self) -> NDArray[np.bool_]:
+    def _has_all_rows(self) -> NDArray[np.bool_]:
         """The groups [group] of which all rows were read."""
         return np.broadcast_to(np.asarray(self._shares) >= 1, len(self.state.groups))
 
@@ -162,7 +162,7 @@ class Progress:
                 found[each] = decimals_exact(estimates, self._shares, limits.decimal_places.get(each))
         values = {each: estimates.value for each, estimates in found.items()}
         for each in requested:
-            found[each] = with_values(found[each], self._is_whole, self._computed(each, values))
+            found[each] = with_values(found[each], self._has_all_rows, self._computed(each, values))
             values[each] = found[each].value
         beyond = {
             each: _is_beyond(self._computed(each, values), limit)
@@ -177,7 +177,7 @@ class Progress:
         nowhere = np.zeros(len(self.state.groups), dtype=bool)
         self._inexact = np.logical_or.reduce([nowhere, *inexact.values()])
         if self._sampled is not None:
-            self._inexact = self._inexact & self._is_whole
+            self._inexact = self._inexact & self._has_all_rows
         told = {
             each: decimals_exact(
                 extremes_outward(found[each], limits.exact_below.get(each, np.inf)),
@@ -195,7 +195,7 @@ class Progress:
                 np.logical_or.reduce(
                     [nowhere, *(mask for inner, mask in beyond.items() if is_computed_for(inner, each))]
                 ),
-                self._is_whole & inexact[each],
+                self._has_all_rows & inexact[each],
             )
             for each, estimates in told.items()
         }
@@ -216,7 +216,7 @@ class Progress:
                 is_near = np.abs(found[left].value - found[right].value) <= noise
             if left != right:
                 for each in (left, right):
-                    is_here = is_near & (noise > 0) & self._is_whole
+                    is_here = is_near & (noise > 0) & self._has_all_rows
                     undecided[each] = undecided.get(each, False) | is_here
         return undecided
 
@@ -225,7 +225,7 @@ class Progress:
         computed = quotient_of(requested, self.reader.limits)
         if not isinstance(computed, Combination):
             return values[computed]
-        rounded = decimals_on_the_way(computed, self.reader.limits, self._is_whole)
+        rounded = decimals_on_the_way(computed, self.reader.limits, self._has_all_rows)
         return combined(computed.term, [values[part] for part in computed.parts], rounded)
 
     def _inexact_by_sums(self, requested: Requested, found: Mapping[Requested, Estimates]) -> Mask:
@@ -251,7 +251,7 @@ class Progress:
             if part.kind == "sum":
                 matters = matters | has_lost_digits(self.state, found[part], self._shares)
             inexact = inexact | (matters & self._is_rounded(found[part])) | self._is_undefined(found[part])
-        rounded = decimals_on_the_way(requested, self.reader.limits, self._is_whole)
+        rounded = decimals_on_the_way(requested, self.reader.limits, self._has_all_rows)
         return inexact | has_zero_divisor(requested.term, list(values.values()), rounded)
 
     def _is_rounded(self, found: Estimates) -> Mask:
@@ -261,7 +261,7 @@ class Progress:
     def _is_undefined(self, found: Estimates) -> Mask:
         """Where [group] all rows give no correlation: what does not vary divides by zero."""
         is_correlation = np.asarray(found.aggregate.kind == "corr")
-        return is_correlation & np.isnan(found.value) & self._is_whole
+        return is_correlation & np.isnan(found.value) & self._has_all_rows
 
     def completeness(self, confidence: float) -> Completeness | None:
         """Which groups may be missing; None for a query without groups."""

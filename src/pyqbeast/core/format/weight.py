@@ -24,7 +24,7 @@ def is_number(given: object) -> bool:
     return isinstance(given, numbers.Real) and not isinstance(given, bool | np.bool_)
 
 
-def is_whole(given: object) -> TypeGuard[int]:
+def is_whole_number(given: object) -> TypeGuard[int]:
     """Whether a user has given a whole number, one of NumPy's for instance."""
     return isinstance(given, numbers.Integral) and not isinstance(given, bool)
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import INT_MAX
 from pyqbeast.core.format.types import are_measured_alike
-from pyqbeast.core.format.weight import is_whole
+from pyqbeast.core.format.weight import is_whole_number
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.base import ColumnStatistics, Transformation, Transformer
 from pyqbeast.core.transform.column_spec import ColumnSpec
@@ -23,7 +23,7 @@ from pyqbeast.core.transform.registry import transformer_for
 
 def checked_cube_size(size: object, what: str) -> int:
     """The size, if it is a number of rows that a cube can have. Raises InvalidInputError, which calls it `what`."""
-    if not is_whole(size) or not 1 <= int(size) <= INT_MAX:
+    if not is_whole_number(size) or not 1 <= int(size) <= INT_MAX:
         raise InvalidInputError(f"{what} has to be a number of rows from 1 to {INT_MAX}, not {size!r}")
     return int(size)
 

@@ -24,7 +24,7 @@ from pyqbeast.core.format.hashed_layout import column_names, layout_text
 from pyqbeast.core.format.json_text import compact_json
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.stored_text import read_json, shown, whole_number
-from pyqbeast.core.format.weight import is_whole
+from pyqbeast.core.format.weight import is_whole_number
 from pyqbeast.core.transform.base import Transformation, Transformer
 from pyqbeast.core.transform.empty import Empty, EmptyTransformer
 from pyqbeast.core.transform.registry import transformation_from_json, transformer_from_json
@@ -87,10 +87,10 @@ class Revision:
         weight_columns = _weight_columns(stored)
         prefix = WEIGHTED_CLASS_PREFIX if weight_columns else CLASS_PREFIX
         return cls(
-            id=_whole(stored, "revisionID", STAGING_REVISION),
-            timestamp=_whole(stored, "timestamp", LONG_MIN),
+            id=_whole_field(stored, "revisionID", STAGING_REVISION),
+            timestamp=_whole_field(stored, "timestamp", LONG_MIN),
             table_id=str(stored.get("tableID", "")),
-            cube_size=_whole(stored, "desiredCubeSize", 1),
+            cube_size=_whole_field(stored, "desiredCubeSize", 1),
             transformers=tuple(
                 transformer_from_json(fields, prefix) for fields in _objects(stored, "columnTransformers")
             ),
@@ -198,7 +198,7 @@ class RevisionSet:
             self.check_latest_is_known(table)
             return self.get(self.last_id)
         given: object = number
-        if not is_whole(given):
+        if not is_whole_number(given):
             raise InvalidInputError(f"a revision is told by its number, not by {number!r}")
         if number not in self.revisions:
             raise NotIndexedError(
@@ -309,7 +309,7 @@ def _last_id(text: str | None, problems: list[str]) -> int:
         return -1
 
 
-def _whole(stored: Mapping[str, Any], name: str, least: int) -> int:
+def _whole_field(stored: Mapping[str, Any], name: str, least: int) -> int:
     value = stored.get(name)
     if type(value) is not int or not least <= value <= LONG_MAX:
         raise FormatError(

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.weight import is_whole
+from pyqbeast.core.format.weight import is_whole_number
 from pyqbeast.verification.stored_files import RETENTION
 
 #: The setting of a session by which Delta refuses shorter times than that.
@@ -44,7 +44,7 @@ class CleanReport:
 
 def clean(spark: SparkSession, path: str, retain_hours: int | None, *, dry_run: bool) -> CleanReport:
     """Cleans the folder of the table at a path; see `QbeastTable.clean`."""
-    if retain_hours is not None and (not is_whole(retain_hours) or retain_hours < 0):
+    if retain_hours is not None and (not is_whole_number(retain_hours) or retain_hours < 0):
         raise InvalidInputError(f"retain_hours has to be a whole number of hours, not {retain_hours!r}")
     log = bridge.TableLog(spark, path)
     try:

@@ -21,7 +21,7 @@ from pyqbeast.core.errors import (
 )
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_END
 from pyqbeast.core.format.file_tags import FileTags, of_any_revision, parse_tags, recorded_weight
-from pyqbeast.core.format.weight import checked_fraction, is_whole
+from pyqbeast.core.format.weight import checked_fraction, is_whole_number
 from pyqbeast.core.otree.compaction import StoredFile, files_to_rewrite, is_copy
 from pyqbeast.core.revisions.revision import RevisionSet, configuration_entries
 from pyqbeast.delta_log.log_entry import LogEntry
@@ -252,7 +252,7 @@ class _Optimize:
         if self.latest != STAGING_REVISION and self.latest not in stored.revisions:
             self.latest = stored.last_id
         chosen = self.latest if self.revision is None else self.revision
-        is_staging = is_whole(chosen) and chosen == STAGING_REVISION
+        is_staging = is_whole_number(chosen) and chosen == STAGING_REVISION
         return STAGING_REVISION if is_staging else stored.chosen(chosen, self.path).id
 
     def _still_there(self, files: Iterable[StoredFile]) -> set[str]:

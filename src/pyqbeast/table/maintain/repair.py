@@ -111,7 +111,7 @@ def _commit(
 def _unchanged(plan: RepairPlan, seen: Verified, log: bridge.TableLog) -> RepairPlan:
     """The plan without the files that another writer has changed or removed."""
     then = {file.path: file.logged for file in seen.files}
-    now = {file.path: file for file in log.files(whole=True)}
+    now = {file.path: file for file in log.files(with_statistics=True)}
     gone = {path for path in plan.changes if now.get(path) != then[path]}
     lost = [remedy for remedy in plan.healed if remedy.problem.file in gone]
     return replace(

@@ -58,7 +58,7 @@ def look_at(spark: SparkSession, path: str, level: str) -> Verified:
     log = bridge.TableLog(spark, path)
     stored = revisions_from_configuration(log.configuration).named_as(log.schema.names)
     try:
-        entries = log.files(whole=True)
+        entries = log.files(with_statistics=True)
     except UnsupportedError as error:
         # Where nobody can tell which files repeat the rows of others, nobody can read the table.
         problem = Problem(REPLICATED, "", "", str(error).strip().split("\n")[0])

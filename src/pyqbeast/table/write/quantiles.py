@@ -10,7 +10,7 @@ from pyqbeast.bridge.frames import is_case_sensitive
 from pyqbeast.core.errors import InvalidInputError, check_type
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import STRING, format_type
-from pyqbeast.core.format.weight import is_number, is_whole
+from pyqbeast.core.format.weight import is_number, is_whole_number
 from pyqbeast.core.transform.text_quantiles import utf16_key
 from pyqbeast.table.coordinates import number_of, quoted
 
@@ -39,7 +39,7 @@ def compute_quantiles_for_column(
     """
     check_type(df, DataFrame, "compute_quantiles_for_column takes a DataFrame")
     check_type(column, str, "compute_quantiles_for_column takes the name of a column")
-    if not is_whole(number_of_quantiles) or number_of_quantiles < 2:
+    if not is_whole_number(number_of_quantiles) or number_of_quantiles < 2:
         raise InvalidInputError(
             f"number_of_quantiles has to be a whole number, 2 or more, not {number_of_quantiles!r}"
         )

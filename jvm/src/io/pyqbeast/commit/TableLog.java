@@ -184,20 +184,21 @@ public final class TableLog {
    * Writes one line of JSON for each live file: path, size, rows in it, rows deleted from it, tags, and whether the
    * tags had a replicated mark that is not true. The tags are written without such a mark.
    *
-   * @param isWhole whether the texts of its statistics and its deletion vector come too, and all of it anew from the log
+   * @param withStatistics whether the texts of its statistics and its deletion vector come too, which take most memory,
+   *     and all is read anew from the log
    */
-  public void filesTo(String target, boolean isWhole) {
+  public void filesTo(String target, boolean withStatistics) {
     door.open(
         () -> {
-          writeFiles(target, isWhole);
+          writeFiles(target, withStatistics);
           return null;
         });
   }
 
-  private void writeFiles(String target, boolean isWhole) throws IOException {
+  private void writeFiles(String target, boolean withStatistics) throws IOException {
     try (JsonGenerator out = JSON.createGenerator(Files.newBufferedWriter(java.nio.file.Path.of(target)))) {
       out.setRootValueSeparator(new com.fasterxml.jackson.core.io.SerializedString("\n"));
-      List<AddFile> files = isWhole ? liveFiles() : LiveFiles.of(snapshot);
+      List<AddFile> files = withStatistics ? liveFiles() : LiveFiles.of(snapshot);
       ReplicatedCubes cubes = ReplicatedCubes.among(files, snapshot.metadata());
       for (AddFile file : files) {
         Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
@@ -209,7 +210,7 @@ public final class TableLog {
         out.writeNumberField("deleted", file.deletionVector() == null ? 0L : file.deletionVector().cardinality());
         out.writeObjectField("tags", cubes.truthOf(tags));
         out.writeBooleanField("falsely_replicated", cubes.isFalselyMarked(tags));
-        if (isWhole) {
+        if (withStatistics) {
           DeletionVectorDescriptor vector = file.deletionVector();
           out.writeStringField("statistics", file.stats());
           out.writeStringField("vector", vector == null ? null : JsonUtils.mapper().writeValueAsString(vector));

@@ -44,10 +44,10 @@ record ValueRange(long low, long high, boolean isStated) {
     }
     boolean isTurned = compared.left() instanceof Literal;
     Expression side = isTurned ? compared.right() : compared.left();
-    boolean isWhole = side.dataType() instanceof IntegralType || side.dataType() instanceof DateType;
+    boolean isIntegral = side.dataType() instanceof IntegralType || side.dataType() instanceof DateType;
     if (!((isTurned ? compared.left() : compared.right()) instanceof Literal literal)
         || !(literal.value() instanceof Number number)
-        || !isWhole
+        || !isIntegral
         || !isColumn.test(side)) {
       return ALL;
     }

@@ -51,7 +51,7 @@ public final class BlockIndex {
 
   private static BlockIndex read(Snapshot snapshot) {
     Set<String> prunable = PrunableRevisions.of(snapshot.metadata());
-    List<AddFile> all = LargeTables.wholeFiles(snapshot);
+    List<AddFile> all = LargeTables.completeFiles(snapshot);
     if (all == null) {
       boolean areListed = ReplicatedCubes.areListed(snapshot.metadata());
       BlockIndex large = areListed ? null : LargeTables.index(snapshot, prunable);

@@ -31,7 +31,7 @@ final class LargeTables {
   private LargeTables() {}
 
   /** All files of a snapshot; null for a large table, unless this process knows its files already. */
-  static List<AddFile> wholeFiles(Snapshot snapshot) {
+  static List<AddFile> completeFiles(Snapshot snapshot) {
     List<AddFile> known = LiveFiles.ifKnown(snapshot);
     return known != null || isLarge(snapshot) ? known : LiveFiles.byJob(snapshot);
   }
@@ -46,7 +46,7 @@ final class LargeTables {
     return bytes > MOST_WHOLE_FILES * LEAST_BYTES && snapshot.numOfFiles() > MOST_WHOLE_FILES;
   }
 
-  /** The index of a snapshot; null where a block is marked as replicated, which only whole files can judge. */
+  /** The index of a snapshot; null where a block is marked as replicated, which only the complete files can judge. */
   static BlockIndex index(Snapshot snapshot, Set<String> prunable) {
     BlockIndex index = grown(snapshot, prunable);
     if (index == null) {

@@ -39,8 +39,8 @@ public final class StoredCubes implements Serializable {
 
   /** Those of all live files. A Spark job, or none where the files are known. */
   public static StoredCubes of(Snapshot snapshot, long revision) {
-    List<AddFile> whole = LargeTables.wholeFiles(snapshot);
-    return whole == null ? byExecutors(snapshot, revision) : of(whole.iterator(), revision);
+    List<AddFile> all = LargeTables.completeFiles(snapshot);
+    return all == null ? byExecutors(snapshot, revision) : of(all.iterator(), revision);
   }
 
   /** Those of some files. */

@@ -284,8 +284,8 @@ public final class WeightMentions {
   }
 
   private boolean isCopy(AttributeReference column) {
-    boolean isWhole = column.dataType() instanceof IntegerType || column.dataType() instanceof LongType;
-    return isWhole && copies().contains(column.exprId());
+    boolean isIntegral = column.dataType() instanceof IntegerType || column.dataType() instanceof LongType;
+    return isIntegral && copies().contains(column.exprId());
   }
 
   /** The columns of the relation that seem to store the weight. */

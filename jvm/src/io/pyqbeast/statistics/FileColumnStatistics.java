@@ -35,13 +35,13 @@ abstract class FileColumnStatistics {
 
   static FileColumnStatistics of(int ordinal, DataType type) {
     if (type instanceof ByteType) {
-      return new Whole(ordinal, InternalRow::getByte, value -> (byte) value);
+      return new Integral(ordinal, InternalRow::getByte, value -> (byte) value);
     } else if (type instanceof ShortType) {
-      return new Whole(ordinal, InternalRow::getShort, value -> (short) value);
+      return new Integral(ordinal, InternalRow::getShort, value -> (short) value);
     } else if (type instanceof IntegerType || type instanceof DateType) {
-      return new Whole(ordinal, InternalRow::getInt, value -> (int) value);
+      return new Integral(ordinal, InternalRow::getInt, value -> (int) value);
     } else if (type instanceof LongType || type instanceof TimestampType || type instanceof TimestampNTZType) {
-      return new Whole(ordinal, InternalRow::getLong, value -> value);
+      return new Integral(ordinal, InternalRow::getLong, value -> value);
     } else if (type instanceof DoubleType) {
       return new Fractional(ordinal, InternalRow::getDouble, value -> value);
     } else if (type instanceof FloatType) {
@@ -114,17 +114,17 @@ abstract class FileColumnStatistics {
     }
   }
 
-  private interface ReadWhole {
+  private interface ReadIntegral {
     long from(InternalRow row, int ordinal);
   }
 
-  private static final class Whole extends FileColumnStatistics {
-    private final ReadWhole read;
+  private static final class Integral extends FileColumnStatistics {
+    private final ReadIntegral read;
     private final LongFunction<Object> typed;
     private long low;
     private long high;
 
-    Whole(int ordinal, ReadWhole read, LongFunction<Object> typed) {
+    Integral(int ordinal, ReadIntegral read, LongFunction<Object> typed) {
       super(ordinal);
       this.read = read;
       this.typed = typed;
